@@ -1,4 +1,5 @@
-//! Packs the agent's relative relocations where the C library that it is linked with can unpack them: 0.3 MB of 5.
+//! Packs the agent's relative relocations where the C library that it is linked with can unpack
+//! them: 0.3 MB of 5.
 
 use std::process::Command;
 

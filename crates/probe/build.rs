@@ -1,6 +1,6 @@
-//! Builds the small process (small/main.rs), which the crate carries in itself: a program without a runtime, a few hundred bytes of
-//! code, for the machine that iotax is built for. Elsewhere than on Linux on x86-64 and arm64 it is empty, and the probes that need it
-//! say so.
+//! Builds the small process (small/main.rs), which the crate carries in itself: a program without a
+//! runtime, a few hundred bytes of code, for the machine that iotax is built for. Elsewhere than on
+//! Linux on x86-64 and arm64 it is empty, and the probes that need it say so.
 
 use std::path::Path;
 use std::process::Command;

@@ -4,7 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Crates of which the agent is made.
-const CRATES: [&str; 8] = ["facts", "histogram", "host", "journal", "load", "steps", "sys", "units"];
+const CRATES: [&str; 8] =
+    ["facts", "histogram", "host", "journal", "load", "steps", "sys", "units"];
 
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of crates");

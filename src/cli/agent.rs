@@ -10,7 +10,8 @@ pub struct Args {
     /// Serve on standard input and output
     #[arg(long, required_unless_present = "port")]
     stdio: bool,
-    /// In a guest that was booted from an image: serve the host's virtio-serial port, then power off
+    /// In a guest that was booted from an image: serve the host's virtio-serial port, then power
+    /// off
     #[arg(long, conflicts_with = "stdio")]
     port: bool,
     /// With --port: seconds to wait for the guest's own system, which its host knows

@@ -16,13 +16,15 @@ fn help_of_engine() -> String {
 /// Arguments that say what to measure.
 #[derive(clap::Args, Debug, Default)]
 pub struct MeasureArgs {
-    /// A scenario (.toml), a job file of fio (.fio), or stacks such as "file:/srv/x.img,size=4GiB | loop"
+    /// A scenario (.toml), a job file of fio (.fio), or stacks such as "file:/srv/x.img,size=4GiB |
+    /// loop"
     #[arg(required = true, value_name = "SCENARIO|JOBFILE|STACK")]
     pub what: Vec<String>,
     /// Measure one stack layer by layer, one line per layer
     #[arg(long)]
     pub bill: bool,
-    /// Test whether acknowledged writes survive a kill of the guest and of QEMU, instead of measuring
+    /// Test whether acknowledged writes survive a kill of the guest and of QEMU, instead of
+    /// measuring
     #[arg(
         long,
         value_name = "trials=N,kill=WHAT,...",
@@ -34,7 +36,8 @@ pub struct MeasureArgs {
     /// States to measure arrays in, one after the other: healthy,failed(1),rebuilding,healthy
     #[arg(long, value_name = "STATE,...")]
     pub states: Option<String>,
-    /// The guest behind @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives as are named]
+    /// The guest behind @lab: drives=6,drive_size=1GiB,vcpus=2,memory=2GiB [default: as many drives
+    /// as are named]
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub lab: Option<String>,
     /// Options of the guests vm, vm1, vm2, ..., as in vm(...): vcpus=2,memory=1GiB
@@ -62,11 +65,12 @@ pub struct MeasureArgs {
     pub engine: Option<String>,
     #[command(flatten)]
     measure: MeasureKeys,
-    /// Allow writing to one device, by serial or WWN: serial=S[,wipe=SIGNATURE]. Repeat for more devices; a path is not
-    /// accepted. All data on it may be lost
+    /// Allow writing to one device, by serial or WWN: serial=S[,wipe=SIGNATURE]. Repeat for more
+    /// devices; a path is not accepted. All data on it may be lost
     #[arg(long, value_name = "serial=S,wipe=W")]
     pub destroy: Vec<String>,
-    /// Allow shutting down a virtual machine and changing its settings for the run: libvirt:NAME[,force]
+    /// Allow shutting down a virtual machine and changing its settings for the run:
+    /// libvirt:NAME[,force]
     #[arg(long, value_name = "MANAGER:NAME")]
     pub change: Vec<String>,
     /// Write at most this much to each drive
@@ -111,7 +115,10 @@ impl MeasureArgs {
 
 fn probe_help() -> String {
     let each = probes::listed().map(|(word, about)| format!("{word}: {about}"));
-    format!("Run probes instead of a load, with --numjobs threads. {}", each.collect::<Vec<_>>().join(" "))
+    format!(
+        "Run probes instead of a load, with --numjobs threads. {}",
+        each.collect::<Vec<_>>().join(" ")
+    )
 }
 
 fn profile_help() -> String {
@@ -152,7 +159,8 @@ struct FioWords(Vec<(String, String)>);
 impl Args for FioWords {
     fn augment_args(command: Command) -> Command {
         WORDS.iter().fold(command, |command, word| {
-            let arg = option(word.name, word.name.to_owned()).aliases(word.aliases).value_name("VALUE");
+            let arg =
+                option(word.name, word.name.to_owned()).aliases(word.aliases).value_name("VALUE");
             command.arg(arg.help(word.help).help_heading("Workload, in fio's words"))
         })
     }
@@ -185,7 +193,8 @@ fn dashed(name: &str) -> String {
     name.replace('_', "-")
 }
 
-/// Names and values in the order of the command line: of two words that contradict each other the later counts.
+/// Names and values in the order of the command line: of two words that contradict each other the
+/// later counts.
 fn given(matches: &ArgMatches, names: impl Iterator<Item = &'static str>) -> Vec<(String, String)> {
     let one = |name| {
         let values: Vec<&str> = matches.get_many::<String>(name)?.map(String::as_str).collect();
@@ -222,14 +231,19 @@ mod tests {
         for name in names {
             for spelling in [name.to_owned(), dashed(name)] {
                 let asked = request(&[&format!("--{spelling}=7")]);
-                assert_eq!([asked.measure, asked.words].concat(), texts(&[(name, "7")]), "{spelling}");
+                assert_eq!(
+                    [asked.measure, asked.words].concat(),
+                    texts(&[(name, "7")]),
+                    "{spelling}"
+                );
             }
         }
     }
 
     #[test]
     fn words_come_as_they_were_written() {
-        let asked = request(&["--buffered", "1", "--readwrite=read", "--direct", "1", "--min-time", "5s"]);
+        let asked =
+            request(&["--buffered", "1", "--readwrite=read", "--direct", "1", "--min-time", "5s"]);
         assert_eq!(asked.words, texts(&[("buffered", "1"), ("rw", "read"), ("direct", "1")]));
         assert_eq!(asked.measure, texts(&[("min_time", "5s")]));
         let twice = request(&["--slo", "p99 < 1ms", "--slo=read p50 < 9us"]);

@@ -1,5 +1,6 @@
-//! `iotax audit`: the pages that others publish, recomputed. Pages are read, audited and released one after the other; exit code 1
-//! when something is found that is as bad as `--fail-on` says, so that a pipeline can ask.
+//! `iotax audit`: the pages that others publish, recomputed. Pages are read, audited and released
+//! one after the other; exit code 1 when something is found that is as bad as `--fail-on` says, so
+//! that a pipeline can ask.
 
 mod pages;
 
@@ -20,22 +21,26 @@ use std::path::{Path, PathBuf};
 /// Arguments of `audit`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Files, folders with all that is in them, or `-` for standard input [default: what is piped in]
+    /// Files, folders with all that is in them, or `-` for standard input [default: what is piped
+    /// in]
     #[arg(value_name = "PAGE")]
     page: Vec<PathBuf>,
-    /// terminal, markdown, html, sarif or json [default: by the extension of the output file, else terminal]
+    /// terminal, markdown, html, sarif or json [default: by the extension of the output file, else
+    /// terminal]
     #[arg(long, hide_possible_values = true, value_parser = one_of_words(ALL.iter().map(|renderer| renderer.name)))]
     format: Option<String>,
     #[command(flatten)]
     to: Destination,
-    /// Exit with code 1 when a finding is as bad or worse: wrong-conclusion, wrong-figure, ambiguous, cosmetic or never
+    /// Exit with code 1 when a finding is as bad or worse: wrong-conclusion, wrong-figure,
+    /// ambiguous, cosmetic or never
     #[arg(long, value_name = "SEVERITY", default_value = "wrong-figure", hide_possible_values = true,
         value_parser = one_of_words(severities().chain(["never"])))]
     fail_on: String,
     /// In the terminal: every finding with its lines and arithmetic; without it at most 20 lines
     #[arg(long, short)]
     verbose: bool,
-    /// The least severity that the terminal and Markdown show [default: ambiguous; cosmetic with -v and in files]
+    /// The least severity that the terminal and Markdown show [default: ambiguous; cosmetic with -v
+    /// and in files]
     #[arg(long, value_name = "SEVERITY", hide_possible_values = true, value_parser = one_of_words(severities()))]
     show: Option<String>,
     /// Only what these rules say: T1,F4
@@ -69,7 +74,9 @@ fn known_rule(word: &str) -> Result<&'static str, String> {
     let known: Vec<&'static str> = rule::all().iter().map(|rule| rule.id).collect();
     let found = known.iter().find(|id| id.eq_ignore_ascii_case(word.trim())).copied();
     found.ok_or_else(|| {
-        let near = nearest(word, &known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        let near = nearest(word, &known)
+            .map(|near| format!("did you mean \"{near}\"? "))
+            .unwrap_or_default();
         format!("{near}hint: iotax audit --rules lists them")
     })
 }
@@ -77,17 +84,21 @@ fn known_rule(word: &str) -> Result<&'static str, String> {
 /// Runs the command.
 ///
 /// # Errors
-/// Bad input: no page is named and nothing is piped in, or the output cannot be written. A page that cannot be read is reported, and
-/// the others are audited all the same; then the exit code is that of bad input.
+/// Bad input: no page is named and nothing is piped in, or the output cannot be written. A page
+/// that cannot be read is reported, and the others are audited all the same; then the exit code is
+/// that of bad input.
 pub fn run(args: &Args) -> Result<u8> {
     if args.rules {
         say(&listed(args, columns()))?;
         return Ok(DONE);
     }
-    let forms: Vec<NamedForm> = ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect();
+    let forms: Vec<NamedForm> =
+        ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect();
     args.to.check_among(args.format.as_deref(), &forms)?;
-    let name = args.format.as_deref().or_else(|| args.to.format_among(&forms)).unwrap_or("terminal");
-    let renderer = by_name(name).ok_or_else(|| Failed::input(format!("unknown format \"{name}\"")))?;
+    let name =
+        args.format.as_deref().or_else(|| args.to.format_among(&forms)).unwrap_or("terminal");
+    let renderer =
+        by_name(name).ok_or_else(|| Failed::input(format!("unknown format \"{name}\"")))?;
     let as_json = args.claims.as_deref().map(claims_as_json).transpose()?;
     let sources = sources(&args.page, std::io::stdin().is_terminal())?;
     let written: Vec<&Path> = args.to.file().into_iter().chain(args.claims.as_deref()).collect();
@@ -110,7 +121,8 @@ pub fn run(args: &Args) -> Result<u8> {
     } else {
         args.to.write(&text)?
     }
-    let fails = audit.worst().zip(severity(&args.fail_on)).is_some_and(|(worst, bound)| worst <= bound);
+    let fails =
+        audit.worst().zip(severity(&args.fail_on)).is_some_and(|(worst, bound)| worst <= bound);
     // Where nothing was audited at all, nothing was found to be sound.
     let audited = audit.refused.is_empty() && !audit.documents.is_empty();
     Ok(match (audited, fails) {
@@ -136,9 +148,12 @@ fn view(args: &Args) -> View {
 /// Whether the list of figures is JSON, by its ending; asked before pages are read.
 fn claims_as_json(path: &Path) -> Result<bool> {
     let refused = |why: String| Failed::input(format!("--claims {}: {why}", path.display()));
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let ending =
+        path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
     if !ENDINGS.contains(&ending.as_str()) {
-        return Err(refused(format!("its ending is its form; known are {}", ENDINGS.join(", "))).into());
+        return Err(
+            refused(format!("its ending is its form; known are {}", ENDINGS.join(", "))).into()
+        );
     }
     may_write_in(folder_of(path)).map_err(refused)?;
     Ok(ending == "json")
@@ -164,13 +179,18 @@ fn sources(named: &[PathBuf], typed: bool) -> Result<Vec<PathBuf>> {
 fn kept(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
     // What is not there yet is nobody's page.
     for (file, own) in written.iter().filter_map(|file| Some((file, file.canonicalize().ok()?))) {
-        let whole = |named: &PathBuf| Some((named.display().to_string(), named.canonicalize().ok()?));
+        let whole =
+            |named: &PathBuf| Some((named.display().to_string(), named.canonicalize().ok()?));
         let mut pages = sources.iter().filter_map(whole);
         let Some((named, page)) = pages.find(|(_, page)| own.starts_with(page)) else { continue };
         let file = file.display();
         let why = match page == own {
-            true => format!("{file} is the page that is to be audited; hint: write to another file"),
-            false => format!("{file} is one of the pages in {named}; hint: write outside of that folder"),
+            true => {
+                format!("{file} is the page that is to be audited; hint: write to another file")
+            }
+            false => {
+                format!("{file} is one of the pages in {named}; hint: write outside of that folder")
+            }
         };
         return Err(Failed::input(why).into());
     }

@@ -31,7 +31,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// Exit code 5 when something could not be taken down.
+/// Exit code 5 when something could not be removed.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     if runs.exists() {
         own_folder(runs, "clean")?;
@@ -48,12 +48,13 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let stop = if args.dry_run { Arc::default() } else { stop::flag_of_wait()? };
     for dir in chosen {
         let id = store::run_id_of(&dir);
-        let cleaned = match own_folder(&dir, "clean").and_then(|dir| clean_run(&dir, &id, args, &stop)) {
-            Ok(cleaned) => cleaned,
-            // The others are cleaned all the same.
-            Err(error) if args.run.is_empty() => Some(refused(&id, error)),
-            Err(error) => return Err(error),
-        };
+        let cleaned =
+            match own_folder(&dir, "clean").and_then(|dir| clean_run(&dir, &id, args, &stop)) {
+                Ok(cleaned) => cleaned,
+                // The others are cleaned all the same.
+                Err(error) if args.run.is_empty() => Some(refused(&id, error)),
+                Err(error) => return Err(error),
+            };
         cleaned_any |= cleaned.is_some();
         left.extend(cleaned.into_iter().flat_map(|cleaned| cleaned.left));
     }
@@ -75,8 +76,15 @@ fn clean_run(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Resul
     if args.dry_run {
         say(&format!("{id}:\n"))?;
         let tag = RunTag { run_id: id.to_owned(), run_dir: dir.to_owned() };
-        pending.steps.iter().flat_map(|open| would_be(open, &tag)).try_for_each(|line| say(&line))?;
-        return Ok(Some(Cleaned { left: pending.unknown.into_iter().collect(), ..Cleaned::default() }));
+        pending
+            .steps
+            .iter()
+            .flat_map(|open| would_be(open, &tag))
+            .try_for_each(|line| say(&line))?;
+        return Ok(Some(Cleaned {
+            left: pending.unknown.into_iter().collect(),
+            ..Cleaned::default()
+        }));
     }
     let (mut say_wait, stop) = (say_waits(), Arc::clone(stop));
     let watcher = move |progress| {
@@ -130,12 +138,14 @@ fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> 
             Ok(None)
         }
         None => {
-            Err(Failed::input(format!("run {id} is still running; hint: end it with Ctrl-C first")).into())
+            Err(Failed::input(format!("run {id} is still running; hint: end it with Ctrl-C first"))
+                .into())
         }
     }
 }
 
-/// `  guest vm0 would be ended`, and each path of the run that goes with it; of what has nothing of its own to undo, nothing.
+/// `  guest vm0 would be ended`, and each path of the run that goes with it; of what has nothing of
+/// its own to undo, nothing.
 fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
     let operation = open.step.op.operation();
     let Some(undoing) = operation.undoing(open.made.as_ref()) else { return Vec::new() };
@@ -152,7 +162,8 @@ fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
         .into_iter()
         .filter_map(path)
         .filter(|path| !undoing.what.contains(path));
-    let with_it: Vec<String> = with_it.map(|path| format!("    with it {path}, if it is there\n")).collect();
+    let with_it: Vec<String> =
+        with_it.map(|path| format!("    with it {path}, if it is there\n")).collect();
     [vec![would_be_line(&undoing)], with_it].concat()
 }
 
@@ -169,6 +180,9 @@ fn tell(id: &str, cleaned: &Cleaned) -> Result<()> {
         [] if cleaned.left.is_empty() => say(&format!("{id}: nothing of it was left\n"))?,
         undone => say(&format!("{id}: {}\n", taken_down(undone.len())))?,
     }
-    cleaned.undone.iter().try_for_each(|undone| say(&format!("  {}\n", shown(&undone.to_string()))))?;
+    cleaned
+        .undone
+        .iter()
+        .try_for_each(|undone| say(&format!("  {}\n", shown(&undone.to_string()))))?;
     cleaned.notes.iter().try_for_each(|note| say(&format!("  note: {}\n", shown(note))))
 }

@@ -1,9 +1,10 @@
-//! `iotax compare`: two stored runs against each other. Made from their records alone; exit code 1 when a figure is
-//! surely worse by more than was allowed, or a service level is broken that was not, so that a pipeline can ask.
+//! `iotax compare`: two stored runs against each other. Made from their records alone; exit code 1
+//! when a figure is surely worse by more than was allowed, or a service level is broken that was
+//! not, so that a pipeline can ask.
 
 use super::{columns, report};
 use anyhow::Result;
-use iotax_analysis::against::{Mismatch, against};
+use iotax_analysis::against::{RunMismatch, against};
 use iotax_analysis::findings::against::RegressionLimits;
 use iotax_report::PageContext;
 use iotax_report::against::{ALL, by_name};
@@ -21,8 +22,9 @@ pub struct Args {
     /// The run behind it
     #[arg(value_name = "NEW")]
     new: String,
-    /// Exit with code 1 when a figure is surely worse by more than this, its whole 95 % interval beyond: 5% is of the
-    /// rate, latency=10% of the mean latency, cpu=10% of the CPU time per I/O. Repeat, or separate by commas
+    /// Exit with code 1 when a figure is surely worse by more than this, its whole 95 % interval
+    /// beyond: 5% is of the rate, latency=10% of the mean latency, cpu=10% of the CPU time per I/O.
+    /// Repeat, or separate by commas
     #[arg(
         long,
         value_name = "[FIGURE=]PERCENT",
@@ -54,7 +56,11 @@ fn limit_of(text: &str) -> Result<(LimitedFigure, f64), String> {
                 "rate" => LimitedFigure::Rate,
                 "latency" => LimitedFigure::Latency,
                 "cpu" => LimitedFigure::Cpu,
-                other => return Err(format!("unknown figure \"{other}\"; known are rate, latency, cpu")),
+                other => {
+                    return Err(format!(
+                        "unknown figure \"{other}\"; known are rate, latency, cpu"
+                    ));
+                }
             };
             (figure, percent.trim())
         }
@@ -82,7 +88,9 @@ fn limits(given: &[(LimitedFigure, f64)]) -> Result<RegressionLimits, Failed> {
             LimitedFigure::Cpu => (&mut limits.cpu, "cpu"),
         };
         if slot.replace(*limit).is_some() {
-            return Err(Failed::input(format!("--fail-above: {word} has two limits; hint: leave one")));
+            return Err(Failed::input(format!(
+                "--fail-above: {word} has two limits; hint: leave one"
+            )));
         }
     }
     Ok(limits)
@@ -110,12 +118,14 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let found = against(&old, &new, limits(&args.fail_above)?).map_err(refused)?;
     let named = args.format.as_deref().or_else(|| args.to.format()).unwrap_or("terminal");
     let renderer = by_name(named).ok_or_else(|| {
-        Failed::input(format!("a comparison has no form \"{named}\"; hint: --format markdown or json"))
+        Failed::input(format!(
+            "a comparison has no form \"{named}\"; hint: --format markdown or json"
+        ))
     })?;
     args.to.write(&(renderer.render)(&found, &PageContext { width: columns() }))?;
     Ok(if found.fails() { FINDING } else { DONE })
 }
 
-fn refused(mismatch: Mismatch) -> Failed {
+fn refused(mismatch: RunMismatch) -> Failed {
     Failed::input(mismatch.to_string())
 }

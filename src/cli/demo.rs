@@ -1,5 +1,6 @@
 //! `iotax demo`: the main job on what this machine has, told in five short parts. The first audits
-//! what somebody published; every other figure is measured here and now, and the hidden delay is drawn anew each time.
+//! what somebody published; every other figure is measured here and now, and the hidden delay is
+//! drawn again each time.
 
 use super::progress::ProgressPrinter;
 use super::report::ReportArgs;
@@ -66,7 +67,9 @@ impl Demo<'_> {
 
     /// (b) Two runs of the same file, and iotax on the same pair.
     fn one_after_the_other(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
-        say(&part("(b) The same file twice, 4 s each, one after the other, as people do it by hand"))?;
+        say(&part(
+            "(b) The same file twice, 4 s each, one after the other, as people do it by hand",
+        ))?;
         let alone = self.scenario(&[""], false, &[("slice", "2s"), ("min_time", "4s")])?;
         let rate = || {
             let dir = self.measure(&alone)?;
@@ -89,7 +92,10 @@ impl Demo<'_> {
         let layers = if lacking.is_empty() { " | loop | fs(xfs)" } else { "" };
         say(&part(&format!("(c) The bill of file{layers}, with a delay hidden on top of it")))?;
         if let Some(missing) = lacking.first() {
-            say(&line(&format!("without loop and xfs: {} ({})", missing.what, missing.command), width))?;
+            say(&line(
+                &format!("without loop and xfs: {} ({})", missing.what, missing.command),
+                width,
+            ))?;
         }
         let hidden = hidden_cost()?;
         let stack = format!("{layers} | delay(percent={:.4})", 100.0 * hidden / (1.0 - hidden));
@@ -105,7 +111,10 @@ impl Demo<'_> {
         say(&part("(d) A guest (QEMU, virtio-blk) against the file below it"))?;
         let scenario = self.scenario(&["", " | vm(memory=256MiB)"], false, &[("budget", "15s")])?;
         if let Some(missing) = survey::missing(&scenario).first() {
-            return say(&line(&format!("not measured: {} ({})", missing.what, missing.command), width));
+            return say(&line(
+                &format!("not measured: {} ({})", missing.what, missing.command),
+                width,
+            ));
         }
         match self.measure(&scenario) {
             Ok(dir) => {
@@ -113,7 +122,8 @@ impl Demo<'_> {
                 dirs.push(dir);
                 Ok(())
             }
-            // The story goes on without a guest, but not over something that could not be taken down.
+            // The story goes on without a guest, but not over something that could not be taken
+            // down.
             Err(error) if code_of(&error) == UNDO_INCOMPLETE => Err(error),
             Err(error) => say(&line(&format!("not measured: {error:#}"), width)),
         }
@@ -131,10 +141,13 @@ impl Demo<'_> {
     }
 
     fn measure(&self, scenario: &Scenario) -> Result<PathBuf> {
-        let (dir, result) = run::measure(scenario, Vec::new(), self.runs, ProgressPrinter::of_bar())?;
+        let (dir, result) =
+            run::measure(scenario, Vec::new(), self.runs, ProgressPrinter::of_bar())?;
         match result? {
             iotax_measure::session::RunOutcome::Complete => Ok(dir),
-            iotax_measure::session::RunOutcome::Interrupted => Err(Failed::measurement("interrupted").into()),
+            iotax_measure::session::RunOutcome::Interrupted => {
+                Err(Failed::measurement("interrupted").into())
+            }
         }
     }
 
@@ -146,7 +159,9 @@ impl Demo<'_> {
         let Some(marker) = marker::read(&self.file)? else { return Ok(()) };
         match marker::remove_if_ours(&self.file, marker.inode, &marker.run_id)? {
             // Another demo measures it, and removes it at its end.
-            Removal::Refused(why) => say(&format!("\nThe file under test was left in place: {why}\n")),
+            Removal::Refused(why) => {
+                say(&format!("\nThe file under test was left in place: {why}\n"))
+            }
             _ => Ok(()),
         }
     }
@@ -160,7 +175,8 @@ fn intro(size: &str, dir: &Path, width: usize) -> String {
     hanging_paragraph("", &format!("{said} {size} in {}.", dir.display()), width)
 }
 
-/// (a) What others publish, recomputed: a headline, and the figure of the tool that it was computed from.
+/// (a) What others publish, recomputed: a headline, and the figure of the tool that it was computed
+/// from.
 fn published(width: usize) -> String {
     const FOLDER: &str = "crates/audit/fixtures/published";
     let page = iotax_audit::page::AuditedPage::new("passthrough.md", PUBLISHED);
@@ -198,7 +214,8 @@ fn billed(found: &Findings, hidden: f64, width: usize) -> Result<String> {
 
 fn hit(last: &MeasuredFigure, hidden: f64) -> String {
     let Some((ratio, (low, high))) = known(last) else {
-        return "The delay's line has no interval: the machine was too noisy for the time given.".to_owned();
+        return "The delay's line has no interval: the machine was too noisy for the time given."
+            .to_owned();
     };
     let percent = |ratio: f64| 100.0 * (1.0 - ratio);
     let word = match ((low..=high).contains(&(1.0 - hidden)), (low..=high).contains(&1.0)) {
@@ -218,7 +235,10 @@ fn hit(last: &MeasuredFigure, hidden: f64) -> String {
 /// What is concluded, and once why it is not representative.
 fn verdicts(found: &Findings, width: usize) -> String {
     let comparisons = &found.workloads[0].comparisons;
-    let said = comparisons.iter().map(|one: &Comparison| line(&one.rate.sentence, width)).collect::<String>();
+    let said = comparisons
+        .iter()
+        .map(|one: &Comparison| line(&one.rate.sentence, width))
+        .collect::<String>();
     let emulated = found.emulated.first().map(|why| line(&format!("~ {why}"), width));
     said + &emulated.unwrap_or_default()
 }
@@ -243,9 +263,9 @@ fn known(figure: &MeasuredFigure) -> Option<(f64, (f64, f64))> {
     Some((figure.value()?, figure.bounds()?))
 }
 
-/// A cost of 4 to 20 %, from the kernel's random numbers. It is a share of each I/O's own time and not
-/// so many microseconds: a disk that idles in between answers the next I/O later, which would add to
-/// it (docs/decisions/known-delay.md).
+/// A cost of 4 to 20 %, from the kernel's random numbers. It is a share of each I/O's own time and
+/// not so many microseconds: a disk that idles in between answers the next I/O later, which would
+/// add to it (docs/decisions/known-delay.md).
 fn hidden_cost() -> Result<f64> {
     let mut byte = [0u8; 1];
     rustix::rand::getrandom(&mut byte, rustix::rand::GetRandomFlags::empty())?;
@@ -263,8 +283,7 @@ mod tests {
     #[test]
     fn the_whole_demo_is_forty_lines() {
         for width in [80, 160] {
-            let summary =
-                "21 modules of the kernel, 5 programs, kvm, spdk, lab-image, iommu, ovmf, qemu-io_uring";
+            let summary = "21 modules of the kernel, 5 programs, kvm, spdk, lab-image, iommu, ovmf, qemu-io_uring";
             let parts = [
                 intro("1 GiB", Path::new("/var/tmp"), width),
                 published(width),
@@ -281,7 +300,10 @@ mod tests {
             let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
             let slip = "3 do not hold: write: IOPS 26.0k, not 25.0k";
             assert!(flat.contains(slip), "{text}");
-            assert!(text.contains("Check of the ruler: ") && text.contains("iotax measured 9.8 %"), "{text}");
+            assert!(
+                text.contains("Check of the ruler: ") && text.contains("iotax measured 9.8 %"),
+                "{text}"
+            );
         }
     }
 }

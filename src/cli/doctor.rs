@@ -1,5 +1,6 @@
-//! `iotax doctor`: what this machine can measure, which devices it has, and what is missing with the
-//! command that supplies it. Looks only; changes nothing. Works without root and says what it cannot see.
+//! `iotax doctor`: what this machine can measure, which devices it has, and what is missing with
+//! the command that supplies it. Looks only; changes nothing. Works without root and says what it
+//! cannot see.
 
 use super::{hanging_paragraph, say};
 use anyhow::Result;
@@ -29,7 +30,8 @@ pub struct Options {
     /// Every capability, device and missing part, each with the command that supplies it.
     #[arg(long, short)]
     pub verbose: bool,
-    /// Exit with 3 unless this works, a capability or a need, and say what it lacks. May be repeated.
+    /// Exit with 3 unless this works, a capability or a need, and say what it lacks. May be
+    /// repeated.
     #[arg(long, value_name = "NAME")]
     pub require: Vec<String>,
     /// Folder that files would be made in.
@@ -37,7 +39,7 @@ pub struct Options {
     pub dir: PathBuf,
 }
 
-/// What no single layer is: before what the layers list, and behind it.
+/// What no single layer is: before what the layers list, and after it.
 const FIRST: &[Capability] = &[
     Capability::listed(MAIN_JOB, "a file against itself and a known delay", &["folder", "space"]),
     Capability::listed("uring", "engine io_uring", &["io_uring"]),
@@ -63,7 +65,8 @@ fn needs_of_ability(ability: &Capability) -> BTreeSet<&'static str> {
     all_needs(ability.stack, ability.more)
 }
 
-/// Those of a stack, and more. The stacks of the tables parse, see their tests; an empty one does not, and has no needs.
+/// Those of a stack, and more. The stacks of the tables parse, see their tests; an empty one does
+/// not, and has no needs.
 fn all_needs(stack: &str, more: &[&'static str]) -> BTreeSet<&'static str> {
     let scenario = from_arguments(&[stack.to_owned()], &ScenarioRequest::default());
     let of_stack = scenario.as_ref().map(needs_of).unwrap_or_default();
@@ -145,7 +148,8 @@ fn doctor_text(options: &Options, guest: GuestProbe) -> (String, u8) {
 /// How much is lacking here, in a sentence, for the demo.
 pub fn summary(dir: &Path) -> String {
     let lacks = lacks(&Probe::this_machine(dir, iotax_layers::guest::FINDINGS));
-    let count = |of: fn(&Missing) -> bool| lacks.iter().filter(|lack| of(&lack.missing)).count() as u64;
+    let count =
+        |of: fn(&Missing) -> bool| lacks.iter().filter(|lack| of(&lack.missing)).count() as u64;
     let modules = count(Missing::is_of_kernel);
     let programs = count(|missing| missing.packages().is_some());
     let counts = [
@@ -153,8 +157,9 @@ pub fn summary(dir: &Path) -> String {
         (programs, counted(programs, "program", "programs")),
     ];
     let counts = counts.into_iter().filter(|(many, _)| *many > 0).map(|(_, said)| said);
-    let others =
-        lacks.iter().filter(|lack| !lack.missing.is_of_kernel() && lack.missing.packages().is_none());
+    let others = lacks
+        .iter()
+        .filter(|lack| !lack.missing.is_of_kernel() && lack.missing.packages().is_none());
     let all: Vec<String> = counts.chain(others.map(|lack| lack.need.to_owned())).collect();
     if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
 }
@@ -165,13 +170,16 @@ fn lacks(probe: &Probe) -> Vec<Lack> {
 }
 
 fn check_names(required: &[String]) -> Result<()> {
-    let known =
-        |name: &str| needs::by_id(name).is_some() || capabilities().any(|ability| ability.name == name);
+    let known = |name: &str| {
+        needs::by_id(name).is_some() || capabilities().any(|ability| ability.name == name)
+    };
     match required.iter().find(|name| !known(name)) {
         None => Ok(()),
         Some(name) => {
-            let names: Vec<&str> =
-                capabilities().map(|ability| ability.name).chain(needs::all().map(|need| need.id)).collect();
+            let names: Vec<&str> = capabilities()
+                .map(|ability| ability.name)
+                .chain(needs::all().map(|need| need.id))
+                .collect();
             Err(Failed::input(format!(
                 "--require {name}: no such capability or need; known are {}",
                 names.join(", ")
@@ -195,8 +203,10 @@ fn diagnose(probe: &Probe, inspections: Vec<(PathBuf, Result<Inspection>)>) -> D
         .collect();
     let unseen = unseen(&inspections);
     let paths: Vec<PathBuf> = inspections.iter().map(|(path, _)| path.clone()).collect();
-    let devices =
-        inspections.into_iter().filter_map(|(path, found)| Some(device_line(path, found.ok()?))).collect();
+    let devices = inspections
+        .into_iter()
+        .filter_map(|(path, found)| Some(device_line(path, found.ok()?)))
+        .collect();
     Diagnosis {
         facts: facts::gather_from(probe, &paths, &catalog::programs()),
         capabilities,
@@ -217,8 +227,9 @@ fn verdict(diagnosis: &Diagnosis, required: &[String]) -> u8 {
 
 /// Every disk with a size; loop devices only when they are attached.
 fn list_devices(probe: &Probe) -> Vec<(PathBuf, Result<Inspection>)> {
-    let has_size =
-        |name: &String| probe.number(format!("/sys/block/{name}/size")).is_some_and(|size| size > 0);
+    let has_size = |name: &String| {
+        probe.number(format!("/sys/block/{name}/size")).is_some_and(|size| size > 0)
+    };
     let hidden = |name: &String| probe.number(format!("/sys/block/{name}/hidden")) == Some(1);
     probe
         .names("/sys/block")
@@ -231,7 +242,8 @@ fn list_devices(probe: &Probe) -> Vec<(PathBuf, Result<Inspection>)> {
 
 fn device_line(path: PathBuf, found: Inspection) -> DeviceLine {
     let unread = found.unchecked.iter().any(|blind| blind.check == InspectionCheck::Content);
-    let mut names: Vec<String> = found.signatures.iter().map(|signature| signature.name.clone()).collect();
+    let mut names: Vec<String> =
+        found.signatures.iter().map(|signature| signature.name.clone()).collect();
     names.sort_unstable();
     names.dedup();
     DeviceLine {
@@ -279,8 +291,11 @@ fn render(diagnosis: &Diagnosis) -> String {
     let widest = names.max().unwrap_or(0);
     for ability in &diagnosis.capabilities {
         let state = if ability.works { "yes" } else { "no" };
-        let lacks =
-            if ability.works { String::new() } else { format!(" (lacks {})", ability.lacks.join(", ")) };
+        let lacks = if ability.works {
+            String::new()
+        } else {
+            format!(" (lacks {})", ability.lacks.join(", "))
+        };
         text.push_str(&wrapped(
             &format!("  {state:<4}{:<widest$}  ", ability.name),
             &format!("{}{lacks}", ability.what),
@@ -318,13 +333,17 @@ fn in_full(lack: &Lack) -> String {
 /// Devices that are listed without `-v`.
 const MOST_DEVICES: usize = 10;
 
-/// On one screen: what works, the devices, what is missing by kind. What keeps a file from being measured, and what was asked
-/// for by name, has all that is known of it.
+/// On one screen: what works, the devices, what is missing by kind. What keeps a file from being
+/// measured, and what was asked for by name, has all that is known of it.
 fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
     let mut text = machine_lines(&diagnosis.facts) + "\n";
     for (head, works) in [("Can measure  ", true), ("Unavailable  ", false)] {
-        let names: Vec<&str> =
-            diagnosis.capabilities.iter().filter(|one| one.works == works).map(|one| one.name).collect();
+        let names: Vec<&str> = diagnosis
+            .capabilities
+            .iter()
+            .filter(|one| one.works == works)
+            .map(|one| one.name)
+            .collect();
         if !names.is_empty() {
             text += &wrapped(head, &names.join(", "));
         }
@@ -346,9 +365,12 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
             ),
         );
     }
-    let asked: Vec<&str> = std::iter::once(MAIN_JOB).chain(required.iter().map(String::as_str)).collect();
-    let (told, others): (Vec<&Lack>, Vec<&Lack>) =
-        diagnosis.missing.iter().partition(|lack| asked.iter().any(|name| is_for(diagnosis, lack, name)));
+    let asked: Vec<&str> =
+        std::iter::once(MAIN_JOB).chain(required.iter().map(String::as_str)).collect();
+    let (told, others): (Vec<&Lack>, Vec<&Lack>) = diagnosis
+        .missing
+        .iter()
+        .partition(|lack| asked.iter().any(|name| is_for(diagnosis, lack, name)));
     if !diagnosis.missing.is_empty() {
         text += "\nMissing\n";
     }
@@ -359,7 +381,8 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
 
 /// Whether that capability or need lacks it.
 fn is_for(diagnosis: &Diagnosis, lack: &Lack, name: &str) -> bool {
-    let of_ability = diagnosis.capabilities.iter().filter(|one| one.name == name).flat_map(|one| &one.lacks);
+    let of_ability =
+        diagnosis.capabilities.iter().filter(|one| one.name == name).flat_map(|one| &one.lacks);
     lack.need == name || of_ability.into_iter().any(|need| *need == lack.need)
 }
 
@@ -370,7 +393,8 @@ fn device_line_of(device: &DeviceLine) -> String {
         .as_ref()
         .map_or_else(|| ", no serial: never written".into(), |word| format!(", serial={word}"));
     let carries = device.carries.as_ref().filter(|names| !names.is_empty());
-    let carries = carries.map(|names| format!("; carries {}", names.join(", "))).unwrap_or_default();
+    let carries =
+        carries.map(|names| format!("; carries {}", names.join(", "))).unwrap_or_default();
     let used = match device.occupied.as_slice() {
         [] => String::new(),
         [one] => format!("; in use: {one}"),
@@ -395,7 +419,9 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
         let (many, more) = (modules.len(), if modules.len() > 1 { ", ..." } else { "" });
         let first = names(&modules[..1]);
         let modules = counted(many as u64, "module", "modules");
-        lines.push(format!("not in this kernel: {modules} ({first}{more}); iotax doctor -v lists them"));
+        lines.push(format!(
+            "not in this kernel: {modules} ({first}{more}); iotax doctor -v lists them"
+        ));
     }
     let mut calls: Vec<(&str, Vec<&str>)> = Vec::new();
     for (call, packages) in installed.iter().filter_map(|lack| lack.missing.packages()) {
@@ -406,7 +432,10 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
         }
     }
     if calls.iter().any(|(call, _)| *call == needs::BY_HAND) {
-        lines.push(format!("not installed: {}; iotax doctor -v has the packages", names(&installed)));
+        lines.push(format!(
+            "not installed: {}; iotax doctor -v has the packages",
+            names(&installed)
+        ));
     } else if !calls.is_empty() {
         let calls = calls.iter().map(|(call, packages)| format!("{call} {}", packages.join(" ")));
         let calls = calls.collect::<Vec<_>>().join("; ");
@@ -423,9 +452,14 @@ fn wrapped_behind(line: &str) -> String {
     wrapped("  ", &iotax_report::wrapped(line, WIDTH - 2, "  "))
 }
 
-/// Layers that show something new on most machines, the most telling first, with what they need beside their own needs.
-const TO_TRY: &[(&str, &[&str])] =
-    &[(" | loop | fs(xfs)", &[]), (" | loop", &[]), (" | vm", &["kvm"]), (" | delay(percent=5)", &[])];
+/// Layers that show something new on most machines, the most telling first, with what they need
+/// beside their own needs.
+const TO_TRY: &[(&str, &[&str])] = &[
+    (" | loop | fs(xfs)", &[]),
+    (" | loop", &[]),
+    (" | vm", &["kvm"]),
+    (" | delay(percent=5)", &[]),
+];
 
 /// One command that works here, or what has to be done first.
 fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
@@ -438,7 +472,10 @@ fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
     };
     let layers = TO_TRY.iter().find(works).map_or("", |(layers, _)| layers);
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
-    format!("\nTry: iotax run --bill \"file:{},size=1GiB{layers}\"\n", dir.join("iotax-try.img").display())
+    format!(
+        "\nTry: iotax run --bill \"file:{},size=1GiB{layers}\"\n",
+        dir.join("iotax-try.img").display()
+    )
 }
 
 fn machine_lines(facts: &Facts) -> String {
@@ -447,12 +484,16 @@ fn machine_lines(facts: &Facts) -> String {
         value.map_or_else(|| format!("? {many}"), |count| counted(count, one, many))
     };
     let cpu = &facts.cpu;
-    let topology =
-        [(cpu.threads, "CPU", "CPUs"), (cpu.cores, "core", "cores"), (cpu.sockets, "socket", "sockets")];
+    let topology = [
+        (cpu.threads, "CPU", "CPUs"),
+        (cpu.cores, "core", "cores"),
+        (cpu.sockets, "socket", "sockets"),
+    ];
     let topology = topology.map(|(value, one, many)| count(value, one, many)).join(", ");
     let memory = facts.memory_bytes.map_or_else(|| "unknown".into(), show_bytes);
     let hosted = if cpu.under_hypervisor == Some(true) { ", itself in a VM" } else { "" };
-    let mut text = wrapped("Machine   ", &format!("{} ({}){hosted}", word(&facts.hostname), word(&facts.os)));
+    let mut text =
+        wrapped("Machine   ", &format!("{} ({}){hosted}", word(&facts.hostname), word(&facts.os)));
     text.push_str(&wrapped("Kernel    ", &word(&facts.kernel)));
     text.push_str(&wrapped("CPU       ", &format!("{}; {topology}", word(&cpu.model))));
     text.push_str(&wrapped("Memory    ", &memory));
@@ -461,11 +502,12 @@ fn machine_lines(facts: &Facts) -> String {
 
 fn device_lines(device: &DeviceLine) -> String {
     let model = device.model.as_ref().map_or_else(String::new, |model| format!(", {model}"));
-    let mut text = wrapped("  ", &format!("{} {}{model}", device.path.display(), show_bytes(device.bytes)));
-    let name = device
-        .consent
-        .as_ref()
-        .map_or_else(|| "has no serial and no WWN: never written".into(), |word| format!("serial={word}"));
+    let mut text =
+        wrapped("  ", &format!("{} {}{model}", device.path.display(), show_bytes(device.bytes)));
+    let name = device.consent.as_ref().map_or_else(
+        || "has no serial and no WWN: never written".into(),
+        |word| format!("serial={word}"),
+    );
     text.push_str(&wrapped("    ", &name));
     match &device.carries {
         None => text.push_str("    carries: not readable\n"),
@@ -484,7 +526,7 @@ fn wrapped(first: &str, text: &str) -> String {
 mod tests {
     use super::*;
     use iotax_host::block::Identity;
-    use iotax_host::guard::found::{Finding, Signature, Unchecked, Use};
+    use iotax_host::guard::found::{Finding, Signature, TargetUse, UncheckedPoint};
     use iotax_host::kvm::KvmState;
     use iotax_host::made_up::{complete_server, server};
     use iotax_model::layer::{Face, OptionKind};
@@ -501,10 +543,11 @@ mod tests {
 
     fn devices() -> Vec<(PathBuf, Result<Inspection>)> {
         let mut used = device("sda", Some("WD-1"));
-        used.occupied.push(Finding { kind: Use::Mounted, text: "sda2 is mounted at / (ext4)".into() });
+        used.occupied
+            .push(Finding { kind: TargetUse::Mounted, text: "sda2 is mounted at / (ext4)".into() });
         used.signatures.push(Signature { name: "gpt".into(), place: "at byte 512".into() });
         let mut nameless = device("zram0", None);
-        nameless.unchecked.push(Unchecked {
+        nameless.unchecked.push(UncheckedPoint {
             check: InspectionCheck::Content,
             why: "it cannot be opened: not permitted".into(),
         });
@@ -580,17 +623,25 @@ mod tests {
     fn the_command_to_try_is_one_that_works() {
         for (layers, needs) in TO_TRY {
             let stack = format!("file:/srv/x.img,size=1GiB{layers}");
-            from_arguments(&[stack], &ScenarioRequest { bill: true, ..ScenarioRequest::default() }).unwrap();
+            from_arguments(&[stack], &ScenarioRequest { bill: true, ..ScenarioRequest::default() })
+                .unwrap();
             assert!(needs.iter().all(|need| needs::by_id(need).is_some()));
         }
         let machine = complete_server();
         let mut probe = machine.probe.clone();
-        assert!(to_try(&diagnose(&probe, Vec::new()), Path::new("/srv")).contains("| loop | fs(xfs)"));
+        assert!(
+            to_try(&diagnose(&probe, Vec::new()), Path::new("/srv")).contains("| loop | fs(xfs)")
+        );
         probe.euid = 1000;
         probe.guest.kvm = || KvmState::Emulated("20 ms".into());
-        assert!(to_try(&diagnose(&probe, Vec::new()), Path::new("/srv")).contains("delay(percent=5)"));
+        assert!(
+            to_try(&diagnose(&probe, Vec::new()), Path::new("/srv")).contains("delay(percent=5)")
+        );
         probe.folder = Err("folder /x does not exist; hint: mkdir -p /x".into());
-        assert_eq!(to_try(&diagnose(&probe, Vec::new()), Path::new("/x")), "\nFirst: mkdir -p /x\n");
+        assert_eq!(
+            to_try(&diagnose(&probe, Vec::new()), Path::new("/x")),
+            "\nFirst: mkdir -p /x\n"
+        );
     }
 
     #[test]
@@ -625,7 +676,10 @@ mod tests {
         let told: BTreeSet<_> = capabilities().flat_map(needs_of_ability).collect();
         for layer in catalog::ALL {
             // What it needs may hang on the option that it cannot be without.
-            let main = layer.positional.or(layer.one_of.first().copied()).and_then(|name| layer.option(name));
+            let main = layer
+                .positional
+                .or(layer.one_of.first().copied())
+                .and_then(|name| layer.option(name));
             let base = if layer.joins { "[/dev/x,/dev/y]" } else { "/dev/x" };
             let stack = |word: &str| match main {
                 Some(option) if layer.positional.is_none() => {
@@ -643,7 +697,8 @@ mod tests {
             };
             for text in stacks {
                 let scenario =
-                    from_arguments(std::slice::from_ref(&text), &ScenarioRequest::default()).unwrap();
+                    from_arguments(std::slice::from_ref(&text), &ScenarioRequest::default())
+                        .unwrap();
                 assert!(needs_of(&scenario).is_subset(&told), "{text}");
             }
         }
@@ -652,13 +707,21 @@ mod tests {
     #[test]
     fn this_machine_in_text_and_json() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let options =
-            |json| Options { json, verbose: false, require: Vec::new(), dir: folder.path().to_owned() };
+        let options = |json| Options {
+            json,
+            verbose: false,
+            require: Vec::new(),
+            dir: folder.path().to_owned(),
+        };
         let (text, code) = doctor_text(&options(false), GuestProbe::NOT_ASKED);
         let (json, same) = doctor_text(&options(true), GuestProbe::NOT_ASKED);
         assert_eq!(same, code);
         let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-        assert!(value["capabilities"].as_array().is_some_and(|list| list.len() == capabilities().count()));
+        assert!(
+            value["capabilities"]
+                .as_array()
+                .is_some_and(|list| list.len() == capabilities().count())
+        );
         println!("{text}");
         assert!(text.contains("Can measure") && text.contains("Devices"), "{text}");
     }

@@ -1,5 +1,6 @@
-//! `iotax host-vs-guest`: one command for the whole table of a guest against its host, or of two hosts: disk, processors, memory,
-//! kernel, wake-ups, network, each with a verdict. It is a `run` whose stacks, loads and times are chosen.
+//! `iotax host-vs-guest`: one command for the whole table of a guest against its host, or of two
+//! hosts: disk, processors, memory, kernel, wake-ups, network, each with a verdict. It is a `run`
+//! whose stacks, loads and times are chosen.
 
 use super::progress::ProgressPrinter;
 use super::{plan, report, run, say_aside};
@@ -27,8 +28,8 @@ const ENOUGH_S: f64 = 8.0;
 pub struct Args {
     #[command(flatten)]
     output: report::OutputArgs,
-    /// A file or device that the guest gets as its disk [default: a new file in --dir], or two stacks to compare:
-    /// "cpu @ssh:a" "cpu @ssh:b"
+    /// A file or device that the guest gets as its disk [default: a new file in --dir], or two
+    /// stacks to compare: "cpu @ssh:a" "cpu @ssh:b"
     #[arg(value_name = "MEDIUM|STACK", num_args = 0..=2)]
     what: Vec<String>,
     /// Options of the guest, as in vm(...) [default: as many vcpus as this host has]
@@ -61,13 +62,20 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let lacking = needs::missing(&NETWORK_NEEDS, FINDINGS);
     let (stacks, profile) = args.asked(lacking.is_empty())?;
     for missing in lacking.iter().filter(|_| args.what.len() < 2) {
-        say_aside(&format!("no network rows: {} ({}); hint: {}", missing.what, missing.why, missing.command));
+        say_aside(&format!(
+            "no network rows: {} ({}); hint: {}",
+            missing.what, missing.why, missing.command
+        ));
     }
-    let request =
-        |measure| ScenarioRequest { profile: Some(profile.clone()), measure, ..ScenarioRequest::default() };
+    let request = |measure| ScenarioRequest {
+        profile: Some(profile.clone()),
+        measure,
+        ..ScenarioRequest::default()
+    };
     let rows = from_arguments(&stacks, &request(Vec::new())).map_err(Failed::from)?.workloads.len();
     let many = rows.max(1) as f64;
-    let all_s = args.budget.map_or(args.time.as_secs_f64() - SET_UP_S, |budget| budget.as_secs_f64());
+    let all_s =
+        args.budget.map_or(args.time.as_secs_f64() - SET_UP_S, |budget| budget.as_secs_f64());
     let each_s = match args.budget {
         Some(_) => all_s / many,
         None => (all_s / many).max(LEAST_S),
@@ -79,8 +87,10 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
         ));
     }
     let seconds = |key: &str, seconds: f64| (key.to_owned(), format!("{seconds:.3}s"));
-    let measure =
-        vec![seconds("budget", each_s * many), seconds("min_time", (each_s / 2.0).min(LEAST_LOAD_S))];
+    let measure = vec![
+        seconds("budget", each_s * many),
+        seconds("min_time", (each_s / 2.0).min(LEAST_LOAD_S)),
+    ];
     let mut scenario = from_arguments(&stacks, &request(measure)).map_err(Failed::from)?;
     if args.what.len() < 2 {
         scenario
@@ -97,8 +107,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 }
 
 impl Args {
-    /// The two stacks, and the loads that both take: none on a place without a device, no writes on what iotax did not make.
-    /// Where this host can give the guest a network, its rows are among them.
+    /// The two stacks, and the loads that both take: none on a place without a device, no writes on
+    /// what iotax did not make. Where this host can give the guest a network, its rows are among
+    /// them.
     fn asked(&self, network: bool) -> Result<(Vec<String>, String)> {
         let vcpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut options = self.vm.clone().unwrap_or_else(|| format!("vcpus={vcpus}"));
@@ -122,7 +133,10 @@ impl Args {
                 let dir = self.dir.canonicalize();
                 let dir = dir.map_err(|error| {
                     let hint = "hint: name a folder that exists: --dir FOLDER";
-                    Failed::input(format!("cannot use the folder {}: {error}; {hint}", self.dir.display()))
+                    Failed::input(format!(
+                        "cannot use the folder {}: {error}; {hint}",
+                        self.dir.display()
+                    ))
                 })?;
                 let medium = format!("file:{}", dir.join(FILE).display());
                 vec![medium.clone(), guest(&medium)]
@@ -169,10 +183,13 @@ mod tests {
         assert_eq!(loads, "disk-reads,machine,network", "a device is not written");
         let (stacks, loads) = asked(&["cpu @ssh:a", "cpu @ssh:b"], None, true);
         assert_eq!((stacks.len(), loads.as_str()), (2, "machine"));
-        for what in [&[][..], &["cpu"], &["ssh:a:/srv/x.img,size=1GiB", "ssh:b:/srv/x.img,size=1GiB"]] {
+        for what in
+            [&[][..], &["cpu"], &["ssh:a:/srv/x.img,size=1GiB", "ssh:b:/srv/x.img,size=1GiB"]]
+        {
             for network in [false, true] {
                 let (stacks, profile) = asked(what, None, network);
-                let request = ScenarioRequest { profile: Some(profile), ..ScenarioRequest::default() };
+                let request =
+                    ScenarioRequest { profile: Some(profile), ..ScenarioRequest::default() };
                 let scenario = from_arguments(&stacks, &request).unwrap();
                 assert!(scenario.workloads.len() >= 12, "{}", scenario.workloads.len());
             }

@@ -1,9 +1,12 @@
-//! `iotax import`: what other tools printed, from files, folders or standard input, stored as a run. Says what was taken for a
-//! system, which lines could not be read, and how the run is read; its id is all that goes to standard output.
+//! `iotax import`: what other tools printed, from files, folders or standard input, stored as a
+//! run. Says what was taken for a system, which lines could not be read, and how the run is read;
+//! its id is all that goes to standard output.
 
 use super::{say, say_aside, stop, typed};
 use anyhow::Result;
-use iotax_import::{ImportRequest, ImportedRun, NamedSource, STDIN, import, parse_named, some_names};
+use iotax_import::{
+    ImportRequest, ImportedRun, NamedSource, STDIN, import, parse_named, some_names,
+};
 use iotax_store::run_id_of;
 use iotax_units::counted;
 use iotax_units::exit::{DONE, Failed};
@@ -14,7 +17,8 @@ use std::path::Path;
 /// Arguments of `import`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Files and folders with outputs of tools, or - for standard input, which is read alone where something is piped in; folders are walked
+    /// Files and folders with outputs of tools, or - for standard input, which is read alone where
+    /// something is piped in; folders are walked
     #[arg(value_name = "PAGE")]
     page: Vec<String>,
     /// Results of this file or folder are of that system; of a file also lines: NAME=PATH:FROM-TO
@@ -68,7 +72,8 @@ fn pages(args: &Args, typed: bool) -> Result<Vec<String>> {
 
 fn tell(done: &ImportedRun) {
     let by = if done.by_path { "by their paths" } else { "as they were named" };
-    let systems = done.systems.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();
+    let systems =
+        done.systems.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();
     say_aside(&format!(
         "imported: {} of {}; systems {by}: {}",
         counted(done.results as u64, "result", "results"),
@@ -87,7 +92,10 @@ fn tell(done: &ImportedRun) {
         ));
     }
     for (lines, what) in [
-        (&done.repeats, "taken for repeats, because their names differ only in words for runs or in numbers"),
+        (
+            &done.repeats,
+            "taken for repeats, because their names differ only in words for runs or in numbers",
+        ),
         (&done.failed, "the run failed and does not count"),
         (&done.again, "the same run again, not counted"),
         (&done.slips, "a slip"),
@@ -97,9 +105,15 @@ fn tell(done: &ImportedRun) {
         (&done.strays, "in nobody's lines"),
         (&done.beyond, "lines beyond the end"),
         (&done.copied, "the same file, byte by byte, under two systems"),
-        (&done.snapshots, "printed before the run had ended (status-interval), not counted as a run"),
+        (
+            &done.snapshots,
+            "printed before the run had ended (status-interval), not counted as a run",
+        ),
     ] {
-        lines.iter().take(MOST_TOLD).for_each(|line| say_aside(&format!("{what}: {}", shown(line))));
+        lines
+            .iter()
+            .take(MOST_TOLD)
+            .for_each(|line| say_aside(&format!("{what}: {}", shown(line))));
         if lines.len() > MOST_TOLD {
             say_aside(&format!("{what}: {} more", lines.len() - MOST_TOLD));
         }

@@ -1,4 +1,5 @@
-//! `iotax lab`: the root image of the lab guest: what is in the cache, building it, removing what is old.
+//! `iotax lab`: the root image of the lab guest: what is in the cache, building it, removing what
+//! is old.
 
 use super::{columns, hanging_paragraph, say, say_aside, stop};
 use anyhow::{Context, Result};
@@ -23,7 +24,7 @@ enum LabCommand {
     Show,
     /// Build the image for the kernel that guests boot with: some minutes, once
     Build {
-        /// Build it anew, for newer packages or for ZFS that was not to be had
+        /// Build it again, for newer packages or for ZFS that was not to be had
         #[arg(long)]
         again: bool,
     },
@@ -51,7 +52,8 @@ pub fn run(args: &Args) -> Result<u8> {
 fn build(again: bool) -> Result<u8> {
     let stop = stop::flag()?;
     let begin = Instant::now();
-    let mut told = |line: &str| say_aside(&format!("{:5.0} s  {line}", begin.elapsed().as_secs_f64()));
+    let mut told =
+        |line: &str| say_aside(&format!("{:5.0} s  {line}", begin.elapsed().as_secs_f64()));
     let (image, fresh) = Build { stop: &stop, told: &mut told, again }.run()?;
     if fresh {
         told("built");
@@ -62,7 +64,8 @@ fn build(again: bool) -> Result<u8> {
 }
 
 fn cache() -> Result<PathBuf> {
-    lab::cache_directory().context("no place for the lab's image: neither XDG_CACHE_HOME nor HOME is set")
+    lab::cache_directory()
+        .context("no place for the lab's image: neither XDG_CACHE_HOME nor HOME is set")
 }
 
 /// The image for the kernel that guests boot with, if it is built.
@@ -120,13 +123,20 @@ fn described(image: &Image) -> String {
         ("Size", size(image)),
         (
             "Built",
-            format!("{} by iotax {}, in {} s", show_minute(&record.built), record.iotax, record.seconds),
+            format!(
+                "{} by iotax {}, in {} s",
+                show_minute(&record.built),
+                record.iotax,
+                record.seconds
+            ),
         ),
         ("Kernel", format!("{} ({})", record.kernel, record.suite)),
         ("ZFS", record.zfs.to_string()),
         ("Packages", packages.join(", ")),
     ];
-    rows.iter().map(|(name, text)| hanging_paragraph(&format!("{name:<10}"), text, columns())).collect()
+    rows.iter()
+        .map(|(name, text)| hanging_paragraph(&format!("{name:<10}"), text, columns()))
+        .collect()
 }
 
 fn remove(all: bool) -> Result<u8> {

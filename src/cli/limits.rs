@@ -1,10 +1,10 @@
-//! `iotax limits`: what a target is limited to, and after which burst: found by courses of load, beside what is set where it can be
-//! read.
+//! `iotax limits`: what a target is limited to, and after which burst: found by courses of load,
+//! beside what is set where it can be read.
 
 use super::progress::ProgressPrinter;
 use super::{columns, run, say, say_aside};
 use anyhow::Result;
-use iotax_host::limits::{Limited, SetLimit, processors};
+use iotax_host::limits::{LimitUnit, SetLimit, processors};
 use iotax_host::probe::Probe;
 use iotax_measure::course::{CourseKind, CourseSpec, Courses, LimitCourse};
 use iotax_measure::session::RunOutcome;
@@ -28,11 +28,12 @@ const QMP_LIMIT: Duration = Duration::from_secs(5);
 /// Arguments of `limits`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A file, a device, a network or any stack: /dev/sdb, file:/srv/x.img,size=4GiB, "net:ssh:b @ssh:a",
-    /// "file:/srv/x.img,size=4GiB | loop"
+    /// A file, a device, a network or any stack: /dev/sdb, file:/srv/x.img,size=4GiB, "net:ssh:b
+    /// @ssh:a", "file:/srv/x.img,size=4GiB | loop"
     #[arg(value_name = "STACK")]
     stack: String,
-    /// Longest time of each course of load; it may end in its second half, once a limit is known well
+    /// Longest time of each course of load; it may end in its second half, once a limit is known
+    /// well
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     seconds: f64,
     /// Rest before each course, in which a bucket fills; longer if a larger bucket was found
@@ -72,7 +73,8 @@ struct LimitFindings {
 struct CourseLine {
     /// `read` or `write`; of a network `send` or `receive`.
     direction: &'static str,
-    /// What its figures count: `ios` or `bytes`; of a network `bytes` without headers, or `datagrams`.
+    /// What its figures count: `ios` or `bytes`; of a network `bytes` without headers, or
+    /// `datagrams`.
     unit: &'static str,
     /// The load, in words.
     load: String,
@@ -111,8 +113,10 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let set_elsewhere = args.qmp.as_deref().map(of_qemu).transpose()?.unwrap_or_default();
     let (dir, courses, result) =
         run::courses(&scenario, Courses::from_spec(spec), runs, ProgressPrinter::new())?;
-    // Whoever resumed it would measure something else, and what was found is printed. What is left to undo needs its journal.
-    let all_undone = result.as_ref().map_or_else(|error| code_of(error) != UNDO_INCOMPLETE, |_| true);
+    // Whoever resumed it would measure something else, and what was found is printed. What is left
+    // to undo needs its journal.
+    let all_undone =
+        result.as_ref().map_or_else(|error| code_of(error) != UNDO_INCOMPLETE, |_| true);
     if all_undone && dir.exists() {
         std::fs::remove_dir_all(&dir)?;
     }
@@ -129,14 +133,17 @@ fn spec_of(args: &Args) -> Result<CourseSpec, Failed> {
     let (seconds, rest_s) = (args.seconds, args.rest.as_secs_f64());
     match seconds {
         1.0..=600.0 => Ok(CourseSpec { writes: args.write, seconds, rest_s }),
-        _ => Err(Failed::input(format!("--seconds {seconds} is not between 1 and 600; hint: --seconds 10"))),
+        _ => Err(Failed::input(format!(
+            "--seconds {seconds} is not between 1 and 600; hint: --seconds 10"
+        ))),
     }
 }
 
 fn scenario_of(args: &Args) -> Result<Scenario> {
     if let Some(scenario) = of_network(&args.stack) {
         if args.write {
-            let why = "--write: a network has no writes to allow: both of its directions are measured";
+            let why =
+                "--write: a network has no writes to allow: both of its directions are measured";
             return Err(Failed::input(format!("{why}; hint: leave it out")).into());
         }
         return Ok(scenario);
@@ -148,13 +155,15 @@ fn scenario_of(args: &Args) -> Result<Scenario> {
         max_written: args.max_written.clone(),
         ..ScenarioRequest::default()
     };
-    let scenario = from_arguments(std::slice::from_ref(&args.stack), &request).map_err(Failed::from)?;
+    let scenario =
+        from_arguments(std::slice::from_ref(&args.stack), &request).map_err(Failed::from)?;
     match scenario.stacks.as_slice() {
         [_] if scenario.is_of_command_line() => Ok(scenario),
-        _ => {
-            Err(Failed::input(format!("\"{}\" is not one stack; hint: iotax limits /dev/sdb", args.stack))
-                .into())
-        }
+        _ => Err(Failed::input(format!(
+            "\"{}\" is not one stack; hint: iotax limits /dev/sdb",
+            args.stack
+        ))
+        .into()),
     }
 }
 
@@ -183,7 +192,8 @@ fn limits_of(stack: &str, courses: &Courses, set_elsewhere: Vec<SetLimit>) -> Li
         _ => line_of(course, &courses.done, &settings),
     };
     let lines = courses.done.iter().map(of_line).collect();
-    settings.extend(courses.far_settings.iter().filter(|set| !courses.settings.contains(set)).cloned());
+    settings
+        .extend(courses.far_settings.iter().filter(|set| !courses.settings.contains(set)).cloned());
     LimitFindings {
         stack: stack.to_owned(),
         courses: lines,
@@ -198,7 +208,7 @@ fn line_of(course: &LimitCourse, all: &[LimitCourse], settings: &[SetLimit]) -> 
     // That of the other unit is then the one that is met.
     let counts_bytes = bytes != note.is_some();
     let holds = settings.iter().filter(|set| match network {
-        true => set.of == Limited::Sent,
+        true => set.of == LimitUnit::Sent,
         false => set.of.holds_for(writes, counts_bytes),
     });
     CourseLine {
@@ -250,11 +260,13 @@ fn reached(course: &LimitCourse) -> Option<f64> {
     }
 }
 
-/// Small and large blocks of one direction meet the same limit where their rates agree in I/Os or in bytes; of a network, datagrams and
-/// streams where they agree in frames or in bytes on the wire.
+/// Small and large blocks of one direction meet the same limit where their rates agree in I/Os or
+/// in bytes; of a network, datagrams and streams where they agree in frames or in bytes on the
+/// wire.
 fn same_limit(course: &LimitCourse, all: &[LimitCourse]) -> Option<String> {
     let CourseKind { network, writes, bytes, .. } = course.kind;
-    let other = all.iter().find(|other| (other.kind.writes, other.kind.bytes) == (writes, !bytes))?;
+    let other =
+        all.iter().find(|other| (other.kind.writes, other.kind.bytes) == (writes, !bytes))?;
     let (small, large) = if bytes { (other, course) } else { (course, other) };
     let (ios, rate) = (held(small)?, held(large)?);
     let agree = |a: f64, b: f64| (a / b - 1.0).abs() < AT;
@@ -264,7 +276,9 @@ fn same_limit(course: &LimitCourse, all: &[LimitCourse]) -> Option<String> {
             (true, _, false) => {
                 Some("as many bytes on the wire as streams get: the limit is on bytes".into())
             }
-            (_, true, true) => Some("as many frames as datagrams get: the limit is on packets".into()),
+            (_, true, true) => {
+                Some("as many frames as datagrams get: the limit is on packets".into())
+            }
             _ => None,
         };
     }
@@ -280,8 +294,10 @@ fn same_limit(course: &LimitCourse, all: &[LimitCourse]) -> Option<String> {
 impl LimitFindings {
     fn text(&self, width: usize) -> String {
         let lines = self.courses.iter().map(CourseLine::text);
-        let processors =
-            self.settings.iter().filter(|set| matches!(set.of, Limited::Processors | Limited::Allowed));
+        let processors = self
+            .settings
+            .iter()
+            .filter(|set| matches!(set.of, LimitUnit::Processors | LimitUnit::Allowed));
         let others = processors.map(|set| format!("set: {set}"));
         let all: Vec<String> = lines.chain(others).collect();
         all.iter().map(|line| iotax_report::wrapped(line, width, "  ")).collect()
@@ -319,15 +335,20 @@ impl CourseLine {
                 if self.burst_may_be_larger { " or more" } else { "" }
             ),
             Some(CourseShape::Cap { rate: cap }) => {
-                format!("steady at {} from the start: a flat cap, or {below} own rate", rate(cap.value))
+                format!(
+                    "steady at {} from the start: a flat cap, or {below} own rate",
+                    rate(cap.value)
+                )
             }
             // A limiter that loses what it did not pass at once is as unsteady as a drive.
             Some(CourseShape::Open { mean, fell, .. })
                 if self.met(fell.map_or(mean, |fell| fell.to)).is_some() =>
             {
-                let (to, after) = (fell.map_or(mean, |fell| fell.to), fell.map(|fell| amount(fell.after)));
-                let after = after
-                    .map_or("no burst found".to_owned(), |after| format!("faster for the first {after}"));
+                let (to, after) =
+                    (fell.map_or(mean, |fell| fell.to), fell.map(|fell| amount(fell.after)));
+                let after = after.map_or("no burst found".to_owned(), |after| {
+                    format!("faster for the first {after}")
+                });
                 format!("limited to {} by a setting; {after}", rate(to))
             }
             Some(CourseShape::Open { amount: all, mean, fell: None }) => {
@@ -399,8 +420,13 @@ mod tests {
 
     fn course(writes: bool, bytes: bool, rate: f64, burst: f64) -> LimitCourse {
         let figure = |value: f64| UncertainValue { value, error: value / 1000.0 };
-        let found =
-            Bucket { rate: figure(rate), burst: figure(burst), peak: 20.0 * rate, knee_s: 0.3, tail_s: 4.9 };
+        let found = Bucket {
+            rate: figure(rate),
+            burst: figure(burst),
+            peak: 20.0 * rate,
+            knee_s: 0.3,
+            tail_s: 4.9,
+        };
         LimitCourse {
             kind: CourseKind { network: false, writes, bytes, fine: false },
             frame: None,
@@ -412,15 +438,18 @@ mod tests {
         }
     }
 
-    fn set(of: Limited, rate: f64) -> SetLimit {
+    fn set(of: LimitUnit, rate: f64) -> SetLimit {
         SetLimit { of, rate, burst: None, on: "sda".into(), set_in: "io.max".into() }
     }
 
     #[test]
     fn the_answer_comes_first_and_names_what_is_set() {
         let all = [course(false, false, 1000.0, 5000.0)];
-        let settings =
-            [set(Limited::ReadIos, 1000.0), set(Limited::WriteIos, 7.0), set(Limited::TotalBytes, 9.0)];
+        let settings = [
+            set(LimitUnit::ReadIos, 1000.0),
+            set(LimitUnit::WriteIos, 7.0),
+            set(LimitUnit::TotalBytes, 9.0),
+        ];
         assert_eq!(
             line_of(&all[0], &all, &settings).text(),
             "reads: limited to 1,000 I/Os a second after a burst of 5,000 I/Os (found in 5.2 s of 4k random reads at iodepth 32; \
@@ -438,25 +467,36 @@ mod tests {
         assert!(same_limit(&both[1], &both).unwrap().starts_with("the limit is on I/Os"));
         assert_eq!(same_limit(&both[0], &both), None);
         assert_eq!(same_limit(&both[0], &both[..1]), None);
-        let (of_ios, of_bytes) = (set(Limited::WriteIos, 500.0), set(Limited::WriteBytes, 9e9));
+        let (of_ios, of_bytes) = (set(LimitUnit::WriteIos, 500.0), set(LimitUnit::WriteBytes, 9e9));
         let text = line_of(&both[1], &both, &[of_ios, of_bytes]).text();
-        assert!(text.contains("set: sda: 500 writes a second") && !text.contains("bytes a second"), "{text}");
+        assert!(
+            text.contains("set: sda: 500 writes a second") && !text.contains("bytes a second"),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_burst_that_may_be_larger_and_what_is_no_limit_are_said() {
         let mut one = course(true, true, 1e6, 2e7);
         let text = line_of(&one, &[], &[]).text();
-        assert!(text.contains("after a burst of 19.07 MiB or more") && text.contains("--rest"), "{text}");
+        assert!(
+            text.contains("after a burst of 19.07 MiB or more") && text.contains("--rest"),
+            "{text}"
+        );
         one.found = Ok(CourseShape::Open { amount: 13_207_024_435.0, mean: 1e9, fell: None });
         let text = line_of(&one, &[], &[]).text();
         assert!(
-            text.starts_with("writes: no limit found below 12.30 GiB, at 953.67 MiB a second (found"),
+            text.starts_with(
+                "writes: no limit found below 12.30 GiB, at 953.67 MiB a second (found"
+            ),
             "{text}"
         );
-        let of_both = [set(Limited::WriteBytes, 1.02e9), set(Limited::WriteBytes, 5e9)];
+        let of_both = [set(LimitUnit::WriteBytes, 1.02e9), set(LimitUnit::WriteBytes, 5e9)];
         let text = line_of(&one, &[], &of_both).text();
-        assert!(text.starts_with("writes: limited to 953.67 MiB a second by a setting; no burst"), "{text}");
+        assert!(
+            text.starts_with("writes: limited to 953.67 MiB a second by a setting; no burst"),
+            "{text}"
+        );
         one.found = Err(Unfit::Short(7));
         assert!(line_of(&one, &[], &[]).text().contains("no result: the course has 7 points"));
     }
@@ -477,21 +517,30 @@ mod tests {
             ..course(true, false, 1e7 / 106.0, 4e4)
         };
         let all = [streams, small];
-        let tbf = SetLimit { on: "eth0".into(), set_in: "tbf".into(), ..set(Limited::Sent, 1e7) };
-        let text = line_of(&all[0], &all, &[tbf.clone(), set(Limited::WriteBytes, 7.0)]).text();
+        let tbf = SetLimit { on: "eth0".into(), set_in: "tbf".into(), ..set(LimitUnit::Sent, 1e7) };
+        let text = line_of(&all[0], &all, &[tbf.clone(), set(LimitUnit::WriteBytes, 7.0)]).text();
         assert!(
-            text.starts_with("sending: limited to 76.51 Mbit/s after a burst of 3.81 MiB (found in"),
+            text.starts_with(
+                "sending: limited to 76.51 Mbit/s after a burst of 3.81 MiB (found in"
+            ),
             "{text}"
         );
         let end = "; 80.00 Mbit/s on the wire; set: eth0: 10000000 bytes sent a second (tbf))";
-        assert!(text.contains("of 4 TCP streams to the other end") && text.ends_with(end), "{text}");
+        assert!(
+            text.contains("of 4 TCP streams to the other end") && text.ends_with(end),
+            "{text}"
+        );
         let line = line_of(&all[1], &all, &[tbf]);
         assert!(
             line.text().starts_with("sending: limited to 94,340 datagrams a second after"),
             "{}",
             line.text()
         );
-        assert!(line.note.as_deref().is_some_and(|note| note.ends_with("on bytes")), "{:?}", line.note);
+        assert!(
+            line.note.as_deref().is_some_and(|note| note.ends_with("on bytes")),
+            "{:?}",
+            line.note
+        );
         assert!(line.met(1.0).is_some(), "by what is on the wire");
     }
 
@@ -503,8 +552,12 @@ mod tests {
 
     #[test]
     fn consent_is_for_writes_and_one_stack_is_taken() {
-        let parse = |words: &[&str]| Cli::try_parse_from([&["limits"], words].concat()).map(|cli| cli.args);
-        assert!(parse(&["/dev/x", "--destroy", "serial=S"]).is_err(), "nothing is written without --write");
+        let parse =
+            |words: &[&str]| Cli::try_parse_from([&["limits"], words].concat()).map(|cli| cli.args);
+        assert!(
+            parse(&["/dev/x", "--destroy", "serial=S"]).is_err(),
+            "nothing is written without --write"
+        );
         let args = parse(&["/dev/x", "--write", "--destroy", "serial=S"]).unwrap();
         let scenario = scenario_of(&args).unwrap();
         assert!(scenario.writes() && scenario.consent[0].serial == "S");
@@ -513,9 +566,13 @@ mod tests {
         assert!(spec_of(&parse(&["/dev/x", "--seconds", "NaN"]).unwrap()).is_err());
         assert_eq!(spec_of(&parse(&["/dev/x", "--rest", "2s"]).unwrap()).unwrap().rest_s, 2.0);
         assert!(
-            scenario_of(&parse(&["net:ssh:b @ssh:a"]).unwrap()).unwrap().stacks[0].medium.far_end().is_some()
+            scenario_of(&parse(&["net:ssh:b @ssh:a"]).unwrap()).unwrap().stacks[0]
+                .medium
+                .far_end()
+                .is_some()
         );
-        let refused = scenario_of(&parse(&["net:ssh:b", "--write"]).unwrap()).unwrap_err().to_string();
+        let refused =
+            scenario_of(&parse(&["net:ssh:b", "--write"]).unwrap()).unwrap_err().to_string();
         assert!(refused.starts_with("--write: a network has no writes"), "{refused}");
     }
 }

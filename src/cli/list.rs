@@ -87,14 +87,16 @@ impl RunLine {
         (0..=self.stacks.len()).rev().map(named).find(fits).unwrap_or_else(|| named(0))
     }
 
-    /// What stands in the run's line, and what below it: what else has no room there.
+    /// What is in the run's line, and what below it: what else has no room there.
     fn what(&self, room: usize, below: usize) -> (String, Option<String>) {
         let stacks = self.stacks(usize::MAX);
         let whole = self.name.iter().chain([&stacks]).cloned().collect::<Vec<_>>().join(": ");
         match whole.chars().count() <= room {
             true => (whole, None),
             false => match &self.name {
-                Some(name) if name.chars().count() <= room => (name.clone(), Some(self.stacks(below))),
+                Some(name) if name.chars().count() <= room => {
+                    (name.clone(), Some(self.stacks(below)))
+                }
                 Some(name) => (String::new(), Some(format!("{name}: {}", self.stacks(below)))),
                 None => (String::new(), Some(self.stacks(below))),
             },
@@ -119,7 +121,7 @@ const INDENT: &str = "    ";
 const MOST_LINES: usize = 2;
 const MORE: &str = " ...";
 
-/// Aligned; what has no room, and what is to be said of a state, stands below its run.
+/// Aligned; what has no room, and what is to be said of a state, is below its run.
 fn table(lines: &[RunLine], width: usize) -> String {
     let cells = |line: &RunLine| [line.id.clone(), line.started.clone(), line.state.to_owned()];
     let widest = |at: usize| {
@@ -150,21 +152,28 @@ fn table(lines: &[RunLine], width: usize) -> String {
 
 /// A word, and what else is to be said; the whole of a failure is in the run's report.
 fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
-    let state = RunState::from_outcome(run.outcome.as_deref(), store::RunLock::is_held(&run.folder));
+    let state =
+        RunState::from_outcome(run.outcome.as_deref(), store::RunLock::is_held(&run.folder));
     let remark = match state {
-        RunState::Failed => {
-            run.outcome.as_deref().and_then(|words| words.lines().next()).map(without_an_announcement)
+        RunState::Failed => run
+            .outcome
+            .as_deref()
+            .and_then(|words| words.lines().next())
+            .map(without_an_announcement),
+        RunState::WaitsForPerson => {
+            Some(format!("after the manual step: {}", typed("resume", &run.folder)))
         }
-        RunState::WaitsForPerson => Some(format!("after the manual step: {}", typed("resume", &run.folder))),
         RunState::Killed if pending(&run.folder).is_ok_and(|pending| pending.is_nothing()) => {
             let scenario = run.start.as_ref().map(|start| &start.scenario);
             let resumable = scenario.is_ok_and(|scenario| not_resumable(scenario).is_none());
-            let resume = format!("nothing is left of it; to go on: {}", typed("resume", &run.folder));
+            let resume =
+                format!("nothing is left of it; to go on: {}", typed("resume", &run.folder));
             Some(if resumable { resume } else { "nothing is left of it".to_owned() })
         }
-        RunState::Killed => {
-            Some(format!("what it made is still there; to remove it: {}", typed("clean", &run.folder)))
-        }
+        RunState::Killed => Some(format!(
+            "what it made is still there; to remove it: {}",
+            typed("clean", &run.folder)
+        )),
         _ => None,
     };
     (state.word(), remark)
@@ -193,18 +202,25 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_and_long_names_leave_out_stacks_not_letters() {
-        let cells = ["vm cache=none,num-queues=1", "vm cache=none,num-queues=2", "vm cache=writeback"];
-        let failed = "the image /srv/boot.img does not start; hint: have a look at what its console said";
-        let long: String =
-            ["1st", "2nd", "3rd"].into_iter().map(|at| format!("the {at} word ")).collect::<String>()
-                + &(4..30).map(|at| format!("the {at}th word ")).collect::<String>();
+        let cells =
+            ["vm cache=none,num-queues=1", "vm cache=none,num-queues=2", "vm cache=writeback"];
+        let failed =
+            "the image /srv/boot.img does not start; hint: have a look at what its console said";
+        let long: String = ["1st", "2nd", "3rd"]
+            .into_iter()
+            .map(|at| format!("the {at} word "))
+            .collect::<String>()
+            + &(4..30).map(|at| format!("the {at}th word ")).collect::<String>();
         let lines = [
             RunLine {
                 name: Some("many guests".into()),
                 ..line("20261122-183319-e975", "complete", &["one", "four"])
             },
             line("20261122-183403-6831", "interrupted", &cells),
-            RunLine { remark: Some(failed.into()), ..line("20261122-184931-001d", "failed", &["vm"]) },
+            RunLine {
+                remark: Some(failed.into()),
+                ..line("20261122-184931-001d", "failed", &["vm"])
+            },
             RunLine {
                 remark: Some(long.clone()),
                 name: Some("thin and preallocated images".into()),

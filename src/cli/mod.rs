@@ -59,7 +59,8 @@ enum Command {
     Run(run::Args),
     /// Say what `run` would do, and touch nothing
     Plan(plan::Args),
-    /// Compare a guest with its host, or two hosts, in about 5 minutes: disk, processors, memory, kernel, wake-ups, network
+    /// Compare a guest with its host, or two hosts, in about 5 minutes: disk, processors, memory,
+    /// kernel, wake-ups, network
     HostVsGuest(host_vs_guest::Args),
     /// Measure the network between every two places: throughput and round trips, as a matrix
     Network(network::Args),
@@ -69,11 +70,14 @@ enum Command {
     Clean(clean::Args),
     /// Print a stored run: terminal, Markdown, JSON, CSV or one HTML page
     Report(report::Args),
-    /// Compare two stored runs, of last week and of today: what changed, and whether drift could explain it
+    /// Compare two stored runs, of last week and of today: what changed, and whether drift could
+    /// explain it
     Compare(compare::Args),
-    /// Recompute the figures that others publish: fio's and other tools' outputs, tables, sentences; say what does not hold
+    /// Recompute the figures that others publish: fio's and other tools' outputs, tables,
+    /// sentences; say what does not hold
     Audit(audit::Args),
-    /// Store what others published, or other tools printed, as a run that report, compare and list read
+    /// Store what others published, or other tools printed, as a run that report, compare and list
+    /// read
     Import(import::Args),
     /// List the stored runs
     List(list::Args),
@@ -81,7 +85,8 @@ enum Command {
     Limits(limits::Args),
     /// Show what this machine can measure, and the command that supplies what is missing
     Doctor(doctor::Options),
-    /// Build, show or remove the image of the lab guest (emulated drives for RAID, volumes and fabrics)
+    /// Build, show or remove the image of the lab guest (emulated drives for RAID, volumes and
+    /// fabrics)
     Lab(lab::Args),
     /// Test iotax itself: its statistics by simulation
     Selfcheck(selfcheck::Args),
@@ -118,8 +123,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints help, or what is wrong with the command line, and ends the program. clap repeats arguments as they were typed, or as a
-/// shell found them in a folder: where something in them acts, its colours are given up.
+/// Prints help, or what is wrong with the command line, and ends the program. clap repeats
+/// arguments as they were typed, or as a shell found them in a folder: where something in them
+/// acts, its colours are given up.
 fn refuse(error: &clap::Error) -> ! {
     if !std::env::args_os().any(|argument| argument.to_string_lossy().contains(acts)) {
         error.exit();
@@ -128,7 +134,8 @@ fn refuse(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// Without the advice to pass an unknown option as a value, which no command here means; one of a layer is told to be so.
+/// Without the advice to pass an unknown option as a value, which no command here means; one of a
+/// layer is told to be so.
 fn plain(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
@@ -144,7 +151,8 @@ fn plain(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// A command on a run as a person types it, with the folder of runs where that is not the usual one.
+/// A command on a run as a person types it, with the folder of runs where that is not the usual
+/// one.
 pub(crate) fn typed(verb: &str, run: &Path) -> String {
     let usual = iotax_store::default_runs_dir().ok();
     let id = iotax_store::run_id_of(run);
@@ -154,7 +162,8 @@ pub(crate) fn typed(verb: &str, run: &Path) -> String {
     }
 }
 
-/// A folder of runs, or of one run, for a command that does what is written there: only one that nobody else can have written to.
+/// A folder of runs, or of one run, for a command that does what is written there: only one that
+/// nobody else can have written to.
 ///
 /// # Errors
 /// Bad input with whose it is, and who may.
@@ -191,10 +200,11 @@ pub(crate) fn check_id(id: &str, verb: &str) -> Result<()> {
     if iotax_store::is_new_id(id) {
         return Ok(());
     }
-    let why =
-        "its folder was renamed, and the names of what a run made carry its id; hint: rename the folder back";
-    Err(exit::Failed::input(format!("refused to {verb} the run {id}: {why} (like 20260102-030405-a1b2)"))
-        .into())
+    let why = "its folder was renamed, and the names of what a run made carry its id; hint: rename the folder back";
+    Err(exit::Failed::input(format!(
+        "refused to {verb} the run {id}: {why} (like 20260102-030405-a1b2)"
+    ))
+    .into())
 }
 
 /// Which layers have that option.
@@ -202,7 +212,8 @@ fn tip_of_layer(written: &str) -> Option<String> {
     let word = written.trim_start_matches('-').split('=').next()?;
     let having = catalog::ALL.iter().filter(|layer| layer.option(word).is_some());
     let names: Vec<&str> = having.map(|layer| layer.name).collect();
-    let (first, several) = (names.first()?, if names.len() > 1 { "one of the layers" } else { "the layer" });
+    let (first, several) =
+        (names.first()?, if names.len() > 1 { "one of the layers" } else { "the layer" });
     Some(format!(
         "it is an option of {several} {}, written in the stack: \"... | {first}({word}=...)\"",
         names.join(", ")
@@ -211,7 +222,8 @@ fn tip_of_layer(written: &str) -> Option<String> {
 
 fn dispatch(cli: Cli) -> Result<u8> {
     ulimit::respect(exit::MEASUREMENT_FAILED).map_err(Failed::need)?;
-    // Guests, agents and a resumed run elsewhere in the tree know nothing of the folder that this was called in.
+    // Guests, agents and a resumed run elsewhere in the tree know nothing of the folder that this
+    // was called in.
     let runs = || -> Result<PathBuf> {
         match &cli.runs {
             Some(runs) => Ok(std::path::absolute(runs)?),
@@ -248,7 +260,8 @@ fn complain(error: &anyhow::Error) {
     }
 }
 
-/// In so many columns with what [`aside`] indents. Indented lines stay: carets below a word, commands to copy.
+/// In so many columns with what [`aside`] indents. Indented lines stay: carets below a word,
+/// commands to copy.
 fn fitted(text: &str, width: usize) -> String {
     let fit = |line: &str| match line.starts_with([' ', '\t']) {
         true => line.to_owned(),
@@ -276,9 +289,11 @@ pub fn say_in_colour(text: &str) -> Result<()> {
 fn write_out(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            Err(exit::Failed { code: DONE, message: "the reader of standard output went away".into() }.into())
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(exit::Failed {
+            code: DONE,
+            message: "the reader of standard output went away".into(),
         }
+        .into()),
         other => Ok(other.map_err(|error| {
             exit::Failed::measurement(format!("cannot write to standard output: {error}"))
         })?),
@@ -291,19 +306,22 @@ pub fn say_aside(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", aside(text));
 }
 
-/// As it is said there: no line but the first begins at the margin, so that no name with a line's end in it speaks for iotax.
+/// As it is said there: no line but the first begins at the margin, so that no name with a line's
+/// end in it speaks for iotax.
 fn aside(text: &str) -> String {
     let text = lines(text);
-    let indented =
-        |(at, line): (usize, &str)| match at > 0 && !line.starts_with([' ', '\t']) && !line.is_empty() {
-            true => format!("  {line}"),
-            false => line.to_owned(),
-        };
+    let indented = |(at, line): (usize, &str)| match at > 0
+        && !line.starts_with([' ', '\t'])
+        && !line.is_empty()
+    {
+        true => format!("  {line}"),
+        false => line.to_owned(),
+    };
     text.split('\n').enumerate().map(indented).collect::<Vec<_>>().join("\n")
 }
 
-/// A paragraph behind a first column, its further lines indented below its start. A word that is longer
-/// than a line stands alone: it may have to be copied.
+/// A paragraph after a first column, its further lines indented below its start. A word that is
+/// longer than a line is alone: it may have to be copied.
 pub fn hanging_paragraph(first: &str, text: &str, width: usize) -> String {
     let indent = first.chars().count();
     let paragraph = iotax_report::wrapped(text, width.saturating_sub(indent), "");
@@ -362,7 +380,9 @@ mod tests {
         let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
         let words = blocks.flat_map(str::lines).map(shell_words);
         words
-            .filter_map(|words| Some(words[words.iter().position(|word| word == "iotax")?..].to_vec()))
+            .filter_map(|words| {
+                Some(words[words.iter().position(|word| word == "iotax")?..].to_vec())
+            })
             .collect()
     }
 
@@ -372,7 +392,8 @@ mod tests {
             let all = commands(page);
             assert!(all.len() >= least, "{page}: {}", all.len());
             for words in all {
-                let cli = Cli::try_parse_from(&words).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+                let cli = Cli::try_parse_from(&words)
+                    .unwrap_or_else(|error| panic!("{words:?}: {error}"));
                 // That of a plan is read by the same code.
                 if let Command::Run(args) = cli.command {
                     args.asked().scenario().unwrap_or_else(|error| panic!("{words:?}: {error:#}"));
@@ -384,7 +405,8 @@ mod tests {
     #[test]
     fn the_readme_is_short_and_pages_have_a_width() {
         for (page, most) in [("README.md", 120), ("docs/cookbook.md", usize::MAX)] {
-            let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+            let text =
+                std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
             assert!(text.lines().count() <= most, "{page}: {}", text.lines().count());
             let wide = |line: &&str| line.chars().count() > 100 && !line.starts_with('|');
             assert_eq!(text.lines().find(wide), None, "{page}");
@@ -398,7 +420,10 @@ mod tests {
             plain(parsed.err().unwrap()).render().to_string()
         };
         let cache = complaint("--cache=none");
-        assert!(cache.contains("one of the layers vm, librbd") && cache.contains("vm(cache=...)"), "{cache}");
+        assert!(
+            cache.contains("one of the layers vm, librbd") && cache.contains("vm(cache=...)"),
+            "{cache}"
+        );
         assert!(!cache.contains("attaches"), "{cache}");
         assert!(complaint("--budgett=1s").contains("--budget"), "what is alike is still told");
     }
@@ -416,7 +441,10 @@ mod tests {
         let id = "20260101-000000-abcd";
         let elsewhere = Path::new("/srv/runs").join(id);
         assert_eq!(typed("resume", &elsewhere), format!("iotax --runs /srv/runs resume {id}"));
-        assert_eq!(typed("clean", Path::new("/srv/a b;reboot/x")), "iotax --runs '/srv/a b;reboot' clean x",);
+        assert_eq!(
+            typed("clean", Path::new("/srv/a b;reboot/x")),
+            "iotax --runs '/srv/a b;reboot' clean x",
+        );
         let Ok(usual) = iotax_store::default_runs_dir() else { return };
         assert_eq!(typed("clean", &usual.join(id)), format!("iotax clean {id}"));
     }

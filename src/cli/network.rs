@@ -1,5 +1,5 @@
-//! `iotax network`: the network between places, each with each. It is a `run` with a stack for every ordered pair, so that both
-//! directions of a pair stand side by side.
+//! `iotax network`: the network between places, each with each. It is a `run` with a stack for
+//! every ordered pair, so that both directions of a pair stand side by side.
 
 use super::progress::ProgressPrinter;
 use super::{plan, report, run};
@@ -16,8 +16,8 @@ const MOST_PLACES: usize = 12;
 pub struct Args {
     #[command(flatten)]
     output: report::OutputArgs,
-    /// host (this one), ssh:HOST, or vm, vm1, vm2, ... (guests made for the run); add the address to reach it at if needed:
-    /// ssh:b,address=10.0.0.2
+    /// host (this one), ssh:HOST, or vm, vm1, vm2, ... (guests made for the run); add the address
+    /// to reach it at if needed: ssh:b,address=10.0.0.2
     #[arg(value_name = "PLACE", num_args = 2.., required = true)]
     places: Vec<String>,
     /// Probes of each pair
@@ -69,7 +69,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 /// A stack for every ordered pair.
 fn pairs(places: &[String]) -> Result<Vec<String>> {
     if places.len() > MOST_PLACES {
-        let why = format!("{} places are {} pairs", places.len(), places.len() * (places.len() - 1));
+        let why =
+            format!("{} places are {} pairs", places.len(), places.len() * (places.len() - 1));
         return Err(Failed::input(format!("{why}; hint: name at most {MOST_PLACES}")).into());
     }
     let bare = |place: &String| place.split(',').next().unwrap_or_default().to_owned();
@@ -108,7 +109,8 @@ mod tests {
         let scenario = from_arguments(&guests, &options).unwrap();
         assert_eq!((scenario.stacks[3].name.as_str(), scenario.guests.len()), ("vm1 to vm2", 2));
         assert!(scenario.guests.values().all(|guest| guest.option("vcpus") == Some("1")));
-        let twice = pairs(&["host", "ssh:a", "ssh:a,address=10.0.0.2"].map(str::to_owned)).unwrap_err();
+        let twice =
+            pairs(&["host", "ssh:a", "ssh:a,address=10.0.0.2"].map(str::to_owned)).unwrap_err();
         assert!(twice.to_string().contains("named twice"));
     }
 }

@@ -14,10 +14,10 @@ use iotax_measure::durability;
 use iotax_measure::first_writes::{Unwritten, of_set};
 use iotax_measure::matched_rate;
 use iotax_measure::operator;
-use iotax_measure::plan::{Ground, SetPlan, filled};
-use iotax_measure::ready::{Ready, ready};
+use iotax_measure::plan::{PlanGround, SetPlan, filled};
+use iotax_measure::ready::{ReadyScenario, ready};
 use iotax_measure::series;
-use iotax_measure::sets::{Layout, Set};
+use iotax_measure::sets::{SetLayout, StackSet};
 use iotax_measure::survey;
 use iotax_model::scenario::{
     DurabilitySpec, Engine, LabSpec, LoadIssuer, Medium, Published, Regime, Scenario, Workload,
@@ -28,7 +28,9 @@ use iotax_steps::op::{Op, Operation, RemoteAgent};
 use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
 use iotax_units::exit::{DONE, UNMET_NEED};
 use iotax_units::harmless::shown;
-use iotax_units::{UNKNOWN_BYTES, counted, distinct, is_unknown, show_bytes, show_names, show_ns, show_size};
+use iotax_units::{
+    UNKNOWN_BYTES, counted, distinct, is_unknown, show_bytes, show_names, show_ns, show_size,
+};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -36,7 +38,8 @@ use std::path::Path;
 /// Arguments of `plan`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Show each step as it is carried out, with the command lines of QEMU and all commands of a [tool.NAME]
+    /// Show each step as it is carried out, with the command lines of QEMU and all commands of a
+    /// [tool.NAME]
     #[arg(long)]
     commands: bool,
     #[command(flatten)]
@@ -74,7 +77,8 @@ pub fn run(args: &Args) -> Result<u8> {
     print(&args.asked.scenario()?, Some(args.commands))
 }
 
-/// Prints the plan of a scenario, with `commands` as `--commands` does; `None`: the command has no such option.
+/// Prints the plan of a scenario, with `commands` as `--commands` does; `None`: the command has no
+/// such option.
 ///
 /// # Errors
 /// As [`run`].
@@ -97,12 +101,12 @@ pub(super) fn print(scenario: &Scenario, commands: Option<bool>) -> Result<u8> {
 ///
 /// # Errors
 /// Bad input.
-fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
+fn show(view: &View, scenario: &Scenario, ready: ReadyScenario) -> Result<String> {
     let lacks = ready.lacks(scenario);
-    let Ready { layout, survey, guest_parts, .. } = ready;
+    let ReadyScenario { layout, survey, guest_parts, .. } = ready;
     let guests = guest_parts.is_some();
     let tag = RunTag::of_none();
-    let ground = Ground { scenario, layout: &layout, found: &survey.found, guest_parts, tag };
+    let ground = PlanGround { scenario, layout: &layout, found: &survey.found, guest_parts, tag };
     let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
     let mut text = lacks.map(|lacks| lines(view, &lacks) + "\n").unwrap_or_default();
     text += &marked(view, "note", &scenario.notes);
@@ -114,16 +118,21 @@ fn show(view: &View, scenario: &Scenario, ready: Ready) -> Result<String> {
     let beside = OtherWork::from_ground(&ground, guests)?;
     for (number, set) in layout.sets.iter().enumerate() {
         let plan = ground.set(set, 0)?;
-        let names: Vec<&str> = set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();
+        let names: Vec<&str> =
+            set.stacks.iter().map(|index| scenario.stacks[*index].name.as_str()).collect();
         let together = if names.len() > 1 { " (up together)" } else { "" };
-        let head = format!("set {} of {}: {}{together}", number + 1, layout.sets.len(), names.join(", "));
+        let head =
+            format!("set {} of {}: {}{together}", number + 1, layout.sets.len(), names.join(", "));
         text += &view.paragraph("", &head);
         if let Some(after) = set.after {
             text += &in_further_state(view, &ground, set, after)?;
             continue;
         }
-        for operator in
-            set.stacks.iter().filter_map(|index| scenario.operator_of(&scenario.stacks[*index])).take(1)
+        for operator in set
+            .stacks
+            .iter()
+            .filter_map(|index| scenario.operator_of(&scenario.stacks[*index]))
+            .take(1)
         {
             let (serial, size) = (&operator.serial, show_bytes(operator.size));
             text += &view.paragraph(
@@ -193,8 +202,7 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
             view.paragraph("  ", &format!("run the fio of {host} over ssh; nothing is copied"))
         }
     };
-    let head =
-        "hosts over ssh (plan does not connect to them; run checks whether they answer, and what is there)";
+    let head = "hosts over ssh (plan does not connect to them; run checks whether they answer, and what is there)";
     let all = |host: &(&str, LoadIssuer)| line(host) + &written_there(view, scenario, host.0);
     view.paragraph("", head) + &hosts.iter().map(all).collect::<String>()
 }
@@ -202,7 +210,8 @@ fn hosts(view: &View, scenario: &Scenario) -> String {
 /// Lists the existing virtual machines that stacks use, with the commands that query their
 /// managers.
 fn machines(view: &View, scenario: &Scenario) -> String {
-    let is_used = |place: &&Place| scenario.stacks.iter().any(|stack| stack.places().contains(place));
+    let is_used =
+        |place: &&Place| scenario.stacks.iter().any(|stack| stack.places().contains(place));
     let all = scenario.described.iter().filter(|(place, _)| is_used(place));
     all.filter_map(|(_, described)| described.vm.as_ref())
         .map(|vm| {
@@ -213,10 +222,13 @@ fn machines(view: &View, scenario: &Scenario) -> String {
         .collect()
 }
 
-/// Drives of a host that are written. Nobody has looked at them yet, so whether a word of consent is theirs is not known here.
+/// Drives of a host that are written. Nobody has looked at them yet, so whether a word of consent
+/// is theirs is not known here.
 fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
     let mut drives: Vec<String> = Vec::new();
-    for stack in scenario.stacks.iter().filter(|stack| survey::intent(scenario, stack) == Intent::Write) {
+    for stack in
+        scenario.stacks.iter().filter(|stack| survey::intent(scenario, stack) == Intent::Write)
+    {
         for medium in stack.medium.members() {
             let Medium::Remote { host: of, path, .. } = medium else { continue };
             let path = path.display().to_string();
@@ -229,8 +241,11 @@ fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
         return String::new();
     }
     let given: Vec<&str> = scenario.consent.iter().map(|consent| consent.serial.as_str()).collect();
-    let given =
-        if given.is_empty() { "none given".to_owned() } else { format!("given: {}", given.join(", ")) };
+    let given = if given.is_empty() {
+        "none given".to_owned()
+    } else {
+        format!("given: {}", given.join(", "))
+    };
     let text = format!(
         "write to {} on {host}: run refuses each drive that has no --destroy serial=... ({given})",
         drives.join(", ")
@@ -239,11 +254,19 @@ fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
 }
 
 /// What leads into it, of stacks that an earlier set brought up.
-fn in_further_state(view: &View, ground: &Ground, set: &Set, after: usize) -> Result<String> {
+fn in_further_state(
+    view: &View,
+    ground: &PlanGround,
+    set: &StackSet,
+    after: usize,
+) -> Result<String> {
     let mut text = format!("  in the same visit as set {}, after it\n", after + 1);
     for (_, steps) in ground.into_state(set, after)? {
         let line = |step: &Step| {
-            view.paragraph("  then ", &format!("@{}: {}", step.place, step.op.operation().describe()))
+            view.paragraph(
+                "  then ",
+                &format!("@{}: {}", step.place, step.op.operation().describe()),
+            )
         };
         text += &steps.iter().map(line).collect::<String>();
         text += &written_below(view, &steps);
@@ -258,8 +281,9 @@ fn labs(view: &View, scenario: &Scenario) -> String {
         let vcpus = counted(u64::from(lab.vcpus), "vCPU", "vCPUs");
         let each = if lab.drives == Some(1) { "" } else { " each" };
         let (size, memory) = (show_bytes(lab.drive_size), show_bytes(lab.memory));
-        let text =
-            format!("{drives} of {size}{each}, {vcpus}, {memory} of memory; it exists for the whole run");
+        let text = format!(
+            "{drives} of {size}{each}, {vcpus}, {memory} of memory; it exists for the whole run"
+        );
         view.paragraph(&format!("lab {place}: "), &format!("a guest with {text}"))
     };
     scenario.labs.iter().map(line).collect()
@@ -323,7 +347,7 @@ fn to_fill(steps: Vec<Step>) -> Vec<Step> {
 }
 
 /// What is killed how often, and what is written meanwhile.
-fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
+fn trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<String> {
     let (mut text, mut all) = (String::new(), 0);
     for set in &ground.layout.sets {
         let plan = ground.set(set, 0)?;
@@ -363,7 +387,8 @@ fn trials(spec: &DurabilitySpec, ground: &Ground) -> Result<String> {
         ))
 }
 
-/// How long so many kills take: nearly all of it is booting, and how long that takes depends on the machine.
+/// How long so many kills take: nearly all of it is booting, and how long that takes depends on the
+/// machine.
 fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
     let load_s = (spec.least_ns + spec.most_ns) as f64 / 2e9;
     let all = |seconds: f64| long_time(kills as f64 * (load_s + seconds));
@@ -400,7 +425,8 @@ fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -
     let line = |what: Unwritten| {
         let (index, _) = &plan.targets[what.target];
         let (written, of) = (show_size(what.written()), &scenario.stacks[*index].name);
-        let data = if what.data.is_unique() { String::new() } else { format!(", with {}", what.data) };
+        let data =
+            if what.data.is_unique() { String::new() } else { format!(", with {}", what.data) };
         let how = match what.order {
             FirstWrites::InOrder => format!("write all of {of} once, sequentially"),
             FirstWrites::AtRandom { block } => {
@@ -433,9 +459,12 @@ fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
                 .to_owned()
         }
     };
-    let known: Vec<String> =
-        caches.iter().map(|cache| format!("  {}: {}\n", cache.name, show_bytes(cache.bytes))).collect();
-    let none = if caches.is_empty() { "; no write cache known on the path" } else { "; known caches:" };
+    let known: Vec<String> = caches
+        .iter()
+        .map(|cache| format!("  {}: {}\n", cache.name, show_bytes(cache.bytes)))
+        .collect();
+    let none =
+        if caches.is_empty() { "; no write cache known on the path" } else { "; known caches:" };
     format!("writes: {rule}{none}\n{}", known.concat())
 }
 
@@ -486,7 +515,7 @@ fn long_time(seconds: f64) -> String {
     }
 }
 
-fn times(scenario: &Scenario, layout: &Layout, write_caches: &[WriteCache]) -> String {
+fn times(scenario: &Scenario, layout: &SetLayout, write_caches: &[WriteCache]) -> String {
     let measure = &scenario.measure;
     let most = load_s(scenario, layout);
     let in_turn = layout.sets.len() == 1
@@ -501,7 +530,9 @@ fn times(scenario: &Scenario, layout: &Layout, write_caches: &[WriteCache]) -> S
         }
         (1, 1) if layout.sets.len() > 1 => format!("{visits}, one state after the other in each"),
         (1, 1) => "rounds over all stacks, until the precision is reached".to_owned(),
-        (1, siblings) => format!("rounds over all stacks on {siblings} equal files, swapped at half time"),
+        (1, siblings) => {
+            format!("rounds over all stacks on {siblings} equal files, swapped at half time")
+        }
         (chains, _) if chains < layout.sets.len() => format!(
             "{} sets in {chains} groups (the states of one array follow each other), {visits} of each group, in \
              random order",
@@ -527,7 +558,10 @@ fn times(scenario: &Scenario, layout: &Layout, write_caches: &[WriteCache]) -> S
 /// Who issues the I/O, of all loads or load by load.
 fn engines(scenario: &Scenario) -> String {
     let mut engines: Vec<(String, Vec<&str>)> = Vec::new();
-    let named = scenario.notes.iter().filter_map(|note| note.split_once("\"ioengine=")?.1.split('"').next());
+    let named = scenario
+        .notes
+        .iter()
+        .filter_map(|note| note.split_once("\"ioengine=")?.1.split('"').next());
     let named = distinct(named);
     for workload in scenario.workloads.iter().filter(|workload| workload.probe.is_none()) {
         let name = match workload.engine {
@@ -544,16 +578,19 @@ fn engines(scenario: &Scenario) -> String {
     match engines.as_slice() {
         [] => String::new(),
         [(name, _)] => format!("engine: {name}\n"),
-        several => {
-            several.iter().map(|(name, loads)| format!("engine of {}: {name}\n", show_names(loads))).collect()
-        }
+        several => several
+            .iter()
+            .map(|(name, loads)| format!("engine of {}: {name}\n", show_names(loads)))
+            .collect(),
     }
 }
 
 /// The engine of a load that names none.
-const CHOSEN: &str = "auto: sync at iodepth 1; else uring, or aio or sync where io_uring does not work";
+const CHOSEN: &str =
+    "auto: sync at iodepth 1; else uring, or aio or sync where io_uring does not work";
 
-/// All stacks are loaded on as many bytes. What other hosts have is not known before they are reached.
+/// All stacks are loaded on as many bytes. What other hosts have is not known before they are
+/// reached.
 fn measured_on(scenario: &Scenario, region: u64) -> String {
     match region {
         bytes if is_unknown(bytes) || scenario.workloads.iter().all(|one| one.probe.is_some()) => {
@@ -567,7 +604,7 @@ fn measured_on(scenario: &Scenario, region: u64) -> String {
 }
 
 /// What takes time apart from measuring; how long depends on the drives and the machine.
-fn setting_up(scenario: &Scenario, layout: &Layout, beside: &OtherWork) -> String {
+fn setting_up(scenario: &Scenario, layout: &SetLayout, beside: &OtherWork) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
     let stacks = counted(stacks, "stack", "stacks");
     let times = match layout.sets.len() {
@@ -583,7 +620,10 @@ fn setting_up(scenario: &Scenario, layout: &Layout, beside: &OtherWork) -> Strin
         most => format!(", up to {}", counted(most, "manual step", "manual steps")),
     };
     let read_back = if scenario.verifies() { ", reading back what was written" } else { "" };
-    format!("plus: setting up and removing {stacks}{often}{moves}{read_back}{}\n", beside.work_words())
+    format!(
+        "plus: setting up and removing {stacks}{often}{moves}{read_back}{}\n",
+        beside.work_words()
+    )
 }
 
 /// What a run does apart from measuring, all visits together.
@@ -603,10 +643,11 @@ struct OtherWork {
 
 impl OtherWork {
     /// Returns the sums over a whole run.
-    fn from_ground(ground: &Ground, guests: bool) -> Result<OtherWork> {
+    fn from_ground(ground: &PlanGround, guests: bool) -> Result<OtherWork> {
         let (scenario, layout) = (ground.scenario, ground.layout);
         let region = ground.region().map_or(UNKNOWN_BYTES, |(region, _)| region);
-        let mut beside = OtherWork { filled: filled(&to_fill(ground.media()?)), ..OtherWork::default() };
+        let mut beside =
+            OtherWork { filled: filled(&to_fill(ground.media()?)), ..OtherWork::default() };
         beside.boots += if guests { ground.labs()?.guests.len() as u64 } else { 0 };
         for set in layout.sets.iter().filter(|set| set.after.is_none()) {
             let visits = layout.visits_of_a_set(&scenario.measure);
@@ -620,15 +661,20 @@ impl OtherWork {
         let bytes = [self.filled, self.first, self.below].into_iter().fold(0, u64::saturating_add);
         let boot_s = if (guest::FINDINGS.kvm)().trouble().is_none() { 3.0 } else { 60.0 };
         let written_s = if is_unknown(bytes) { 0.0 } else { bytes as f64 / 2e8 };
-        let (measuring_s, known_s) = (measuring_s.ceil(), (boot_s * self.boots as f64 + written_s).ceil());
+        let (measuring_s, known_s) =
+            (measuring_s.ceil(), (boot_s * self.boots as f64 + written_s).ceil());
         let open = [
             (is_unknown(bytes), "first writes of drives that are not known yet"),
             (!self.restarts.is_empty(), "restarts of virtual machines"),
             (!scenario.measure.precondition.is_off(), "preconditioning"),
         ];
-        let open: Vec<&str> = open.iter().filter(|(is_open, _)| *is_open).map(|(_, what)| *what).collect();
-        let open =
-            if open.is_empty() { String::new() } else { format!("; not counted: {}", open.join(", ")) };
+        let open: Vec<&str> =
+            open.iter().filter(|(is_open, _)| *is_open).map(|(_, what)| *what).collect();
+        let open = if open.is_empty() {
+            String::new()
+        } else {
+            format!("; not counted: {}", open.join(", "))
+        };
         format!(
             "this run takes at most {}: {} of measuring, {} of setting up{}{open}",
             long_time(measuring_s + known_s),
@@ -643,7 +689,8 @@ impl OtherWork {
         let visits = u64::from(visits);
         let first = of_set(&plan.targets, region, scenario.data());
         let first: u64 = first.iter().map(Unwritten::written).fold(0, u64::saturating_add);
-        let below = plan.steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add);
+        let below =
+            plan.steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add);
         for step in &plan.steps {
             if let Op::ChangeMachine(change) = &step.op {
                 // Once with its settings, and once with those from before.
@@ -655,7 +702,8 @@ impl OtherWork {
         self.below = self.below.saturating_add(below.saturating_mul(visits));
     }
 
-    /// Restarts of others' machines, boots with their time, then bytes; `, 3 boots of guests (9 s at 3 s each, ...)`.
+    /// Restarts of others' machines, boots with their time, then bytes; `, 3 boots of guests (9 s
+    /// at 3 s each, ...)`.
     fn work_words(&self) -> String {
         let boots = match self.boots {
             0 => String::new(),
@@ -681,18 +729,23 @@ impl OtherWork {
             true => String::new(),
             false if is_unknown(all) => format!(", writing {}", written.join(" and ")),
             false => {
-                format!(", writing {} ({} at 200 MB/s)", written.join(" and "), long_time(all as f64 / 2e8))
+                format!(
+                    ", writing {} ({} at 200 MB/s)",
+                    written.join(" and "),
+                    long_time(all as f64 / 2e8)
+                )
             }
         };
-        let restart =
-            |(vm, times): (&String, &u64)| format!(", shutting down and starting {vm} up to {times} times");
+        let restart = |(vm, times): (&String, &u64)| {
+            format!(", shutting down and starting {vm} up to {times} times")
+        };
         self.restarts.iter().map(restart).collect::<String>() + &boots + &takes
     }
 }
 
 /// Returns how many seconds a load is measured at most, including the pilot, the baseline alone and
 /// the matched rate.
-fn load_s(scenario: &Scenario, layout: &Layout) -> f64 {
+fn load_s(scenario: &Scenario, layout: &SetLayout) -> f64 {
     let measure = &scenario.measure;
     let (least_s, most_s) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
     match layout.sets.len() {
@@ -712,11 +765,11 @@ fn load_s(scenario: &Scenario, layout: &Layout) -> f64 {
 ///
 /// # Errors
 /// Bad input, as for a plan of the run.
-pub(super) fn takes(scenario: &Scenario, ready: &Ready, loads: usize) -> Result<String> {
-    let Ready { layout, survey, guest_parts, .. } = ready;
+pub(super) fn takes(scenario: &Scenario, ready: &ReadyScenario, loads: usize) -> Result<String> {
+    let ReadyScenario { layout, survey, guest_parts, .. } = ready;
     let (found, guest_parts) = (&survey.found, guest_parts.clone());
     let guests = guest_parts.is_some();
-    let ground = Ground { scenario, layout, found, guest_parts, tag: RunTag::of_none() };
+    let ground = PlanGround { scenario, layout, found, guest_parts, tag: RunTag::of_none() };
     let beside = OtherWork::from_ground(&ground, guests)?;
     let measuring_s = load_s(scenario, layout) * loads as f64;
     Ok(beside.in_all(measuring_s, scenario))
@@ -741,7 +794,8 @@ mod tests {
              iodepth=4\u{a0}bs=1M\n"
         );
         let plain =
-            from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &ScenarioRequest::default()).unwrap();
+            from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &ScenarioRequest::default())
+                .unwrap();
         assert_eq!(sweeps(&plain), "");
     }
 
@@ -751,7 +805,11 @@ mod tests {
             let scenario = from_stacks(&[medium.to_owned()], &ScenarioRequest::default()).unwrap();
             labs(&View { width: 200, ..View::default() }, &scenario)
         };
-        assert!(of("nvme0 @lab").contains("with 1 NVMe drive of 1 GiB, 2 vCPUs"), "{}", of("nvme0 @lab"));
+        assert!(
+            of("nvme0 @lab").contains("with 1 NVMe drive of 1 GiB, 2 vCPUs"),
+            "{}",
+            of("nvme0 @lab")
+        );
         assert!(
             of("nvme1 @lab").contains("with 2 NVMe drives of 1 GiB each, 2 vCPUs"),
             "{}",
@@ -763,7 +821,8 @@ mod tests {
     fn drives_of_other_hosts_that_are_written_are_told_with_what_they_need() {
         let of = |stack: &str, more: &[(&str, &str)]| {
             let view = View { width: 400, ..View::default() };
-            let more = more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            let more =
+                more.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
             let asked = ScenarioRequest { words: more, ..ScenarioRequest::default() };
             hosts(&view, &from_stacks(&[stack.to_owned()], &asked).unwrap())
         };
@@ -777,7 +836,9 @@ mod tests {
             "{told}"
         );
         assert!(!of("/dev/sda @ssh:db1", &[("rw", "randread")]).contains("--destroy"));
-        assert!(of("/dev/sda @ssh:db1", &[("rw", "randwrite")]).contains("write to /dev/sda on db1"));
+        assert!(
+            of("/dev/sda @ssh:db1", &[("rw", "randwrite")]).contains("write to /dev/sda on db1")
+        );
         assert!(!of("/srv/file @ssh:db1", &[("rw", "randwrite")]).contains("--destroy"));
     }
 
@@ -785,7 +846,8 @@ mod tests {
     fn a_plan_says_what_was_published() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scenario-format.md");
         let page = std::fs::read_to_string(file).unwrap();
-        let example = page.split("```toml\n").find(|block| block.contains("\n[published]\n")).unwrap();
+        let example =
+            page.split("```toml\n").find(|block| block.contains("\n[published]\n")).unwrap();
         let path = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(path.path(), example.split("```").next().unwrap()).unwrap();
         let scenario = from_path(path.path(), &ScenarioRequest::default()).unwrap();
@@ -798,12 +860,20 @@ mod tests {
     #[test]
     fn a_plan_says_the_regime_of_writes_and_the_caches_that_are_known() {
         let of = |rw: &str, steady: bool, caches: &[WriteCache]| {
-            let measure = if steady { vec![("regime".to_owned(), "steady".to_owned())] } else { Vec::new() };
+            let measure =
+                if steady { vec![("regime".to_owned(), "steady".to_owned())] } else { Vec::new() };
             let words = vec![("rw".to_owned(), rw.to_owned())];
             let request = ScenarioRequest { words, measure, ..ScenarioRequest::default() };
-            regime(&from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &request).unwrap(), caches)
+            regime(
+                &from_stacks(&["file:/srv/x.img,size=1GiB".to_owned()], &request).unwrap(),
+                caches,
+            )
         };
-        let cache = WriteCache { name: "write_cache, as given".into(), bytes: 32 << 30, stacks: Vec::new() };
+        let cache = WriteCache {
+            name: "write_cache, as given".into(),
+            bytes: 32 << 30,
+            stacks: Vec::new(),
+        };
         assert_eq!(of("randread", false, &[]), "");
         assert_eq!(
             of("randwrite", false, std::slice::from_ref(&cache)),
@@ -835,7 +905,8 @@ mod tests {
 
     #[test]
     fn boots_and_bytes_beside_the_measuring_are_counted_with_their_time() {
-        let beside = OtherWork { boots: 6, filled: 12 << 30, first: 2 << 30, ..OtherWork::default() };
+        let beside =
+            OtherWork { boots: 6, filled: 12 << 30, first: 2 << 30, ..OtherWork::default() };
         assert_eq!(
             beside.work_words(),
             ", 6 boots of guests (18 s at 3 s each, as with KVM; 6 min at 60 s, as without), writing 12 GiB into files and 2 GiB \
@@ -849,7 +920,8 @@ mod tests {
         let restarts = [("libvirt:db1".to_owned(), 16)].into();
         let said = OtherWork { restarts, ..OtherWork::default() }.work_words();
         assert_eq!(said, ", shutting down and starting libvirt:db1 up to 16 times");
-        let unknown = OtherWork { first: iotax_units::UNKNOWN_BYTES, ..OtherWork::default() }.work_words();
+        let unknown =
+            OtherWork { first: iotax_units::UNKNOWN_BYTES, ..OtherWork::default() }.work_words();
         assert!(!unknown.contains("MB/s") && unknown.contains("through stacks"), "{unknown}");
     }
 
@@ -857,15 +929,19 @@ mod tests {
     fn many_setups_in_one_guest_are_one_boot() {
         use iotax_layers::guest::GuestParts;
         use iotax_layers::medium::FoundMedium;
-        let all = "file:/srv/x.img,size=1GiB | vm(cache=[none,writeback],num-queues=[1,2,4])".to_owned();
+        let all =
+            "file:/srv/x.img,size=1GiB | vm(cache=[none,writeback],num-queues=[1,2,4])".to_owned();
         let scenario = from_stacks(&[all], &ScenarioRequest::default()).unwrap();
         assert_eq!(scenario.stacks.len(), 6);
         let layout = iotax_measure::sets::layout(&scenario);
-        let found: Vec<Vec<FoundMedium>> =
-            scenario.stacks.iter().map(|_| vec![FoundMedium::bare(1 << 30, false, false)]).collect();
+        let found: Vec<Vec<FoundMedium>> = scenario
+            .stacks
+            .iter()
+            .map(|_| vec![FoundMedium::bare(1 << 30, false, false)])
+            .collect();
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
         let (scenario, guest_parts) = (&scenario, Some(GuestParts::made_up()));
-        let ground = Ground { scenario, layout: &layout, found: &found, guest_parts, tag };
+        let ground = PlanGround { scenario, layout: &layout, found: &found, guest_parts, tag };
         let mut beside = OtherWork::default();
         for set in &layout.sets {
             beside.add(
@@ -876,7 +952,11 @@ mod tests {
             );
         }
         let visits = u64::from(layout.visits_of_a_set(&scenario.measure));
-        assert_eq!((layout.sets.len(), beside.boots), (1, visits), "six disks of one guest in each visit");
+        assert_eq!(
+            (layout.sets.len(), beside.boots),
+            (1, visits),
+            "six disks of one guest in each visit"
+        );
     }
 
     #[test]

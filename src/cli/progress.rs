@@ -1,9 +1,9 @@
-//! Live progress on standard error: on a terminal the time left and the interval of every stack as it narrows, plain
-//! lines elsewhere. Standard output stays for the report.
+//! Live progress on standard error: on a terminal the time left and the interval of every stack as
+//! it narrows, plain lines elsewhere. Standard output stays for the report.
 
 use super::{columns, say_aside};
 use indicatif::{ProgressBar, ProgressStyle};
-use iotax_measure::observer::{Live, LiveComparison, Observer, OperatorAnswer, RunEvent};
+use iotax_measure::observer::{LiveComparison, LiveState, Observer, OperatorAnswer, RunEvent};
 use iotax_report::wrapped;
 use iotax_store as store;
 use iotax_units::harmless::lines;
@@ -44,7 +44,6 @@ pub struct ProgressPrinter {
 #[derive(Debug)]
 struct Plain {
     said: Instant,
-    /// Not printed yet.
     latest: Option<String>,
 }
 
@@ -197,7 +196,8 @@ impl Observer for ProgressPrinter {
         }
         request.lines().for_each(|line| self.line(line));
         self.status(
-            "press Enter when that is done; Ctrl-C ends the run, and iotax resume goes on".to_owned(),
+            "press Enter when that is done; Ctrl-C ends the run, and iotax resume goes on"
+                .to_owned(),
         );
         while !stop.load(Ordering::Relaxed) {
             let wait = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
@@ -238,7 +238,9 @@ impl Observer for ProgressPrinter {
             RunEvent::LongPhase { what } if self.bar.is_some() => self.status(what),
             RunEvent::LongPhase { what } => self.line(&what),
             RunEvent::Round(live) => match &self.bar {
-                Some(bar) => bar.set_message(lines(&lines_of(&live, self.budget_s, screen())).into_owned()),
+                Some(bar) => {
+                    bar.set_message(lines(&lines_of(&live, self.budget_s, screen())).into_owned())
+                }
                 None => self.status(show_live(&live, self.budget_s)),
             },
             RunEvent::Trial { text } | RunEvent::Preconditioned { text } => self.line(&text),
@@ -318,7 +320,6 @@ impl Drop for Simulating {
 pub struct Recording(Option<ProgressBar>);
 
 impl Recording {
-    /// Of a target.
     pub fn new(target: &str) -> Recording {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
@@ -353,7 +354,7 @@ fn screen() -> (usize, usize) {
 }
 
 /// One line for a log file; of what nothing is known yet it says nothing.
-fn show_live(live: &Live, budget_s: f64) -> String {
+fn show_live(live: &LiveState, budget_s: f64) -> String {
     let cost = |one: &LiveComparison| Some(format!("{} {}", one.stack, show_cost(one)?));
     let comparisons: Vec<String> = live.comparisons.iter().filter_map(cost).collect();
     match comparisons.is_empty() {
@@ -362,8 +363,9 @@ fn show_live(live: &Live, budget_s: f64) -> String {
     }
 }
 
-/// `round 12, 14 s, about 20 s left`; of these rounds, behind which more may come: other rates, other sets, taking down.
-fn show_time(live: &Live, budget_s: f64) -> String {
+/// `round 12, 14 s, about 20 s left`; of these rounds, after which more may come: other rates,
+/// other sets, taking down.
+fn show_time(live: &LiveState, budget_s: f64) -> String {
     let at_most_s = budget_s - live.elapsed_s;
     let left = match live.left_s {
         _ if live.comparisons.is_empty() => return format!("{:.0} s", live.elapsed_s),
@@ -376,9 +378,9 @@ fn show_time(live: &Live, budget_s: f64) -> String {
     format!("round {}, {:.0} s, {left}", live.round, live.elapsed_s)
 }
 
-/// The time, and below it a line for each stack of which something is known, its figure first. Of more stacks than half of the
-/// screen holds it says how many there are.
-fn lines_of(live: &Live, budget_s: f64, (columns, rows): (usize, usize)) -> String {
+/// The time, and below it a line for each stack of which something is known, its figure first. Of
+/// more stacks than half of the screen holds it says how many there are.
+fn lines_of(live: &LiveState, budget_s: f64, (columns, rows): (usize, usize)) -> String {
     let most = (rows / 2).max(3);
     let room = columns.saturating_sub(1);
     let known: Vec<(&LiveComparison, String)> =
@@ -397,7 +399,8 @@ fn lines_of(live: &Live, budget_s: f64, (columns, rows): (usize, usize)) -> Stri
     lines.join("\n")
 }
 
-/// Names begin alike and differ towards their end: what has no room is left out in the middle, and more of it at the front.
+/// Names begin alike and differ towards their end: what has no room is left out in the middle, and
+/// more of it at the front.
 fn middle_left_out(name: &str, room: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= room {
@@ -413,9 +416,9 @@ fn middle_left_out(name: &str, room: usize) -> String {
 fn show_cost(live: &LiveComparison) -> Option<String> {
     let half_width = live.half_width.filter(|half_width| *half_width < TELLING)?;
     let verb = if live.cost < 0.0 { "gains" } else { "costs" };
-    let directions = live
-        .directions
-        .map(|[reads, writes]| format!(" (reads {:.1} %, writes {:.1} %)", reads * 100.0, writes * 100.0));
+    let directions = live.directions.map(|[reads, writes]| {
+        format!(" (reads {:.1} %, writes {:.1} %)", reads * 100.0, writes * 100.0)
+    });
     let cost = format!("{verb} {:.1} +- {:.1} %", live.cost.abs() * 100.0, half_width * 100.0);
     Some(cost + &directions.unwrap_or_default())
 }
@@ -424,7 +427,7 @@ fn show_cost(live: &LiveComparison) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn live(stacks: &[&str]) -> Live {
+    fn live(stacks: &[&str]) -> LiveState {
         let comparison = |(at, stack): (usize, &&str)| LiveComparison {
             stack: (*stack).to_owned(),
             cost: 0.05 * at as f64,
@@ -432,13 +435,16 @@ mod tests {
             directions: None,
         };
         let comparisons = stacks.iter().enumerate().map(comparison).collect();
-        Live { round: 12, elapsed_s: 14.2, left_s: Some(100.0), comparisons }
+        LiveState { round: 12, elapsed_s: 14.2, left_s: Some(100.0), comparisons }
     }
 
     #[test]
     fn every_stack_has_a_line_and_the_time_left_comes_first() {
-        let names =
-            ["vm cache=none,num-queues=1", "vm cache=none,num-queues=2", "vm cache=writeback,num-queues=1"];
+        let names = [
+            "vm cache=none,num-queues=1",
+            "vm cache=none,num-queues=2",
+            "vm cache=writeback,num-queues=1",
+        ];
         let text = lines_of(&live(&names), 60.0, (80, 24));
         let expected = [
             "round 12, 14 s, about 46 s of these rounds left",
@@ -452,8 +458,12 @@ mod tests {
             show_live(&live(&["vm", "unknown"]), 60.0),
             "round 12, 14 s, about 46 s of these rounds left: vm costs 0.0 +- 1.2 %"
         );
-        let faster =
-            LiveComparison { stack: "vm".into(), cost: -0.254, half_width: Some(0.012), directions: None };
+        let faster = LiveComparison {
+            stack: "vm".into(),
+            cost: -0.254,
+            half_width: Some(0.012),
+            directions: None,
+        };
         assert_eq!(show_cost(&faster).as_deref(), Some("gains 25.4 +- 1.2 %"));
     }
 
@@ -467,13 +477,20 @@ mod tests {
 
     #[test]
     fn of_a_long_name_the_middle_is_left_out_since_names_differ_at_their_end() {
-        let names = ["4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vm(vcpus=6,num-queues=1)"; 3];
+        let names =
+            ["4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vm(vcpus=6,num-queues=1)"; 3];
         for columns in [40, 60, 80] {
             let text = lines_of(&live(&names), 60.0, (columns, 24));
             let stacks: Vec<&str> = text.lines().skip(1).collect();
             assert_eq!(stacks.len(), 2);
-            assert!(stacks.iter().all(|line| line.len() < columns && line.ends_with("=1)")), "{text}");
-            assert!(stacks.iter().all(|line| line.contains("%  4 d") && line.contains("...")), "{text}");
+            assert!(
+                stacks.iter().all(|line| line.len() < columns && line.ends_with("=1)")),
+                "{text}"
+            );
+            assert!(
+                stacks.iter().all(|line| line.contains("%  4 d") && line.contains("...")),
+                "{text}"
+            );
         }
         assert_eq!(middle_left_out("abcdef", 6), "abcdef");
         assert_eq!(middle_left_out("abcdefghijkl", 9), "ab...ijkl");
@@ -482,16 +499,29 @@ mod tests {
     #[test]
     fn what_earlier_visits_took_is_no_part_of_a_visits_time() {
         let plain = Arc::new(Mutex::new(Plain { said: Instant::now(), latest: None }));
-        let mut progress =
-            ProgressPrinter { bar: None, prints: true, plain, budget_s: 0.0, fills: Arc::default() };
-        progress.tell(RunEvent::Workload { subject: "reads".into(), spent_s: 10.0, budget_s: 10.0 });
-        let said = show_time(&Live { elapsed_s: 12.0, left_s: None, ..live(&["a"]) }, progress.budget_s);
+        let mut progress = ProgressPrinter {
+            bar: None,
+            prints: true,
+            plain,
+            budget_s: 0.0,
+            fills: Arc::default(),
+        };
+        progress.tell(RunEvent::Workload {
+            subject: "reads".into(),
+            spent_s: 10.0,
+            budget_s: 10.0,
+        });
+        let said = show_time(
+            &LiveState { elapsed_s: 12.0, left_s: None, ..live(&["a"]) },
+            progress.budget_s,
+        );
         assert_eq!(said, "round 12, 12 s, at most 8 s of these rounds left");
     }
 
     #[test]
     fn while_work_goes_on_nobody_says_that_no_time_is_left() {
-        let at = |elapsed_s, left_s| show_time(&Live { elapsed_s, left_s, ..live(&["a"]) }, 15.0);
+        let at =
+            |elapsed_s, left_s| show_time(&LiveState { elapsed_s, left_s, ..live(&["a"]) }, 15.0);
         assert_eq!(at(14.2, None), "round 12, 14 s, at most 1 s of these rounds left");
         assert_eq!(at(15.3, None), "round 12, 15 s, the time of these rounds is up");
         assert_eq!(at(15.3, Some(7.0)), "round 12, 15 s, the time of these rounds is up");
@@ -517,7 +547,10 @@ mod tests {
     fn a_fill_counts_over_all_files() {
         let mut fills = Fills { total: 3 << 20, ..Fills::default() };
         let told = [1, 2, 1].map(|mebibytes| fills.filled_words(mebibytes << 20));
-        assert!(told[0].ends_with(": 1 MiB of 3 MiB") && told[1].ends_with(": 2 MiB of 3 MiB"), "{told:?}");
+        assert!(
+            told[0].ends_with(": 1 MiB of 3 MiB") && told[1].ends_with(": 2 MiB of 3 MiB"),
+            "{told:?}"
+        );
         assert!(told[2].ends_with(": 3 MiB of 3 MiB"), "the second file: {told:?}");
         assert!(fills.filled_words(1 << 20).ends_with(": 4 MiB of 4 MiB"), "more than was planned");
     }

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 /// Files of ratings that were named.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct GivenRatings {
-    /// Data-sheet ratings of drives (TOML); they override the built-in ones, and later files override earlier ones
+    /// Data-sheet ratings of drives (TOML); they override the built-in ones, and later files
+    /// override earlier ones
     #[arg(long, value_name = "FILE")]
     ratings: Vec<PathBuf>,
 }
@@ -25,7 +26,9 @@ impl GivenRatings {
     /// # Errors
     /// Bad input: a file cannot be read, or the first line and key at fault.
     pub fn over(&self, ratings: &Ratings) -> Result<Ratings> {
-        self.ratings.iter().try_fold(ratings.clone(), |all, path| Ok(over(&all, path, &text(path)?)?))
+        self.ratings
+            .iter()
+            .try_fold(ratings.clone(), |all, path| Ok(over(&all, path, &text(path)?)?))
     }
 
     /// The text of each, sound.

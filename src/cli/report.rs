@@ -34,10 +34,12 @@ pub struct Args {
 pub struct ReportArgs {
     #[command(flatten)]
     ratings: ratings::GivenRatings,
-    /// Latency percentiles to show in addition to p50, p99 and p99.9, instead of those of the scenario: p99.95,p90
+    /// Latency percentiles to show in addition to p50, p99 and p99.9, instead of those of the
+    /// scenario: p99.95,p90
     #[arg(long, value_name = "P,...")]
     percentiles: Option<String>,
-    /// Latency that every stack must keep, instead of those of the scenario: "p99 < 500us". Repeat for more
+    /// Latency that every stack must keep, instead of those of the scenario: "p99 < 500us". Repeat
+    /// for more
     #[arg(long, value_name = "LEVEL")]
     slo: Vec<String>,
 }
@@ -51,10 +53,12 @@ impl ReportArgs {
 /// In which form, and where to.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct OutputArgs {
-    /// terminal, markdown, html, json or csv [default: by the extension of the output file, else terminal]
+    /// terminal, markdown, html, json or csv [default: by the extension of the output file, else
+    /// terminal]
     #[arg(long, value_parser = known_format)]
     format: Option<String>,
-    /// On a terminal: every figure, reason, warning and limit; without it the verdicts and one table, at most 25 lines
+    /// On a terminal: every figure, reason, warning and limit; without it the verdicts and one
+    /// table, at most 25 lines
     #[arg(long, short)]
     verbose: bool,
     #[command(flatten)]
@@ -109,7 +113,8 @@ pub fn print(dirs: &[PathBuf], output: &OutputArgs, width: usize) -> Result<()> 
 }
 
 impl OutputArgs {
-    /// As it was named, or as the file is called: nobody wants a terminal's text in a file called x.html.
+    /// As it was named, or as the file is called: nobody wants a terminal's text in a file called
+    /// x.html.
     fn format(&self) -> &str {
         self.format.as_deref().or_else(|| self.to.format()).unwrap_or("terminal")
     }
@@ -120,7 +125,11 @@ impl OutputArgs {
     }
 
     fn text(&self, dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
-        if self.is_brief() { brief(dirs, width, given) } else { render(dirs, self.format(), width, given) }
+        if self.is_brief() {
+            brief(dirs, width, given)
+        } else {
+            render(dirs, self.format(), width, given)
+        }
     }
 
     /// As [`Destination::check`].
@@ -184,11 +193,12 @@ impl Destination {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    /// Asks before a long measurement whether the report can be written at its end, and in which form: in that which
-    /// is named, else in that of the file's ending.
+    /// Asks before a long measurement whether the report can be written at its end, and in which
+    /// form: in that which is named, else in that of the file's ending.
     ///
     /// # Errors
-    /// Bad input: it is a block device, its folder is not there or not ours to write, or its ending is of no form.
+    /// Bad input: it is a block device, its folder is not there or not ours to write, or its ending
+    /// is of no form.
     pub fn check(&self, format: Option<&str>) -> Result<()> {
         self.check_among(format, &forms())
     }
@@ -223,9 +233,11 @@ impl Destination {
 pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
     match tempfile::NamedTempFile::new_in(folder) {
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(format!("there is no folder {}; hint: mkdir -p {}", folder.display(), shell::path(folder)))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(format!(
+            "there is no folder {}; hint: mkdir -p {}",
+            folder.display(),
+            shell::path(folder)
+        )),
         Err(error) => Err(format!("cannot write in {}: {}", folder.display(), error.kind())),
     }
 }
@@ -255,21 +267,23 @@ pub fn findings(dir: &Path, given: &ReportArgs) -> Result<Findings> {
 /// # Errors
 /// When one cannot be read, or the ratings.
 pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &ReportArgs) -> Result<String> {
-    let renderer =
-        report::by_name(format).ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
+    let renderer = report::by_name(format)
+        .ok_or_else(|| Failed::input(format!("unknown format \"{format}\"")))?;
     Ok((renderer.render)(&audited(dirs, given)?, &PageContext { width }))
 }
 
 /// Runs in a few lines each.
 fn brief(dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
     let all = audited(dirs, given)?;
-    let one = |(dir, found): (&PathBuf, &Findings)| report::brief(found, &typed("report", dir), width);
+    let one =
+        |(dir, found): (&PathBuf, &Findings)| report::brief(found, &typed("report", dir), width);
     Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
 }
 
 /// What is about to be printed, held against our own rules.
 fn audited(dirs: &[PathBuf], given: &ReportArgs) -> Result<Vec<Findings>> {
-    let findings: Vec<Findings> = dirs.iter().map(|dir| findings(dir, given)).collect::<Result<_>>()?;
+    let findings: Vec<Findings> =
+        dirs.iter().map(|dir| findings(dir, given)).collect::<Result<_>>()?;
     for doubt in iotax_report_audit::own_audit::doubts(&findings) {
         say_aside(&format!(
             "iotax: this report does not pass the audit of iotax itself, which is a fault of iotax: {doubt}"
@@ -278,8 +292,8 @@ fn audited(dirs: &[PathBuf], given: &ReportArgs) -> Result<Vec<Findings>> {
     Ok(findings)
 }
 
-/// The whole file or none: a full disk leaves no half page behind. A pipe or a terminal is written to as it
-/// is, a link leads to its file, and a file that is there keeps its mode.
+/// The whole file or none: a full disk leaves no half page after. A pipe or a terminal is written
+/// to as it is, a link leads to its file, and a file that is there keeps its mode.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
     write_as(path, &mut |out| out.write_all(text.as_bytes()))
 }
@@ -336,7 +350,11 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     fn to(path: &Path) -> OutputArgs {
-        OutputArgs { format: None, verbose: false, to: Destination { output: Some(path.to_owned()) } }
+        OutputArgs {
+            format: None,
+            verbose: false,
+            to: Destination { output: Some(path.to_owned()) },
+        }
     }
 
     #[test]
@@ -351,7 +369,11 @@ mod tests {
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing half done is left");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            2,
+            "nothing half done is left"
+        );
     }
 
     #[test]
@@ -412,7 +434,10 @@ mod tests {
         let error = |path: &Path| to(path).check().unwrap_err().to_string();
         assert!(error(folder.path()).contains("it is a folder"));
         let none = error(&folder.path().join("none/x.html"));
-        assert!(none.contains("there is no folder ") && none.contains("; hint: mkdir -p "), "{none}");
+        assert!(
+            none.contains("there is no folder ") && none.contains("; hint: mkdir -p "),
+            "{none}"
+        );
         to(Path::new("-")).check().unwrap();
         let disk = std::fs::read_dir("/dev")
             .unwrap()

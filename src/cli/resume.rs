@@ -1,5 +1,5 @@
 //! `iotax resume`: goes on with a run after Ctrl-C, a kill or a reboot. What the ended part left is
-//! taken down first; what it measured counts.
+//! removed first; what it measured counts.
 
 use super::clean::say_waits;
 use super::progress::ProgressPrinter;
@@ -8,7 +8,7 @@ use super::{check_id, own_folder, plan, report, say, say_aside};
 use anyhow::Result;
 use iotax_measure::places;
 use iotax_measure::ready::ready;
-use iotax_measure::resume_state::Past;
+use iotax_measure::resume_state::ResumeState;
 use iotax_measure::session::now;
 use iotax_measure::sets::not_resumable;
 use iotax_model::record::RunRecord;
@@ -47,7 +47,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     };
     let data = store::load(&dir).map_err(Failed::from)?;
     if data.start.imported.is_some() {
-        let why = "it was imported, and nothing of it is measured here; hint: import its files again";
+        let why =
+            "it was imported, and nothing of it is measured here; hint: import its files again";
         return Err(Failed::input(format!("run {id} cannot be resumed: {why}")).into());
     }
     if data.state() == RunState::Complete {
@@ -66,9 +67,12 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     // A run that was never begun has nothing to make up for.
     let waited = data.state() == RunState::Waits;
     if let Some(why) = not_resumable(&scenario).filter(|_| !waited) {
-        return Err(Failed::input(format!("run {id} cannot be resumed: {why}; hint: run it again")).into());
+        return Err(Failed::input(format!(
+            "run {id} cannot be resumed: {why}; hint: run it again"
+        ))
+        .into());
     }
-    let past = Past::from_data(&data, &dir)?;
+    let past = ResumeState::from_data(&data, &dir)?;
     past.consent_to_own(&mut scenario);
     let ready = ready(&scenario, &mut |text| say_aside(&text))?;
     ready.met(&scenario)?;
@@ -76,7 +80,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let loads = scenario.workloads.len() - past.workloads_done.len().min(scenario.workloads.len());
     observer.line(&plan::takes(&scenario, &ready, loads)?);
     let mut survey = ready.survey;
-    // When the steady regime begins is judged by the caches of the run's start; memory that is free now is another's.
+    // When the steady regime begins is judged by the caches of the run's start; memory that is free
+    // now is another's.
     survey.write_caches = data.start.write_caches.clone();
     let parts = guest_parts(&scenario)?;
     let mut store = store::Store::append(&dir).map_err(Failed::from)?;

@@ -9,8 +9,8 @@ use iotax_host::guard::admit::Admitted;
 use iotax_layers::guest;
 use iotax_measure::announced_once::AnnouncedOnce;
 use iotax_measure::course::Courses;
-use iotax_measure::ready::{Ready, ready};
-use iotax_measure::resume_state::Past;
+use iotax_measure::ready::{ReadyScenario, ready};
+use iotax_measure::resume_state::ResumeState;
 use iotax_measure::session::{RunOutcome, Session, now};
 use iotax_measure::sets::not_resumable;
 use iotax_measure::survey;
@@ -59,8 +59,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     finish(&dir, result, &args.output)
 }
 
-/// Prints what was measured, even of a run that failed, then gives the failure. Acknowledged writes that were lost are a
-/// finding, and so are what was read back otherwise than it was written and a service level that is broken.
+/// Prints what was measured, even of a run that failed, then gives the failure. Acknowledged writes
+/// that were lost are a finding, and so are what was read back otherwise than it was written and a
+/// service level that is broken.
 ///
 /// # Errors
 /// The run's own.
@@ -80,7 +81,10 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
     let result = result.map_err(|error| match code_of(&error) {
         code @ UNDO_INCOMPLETE => {
             let clean = super::typed("clean", dir);
-            anyhow::Error::new(Failed { code, message: format!("{error:#}\nto undo the rest: {clean}") })
+            anyhow::Error::new(Failed {
+                code,
+                message: format!("{error:#}\nto undo the rest: {clean}"),
+            })
         }
         _ => error,
     });
@@ -92,9 +96,15 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
     let outcome = result.map_err(|error| {
         let (code, why) = (code_of(&error), format!("{error:#}"));
         // Some say it themselves.
-        let go_on =
-            if why.contains("`iotax resume") { String::new() } else { format!("; {}", to_go_on(dir)) };
-        Failed { code, message: format!("{why}\nwhat was measured is kept in {}{go_on}", dir.display()) }
+        let go_on = if why.contains("`iotax resume") {
+            String::new()
+        } else {
+            format!("; {}", to_go_on(dir))
+        };
+        Failed {
+            code,
+            message: format!("{why}\nwhat was measured is kept in {}{go_on}", dir.display()),
+        }
     })?;
     printed.with_context(|| format!("the run is kept in {}", dir.display()))?;
     if outcome == RunOutcome::Interrupted {
@@ -119,7 +129,8 @@ fn to_go_on(dir: &Path) -> String {
     }
 }
 
-/// Measures a scenario as a new run, which keeps the ratings that it was given, and gives its folder and how it ended.
+/// Measures a scenario as a new run, which keeps the ratings that it was given, and gives its
+/// folder and how it ended.
 ///
 /// # Errors
 /// What is wrong before anything is made; later failures are in the result beside the folder.
@@ -132,7 +143,8 @@ pub fn measure(
     new_run(scenario, ratings, runs, observer, &mut None)
 }
 
-/// Runs courses of load on the one stack of a scenario, in a run of their own, and gives its folder, them, and how it ended.
+/// Runs courses of load on the one stack of a scenario, in a run of their own, and gives its
+/// folder, them, and how it ended.
 ///
 /// # Errors
 /// As [`measure`].
@@ -161,7 +173,7 @@ fn new_run(
     if courses.is_none() && scenario.durability.is_none() && waits.is_none() {
         observer.line(&plan::takes(scenario, &ready, scenario.workloads.len())?);
     }
-    let Ready { layout, survey, .. } = ready;
+    let ReadyScenario { layout, survey, .. } = ready;
     let guest_parts = guest_parts(scenario)?;
     let id = store::new_id();
     let mut store = Store::create(runs, &id).map_err(Failed::from)?;
@@ -181,10 +193,19 @@ fn new_run(
     }))?;
     if let Some(lacking) = waits {
         store.append(&RunRecord::End { at: now(), outcome: WAITS.into() })?;
-        let hint = format!("{lacking}\nthe run is kept and waits: after the reboot, iotax resume {id}");
+        let hint =
+            format!("{lacking}\nthe run is kept and waits: after the reboot, iotax resume {id}");
         return Ok((dir, Err(Failed::need(hint).into())));
     }
-    let result = session_of(scenario, store, &dir, (guest_parts, survey), Past::default(), observer, courses);
+    let result = session_of(
+        scenario,
+        store,
+        &dir,
+        (guest_parts, survey),
+        ResumeState::default(),
+        observer,
+        courses,
+    );
     Ok((dir, result))
 }
 
@@ -198,7 +219,7 @@ pub fn session(
     dir: &Path,
     guest_parts: Option<guest::GuestParts>,
     survey: survey::Survey,
-    past: Past,
+    past: ResumeState,
     observer: ProgressPrinter,
 ) -> Result<RunOutcome> {
     session_of(scenario, store, dir, (guest_parts, survey), past, observer, &mut None)
@@ -209,7 +230,7 @@ fn session_of(
     store: Writer,
     dir: &Path,
     (guest_parts, survey): (Option<guest::GuestParts>, survey::Survey),
-    past: Past,
+    past: ResumeState,
     mut observer: ProgressPrinter,
     courses: &mut Option<Courses>,
 ) -> Result<RunOutcome> {
@@ -251,5 +272,7 @@ fn session_of(
 /// # Errors
 /// As [`guest::requested`]; an image that cannot be booted; an unmet need: no QEMU, no kernel.
 pub fn guest_parts(scenario: &Scenario) -> Result<Option<guest::GuestParts>> {
-    guest::requested(scenario)?.map(|requested| guest::GuestParts::obtain(requested, scenario)).transpose()
+    guest::requested(scenario)?
+        .map(|requested| guest::GuestParts::obtain(requested, scenario))
+        .transpose()
 }

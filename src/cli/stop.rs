@@ -22,23 +22,30 @@ pub fn flag() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// The same of a command that changes things back: the first Ctrl-C ends a wait, the second the command.
+/// The same of a command that changes things back: the first Ctrl-C ends a wait, the second the
+/// command.
 ///
 /// # Errors
 /// When signals cannot be watched.
 pub fn flag_of_wait() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, UNDO_INCOMPLETE.into(), Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failed::measurement(format!("cannot watch for Ctrl-C: {error}")))?;
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            UNDO_INCOMPLETE.into(),
+            Arc::clone(&stop),
+        )
+        .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+        .map_err(|error| Failed::measurement(format!("cannot watch for Ctrl-C: {error}")))?;
     }
     let seen = Arc::clone(&stop);
     std::thread::spawn(move || {
         while !seen.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(100));
         }
-        say_aside("stopping; press Ctrl-C again to end at once; a later `iotax clean` undoes the rest");
+        say_aside(
+            "stopping; press Ctrl-C again to end at once; a later `iotax clean` undoes the rest",
+        );
     });
     Ok(stop)
 }

@@ -45,8 +45,10 @@ fn left(rig: &Rig) -> Vec<String> {
         traces(&rig.path("")).into_iter().filter(|line| !line.contains("sshd_config")).collect();
     left.extend(fios(rig));
     for run in rig.run_dirs() {
-        let names =
-            std::fs::read_dir(run).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+        let names = std::fs::read_dir(run)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.file_name().into_string().unwrap());
         left.extend(names.filter(|name| name.starts_with("ssh-")));
     }
     left
@@ -64,7 +66,9 @@ fn open_in(rig: &Rig, program: &str) -> Vec<String> {
     for process in std::fs::read_dir("/proc").unwrap().flatten() {
         let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
         let files = std::fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
-        let open = files.flat_map(|fd| std::fs::read_link(fd.path())).any(|path| path.starts_with(&folder));
+        let open = files
+            .flat_map(|fd| std::fs::read_link(fd.path()))
+            .any(|path| path.starts_with(&folder));
         found.extend((name.trim() == program && open).then(|| format!("{:?}", process.path())));
     }
     found
@@ -74,7 +78,9 @@ fn open_in(rig: &Rig, program: &str) -> Vec<String> {
 fn fio_there_reads_and_writes_a_file_that_is_made_and_removed() {
     let Some((rig, sshd)) = elsewhere(None) else { return };
     let there = file(&rig, "x.img");
-    for load in [&["--rw", "randread", "--iodepth", "8"][..], &["--rw", "randwrite", "--iodepth", "4"]] {
+    for load in
+        [&["--rw", "randread", "--iodepth", "8"][..], &["--rw", "randwrite", "--iodepth", "4"]]
+    {
         let report = report(&rig, &sshd, &[&["run", &there][..], load].concat());
         let row = &report["workloads"][0]["rows"][0];
         assert_eq!(row["place"], "ssh:elsewhere", "{report}");
@@ -82,12 +88,18 @@ fn fio_there_reads_and_writes_a_file_that_is_made_and_removed() {
         let worker = &rig.records("worker")[0];
         assert!(worker["engine"].as_str().unwrap().starts_with("fio 3."), "{worker}");
         assert!(
-            worker["why"].as_str().unwrap().starts_with("no agent on elsewhere (agent=fio); fio's "),
+            worker["why"]
+                .as_str()
+                .unwrap()
+                .starts_with("no agent on elsewhere (agent=fio); fio's "),
             "{worker}"
         );
         assert!(worker["command"].to_string().contains("allow_file_create=0"), "{worker}");
         for slice in rig.records("slice") {
-            assert!(slice["cpu"].is_null() && slice["gate"].is_null(), "nothing is made up: {slice}");
+            assert!(
+                slice["cpu"].is_null() && slice["gate"].is_null(),
+                "nothing is made up: {slice}"
+            );
             let flush = slice["samples"].to_string().contains("\"flush\"");
             assert_eq!(flush, load[1] == "randwrite", "{slice}");
         }
@@ -95,7 +107,10 @@ fn fio_there_reads_and_writes_a_file_that_is_made_and_removed() {
         assert_eq!(left(&rig), Vec::<String>::new());
     }
     let place = &rig.records("place")[0];
-    assert!(place["facts"]["kernel"].is_string() && place["facts"]["cpu"]["threads"].is_u64(), "{place}");
+    assert!(
+        place["facts"]["kernel"].is_string() && place["facts"]["cpu"]["threads"].is_u64(),
+        "{place}"
+    );
 }
 
 #[test]
@@ -109,7 +124,10 @@ fn this_hosts_side_is_loaded_by_fio_too() {
     assert!(report.to_string().contains("so the other stacks are loaded by fio too"), "{report}");
     let engines: Vec<String> =
         rig.records("worker").iter().map(|worker| worker["engine"].to_string()).collect();
-    assert!(engines.len() == 2 && engines[0] == engines[1] && engines[0].contains("fio 3."), "{engines:?}");
+    assert!(
+        engines.len() == 2 && engines[0] == engines[1] && engines[0].contains("fio 3."),
+        "{engines:?}"
+    );
     assert_eq!(std::fs::read(&theirs).unwrap(), vec![7u8; 64 << 20]);
     // Named on purpose, two generators are compared, and the report says so.
     let mixed = iotax(
@@ -185,7 +203,8 @@ fn a_run_killed_while_its_file_is_filled_is_cleaned() {
 fn ctrl_c_leaves_nothing() {
     let Some((rig, sshd)) = elsewhere(None) else { return };
     let there = file(&rig, "x.img");
-    let mut command = command(&rig, &sshd, &["run", &there, "--min-time", "60s", "--budget", "60s"]);
+    let mut command =
+        command(&rig, &sshd, &["run", &there, "--min-time", "60s", "--budget", "60s"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait(|| !fios(&rig).is_empty(), 60, "the fio of a slice");
     signal(&child, rustix::process::Signal::INT);
@@ -210,19 +229,27 @@ fn path_without(rig: &Rig, missing: &[&str]) -> String {
 
 #[test]
 fn a_host_without_fio_is_told_the_command_that_supplies_it() {
-    if !can("a fio that is in /usr/bin alone", has("fio") && !Path::new("/usr/local/bin/fio").exists()) {
+    if !can(
+        "a fio that is in /usr/bin alone",
+        has("fio") && !Path::new("/usr/local/bin/fio").exists(),
+    ) {
         return;
     }
     let rig = Rig::new();
     let path = path_without(&rig, &["fio"]);
-    let Some(sshd) =
-        Sshd::start(&rig, Some(&format!("PATH={path}; export PATH; exec sh -c \"$SSH_ORIGINAL_COMMAND\"")))
-    else {
+    let Some(sshd) = Sshd::start(
+        &rig,
+        Some(&format!("PATH={path}; export PATH; exec sh -c \"$SSH_ORIGINAL_COMMAND\"")),
+    ) else {
         return;
     };
     let refused = iotax(&rig, &sshd, &["run", &file(&rig, "x.img")]);
     assert_eq!(refused.status.code(), Some(3), "{}", words(&refused));
-    assert!(words(&refused).contains("there is no fio in the PATH there; hint: "), "{}", words(&refused));
+    assert!(
+        words(&refused).contains("there is no fio in the PATH there; hint: "),
+        "{}",
+        words(&refused)
+    );
     assert!(
         words(&refused).contains("install fio") || words(&refused).contains("fio there"),
         "{}",
@@ -258,7 +285,8 @@ impl Loop {
         }
         let path = rig.path("disk.img");
         std::fs::write(&path, vec![0u8; 64 << 20]).unwrap();
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(&path).output().unwrap();
+        let output =
+            Command::new("losetup").args(["--find", "--show"]).arg(&path).output().unwrap();
         assert!(output.status.success(), "{}", words(&output));
         Some(Loop(String::from_utf8(output.stdout).unwrap().trim().to_owned()))
     }
@@ -279,13 +307,22 @@ fn a_device_there_is_written_only_by_its_own_name() {
     let refused = iotax(&rig, &sshd, &run);
     assert_eq!(refused.status.code(), Some(2), "{}", words(&refused));
     let text = words(&refused);
-    let option =
-        text.split("--destroy ").nth(1).unwrap_or_else(|| panic!("{text}")).split(' ').next().unwrap();
+    let option = text
+        .split("--destroy ")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{text}"))
+        .split(' ')
+        .next()
+        .unwrap();
     assert!(option.starts_with("serial=boot-") && !option.contains("unseen"), "{text}");
     // Somebody holds it: no word opens it then.
     let holder = std::fs::File::open(&device.0).unwrap();
     let held = iotax(&rig, &sshd, &[&run[..], &["--destroy", option]].concat());
-    assert!(held.status.code() == Some(2) && words(&held).contains("open in process"), "{}", words(&held));
+    assert!(
+        held.status.code() == Some(2) && words(&held).contains("open in process"),
+        "{}",
+        words(&held)
+    );
     drop(holder);
     let report = report(&rig, &sshd, &[&run[..], &["--destroy", option]].concat());
     assert!(
@@ -294,11 +331,16 @@ fn a_device_there_is_written_only_by_its_own_name() {
     );
     // What the run left there must be named the next time.
     let again = iotax(&rig, &sshd, &[&run[..], &["--destroy", option]].concat());
-    assert!(again.status.code() == Some(2) && words(&again).contains("wipe=data"), "{}", words(&again));
+    assert!(
+        again.status.code() == Some(2) && words(&again).contains("wipe=data"),
+        "{}",
+        words(&again)
+    );
 }
 
-/// Behaves like cmd.exe with PowerShell for the commands of iotax, and for no others. It has a file `C:\iotax\x.img`, which is
-/// one of this machine, made, marked and removed as Windows would be asked to; fio is the one of this machine.
+/// Behaves like cmd.exe with PowerShell for the commands of iotax, and for no others. It has a file
+/// `C:\iotax\x.img`, which is one of this machine, made, marked and removed as Windows would be
+/// asked to; fio is the one of this machine.
 const WINDOWS: &str = r#"
 c=$SSH_ORIGINAL_COMMAND
 f=FOLDER/x.img
@@ -334,13 +376,15 @@ fn the_conversation_with_a_windows_that_is_played() {
     let rig = Rig::new();
     let folder = rig.path("win");
     std::fs::create_dir(&folder).unwrap();
-    let Some(sshd) = Sshd::start(&rig, Some(&WINDOWS.replace("FOLDER", folder.to_str().unwrap()))) else {
+    let Some(sshd) = Sshd::start(&rig, Some(&WINDOWS.replace("FOLDER", folder.to_str().unwrap())))
+    else {
         return;
     };
     // An agent of ours does not come up there, and the message says what does.
     let refused = iotax(&rig, &sshd, &["run", "ssh:elsewhere:/srv/x.img"]);
     assert!(
-        words(&refused).contains("'exec' is not recognized") && words(&refused).contains("agent=fio"),
+        words(&refused).contains("'exec' is not recognized")
+            && words(&refused).contains("agent=fio"),
         "{}",
         words(&refused)
     );
@@ -380,12 +424,15 @@ fn the_conversation_with_a_windows_that_is_played() {
     assert!(!folder.join("x.img").exists());
 }
 
-/// The fio of Windows by Wine: IOTAX_FIO_EXE is a fio.exe, with what it needs beside it, IOTAX_WINE a wine64. No package has one: it is
-/// built by mingw from the source of Debian's fio (`./configure --cc=x86_64-w64-mingw32-gcc --cpu=x86_64 --target-win-ver=7 --disable-native`).
+/// The fio of Windows by Wine: IOTAX_FIO_EXE is a fio.exe, with what it needs beside it, IOTAX_WINE
+/// a wine64. No package has one: it is built by mingw from the source of Debian's fio (`./configure
+/// --cc=x86_64-w64-mingw32-gcc --cpu=x86_64 --target-win-ver=7 --disable-native`).
 #[test]
 #[ignore = "needs a fio.exe, which no package has"]
 fn fio_exe_by_wine_runs_what_windows_is_sent() {
-    let (Some(fio), Some(wine)) = (std::env::var_os("IOTAX_FIO_EXE"), std::env::var_os("IOTAX_WINE")) else {
+    let (Some(fio), Some(wine)) =
+        (std::env::var_os("IOTAX_FIO_EXE"), std::env::var_os("IOTAX_WINE"))
+    else {
         panic!("IOTAX_FIO_EXE and IOTAX_WINE are not set")
     };
     let rig = Rig::new();
@@ -399,17 +446,33 @@ fn fio_exe_by_wine_runs_what_windows_is_sent() {
     );
     let line = WINDOWS.lines().find(|line| line.starts_with("'fio '*)")).unwrap();
     let play = by_wine + &WINDOWS.replace(line, "'fio '*) eval \"$c\"; exit $?;;");
-    let Some(sshd) = Sshd::start(&rig, Some(&play.replace("FOLDER", drive.to_str().unwrap()))) else {
+    let Some(sshd) = Sshd::start(&rig, Some(&play.replace("FOLDER", drive.to_str().unwrap())))
+    else {
         return;
     };
     let ours = r"ssh:elsewhere:C:\iotax\x.img,size=64MiB,agent=fio";
     for (load, figure) in [("randread", "iops"), ("randwrite", "durable_bytes_per_s")] {
-        let load = ["--rw", load, "--iodepth", "4", "--slice", "1s", "--min-time", "4s", "--budget", "12s"];
-        let args = [&["run", ours][..], &load, &["--matched-rate", "off", "--format", "json"]].concat();
+        let load = [
+            "--rw",
+            load,
+            "--iodepth",
+            "4",
+            "--slice",
+            "1s",
+            "--min-time",
+            "4s",
+            "--budget",
+            "12s",
+        ];
+        let args =
+            [&["run", ours][..], &load, &["--matched-rate", "off", "--format", "json"]].concat();
         let output = iotax(&rig, &sshd, &args);
         assert_eq!(output.status.code(), Some(0), "{}", words(&output));
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert!(report["workloads"][0]["rows"][0][figure]["value"].as_f64().unwrap() > 0.0, "{report}");
+        assert!(
+            report["workloads"][0]["rows"][0][figure]["value"].as_f64().unwrap() > 0.0,
+            "{report}"
+        );
         let worker = &rig.records("worker")[0];
         assert!(worker["why"].as_str().unwrap().ends_with("fio's windowsaio"), "{worker}");
     }

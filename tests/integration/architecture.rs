@@ -1,6 +1,6 @@
 //! Holds what ARCHITECTURE.md says of the crates, and their tidiness.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,10 @@ const ROWS: [&[&str]; 9] = [
     &["iotax"],
 ];
 
-/// All of which the program is made that is copied into guests: no scenario, no layer, no statistics.
-const AGENT: [&str; 9] = ["facts", "histogram", "host", "journal", "load", "probe", "steps", "sys", "units"];
+/// All of which the program is made that is copied into guests: no scenario, no layer, no
+/// statistics.
+const AGENT: [&str; 9] =
+    ["facts", "histogram", "host", "journal", "load", "probe", "steps", "sys", "units"];
 
 /// Crates that take values and give values.
 const VALUES: [&str; 8] =
@@ -37,7 +39,9 @@ fn uses(name: &str) -> BTreeSet<String> {
     let manifest = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
     let dependencies = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default();
     let dependencies = dependencies.split("\n[").next().unwrap_or_default();
-    let ours = dependencies.lines().filter_map(|line| line.strip_prefix("iotax-")?.split([' ', '.']).next());
+    let ours = dependencies
+        .lines()
+        .filter_map(|line| line.strip_prefix("iotax-")?.split([' ', '.']).next());
     ours.map(str::to_owned).collect()
 }
 
@@ -64,8 +68,10 @@ fn sources(name: &str) -> Vec<(PathBuf, String)> {
 
 fn is_test(path: &Path) -> bool {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    matches!(name.as_ref(), "tests" | "twin" | "fake" | "rig" | "traps" | "docs" | "fixtures" | "testing")
-        || name.ends_with("_tests")
+    matches!(
+        name.as_ref(),
+        "tests" | "twin" | "fake" | "rig" | "traps" | "docs" | "fixtures" | "testing"
+    ) || name.ends_with("_tests")
         || path.components().any(|part| part.as_os_str() == "tests")
 }
 
@@ -74,7 +80,8 @@ fn crates_use_only_those_of_the_rows_below() {
     let mut below = BTreeSet::new();
     for row in ROWS {
         for name in row {
-            let wrong: Vec<String> = uses(name).into_iter().filter(|used| !below.contains(used)).collect();
+            let wrong: Vec<String> =
+                uses(name).into_iter().filter(|used| !below.contains(used)).collect();
             assert!(wrong.is_empty(), "{name} uses {wrong:?}, which is not below it");
         }
         below.extend(row.iter().map(|name| (*name).to_owned()));
@@ -120,8 +127,14 @@ fn the_list_of_crates_is_true() {
 
 #[test]
 fn values_in_values_out() {
-    const FORBIDDEN: &[&str] =
-        &["std::time::Instant", "SystemTime", "std::process::Command", "std::fs", "std::net", "println!"];
+    const FORBIDDEN: &[&str] = &[
+        "std::time::Instant",
+        "SystemTime",
+        "std::process::Command",
+        "std::fs",
+        "std::net",
+        "println!",
+    ];
     for name in VALUES {
         for (path, text) in sources(name).iter().filter(|(path, _)| !is_test(path)) {
             let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
@@ -136,12 +149,15 @@ fn values_in_values_out() {
 /// readers with a limit.
 #[test]
 fn what_others_write_is_read_with_a_limit() {
-    const UNBOUNDED: [&str; 4] = [".output()", "wait_with_output(", ".read_to_end(", ".read_to_string("];
+    const UNBOUNDED: [&str; 4] =
+        [".output()", "wait_with_output(", ".read_to_end(", ".read_to_string("];
     const READERS: [&str; 2] = ["sys/src/child.rs", "sys/src/regular.rs"];
     /// Crates that read files named by people. A read of a kernel file has its path in the line.
     const NAMED: [&str; 3] = ["model", "import", "iotax"];
-    let shipped =
-        ROWS.iter().flat_map(|row| row.iter()).filter(|name| !matches!(**name, "audit-proof" | "bench"));
+    let shipped = ROWS
+        .iter()
+        .flat_map(|row| row.iter())
+        .filter(|name| !matches!(**name, "audit-proof" | "bench"));
     for name in shipped {
         for (path, text) in sources(name).iter().filter(|(path, _)| !is_test(path)) {
             if READERS.iter().any(|reader| path.ends_with(reader)) {
@@ -150,9 +166,11 @@ fn what_others_write_is_read_with_a_limit() {
             let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
             let lines: Vec<&str> = code.lines().collect();
             for (at, line) in lines.iter().enumerate() {
-                let bounded = lines[at.saturating_sub(1)..=at].iter().any(|line| line.contains(".take("));
+                let bounded =
+                    lines[at.saturating_sub(1)..=at].iter().any(|line| line.contains(".take("));
                 let reads = UNBOUNDED.iter().any(|word| line.contains(word)) && !bounded;
-                let reads_whole = ["fs::read(", "fs::read_to_string("].iter().any(|word| line.contains(word));
+                let reads_whole =
+                    ["fs::read(", "fs::read_to_string("].iter().any(|word| line.contains(word));
                 let reads_named = NAMED.contains(name) && reads_whole && !line.contains("\"/proc/");
                 assert!(
                     !reads && !reads_named,
@@ -177,12 +195,16 @@ fn every_file_says_what_it_is_for_and_unsafe_has_its_crates() {
             let Some(main) = main.iter().find(|file| file.is_file()) else { continue };
             let forbids = fs::read_to_string(main).unwrap().contains("#![forbid(unsafe_code)]");
             let manifest = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
-            assert!(forbids || manifest.contains("unsafe_code = \"forbid\""), "{name} allows unsafe code");
+            assert!(
+                forbids || manifest.contains("unsafe_code = \"forbid\""),
+                "{name} allows unsafe code"
+            );
         }
     }
 }
 
-/// Lines of a condition that goes on with `&&` behind a `let`: rustfmt puts each part on a line of its own, one step further in.
+/// Lines of a condition that goes on with `&&` after a `let`: rustfmt puts each part on a line of
+/// its own, one step further in.
 fn chained_lets(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -194,7 +216,8 @@ fn chained_lets(text: &str) -> Vec<usize> {
     let is_chain = |at: &usize| {
         let line = lines[*at].trim_start();
         let conditional = ["if ", "} else if ", "while "].iter().any(|word| line.starts_with(word));
-        let starts = ["if let ", "} else if let ", "while let "].iter().any(|word| line.starts_with(word));
+        let starts =
+            ["if let ", "} else if let ", "while let "].iter().any(|word| line.starts_with(word));
         (conditional && line.contains("&& let "))
             || line.starts_with("&& let ")
             || (starts && !line.ends_with('{') && goes_on(*at))
@@ -214,7 +237,10 @@ fn conditions_chain_no_lets_which_the_rust_that_debian_packages_does_not_know() 
     for part in fs::read_dir(root.join("crates")).unwrap() {
         let part = part.unwrap().path();
         let folders = ["src", "tests", "examples", "benches"].map(|folder| part.join(folder));
-        folders.iter().filter(|folder| folder.is_dir()).for_each(|folder| rust_files(folder, &mut files));
+        folders
+            .iter()
+            .filter(|folder| folder.is_dir())
+            .for_each(|folder| rust_files(folder, &mut files));
     }
     let own = root.join(file!());
     let wrong: Vec<String> = files
@@ -225,28 +251,41 @@ fn conditions_chain_no_lets_which_the_rust_that_debian_packages_does_not_know() 
             chained_lets(&text).into_iter().map(move |line| format!("{}:{line}", path.display()))
         })
         .collect();
-    assert!(wrong.is_empty(), "these need Rust 1.88, rust-version says less:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "these need Rust 1.88, rust-version says less:\n{}",
+        wrong.join("\n")
+    );
 }
 
-/// The pages of the published experiments say how many of an article's elements can be repeated; nobody counts them by hand.
+/// The pages of the published experiments say how many of an article's elements can be repeated;
+/// nobody counts them by hand.
 #[test]
 fn the_pages_of_the_experiments_count_their_elements() {
-    const STATES: [&str; 6] = ["run here", "built", "planned", "imported", "missing", "not possible"];
+    const STATES: [&str; 6] =
+        ["run here", "built", "planned", "imported", "missing", "not possible"];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/experiments");
     let overview = std::fs::read_to_string(folder.join("README.md")).unwrap();
-    let pages: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let pages: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     let pages = pages.iter().filter(|path| !path.ends_with("README.md"));
     for path in pages.clone() {
         let text = std::fs::read_to_string(path).unwrap();
         let name = path.file_name().unwrap().to_string_lossy();
         let (_, table) = text.split_once("| element of the article |").unwrap();
-        let rows: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+        let rows: Vec<&str> =
+            table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
         let state = |row: &str| row.trim_end_matches(" |").rsplit(" | ").next().unwrap().to_owned();
         let counts = STATES.map(|word| {
-            let is_so = |row: &&&str| state(row) == word || state(row).starts_with(&format!("{word}: "));
+            let is_so =
+                |row: &&&str| state(row) == word || state(row).starts_with(&format!("{word}: "));
             rows.iter().filter(is_so).count()
         });
-        assert_eq!(counts.iter().sum::<usize>(), rows.len(), "{name}: a state is none of {STATES:?}");
+        assert_eq!(
+            counts.iter().sum::<usize>(),
+            rows.len(),
+            "{name}: a state is none of {STATES:?}"
+        );
         let some = STATES.iter().zip(counts).filter(|(_, count)| *count > 0);
         let said: Vec<String> = some.map(|(word, count)| format!("{count} {word}")).collect();
         let line = format!("\n{} elements: {}.\n", rows.len(), said.join(", "));
@@ -254,7 +293,10 @@ fn the_pages_of_the_experiments_count_their_elements() {
         let cells = counts.map(|count| count.to_string()).join(" | ");
         let row = overview.lines().find(|row| row.contains(&format!("({name})")));
         let row = row.unwrap_or_else(|| panic!("README.md lacks {name}"));
-        assert!(row.ends_with(&format!("| {} | {cells} |", rows.len())), "README.md, {name}: {cells}");
+        assert!(
+            row.ends_with(&format!("| {} | {cells} |", rows.len())),
+            "README.md, {name}: {cells}"
+        );
     }
     assert_eq!(pages.count(), 5);
 }
@@ -263,8 +305,12 @@ fn the_pages_of_the_experiments_count_their_elements() {
 fn texts_of(source: &str) -> Vec<String> {
     let shipped = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = shipped.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let code =
-        lines.collect::<Vec<_>>().join("\n").replace("\\\"", "'").replace("'\"'", "").replace("\\n", " - ");
+    let code = lines
+        .collect::<Vec<_>>()
+        .join("\n")
+        .replace("\\\"", "'")
+        .replace("'\"'", "")
+        .replace("\\n", " - ");
     let texts = code.split('"').skip(1).step_by(2);
     // A backslash at the end of a line removes the next line's indent.
     texts.map(|text| text.split("\\\n").map(str::trim_start).collect::<String>()).collect()
@@ -274,7 +320,8 @@ fn texts_of(source: &str) -> Vec<String> {
 fn no_sentence_has_two_blanks_in_a_row() {
     let gap = |text: &String| {
         let words: Vec<&str> = text.split("  ").collect();
-        let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || ",;.:".contains(c));
+        let is_word =
+            |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || ",;.:".contains(c));
         words.windows(2).any(|pair| {
             is_word(pair[0].chars().next_back())
                 && pair[1].trim_start().starts_with(|c: char| c.is_ascii_alphabetic())
@@ -305,10 +352,71 @@ fn no_page_has_the_marks_of_a_merge() {
                 folders.push(path);
             } else if name.ends_with(".md") {
                 let text = fs::read_to_string(&path).unwrap();
-                let marked =
-                    text.lines().find(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "));
+                let marked = text
+                    .lines()
+                    .find(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "));
                 assert_eq!(marked, None, "{}", path.display());
             }
         }
     }
+}
+
+/// Words that say nothing of a type by themselves.
+const VAGUE_TYPES: [&str; 26] = [
+    "Asked", "Behind", "Beside", "Change", "Course", "Done", "Ended", "Entry", "Found", "Kind",
+    "Line", "Of", "Order", "Part", "Place", "Reading", "Row", "Said", "Served", "Shape", "Share",
+    "Source", "Spot", "Target", "Told", "Way",
+];
+/// `Place` is the product's word; an `Order` and a `Reading` of nothing else are left.
+const SAID_ANYWAY: [&str; 1] = ["Place"];
+/// Words that say nothing of a function.
+const VAGUE_FUNCTIONS: [&str; 12] =
+    ["at", "behind", "beside", "here", "it", "of", "one", "own", "said", "there", "told", "way"];
+/// Derived by clap for each command, and what each module calls its own error.
+const IN_EACH_MODULE: [&str; 2] = ["Args", "Error"];
+
+/// The name that a line defines, of one of these kinds; types within functions and traits are
+/// indented.
+fn defined<'a>(line: &'a str, kinds: &[&str]) -> Option<&'a str> {
+    let words = line.split(|sign: char| !sign.is_alphanumeric() && sign != '_' && sign != '(');
+    let mut words = words.filter(|word| !word.is_empty()).peekable();
+    while words.peek().is_some_and(|word| {
+        word.starts_with("pub")
+            || ["crate", "super", "const", "async", "unsafe", "in"].contains(word)
+    }) {
+        words.next();
+    }
+    let kind = words.next()?;
+    kinds.contains(&kind).then(|| words.next())?.map(|name| name.split('(').next().unwrap_or(name))
+}
+
+#[test]
+fn names_can_be_searched_for() {
+    let types = ["struct", "enum", "trait", "union", "type"];
+    let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in ROWS.iter().flat_map(|row| row.iter()) {
+        for (path, text) in sources(name).iter().filter(|(path, _)| !is_test(path)) {
+            let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+            for (at, line) in text.lines().enumerate() {
+                let here = format!("{}:{}", path.display(), at + 1);
+                let trimmed = line.trim_start();
+                if let Some(function) = defined(trimmed, &["fn"]) {
+                    assert!(
+                        !VAGUE_FUNCTIONS.contains(&function),
+                        "{here}: fn {function} says nothing"
+                    );
+                }
+                if let Some(found) = defined(line, &types).filter(|_| trimmed == line) {
+                    let vague = VAGUE_TYPES.contains(&found) && !SAID_ANYWAY.contains(&found);
+                    assert!(!vague, "{here}: {found} says nothing of the type");
+                    known.entry(found.to_owned()).or_default().push(here);
+                }
+            }
+        }
+    }
+    let often = known
+        .iter()
+        .filter(|(name, places)| places.len() > 2 && !IN_EACH_MODULE.contains(&name.as_str()));
+    let often: Vec<_> = often.collect();
+    assert!(often.is_empty(), "types that share a name with two others or more: {often:#?}");
 }

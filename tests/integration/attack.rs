@@ -1,4 +1,5 @@
-//! What others can write is never obeyed: journals, locks and folders of runs that are not ours, and journals that are damaged.
+//! What others can write is never obeyed: journals, locks and folders of runs that are not ours,
+//! and journals that are damaged.
 
 use crate::rig::{self, Rig, can, can_loop, can_run, is_root, traces, words};
 use crate::sshd::Sshd;
@@ -33,9 +34,11 @@ impl Victims {
 
     /// The journal that would have root remove all of them: its checksums are right.
     fn journal(&self) -> Vec<u8> {
-        let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim().to_owned();
+        let boot_id =
+            std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim().to_owned();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap();
-        let start_time = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap();
+        let start_time =
+            stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap();
         let process = ProcessId { pid: self.process.id(), start_time };
         let spawn = Spawn {
             what: "guest vm0".into(),
@@ -49,16 +52,25 @@ impl Victims {
         let device = PathRef::Path("/dev/null".into());
         let steps = [
             (Op::MakeDirectory(MakeDirectory { path: self.folder.clone() }), StepOutput::default()),
-            (Op::BuildSeed(BuildSeed { path: self.file.clone(), patience_s: 0 }), StepOutput::default()),
-            (Op::Mount(Mount::without_atime(device, "/proc".into(), "proc")), StepOutput::default()),
+            (
+                Op::BuildSeed(BuildSeed { path: self.file.clone(), patience_s: 0 }),
+                StepOutput::default(),
+            ),
+            (
+                Op::Mount(Mount::without_atime(device, "/proc".into(), "proc")),
+                StepOutput::default(),
+            ),
             (Op::Spawn(spawn), StepOutput { process: Some(process), ..StepOutput::default() }),
         ];
         let mut text = Vec::new();
         for (seq, (op, made)) in (0u64..).zip(steps) {
             let step = Step { id: seq as u32, place: Place::Host, why: "attack".into(), op };
-            let intent = JournalEntry::Intent { seq, boot_id: boot_id.clone(), step: Box::new(step) };
+            let intent =
+                JournalEntry::Intent { seq, boot_id: boot_id.clone(), step: Box::new(step) };
             text.extend(iotax_store::line::encode_as(2, &intent).unwrap());
-            text.extend(iotax_store::line::encode_as(2, &JournalEntry::Done { seq, made }).unwrap());
+            text.extend(
+                iotax_store::line::encode_as(2, &JournalEntry::Done { seq, made }).unwrap(),
+            );
         }
         text
     }
@@ -111,7 +123,12 @@ type Forgery = (&'static str, fn(&Rig, &Path), i32, &'static str);
 
 /// How each is forged, how `clean` ends and what it says.
 const FORGERIES: [Forgery; 12] = [
-    ("the whole folder is another user's", |rig, run| own_all(&rig.runs(), run), 2, "belongs to user 4321"),
+    (
+        "the whole folder is another user's",
+        |rig, run| own_all(&rig.runs(), run),
+        2,
+        "belongs to user 4321",
+    ),
     ("the run is another user's", |_, run| own_all(run, run), 5, "belongs to user 4321"),
     (
         "others may write to the folder of runs",
@@ -120,14 +137,24 @@ const FORGERIES: [Forgery; 12] = [
         "others may write to it",
     ),
     ("others may write to the run", |_, run| mode(run, 0o770), 5, "others may write to it"),
-    ("the journal is another user's", |_, run| own(&run.join("journal.jsonl")), 5, "belongs to user 4321"),
+    (
+        "the journal is another user's",
+        |_, run| own(&run.join("journal.jsonl")),
+        5,
+        "belongs to user 4321",
+    ),
     (
         "others may write to the journal",
         |_, run| mode(&run.join("journal.jsonl"), 0o666),
         5,
         "others may write to it",
     ),
-    ("the journal is a link", |rig, run| link(run, "journal.jsonl", &rig.path("forged")), 5, "symbolic link"),
+    (
+        "the journal is a link",
+        |rig, run| link(run, "journal.jsonl", &rig.path("forged")),
+        5,
+        "symbolic link",
+    ),
     (
         "the journal never ends",
         |_, run| link(run, "journal.jsonl", Path::new("/dev/zero")),
@@ -136,7 +163,12 @@ const FORGERIES: [Forgery; 12] = [
     ),
     ("the journal is a FIFO", |_, run| fifo(&run.join("journal.jsonl")), 5, "not a regular file"),
     ("the journal has a second name", |rig, run| second_name(rig, run), 5, "second name"),
-    ("the lock is a link", |rig, run| link(run, "lock", &rig.path("made-by-root")), 5, "symbolic link"),
+    (
+        "the lock is a link",
+        |rig, run| link(run, "lock", &rig.path("made-by-root")),
+        5,
+        "symbolic link",
+    ),
     ("all of it is ours", |_, _| {}, 5, "left alone"),
 ];
 
@@ -223,15 +255,21 @@ fn no_command_is_held_up_by_what_lies_in_a_run() {
         for bad in ["fifo", "/dev/zero"] {
             let _ = std::fs::remove_file(run.join(name));
             match bad {
-                "fifo" => assert!(Command::new("mkfifo").arg(run.join(name)).status().unwrap().success()),
+                "fifo" => {
+                    assert!(Command::new("mkfifo").arg(run.join(name)).status().unwrap().success())
+                }
                 link => symlink(link, run.join(name)).unwrap(),
             }
             for command in [&["report", &id][..], &["list"], &["compare", &id, &id]] {
                 let output = bounded(&rig, command);
                 assert!(!words(&output).contains("panicked"), "{name} {bad}: {}", words(&output));
-                let is_told =
-                    words(&output).contains("regular file") || words(&output).contains("symbolic link");
-                assert!(is_told || command == ["list"], "{name} {bad} {command:?}: {}", words(&output));
+                let is_told = words(&output).contains("regular file")
+                    || words(&output).contains("symbolic link");
+                assert!(
+                    is_told || command == ["list"],
+                    "{name} {bad} {command:?}: {}",
+                    words(&output)
+                );
             }
         }
         std::fs::remove_dir_all(rig.runs()).unwrap();
@@ -281,13 +319,18 @@ fn a_damaged_journal_is_reported_and_nothing_is_pulled_from_under_what_it_no_lon
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     let of_loop = lines.iter().position(|line| line.contains("attach_loop")).unwrap();
     let without_intent = |line: &str| {
-        lines.iter().map(|kept| if *kept == lines[of_loop] { line } else { kept }).collect::<String>()
+        lines
+            .iter()
+            .map(|kept| if *kept == lines[of_loop] { line } else { kept })
+            .collect::<String>()
     };
     let flipped = lines[of_loop].replace("attach_loop", "attach_l00p");
     let cut = format!("{}\n", &lines[of_loop][..40]);
-    for (case, damaged) in
-        [("flipped", without_intent(&flipped)), ("cut", without_intent(&cut)), ("gone", without_intent(""))]
-    {
+    for (case, damaged) in [
+        ("flipped", without_intent(&flipped)),
+        ("cut", without_intent(&cut)),
+        ("gone", without_intent("")),
+    ] {
         std::fs::write(&journal, damaged).unwrap();
         for _ in 0..2 {
             let output = rig.iotax(&["clean"]);
@@ -297,7 +340,10 @@ fn a_damaged_journal_is_reported_and_nothing_is_pulled_from_under_what_it_no_lon
                 told.contains("the journal is damaged") && told.contains("losetup --list"),
                 "{case}: {told}"
             );
-            assert!(rig.path("x.img").exists(), "{case}: the file was removed below its loop device: {told}");
+            assert!(
+                rig.path("x.img").exists(),
+                "{case}: the file was removed below its loop device: {told}"
+            );
         }
         assert_eq!(loops(&rig).len(), 1, "{case}");
     }
@@ -353,7 +399,8 @@ fn a_name_that_no_file_can_have_does_not_stop_clean() {
     assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));
 }
 
-/// Passes on what one client says until that was so many bytes, hangs up, and listens to nobody any more.
+/// Passes on what one client says until that was so many bytes, hangs up, and listens to nobody any
+/// more.
 fn cut_after(bytes: usize, server: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -382,29 +429,44 @@ fn a_connection_lost_while_the_agent_is_copied_leaves_what_clean_removes() {
     let Some(sshd) = Sshd::start(&rig, None) else { return };
     let config = std::fs::read_to_string(&sshd.config).unwrap();
     let port = |text: &str| {
-        text.lines().find_map(|line| line.trim().strip_prefix("Port ")?.parse::<u16>().ok()).unwrap()
+        text.lines()
+            .find_map(|line| line.trim().strip_prefix("Port ")?.parse::<u16>().ok())
+            .unwrap()
     };
     let real = port(&config);
     let cut = rig.path("cut");
     let through = cut_after(1 << 20, real);
     let by_name = format!(" HostKeyAlias [127.0.0.1]:{real}\n");
-    std::fs::write(&cut, config.replace(&format!("Port {real}"), &format!("Port {through}")) + &by_name)
-        .unwrap();
+    std::fs::write(
+        &cut,
+        config.replace(&format!("Port {real}"), &format!("Port {through}")) + &by_name,
+    )
+    .unwrap();
     std::fs::write(rig.path("there.img"), vec![7; 4 << 20]).unwrap();
     let there = format!("ssh:elsewhere:{}", rig.path("there.img").display());
     let here = rig.file("x.img", 64);
     let args = [&["run", &here, &there], QUICK].concat();
-    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &cut).stdin(Stdio::null()).output().unwrap();
+    let output =
+        rig.command(&args).env("IOTAX_SSH_CONFIG", &cut).stdin(Stdio::null()).output().unwrap();
     let folder = PathBuf::from(format!("/tmp/iotax-{}", rig.last_id()));
     assert_ne!(output.status.code(), Some(0), "{}", words(&output));
     assert!(folder.is_dir(), "the copy was cut short: {}", words(&output));
-    let cleaned =
-        rig.command(&["clean"]).env("IOTAX_SSH_CONFIG", &sshd.config).stdin(Stdio::null()).output().unwrap();
+    let cleaned = rig
+        .command(&["clean"])
+        .env("IOTAX_SSH_CONFIG", &sshd.config)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
     let is_left = folder.exists();
     let _ = std::fs::remove_dir_all(&folder);
     assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));
     assert!(!is_left, "{}", words(&cleaned));
-    assert_eq!(output.status.code(), Some(5), "something was left, and that was said: {}", words(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(5),
+        "something was left, and that was said: {}",
+        words(&output)
+    );
 }
 
 #[test]
@@ -413,13 +475,15 @@ fn a_host_that_never_answers_leaves_nothing_to_clean() {
     let config = rig.path("config");
     // Nobody listens there: the port is free a moment later.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    std::fs::write(&config, format!("Host elsewhere\n HostName 127.0.0.1\n Port {port}\n")).unwrap();
+    std::fs::write(&config, format!("Host elsewhere\n HostName 127.0.0.1\n Port {port}\n"))
+        .unwrap();
     if !can_run(&["ssh"]) {
         return;
     }
     let here = rig.file("x.img", 64);
     let args = [&["run", &here, "ssh:elsewhere:/x"], QUICK].concat();
-    let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &config).stdin(Stdio::null()).output().unwrap();
+    let output =
+        rig.command(&args).env("IOTAX_SSH_CONFIG", &config).stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", words(&output));
     let said = "ssh:elsewhere: cannot connect: ssh: connect to host 127.0.0.1 port ";
     assert!(

@@ -1,4 +1,5 @@
-//! The audit as people call it: files, folders and pipes, exit codes, what is refused, and a reader that goes away.
+//! The audit as people call it: files, folders and pipes, exit codes, what is refused, and a reader
+//! that goes away.
 
 use crate::rig::{Rig, flat};
 use serde_json::Value;
@@ -40,7 +41,10 @@ fn exit_codes_say_how_bad_it_is() {
     let (bad, good) = (page(&rig, "bad.md", LOST_CARRY), page(&rig, "good.md", &sound()));
     let text = rig.expect(1, &["audit", &bad]);
     let first = text.lines().next().unwrap();
-    assert!(first.contains(" figures checked, 1 does not hold: write: IOPS 26.0k, not 25.0k"), "{text}");
+    assert!(
+        first.contains(" figures checked, 1 does not hold: write: IOPS 26.0k, not 25.0k"),
+        "{text}"
+    );
     assert!(text.contains("--> bad.md:8:15\n") && text.contains("\nnot checked: "), "{text}");
     assert!(!text.contains('\x1b'), "no colours into a pipe: {text}");
     let text = rig.expect(0, &["audit", &good]);
@@ -104,14 +108,19 @@ fn folders_are_walked_and_what_is_no_page_is_told() {
         found["documents"].as_array().unwrap().iter().map(|one| &one["document"]).collect();
     assert_eq!(names, ["all/a.md", "all/b/bad.md"]);
     assert_eq!(found["skipped"][0]["document"], "all/c.png");
-    assert!(found["findings"].as_array().unwrap().iter().all(|one| one["document"] == "all/b/bad.md"));
+    assert!(
+        found["findings"].as_array().unwrap().iter().all(|one| one["document"] == "all/b/bad.md")
+    );
     let text = String::from_utf8(rig.iotax(&["audit", "all"]).stdout).unwrap();
     assert!(
         text.lines().next().unwrap().ends_with("figures checked, 1 does not hold, on 1 of 2 pages"),
         "{text}"
     );
     let rows: Vec<&str> = text.lines().filter(|line| line.contains(".md")).collect();
-    assert!(rows.len() == 1 && rows[0].starts_with("all/b/bad.md: "), "only those with findings: {text}");
+    assert!(
+        rows.len() == 1 && rows[0].starts_with("all/b/bad.md: "),
+        "only those with findings: {text}"
+    );
     assert!(flat(&text).contains("IOPS 26.0k, not 25.0k"), "the worst of each page: {text}");
     assert!(text.contains("\n1 page has no finding\n1 file skipped\n"), "{text}");
     let all = String::from_utf8(rig.iotax(&["audit", "all", "-v"]).stdout).unwrap();
@@ -170,10 +179,12 @@ fn the_ending_of_the_output_is_its_form_and_paths_are_references() {
     let all = rig.expect(1, &["audit", &bad, "--verbose"]);
     assert_eq!(std::fs::read_to_string(rig.path("x.txt")).unwrap(), all, "a file has all");
     let found = json(&std::fs::read_to_string(rig.path("x.sarif")).unwrap());
-    let result = found["runs"][0]["results"].as_array().unwrap().iter().find(|one| one["ruleId"] == "N2");
+    let result =
+        found["runs"][0]["results"].as_array().unwrap().iter().find(|one| one["ruleId"] == "N2");
     let place = &result.unwrap()["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "a%20b/bad.md");
-    let region = ["startLine", "startColumn", "endColumn"].map(|key| place["region"][key].as_u64().unwrap());
+    let region =
+        ["startLine", "startColumn", "endColumn"].map(|key| place["region"][key].as_u64().unwrap());
     assert_eq!(region, [8, 15, 20]);
 }
 
@@ -237,17 +248,23 @@ fn claims_are_listed_for_spreadsheets_and_programs() {
     let (bad, good) = (page(&rig, "bad.md", LOST_CARRY), page(&rig, "good.md", &sound()));
     rig.expect(1, &["audit", &bad, &good, "--claims", "all.json"]);
     let all = json(&std::fs::read_to_string(rig.path("all.json")).unwrap());
-    let counted = json(&rig.expect(1, &["audit", &bad, &good, "--format", "json", "--claims", "all.csv"]));
+    let counted =
+        json(&rig.expect(1, &["audit", &bad, &good, "--format", "json", "--claims", "all.csv"]));
     let claims = all["claims"].as_array().unwrap();
     let counts: u64 =
         counted["claims"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
     assert_eq!(claims.len() as u64, counts);
-    assert!(claims.iter().any(|one| one["printed"] == "25.0k" && one["line"] == 8 && one["why"] == "N2"));
+    assert!(
+        claims
+            .iter()
+            .any(|one| one["printed"] == "25.0k" && one["line"] == 8 && one["why"] == "N2")
+    );
     let sheet = std::fs::read_to_string(rig.path("all.csv")).unwrap();
     assert_eq!(sheet.lines().count() as u64, counts + 1);
-    for (file, why) in
-        [("all.pdf", "known are csv, json"), ("no/all.csv", "--claims no/all.csv: there is no folder")]
-    {
+    for (file, why) in [
+        ("all.pdf", "known are csv, json"),
+        ("no/all.csv", "--claims no/all.csv: there is no folder"),
+    ] {
         let words = rig.complaint(2, &["audit", &bad, "--claims", file]);
         assert!(words.contains(why) && !rig.path(file).exists(), "{words}");
     }
@@ -260,13 +277,17 @@ fn pages_stay_as_they_are_and_nothing_audited_is_no_success() {
     for written in [["-o", "bad.md"], ["--claims", "bad.csv"], ["-o", "./x/../bad.md"]] {
         std::fs::create_dir_all(rig.path("x")).unwrap();
         let named = page(&rig, written[1], LOST_CARRY);
-        let refused = rig.command(&[&["audit", &bad, &named], &written[..]].concat()).output().unwrap();
+        let refused =
+            rig.command(&[&["audit", &bad, &named], &written[..]].concat()).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{written:?}");
         assert_eq!(std::fs::read_to_string(rig.path(written[1])).unwrap(), LOST_CARRY);
     }
     let within = page(&rig, "x/page.md", LOST_CARRY);
     let words = rig.complaint(2, &["audit", "x", "-o", &within]);
-    assert!(words.contains("is one of the pages in x; hint: write outside of that folder"), "{words}");
+    assert!(
+        words.contains("is one of the pages in x; hint: write outside of that folder"),
+        "{words}"
+    );
     std::fs::write(rig.path("only.png"), b"\x89PNG\r\n").unwrap();
     rig.expect(2, &["audit", "only.png"]);
     rig.expect(1, &["audit", "only.png", &bad]);

@@ -12,13 +12,23 @@ fn complains(rig: &Rig, code: i32, args: &[&str], parts: &[&str]) {
 fn of_the_command_line() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    complains(&rig, 2, &["run", &format!("{file} | lop")], &["unknown layer", "lop", "hint", "loop"]);
+    complains(
+        &rig,
+        2,
+        &["run", &format!("{file} | lop")],
+        &["unknown layer", "lop", "hint", "loop"],
+    );
     complains(&rig, 2, &["run", &file.replace("MiB", "")], &["no unit", "64"]);
     complains(&rig, 2, &["run", &format!("{file} | fs(zfs)")], &["zfs", "xfs", "ext4"]);
     complains(&rig, 2, &["run", &file, "--bs", "5x"], &["bs", "5x"]);
     complains(&rig, 2, &["run", &file, "--rw", "sideways"], &["sideways"]);
     complains(&rig, 2, &["run", &file, "--size", "1g"], &["64 MiB"]);
-    complains(&rig, 2, &["run", "file:/no/such/folder/x.img,size=64MiB"], &["/no/such/folder", "mkdir -p"]);
+    complains(
+        &rig,
+        2,
+        &["run", "file:/no/such/folder/x.img,size=64MiB"],
+        &["/no/such/folder", "mkdir -p"],
+    );
     complains(&rig, 2, &["run", "file:/no/such.img"], &["does not exist", "size="]);
     complains(&rig, 2, &["run", "/dev/no-such-disk"], &["does not exist"]);
     complains(&rig, 2, &["run", "no-such.toml"], &["no-such.toml"]);
@@ -65,8 +75,14 @@ fn a_plan_says_what_is_missing_once_and_all_else_and_a_run_refuses() {
     let plan = rig.iotax(&["plan", path, "--commands"]);
     assert_eq!(plan.status.code(), Some(3));
     let said = flat(&String::from_utf8_lossy(&plan.stdout));
-    for missing in ["missing.toml:3:8: key \"path\" of [device.drive]: /dev/no-such", "/dev/nor-this"] {
-        assert_eq!(said.matches(&format!("{missing} does not exist")).count(), 1, "{missing}: {said}");
+    for missing in
+        ["missing.toml:3:8: key \"path\" of [device.drive]: /dev/no-such", "/dev/nor-this"]
+    {
+        assert_eq!(
+            said.matches(&format!("{missing} does not exist")).count(),
+            1,
+            "{missing}: {said}"
+        );
     }
     let all = [
         "set 1 of 2: bare",
@@ -79,7 +95,12 @@ fn a_plan_says_what_is_missing_once_and_all_else_and_a_run_refuses() {
     assert!(all.iter().all(|part| said.contains(part)), "{said}");
     assert!(said.contains("at most 160 s in total"), "{said}");
     assert!(!said.contains("TiB"), "a size that nobody knows: {said}");
-    complains(&rig, 2, &["run", path], &["/dev/no-such does not exist", "/dev/nor-this does not exist"]);
+    complains(
+        &rig,
+        2,
+        &["run", path],
+        &["/dev/no-such does not exist", "/dev/nor-this does not exist"],
+    );
 }
 
 #[test]
@@ -99,7 +120,12 @@ fn of_a_job_file_names_file_line_and_key() {
     let rig = Rig::new();
     let path = rig.path("j.fio");
     std::fs::write(&path, "[global]\nbs=4k\n[a]\nrw=randread\nzonemode=zbd\n").unwrap();
-    complains(&rig, 2, &["run", path.to_str().unwrap(), &rig.file("x.img", 64)], &["j.fio:5", "zonemode"]);
+    complains(
+        &rig,
+        2,
+        &["run", path.to_str().unwrap(), &rig.file("x.img", 64)],
+        &["j.fio:5", "zonemode"],
+    );
 }
 
 #[test]
@@ -118,9 +144,19 @@ fn somebody_elses_file_is_neither_written_nor_removed() {
     let path = rig.path("theirs.img");
     let content = vec![7u8; 64 << 20];
     std::fs::write(&path, &content).unwrap();
-    complains(&rig, 2, &["run", &rig.file("theirs.img", 64)], &["theirs.img", "not a file of iotax"]);
+    complains(
+        &rig,
+        2,
+        &["run", &rig.file("theirs.img", 64)],
+        &["theirs.img", "not a file of iotax"],
+    );
     let named = format!("file:{}", path.display());
-    complains(&rig, 2, &["run", &named, "--rw", "randwrite"], &["theirs.img", "not a file of iotax"]);
+    complains(
+        &rig,
+        2,
+        &["run", &named, "--rw", "randwrite"],
+        &["theirs.img", "not a file of iotax"],
+    );
     assert!(std::fs::read(&path).unwrap() == content);
 }
 
@@ -133,7 +169,12 @@ fn a_device_is_not_written_without_consent() {
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .find(|name| ["vd", "sd", "nvme"].iter().any(|start| name.starts_with(start)));
     let Some(disk) = disk else { return eprintln!("skipped: needs a disk in /sys/block") };
-    complains(&rig, 2, &["run", &format!("/dev/{disk}"), "--rw", "randwrite"], &["cannot write", &disk]);
+    complains(
+        &rig,
+        2,
+        &["run", &format!("/dev/{disk}"), "--rw", "randwrite"],
+        &["cannot write", &disk],
+    );
 }
 
 #[test]

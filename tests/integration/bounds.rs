@@ -23,12 +23,17 @@ fn a_device_without_end_and_a_pipe_without_a_writer_are_refused_whatever_they_ar
     for target in ["/dev/zero", "pipe"] {
         let named = |ending: &str| {
             let link = rig.path(&format!("{}.{ending}", target.replace('/', "")));
-            symlink(if target == "pipe" { rig.path("pipe") } else { target.into() }, &link).unwrap();
+            symlink(if target == "pipe" { rig.path("pipe") } else { target.into() }, &link)
+                .unwrap();
             link.to_str().unwrap().to_owned()
         };
         let (toml, job, other) = (named("toml"), named("fio"), named("md"));
         let scenario = rig.path("scenario.toml");
-        std::fs::write(&scenario, format!("tools = [\"{toml}\"]\n[stack.a]\ntext = \"{medium}\"\n")).unwrap();
+        std::fs::write(
+            &scenario,
+            format!("tools = [\"{toml}\"]\n[stack.a]\ntext = \"{medium}\"\n"),
+        )
+        .unwrap();
         let cases: [&[&str]; 5] = [
             &["plan", &toml],
             &["plan", &job],
@@ -42,8 +47,8 @@ fn a_device_without_end_and_a_pipe_without_a_writer_are_refused_whatever_they_ar
             let output = limited(&rig, "-v 1500000", args);
             let said = words(&output);
             assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-            let why =
-                said.contains("it is not a regular file; hint: ") || said.contains("it is a device, no page");
+            let why = said.contains("it is not a regular file; hint: ")
+                || said.contains("it is a device, no page");
             assert!(why && !said.contains("memory"), "{args:?}: {said}");
             assert!(start.elapsed() < Duration::from_secs(60), "{args:?}");
         }
@@ -105,12 +110,20 @@ fn a_limit_of_the_shell_is_named_and_no_run_ends_by_a_panic_or_a_signal() {
     }
     let output = limited(&rig, "-f 1000", &run);
     let said = words(&output);
-    assert!(output.status.code().is_some_and(|code| (2..=5).contains(&code)), "{:?}: {said}", output.status);
+    assert!(
+        output.status.code().is_some_and(|code| (2..=5).contains(&code)),
+        "{:?}: {said}",
+        output.status
+    );
     assert!(said.contains("file size limit") && !said.contains("panicked"), "{said}");
     for limits in ["-n 32", "-n 40", "-f 1", "-f 100"] {
         let output = limited(&rig, limits, &run);
         let said = words(&output);
-        assert!(output.status.code().is_some_and(|code| code <= 5), "{limits}: {:?}: {said}", output.status);
+        assert!(
+            output.status.code().is_some_and(|code| code <= 5),
+            "{limits}: {:?}: {said}",
+            output.status
+        );
         assert!(!said.contains("panicked"), "{limits}: {said}");
     }
     rig.expect(0, &["clean"]);

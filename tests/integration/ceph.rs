@@ -10,11 +10,20 @@ use iotax_steps::{PathRef, RunTag};
 use serde_json::Value;
 use std::path::Path;
 
-const QUICK: [&str; 8] = ["--slice", "100ms", "--min-time", "1s", "--budget", "3s", "--matched-rate", "off"];
+const QUICK: [&str; 8] =
+    ["--slice", "100ms", "--min-time", "1s", "--budget", "3s", "--matched-rate", "off"];
 
 fn can_have_ceph() -> bool {
     can_loop()
-        && can_run(&["ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "rbd", "qemu-storage-daemon", "qemu-img"])
+        && can_run(&[
+            "ceph",
+            "ceph-mon",
+            "ceph-mgr",
+            "ceph-osd",
+            "rbd",
+            "qemu-storage-daemon",
+            "qemu-img",
+        ])
         && crate::rig::can(
             "QEMU's driver rbd (qemu-block-extra)",
             iotax_steps::ceph::qemu_has_driver().is_ok(),
@@ -29,14 +38,20 @@ fn cluster(rig: &Rig, words: &str) -> String {
 
 /// What a report reads back of a layer.
 fn settings<'a>(records: &'a [Value], layer: &str) -> Vec<&'a Value> {
-    records.iter().filter(|record| record["layer"] == layer).map(|record| &record["settings"]).collect()
+    records
+        .iter()
+        .filter(|record| record["layer"] == layer)
+        .map(|record| &record["settings"])
+        .collect()
 }
 
 /// Returns names and lengths of the logs that Ceph writes outside of the run's folder.
 fn logs_of_ceph() -> Vec<(String, u64)> {
     let entries = std::fs::read_dir("/var/log/ceph").into_iter().flatten().flatten();
     let mut logs: Vec<_> = entries
-        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.metadata().unwrap().len()))
+        .map(|entry| {
+            (entry.file_name().to_string_lossy().into_owned(), entry.metadata().unwrap().len())
+        })
         .collect();
     logs.sort();
     logs
@@ -75,7 +90,8 @@ fn images_of_a_real_cluster_are_measured_and_nothing_of_it_is_left() {
     {
         assert_eq!(of_cluster[0][name], value, "{}", of_cluster[0]);
     }
-    let caches: Vec<&Value> = settings(&records, "librbd").iter().map(|told| &told["rbd_cache"]).collect();
+    let caches: Vec<&Value> =
+        settings(&records, "librbd").iter().map(|told| &told["rbd_cache"]).collect();
     assert_eq!(caches, ["false (QEMU)", "true (QEMU)"]);
     if stacks.len() > 2 {
         let by_fio = settings(&records, "fio-rbd");
@@ -83,8 +99,9 @@ fn images_of_a_real_cluster_are_measured_and_nothing_of_it_is_left() {
         assert_eq!(caches, ["false (configuration)", "true (configuration)"]);
         assert_eq!(settings(&records, "rados")[0]["object_size"], "4194304");
         let workers = rig.records("worker");
-        let by =
-            |end: &str| workers.iter().find(|one| one["stack"].as_str().unwrap().ends_with(end)).unwrap();
+        let by = |end: &str| {
+            workers.iter().find(|one| one["stack"].as_str().unwrap().ends_with(end)).unwrap()
+        };
         assert!(
             by("rados")["why"].as_str().unwrap().starts_with("fio's rados is a client"),
             "{}",
@@ -181,7 +198,11 @@ impl Drop for Theirs {
 
 fn tool(program: &str, words: &[&str]) -> String {
     let output = std::process::Command::new(program).args(words).output().unwrap();
-    assert!(output.status.success(), "{program} {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{program} {words:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -207,7 +228,11 @@ fn a_real_cluster_of_somebodys_is_read_and_nothing_is_made_in_it() {
         rig.complains(2, &args.iter().map(String::as_str).collect::<Vec<_>>(), parts);
     };
     let own = format!("{} | librbd", medium("i0"));
-    complains(&own, "randwrite", &["which iotax did not create", &format!("--destroy serial=rbd:{image}")]);
+    complains(
+        &own,
+        "randwrite",
+        &["which iotax did not create", &format!("--destroy serial=rbd:{image}")],
+    );
     let plan = rig.expect(3, &["plan", &own, "--rw", "randwrite"]);
     for part in ["serial=rbd:", "measure librbd: load on host"] {
         assert!(plan.contains(part), "the plan and what it needs: {plan}");
@@ -215,12 +240,19 @@ fn a_real_cluster_of_somebodys_is_read_and_nothing_is_made_in_it() {
     let none = format!("the pool {pool} has no image none; hint: name one of these: i0");
     complains(&format!("{} | librbd", medium("none")), "randread", &[&none]);
     let no_pool = format!("rbd:none/i0@{} | librbd", theirs.cluster.conf().display());
-    complains(&no_pool, "randread", &["there is no pool none; hint: name one of these: theirs-0a1b2c"]);
+    complains(
+        &no_pool,
+        "randread",
+        &["there is no pool none; hint: name one of these: theirs-0a1b2c"],
+    );
     let before = theirs.rbd(&["ls", pool]);
     let args = run(&own, "randread", &["--format", "json"]);
     let output = rig.iotax(&args.iter().map(String::as_str).collect::<Vec<_>>());
     let said = crate::rig::words(&output);
-    assert!(output.status.success() && said.contains("was ever written; reads of the rest"), "{said}");
+    assert!(
+        output.status.success() && said.contains("was ever written; reads of the rest"),
+        "{said}"
+    );
     let told = rig.records("volume");
     assert_eq!(settings(&told, "librbd")[0]["pool size"], "2");
     let consent = ["--destroy".to_owned(), format!("serial=rbd:{image}")];
@@ -252,11 +284,14 @@ fn a_real_cluster_of_somebodys_is_read_and_nothing_is_made_in_it() {
     wait(|| !is_reported("FULL"), 60, "room again");
     // Whoever has it open.
     let mut watches = std::process::Command::new("qemu-storage-daemon");
-    let node =
-        format!("driver=rbd,node-name=r,pool={pool},image=i0,conf={}", theirs.cluster.conf().display());
+    let node = format!(
+        "driver=rbd,node-name=r,pool={pool},image=i0,conf={}",
+        theirs.cluster.conf().display()
+    );
     let socket = format!("addr.type=unix,addr.path={}", rig.path("nbd").display());
     watches.args(["--blockdev", &node, "--nbd-server", &socket]);
-    let mut watches = watches.args(["--export", "type=nbd,id=n,node-name=r,writable=on"]).spawn().unwrap();
+    let mut watches =
+        watches.args(["--export", "type=nbd,id=n,node-name=r,writable=on"]).spawn().unwrap();
     wait(|| theirs.rbd(&["status", &image]).contains("watcher="), 30, "a watcher");
     complains(&own, "randread", &["is in use by the client at ", "hint: stop that client"]);
     watches.kill().unwrap();
@@ -274,7 +309,8 @@ fn a_cluster_that_cannot_be_reached_is_refused_before_anything_is_made() {
         return;
     }
     // The discard port, on which nobody answers.
-    std::fs::write(&conf, "[global]\nmon_host = v2:127.0.0.1:9\nauth_client_required = none\n").unwrap();
+    std::fs::write(&conf, "[global]\nmon_host = v2:127.0.0.1:9\nauth_client_required = none\n")
+        .unwrap();
     rig.complains(3, &args, &["does not answer", "hint: check mon_host"]);
     assert!(rig.run_dirs().is_empty());
 }
@@ -289,11 +325,15 @@ fn a_real_cluster_is_gone_after_a_kill_in_each_of_its_steps() {
     let rig = Rig::new();
     // One OSD on a file that is filled once. Files and loop devices have separate tests.
     let member = rig.file("kept.img", 1024);
-    let stack = format!("{member},keep=true | loop | ceph(size=1,min-size=1,pg=1,image-size=1MiB) | librbd");
+    let stack = format!(
+        "{member},keep=true | loop | ceph(size=1,min-size=1,pg=1,image-size=1MiB) | librbd"
+    );
     let quick = ["--slice", "20ms", "--min-time", "100ms", "--budget", "500ms", "--rw", "randread"];
     let args = [&["run", &stack], &quick[..]].concat();
     let is_cephs = |line: &str| {
-        ["make_ceph", "make_rbd_image", "export_librbd"].iter().any(|op| line.contains(&format!("\"{op}\"")))
+        ["make_ceph", "make_rbd_image", "export_librbd"]
+            .iter()
+            .any(|op| line.contains(&format!("\"{op}\"")))
     };
     killed_around(&rig, &args, &is_cephs, &|when| {
         assert_eq!(traces(&rig.path("")), Vec::<String>::new(), "{when}");
@@ -314,15 +354,21 @@ fn a_real_cluster_goes_through_its_states_under_a_guest() {
     let _alone = crate::rig::alone();
     let rig = Rig::new();
     let vm = |options: &str| format!("{} | vm(memory=256MiB,vcpus=1,{options})", cluster(&rig, ""));
-    let stacks = [vm("cache=none"), vm("cache=writeback,num-queues=1"), vm("attach=vhost-user-blk")];
+    let stacks =
+        [vm("cache=none"), vm("cache=writeback,num-queues=1"), vm("attach=vhost-user-blk")];
     let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
     let report = rig.json(&[&["run"], &stacks[..], &["--rw", "randwrite"], &QUICK].concat());
-    let told: Vec<Value> = disks(&report).iter().map(|disk| disk["qemu"]["rbd_cache"].clone()).collect();
+    let told: Vec<Value> =
+        disks(&report).iter().map(|disk| disk["qemu"]["rbd_cache"].clone()).collect();
     assert_eq!(told, ["false (QEMU)", "true (QEMU)", "false (QEMU)"]);
-    assert!(disks(&report).iter().all(|disk| disk["differs"].as_array().unwrap().is_empty()), "{report}");
+    assert!(
+        disks(&report).iter().all(|disk| disk["differs"].as_array().unwrap().is_empty()),
+        "{report}"
+    );
     nothing_is_left(&rig);
     let stack = format!("{} | librbd", cluster(&rig, ""));
-    let states = ["--states", "healthy,failed(1),rebuilding,healthy,out(1),healthy", "--visits", "1"];
+    let states =
+        ["--states", "healthy,failed(1),rebuilding,healthy,out(1),healthy", "--visits", "1"];
     let report = rig.json(&[&["run", &stack, "--rw", "randread"], &states[..], &QUICK].concat());
     let slices = rig.records("slice");
     let told: Vec<&str> = slices.iter().filter_map(|slice| slice["state"].as_str()).collect();
@@ -333,7 +379,10 @@ fn a_real_cluster_goes_through_its_states_under_a_guest() {
     let clusters = report["workloads"][0]["clusters"].as_array().unwrap();
     assert_eq!(clusters.len(), 6, "a part for each state: {clusters:?}");
     let first = |at: usize| &clusters[at]["course"][0]["status"];
-    assert_eq!((&first(0)["up"], &first(0)["in"], &first(1)["up"]), (&2.into(), &2.into(), &1.into()));
+    assert_eq!(
+        (&first(0)["up"], &first(0)["in"], &first(1)["up"]),
+        (&2.into(), &2.into(), &1.into())
+    );
     assert!(first(1)["checks"].as_array().unwrap().contains(&"OSD_DOWN".into()), "{}", first(1));
     assert_eq!(
         (&first(4)["up"], &first(4)["in"], &first(4)["health"]),
@@ -343,11 +392,16 @@ fn a_real_cluster_goes_through_its_states_under_a_guest() {
     let readings = rig.records("cluster");
     assert!(readings.len() > slices.iter().filter(|slice| slice["state"].is_string()).count());
     let warned = |warning: &&Value| warning["kind"] == "cluster";
-    assert_eq!(report["warnings"].as_array().unwrap().iter().find(warned), None, "states were asked for");
+    assert_eq!(
+        report["warnings"].as_array().unwrap().iter().find(warned),
+        None,
+        "states were asked for"
+    );
     nothing_is_left(&rig);
 }
 
-/// What this machine's kernel may lack, a lab's has. Beside the image another is mapped by hand, which is never touched.
+/// What this machine's kernel may lack, a lab's has. Beside the image another is mapped by hand,
+/// which is never touched.
 const KERNELS_CLIENT: &str = r#"
 export CEPH_CONF=CONF
 pool=POOL
@@ -397,7 +451,9 @@ fn an_image_of_a_real_cluster_is_mapped_by_the_kernels_client_and_unmapped_after
     let ports: std::collections::BTreeSet<&str> = maps
         .iter()
         .flat_map(|map| map.split("127.0.0.1:").skip(1))
-        .filter_map(|rest| rest.split(|one: char| !one.is_ascii_digit()).next().filter(|port| *port != "0"))
+        .filter_map(|rest| {
+            rest.split(|one: char| !one.is_ascii_digit()).next().filter(|port| *port != "0")
+        })
         .collect();
     let ports: Vec<&str> = ports.into_iter().collect();
     let script = KERNELS_CLIENT
@@ -411,12 +467,18 @@ fn an_image_of_a_real_cluster_is_mapped_by_the_kernels_client_and_unmapped_after
     eprintln!("{}", facts.join("\n"));
     let of = |word: &str| facts.iter().find_map(|fact| fact.strip_prefix(word)).unwrap_or_default();
     let options = of("options ");
-    assert!(options.contains("ms_mode=prefer-crc") && options.contains("queue_depth=32"), "{facts:?}");
+    assert!(
+        options.contains("ms_mode=prefer-crc") && options.contains("queue_depth=32"),
+        "{facts:?}"
+    );
     assert!(!options.contains("key=") && !options.contains("secret="), "{facts:?}");
     assert_eq!(of("depth "), r#""nr_requests":"32""#, "{facts:?}");
     assert_eq!(of("errors "), r#""errors": 0"#, "{facts:?}");
     let mapped = of("mapped ");
-    assert!(mapped.starts_with("2: ") && mapped.contains("is mapped on this host as /dev/rbd"), "{facts:?}");
+    assert!(
+        mapped.starts_with("2: ") && mapped.contains("is mapped on this host as /dev/rbd"),
+        "{facts:?}"
+    );
     for fact in ["killed everywhere", "as before"] {
         assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
     }

@@ -1,4 +1,5 @@
-//! Two runs against each other, for real: a layer that became slower, one that did not, and what is refused.
+//! Two runs against each other, for real: a layer that became slower, one that did not, and what is
+//! refused.
 
 use crate::rig::{Rig, flat, says};
 
@@ -19,9 +20,11 @@ fn measured(rig: &Rig, layer: &str) -> String {
 fn when_quiet_exit_codes_follow_what_surely_changed() {
     let _alone = crate::rig::alone();
     let rig = Rig::new();
-    // The share of each I/O's own time that is held back follows the machine: a fifth of the rate is left, however
-    // busy it is, and nothing but the ratio to the bare file of the same run is judged.
-    let [fast, slow, again] = ["null", "delay(percent=400)", "null"].map(|layer| measured(&rig, layer));
+    // The share of each I/O's own time that is held back follows the machine: a fifth of the rate
+    // is left, however busy it is, and nothing but the ratio to the bare file of the same run is
+    // judged.
+    let [fast, slow, again] =
+        ["null", "delay(percent=400)", "null"].map(|layer| measured(&rig, layer));
 
     let text = rig.expect(1, &["compare", &fast, &slow, "--fail-above", "5%"]);
     let needed = [
@@ -33,7 +36,10 @@ fn when_quiet_exit_codes_follow_what_surely_changed() {
     ];
     says(&text, &needed);
     let text = rig.expect(1, &["compare", &fast, &slow, "--fail-above", "latency=50%,cpu=1000%"]);
-    says(&text, &["mean latency +", "a rise beyond 50 %", "--fail-above latency=50 %,cpu=1000 %: fails"]);
+    says(
+        &text,
+        &["mean latency +", "a rise beyond 50 %", "--fail-above latency=50 %,cpu=1000 %: fails"],
+    );
     let text = flat(&rig.expect(0, &["compare", &fast, &slow]));
     assert!(text.contains("costs") && !text.contains("--fail-above"), "{text}");
     // Faster, and the same again: neither is a loss of more than nine tenths.
@@ -45,7 +51,8 @@ fn when_quiet_exit_codes_follow_what_surely_changed() {
     let page = rig.path("comparison.json");
     let folder = rig.runs().join(&slow);
     let to = ["--format", "json", "--output", page.to_str().unwrap()];
-    let args = [&["compare", &fast, folder.to_str().unwrap(), "--fail-above", "5%"][..], &to].concat();
+    let args =
+        [&["compare", &fast, folder.to_str().unwrap(), "--fail-above", "5%"][..], &to].concat();
     assert_eq!(rig.expect(1, &args), "");
     let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&page).unwrap()).unwrap();
     let layered = &found["workloads"][0]["stacks"][1]["rates"][0];
@@ -60,14 +67,18 @@ fn when_quiet_exit_codes_follow_what_surely_changed() {
 }
 
 fn refusals(rig: &Rig, one: &str, other: &str) {
-    let says = |args: &[&str], parts: &[&str]| rig.complains(2, &[&["compare"], args].concat(), parts);
+    let says =
+        |args: &[&str], parts: &[&str]| rig.complains(2, &[&["compare"], args].concat(), parts);
     says(&[one, one], &["given twice", "hint: name two runs"]);
     // `last` is the third run; a folder that is another name of the first is the first.
     let folder = rig.runs().join(one);
     says(&[one, folder.to_str().unwrap()], &["given twice"]);
     says(&[one, "20000101-000000-0000"], &["no run", "iotax list"]);
     says(&[one, other, "--fail-above", "5"], &["not a percentage", "write \"5%\""]);
-    says(&[one, other, "--fail-above", "tail=5%"], &["unknown figure \"tail\"", "rate, latency, cpu"]);
+    says(
+        &[one, other, "--fail-above", "tail=5%"],
+        &["unknown figure \"tail\"", "rate, latency, cpu"],
+    );
     says(&[one, other, "--fail-above", "5%,rate=6%"], &["the rate has two limits"]);
     says(&[one, other, "--format", "html"], &["terminal, markdown, json"]);
     says(&[one], &["NEW"]);

@@ -20,7 +20,8 @@ fn unwritten(file: &Path, mib: u64) -> Option<Vec<Range<u64>>> {
 /// run issued to a stack.
 fn share_read(rig: &Rig, stack: &str, place: &str) -> f64 {
     let records = rig.records("device_traffic");
-    let record = records.iter().find(|one| one["stack"] == stack).unwrap_or_else(|| panic!("{records:?}"));
+    let record =
+        records.iter().find(|one| one["stack"] == stack).unwrap_or_else(|| panic!("{records:?}"));
     let mut places = record["places"].as_array().unwrap().iter();
     let place = places.find(|one| one["place"] == place).unwrap_or_else(|| panic!("{record}"));
     let devices = place["seen"]["devices"].as_array().unwrap().iter();
@@ -44,7 +45,8 @@ fn mkfs_leaves_no_unwritten_extents_in_the_file_of_the_baseline() {
         let rig = Rig::new();
         let path = rig.path("x.img");
         let file = format!("{},keep=true", rig.file("x.img", 512));
-        let stacks = [file.clone(), format!("{file} | loop"), format!("{file} | loop | fs({kind})")];
+        let stacks =
+            [file.clone(), format!("{file} | loop"), format!("{file} | loop | fs({kind})")];
         let args: Vec<&str> = stacks.iter().map(String::as_str).chain(SHORT).collect();
         rig.expect(0, &[&["run"], args.as_slice()].concat());
         let Some(ranges) = unwritten(&path, 512) else { return };
@@ -89,21 +91,27 @@ fn when_quiet_reads_of_holes_leave_no_verdict() {
     let file = std::fs::File::create(&path).unwrap();
     file.set_len(64 * MIB).unwrap();
     std::fs::write(rig.path("half"), vec![7; 32 << 20]).unwrap();
-    std::os::unix::fs::FileExt::write_all_at(&file, &std::fs::read(rig.path("half")).unwrap(), 0).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &std::fs::read(rig.path("half")).unwrap(), 0)
+        .unwrap();
     file.sync_all().unwrap();
     if unwritten(&path, 64).is_none() {
         return;
     }
     let theirs = format!("file:{}", path.display());
-    let found =
-        rig.json(&[&["run", &theirs, &format!("{theirs} | delay(us=50)")], SHORT.as_slice()].concat());
+    let found = rig
+        .json(&[&["run", &theirs, &format!("{theirs} | delay(us=50)")], SHORT.as_slice()].concat());
     assert_eq!(found["headline"], Value::Null, "{found}");
     let verdict = &found["workloads"][0]["comparisons"][0]["verdict"];
     let words = verdict.to_string();
-    assert!(words.contains("did no I/O") && words.contains("holes or unwritten extents"), "{verdict}");
+    assert!(
+        words.contains("did no I/O") && words.contains("holes or unwritten extents"),
+        "{verdict}"
+    );
     let warnings = rig.records("warning");
-    let told =
-        warnings.iter().find(|one| one["kind"] == "unwritten").unwrap_or_else(|| panic!("{warnings:?}"));
+    let told = warnings
+        .iter()
+        .find(|one| one["kind"] == "unwritten")
+        .unwrap_or_else(|| panic!("{warnings:?}"));
     assert!(told["text"].as_str().unwrap().starts_with("32 MiB of "), "{told}");
 }
 
@@ -117,15 +125,21 @@ fn when_quiet_a_guest_takes_turns_with_the_host_and_its_reads_are_counted_on_bot
     let path = rig.path("x.img");
     let file = format!("{},keep=true", rig.file("x.img", 512));
     let stacks = [file.clone(), format!("{file} | vm(vcpus=1)")];
-    let args: Vec<&str> = stacks.iter().map(String::as_str).chain(["--budget", "6s", "--bs", "4k"]).collect();
+    let args: Vec<&str> =
+        stacks.iter().map(String::as_str).chain(["--budget", "6s", "--bs", "4k"]).collect();
     rig.expect(0, &[&["run"], args.as_slice()].concat());
     let Some(ranges) = unwritten(&path, 512) else { return };
     assert_eq!(ranges, []);
     let records = rig.records("device_traffic");
-    let of_guest = records.iter().find(|one| one["stack"] != "file").unwrap_or_else(|| panic!("{records:?}"));
+    let of_guest =
+        records.iter().find(|one| one["stack"] != "file").unwrap_or_else(|| panic!("{records:?}"));
     let stack = of_guest["stack"].as_str().unwrap();
-    let places: Vec<&str> =
-        of_guest["places"].as_array().unwrap().iter().filter_map(|place| place["place"].as_str()).collect();
+    let places: Vec<&str> = of_guest["places"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|place| place["place"].as_str())
+        .collect();
     let [guest, "host"] = places[..] else { panic!("{of_guest}") };
     for place in [guest, "host"] {
         let share = share_read(&rig, stack, place);
@@ -136,8 +150,11 @@ fn when_quiet_a_guest_takes_turns_with_the_host_and_its_reads_are_counted_on_bot
         series.len() > 4 && series.iter().all(|one| one["stacks"] == json!(["file", stack])),
         "{series:?}"
     );
-    let slices: Vec<Value> =
-        rig.records("slice").into_iter().filter(|one| one["short_slices"].as_u64() > Some(0)).collect();
+    let slices: Vec<Value> = rig
+        .records("slice")
+        .into_iter()
+        .filter(|one| one["short_slices"].as_u64() > Some(0))
+        .collect();
     let told = |stack: &str, key: &str| {
         slices.iter().filter(|one| one["stack"] == stack).all(|one| one[key].is_object())
     };

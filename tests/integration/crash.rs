@@ -10,20 +10,30 @@ fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
         .unwrap()
         .flatten()
         .filter(|entry| entry.path().is_file())
-        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).unwrap()))
+        .map(|entry| {
+            (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).unwrap())
+        })
         .collect();
     found.sort();
     found
 }
 
-/// Kills a run behind each record, and before it where an act came since the record before: an intent is written before its act.
-/// Cleans after each, and has it looked at what is left elsewhere, until one run gets through alive.
+/// Kills a run behind each record, and before it where an act came since the record before: an
+/// intent is written before its act. Cleans after each, and has it looked at what is left
+/// elsewhere, until one run gets through alive.
 pub fn killed_everywhere(rig: &Rig, args: &[&str], least_records: usize, look: &dyn Fn(&str)) {
     killed_at_each(1, rig, args, least_records, look);
 }
 
-/// The same at each so manieth record: what `./check` has time for. The long suite kills at all of them.
-pub fn killed_at_each(every: usize, rig: &Rig, args: &[&str], least_records: usize, look: &dyn Fn(&str)) {
+/// The same at each so manieth record: what `./check` has time for. The long suite kills at all of
+/// them.
+pub fn killed_at_each(
+    every: usize,
+    rig: &Rig,
+    args: &[&str],
+    least_records: usize,
+    look: &dyn Fn(&str),
+) {
     let folder = rig.path("");
     std::fs::write(rig.path("theirs.txt"), "precious").unwrap();
     let before = contents(&folder);
@@ -33,19 +43,33 @@ pub fn killed_at_each(every: usize, rig: &Rig, args: &[&str], least_records: usi
             if side == "before" && is_intent {
                 continue;
             }
-            let output =
-                rig.command(args).env("IOTAX_CRASH_AT", format!("{record}:{side}")).output().unwrap();
+            let output = rig
+                .command(args)
+                .env("IOTAX_CRASH_AT", format!("{record}:{side}"))
+                .output()
+                .unwrap();
             let survived = output.status.code().is_some();
-            assert!(!survived || record >= least_records, "only {record} records\n{}", words(&output));
+            assert!(
+                !survived || record >= least_records,
+                "only {record} records\n{}",
+                words(&output)
+            );
             if survived {
                 assert_eq!(output.status.code(), Some(0), "{}", words(&output));
                 return look("nowhere");
             }
             let journal =
-                std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("journal.jsonl")).unwrap();
-            is_intent = journal.lines().last().is_some_and(|line| line.contains(r#""entry":"intent""#));
+                std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("journal.jsonl"))
+                    .unwrap();
+            is_intent =
+                journal.lines().last().is_some_and(|line| line.contains(r#""entry":"intent""#));
             let cleaned = rig.iotax(&["clean"]);
-            assert_eq!(cleaned.status.code(), Some(0), "killed {side} record {record}: {}", words(&cleaned));
+            assert_eq!(
+                cleaned.status.code(),
+                Some(0),
+                "killed {side} record {record}: {}",
+                words(&cleaned)
+            );
             assert_eq!(traces(&folder), Vec::<String>::new(), "killed {side} record {record}");
             assert!(contents(&folder) == before, "killed {side} record {record}: files differ");
             look(&format!("{side} record {record}"));
@@ -55,18 +79,23 @@ pub fn killed_at_each(every: usize, rig: &Rig, args: &[&str], least_records: usi
     }
 }
 
-/// Kills a run in the middle of what some steps do: when their intent is on disk, when they are done and nothing says so, and when
-/// they are undone and nothing says so. A run that gets through alive shows which records these are.
+/// Kills a run in the middle of what some steps do: when their intent is on disk, when they are
+/// done and nothing says so, and when they are undone and nothing says so. A run that gets through
+/// alive shows which records these are.
 pub fn killed_around(rig: &Rig, args: &[&str], is_one: &dyn Fn(&str) -> bool, look: &dyn Fn(&str)) {
     rig.expect(0, args);
-    let journal = std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("journal.jsonl")).unwrap();
+    let journal =
+        std::fs::read_to_string(rig.run_dirs().pop().unwrap().join("journal.jsonl")).unwrap();
     let entry = |line: &str| {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         line["rec"].clone()
     };
     let is_chosen = |line: &&str| is_one(line) && entry(line)["entry"] == "intent";
-    let chosen: Vec<u64> =
-        journal.lines().filter(is_chosen).map(|line| entry(line)["seq"].as_u64().unwrap()).collect();
+    let chosen: Vec<u64> = journal
+        .lines()
+        .filter(is_chosen)
+        .map(|line| entry(line)["seq"].as_u64().unwrap())
+        .collect();
     let mut kills = 0;
     for (record, line) in journal.lines().enumerate() {
         let entry = entry(line);
@@ -76,9 +105,17 @@ pub fn killed_around(rig: &Rig, args: &[&str], is_one: &dyn Fn(&str) -> bool, lo
         let side = if entry["entry"] == "intent" { "after" } else { "before" };
         rig.killed_at(&format!("{record}:{side}"), args);
         let cleaned = rig.iotax(&["clean"]);
-        assert_eq!(cleaned.status.code(), Some(0), "killed {side} record {record}: {}", words(&cleaned));
+        assert_eq!(
+            cleaned.status.code(),
+            Some(0),
+            "killed {side} record {record}: {}",
+            words(&cleaned)
+        );
         look(&format!("killed {side} record {record}: {line}"));
-        assert!(rig.expect(0, &["clean"]).contains("nothing to clean"), "killed {side} record {record}");
+        assert!(
+            rig.expect(0, &["clean"]).contains("nothing to clean"),
+            "killed {side} record {record}"
+        );
         kills += 1;
     }
     assert!(!chosen.is_empty() && kills > 2 * chosen.len(), "intent, done and undone\n{journal}");
@@ -101,7 +138,8 @@ fn kill_a_loop_and_a_file_system(every: usize) {
     let rig = Rig::new();
     let Some(stack) = rig.loop_and_xfs() else { return };
     let args = [&["run", "--bill", &stack], QUICK].concat();
-    // Intent and done of nine steps: file, fill, loop, mkfs, directory, mount, file, fill; and their undoing.
+    // Intent and done of nine steps: file, fill, loop, mkfs, directory, mount, file, fill; and
+    // their undoing.
     killed_at_each(every, &rig, &args, 20, &|_| ());
 }
 
@@ -139,7 +177,8 @@ fn of_a_guest_whose_disk_is_served_beside_it() {
     let file = rig.file("x.img", 64);
     let stack = format!("{file} | vm(memory=256MiB,attach=vhost-user-blk) x2");
     let args = [&["run", &file, &stack], QUICK].concat();
-    // Intent and done of file, fill, and of a daemon, an initramfs and QEMU twice; and their undoing.
+    // Intent and done of file, fill, and of a daemon, an initramfs and QEMU twice; and their
+    // undoing.
     killed_everywhere(&rig, &args, 16, &|_| ());
 }
 

@@ -1,4 +1,5 @@
-//! What others do to a run while it measures: its process is stopped for a while, its folder is removed.
+//! What others do to a run while it measures: its process is stopped for a while, its folder is
+//! removed.
 
 use crate::rig::{Rig, alone, beside, can_loop, flat, loops, signal, words};
 use rustix::process::Signal;
@@ -29,7 +30,8 @@ fn when_quiet_a_stop_of_iotax_itself_leaves_out_the_slices_that_it_overlaps() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let delayed = format!("{file} | delay(us=50)");
-    let args = ["run", "-v", &file, &delayed, "--slice", "1s", "--min-time", "8s", "--budget", "8s"];
+    let args =
+        ["run", "-v", &file, &delayed, "--slice", "1s", "--min-time", "8s", "--budget", "8s"];
     let mut run = rig.spawn(&args);
     wait_for(&mut run, "four slices are measured", || rig.slices() >= 4);
     // In the middle of the next.
@@ -71,7 +73,8 @@ fn a_run_whose_folder_is_removed_ends_and_takes_everything_down() {
     for all_runs in [false, true] {
         let rig = Rig::new();
         let file = rig.file("x.img", 64);
-        let args = ["run", &file, &format!("{file} | loop"), "--min-time", "60s", "--budget", "60s"];
+        let args =
+            ["run", &file, &format!("{file} | loop"), "--min-time", "60s", "--budget", "60s"];
         let mut run = rig.spawn(&args);
         wait_for(&mut run, "ten slices are measured", || rig.slices() >= 10);
         assert_eq!(loops(&rig.path("")).len(), 1);
@@ -87,7 +90,10 @@ fn a_run_whose_folder_is_removed_ends_and_takes_everything_down() {
             told.contains("was removed while the run went on, and with it all that was measured"),
             "{told}"
         );
-        assert!(told.contains("all that it had set up was taken down") && !told.contains("resume"), "{told}");
+        assert!(
+            told.contains("all that it had set up was taken down") && !told.contains("resume"),
+            "{told}"
+        );
         assert_eq!(loops(&rig.path("")), [""; 0]);
         assert!(!rig.path("x.img").exists() && !removed.exists());
     }

@@ -1,5 +1,5 @@
-//! Durability trials for real: a disk that lies is caught, honest ones are not accused, and whatever ends a run in the midst
-//! of a trial leaves nothing behind.
+//! Durability trials for real: a disk that lies is caught, honest ones are not accused, and
+//! whatever ends a run in the midst of a trial leaves nothing behind.
 
 use crate::crash::killed_everywhere;
 use crate::rig::{Rig, can_boot, can_serve, flat, signal, traces, words};
@@ -11,7 +11,10 @@ use std::process::{Child, Stdio};
 /// The rows of the report, after a run that ended with that code.
 fn rows(rig: &Rig, code: i32, args: &[&str]) -> Vec<Value> {
     let report = rig.json_of(code, args);
-    assert!(report["not_excluded"].to_string().contains("a power cut or a crash of this host"), "{report}");
+    assert!(
+        report["not_excluded"].to_string().contains("a power cut or a crash of this host"),
+        "{report}"
+    );
     report["durability"]["rows"].as_array().unwrap().clone()
 }
 
@@ -36,7 +39,8 @@ fn an_overlay_that_goes_with_qemu_is_caught_and_a_plain_disk_keeps_everything() 
     }
     let rig = Rig::new();
     let guest = format!("{} | vm(snapshot=[off,on],memory=256MiB,vcpus=1)", rig.file("x.img", 64));
-    let rows = rows(&rig, 1, &["run", "--durability=trials=1,min_load=200ms,max_load=500ms", &guest]);
+    let rows =
+        rows(&rig, 1, &["run", "--durability=trials=1,min_load=200ms,max_load=500ms", &guest]);
     assert_eq!(rows.len(), 4);
     for row in &rows {
         let (stack, killed, blocks, kept, lost) = told(row);
@@ -60,14 +64,21 @@ fn what_serves_the_disk_is_killed_too_and_a_file_system_below_stays() {
         return;
     }
     let rig = Rig::new();
-    let served = format!("{} | vm(attach=vhost-user-blk,memory=256MiB,vcpus=1)", rig.file("y.img", 64));
-    let on_xfs =
-        rig.loop_and_xfs().map(|below| format!("{below} | vm(memory=256MiB,vcpus=1,cache=writeback)"));
-    let found = rows(&rig, 0, &["run", "--durability=trials=1,min_load=100ms,max_load=300ms", &served]);
+    let served =
+        format!("{} | vm(attach=vhost-user-blk,memory=256MiB,vcpus=1)", rig.file("y.img", 64));
+    let on_xfs = rig
+        .loop_and_xfs()
+        .map(|below| format!("{below} | vm(memory=256MiB,vcpus=1,cache=writeback)"));
+    let found =
+        rows(&rig, 0, &["run", "--durability=trials=1,min_load=100ms,max_load=300ms", &served]);
     let killed: Vec<&str> = found.iter().map(|row| told(row).1).collect();
     assert_eq!(killed, ["guest", "qemu", "daemon"]);
     let on_xfs = on_xfs.map(|stack| {
-        rows(&rig, 0, &["run", "--durability=trials=1,kill=qemu,min_load=100ms,max_load=300ms", &stack])
+        rows(
+            &rig,
+            0,
+            &["run", "--durability=trials=1,kill=qemu,min_load=100ms,max_load=300ms", &stack],
+        )
     });
     found.iter().chain(on_xfs.iter().flatten()).for_each(kept_all);
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
@@ -81,10 +92,12 @@ fn a_chain_of_images_is_the_same_one_in_every_trial() {
         return;
     }
     let rig = Rig::new();
-    // Refcounts that are not written are made anew by the QEMU that opens the image next.
-    let chain = "format=qcow2,backing=1,lazy-refcounts=true,cache=[none,writeback],memory=256MiB,vcpus=1";
+    // Refcounts that are not written are made again by the QEMU that opens the image next.
+    let chain =
+        "format=qcow2,backing=1,lazy-refcounts=true,cache=[none,writeback],memory=256MiB,vcpus=1";
     let guest = format!("{} | vm({chain})", rig.file("x.img", 64));
-    let rows = rows(&rig, 0, &["run", "--durability=trials=2,min_load=100ms,max_load=500ms", &guest]);
+    let rows =
+        rows(&rig, 0, &["run", "--durability=trials=2,min_load=100ms,max_load=500ms", &guest]);
     assert_eq!(rows.len(), 4);
     rows.iter().for_each(kept_all);
     assert!(!rig.path("x.img").exists());
@@ -142,7 +155,8 @@ fn killed_at_every_record_between_a_kill_and_the_next_boot() {
     let rig = Rig::new();
     let guest = format!("{} | vm(memory=256MiB,vcpus=1)", rig.file("x.img", 64));
     let args = ["run", "--durability=trials=1,kill=qemu,min_load=50ms,max_load=100ms", &guest];
-    // Intent and done of file, fill, initramfs and QEMU; the two latter undone and made once more; all undone.
+    // Intent and done of file, fill, initramfs and QEMU; the two latter undone and made once more;
+    // all undone.
     killed_everywhere(&rig, &args, 14, &|_| ());
 }
 
@@ -152,7 +166,8 @@ fn what_could_show_nothing_is_refused_before_anything_is_made() {
     let file = rig.file("x.img", 64);
     let bare = rig.complaint(2, &["run", "--durability", &file]);
     assert!(bare.contains("no guest on top that could be killed"), "{bare}");
-    let load = rig.complaint(2, &["plan", "--durability", "--rw", "randread", &format!("{file} | vm")]);
+    let load =
+        rig.complaint(2, &["plan", "--durability", "--rw", "randread", &format!("{file} | vm")]);
     assert!(load.contains("have a load of their own"), "{load}");
     assert!(!rig.path("x.img").exists());
     if !can_boot() {

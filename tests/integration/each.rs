@@ -33,7 +33,10 @@ fn two_files_are_read_at_once_and_compared_with_one() {
     let workers = rig.records("worker");
     let path = |name: &str| Value::from(rig.path(name).to_str().unwrap());
     assert_eq!(workers.len(), 4, "two at the stated depth, two at the matched rate");
-    assert_eq!((&workers[0]["target"], &workers[0]["others"]), (&path("a.img"), &vec![path("b.img")].into()));
+    assert_eq!(
+        (&workers[0]["target"], &workers[0]["others"]),
+        (&path("a.img"), &vec![path("b.img")].into())
+    );
     assert_eq!((&workers[1]["target"], &workers[1]["others"]), (&path("a.img"), &Value::Null));
     assert_eq!(workers[0]["bytes"], 32 << 20, "of each as much as the smallest has");
     assert!(!rig.path("a.img").exists() && !rig.path("b.img").exists(), "made and removed");
@@ -45,11 +48,16 @@ fn writes_go_in_equal_parts_to_both_and_are_flushed() {
     let (each, one) = two(&rig);
     let load = ["--rw", "randwrite", "--bs", "4k", "--iodepth", "2"];
     let report = rig.json(&[&["run", &each, &one][..], &load, QUICK].concat());
-    assert!(report["workloads"][0]["rows"][0]["durable_bytes_per_s"]["value"].as_f64().unwrap() > 0.0);
+    assert!(
+        report["workloads"][0]["rows"][0]["durable_bytes_per_s"]["value"].as_f64().unwrap() > 0.0
+    );
     let bytes = samples(&rig, "each of 2", "write.bytes");
     // All slices are of equal bytes, and these are whole blocks for each member's thread.
     assert!(!bytes.is_empty() && bytes.iter().all(|slice| *slice == bytes[0]), "{bytes:?}");
-    assert_eq!((bytes[0] as u64 % (2 * 4096), samples(&rig, "file", "write.bytes")[0]), (0, bytes[0]));
+    assert_eq!(
+        (bytes[0] as u64 % (2 * 4096), samples(&rig, "file", "write.bytes")[0]),
+        (0, bytes[0])
+    );
     assert_eq!(samples(&rig, "each of 2", "flush").len(), bytes.len());
     assert!(!rig.path("a.img").exists() && !rig.path("b.img").exists());
 }
@@ -76,7 +84,10 @@ fn the_plan_makes_every_member_once() {
     let (each, one) = two(&rig);
     let plan = flat(&rig.expect(0, &["plan", &each, &one]));
     let [a, b] = ["a.img", "b.img"].map(|name| rig.path(name).display().to_string());
-    assert!(plan.contains(&format!("measure each of 2: load on host, targets {a}, {b} at once")), "{plan}");
+    assert!(
+        plan.contains(&format!("measure each of 2: load on host, targets {a}, {b} at once")),
+        "{plan}"
+    );
     assert!(plan.contains(&format!("measure file: load on host, target {a} ")), "{plan}");
     for path in [&a, &b] {
         assert_eq!(plan.matches(&format!("create {path} ")).count(), 1, "{plan}");
@@ -100,7 +111,8 @@ fn one_member_that_is_not_ours_keeps_all_from_being_written() {
 #[test]
 fn what_cannot_be_loaded_at_once_is_refused_with_the_member() {
     let rig = Rig::new();
-    let refused = |stacks: &[&str], parts: &[&str]| rig.complains(2, &[&["run"], stacks].concat(), parts);
+    let refused =
+        |stacks: &[&str], parts: &[&str]| rig.complains(2, &[&["run"], stacks].concat(), parts);
     let (each, one) = two(&rig);
     refused(&[&format!("{each} | loop")], &["measured bare", "\"loop\"", "hint"]);
     refused(
@@ -110,17 +122,29 @@ fn what_cannot_be_loaded_at_once_is_refused_with_the_member() {
     let here_and_there = format!("each([{one},ssh:vm7:/dev/vda])");
     for layer in ["loop", "vm", "split(2)"] {
         let stack = format!("{here_and_there} | {layer}");
-        refused(&[&stack], &["in several places (host, ssh:vm7)", "can only be set up in one place", "hint"]);
+        refused(
+            &[&stack],
+            &["in several places (host, ssh:vm7)", "can only be set up in one place", "hint"],
+        );
     }
-    refused(&[&format!("each([{one},file:/no/such.img])")], &["/no/such.img does not exist", "size="]);
+    refused(
+        &[&format!("each([{one},file:/no/such.img])")],
+        &["/no/such.img does not exist", "size="],
+    );
     std::fs::write(rig.path("real.img"), vec![1; 1 << 20]).unwrap();
     std::os::unix::fs::symlink(rig.path("real.img"), rig.path("alias.img")).unwrap();
-    let twice =
-        format!("each([file:{},file:{}])", rig.path("real.img").display(), rig.path("alias.img").display());
+    let twice = format!(
+        "each([file:{},file:{}])",
+        rig.path("real.img").display(),
+        rig.path("alias.img").display()
+    );
     refused(&[&twice], &["real.img", "alias.img", "are the same", "hint"]);
     let sibling = rig.file("a.img.2", 32);
-    let output =
-        rig.iotax(&["plan", &format!("each([{one},{sibling}])"), &format!("{one} | loop(direct-io=false)")]);
+    let output = rig.iotax(&[
+        "plan",
+        &format!("each([{one},{sibling}])"),
+        &format!("{one} | loop(direct-io=false)"),
+    ]);
     says(&words(&output), &["a.img.2 is needed as an equal file of", "hint"]);
     assert!(rig.run_dirs().is_empty() && !rig.path("a.img").exists());
 }

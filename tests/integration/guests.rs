@@ -1,4 +1,5 @@
-//! Guests under TCG or KVM: every way a disk reaches one, many at once, and what is read back of them.
+//! Guests under TCG or KVM: every way a disk reaches one, many at once, and what is read back of
+//! them.
 
 use crate::crash::killed_around;
 use crate::rig::{
@@ -8,7 +9,8 @@ use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::path::Path;
 
-const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
+const QUICK: &[&str] =
+    &["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
 
 fn report(rig: &Rig, args: &[&str]) -> Value {
     rig.json(&[args, QUICK].concat())
@@ -22,8 +24,9 @@ fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
     }
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let ways =
-        format!("{file} | vm(attach=[virtio-blk,virtio-scsi,nvme,vhost-user-blk],memory=256MiB,vcpus=1)");
+    let ways = format!(
+        "{file} | vm(attach=[virtio-blk,virtio-scsi,nvme,vhost-user-blk],memory=256MiB,vcpus=1)"
+    );
     let two = format!("{file} | vm(memory=256MiB,vcpus=1) x2");
     let report = report(&rig, &["run", &file, &ways, &two, "--rw", "randread", "--iodepth", "4"]);
     let rows = report["workloads"][0]["rows"].as_array().unwrap();
@@ -33,8 +36,10 @@ fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
     }
     let disks = disks(&report);
     let attached = |stack: &str| {
-        let disk =
-            disks.iter().find(|disk| disk["stack"] == stack).unwrap_or_else(|| panic!("{stack}: {disks:?}"));
+        let disk = disks
+            .iter()
+            .find(|disk| disk["stack"] == stack)
+            .unwrap_or_else(|| panic!("{stack}: {disks:?}"));
         (
             disk["attach"].as_str().unwrap().to_owned(),
             disk["qemu"]["cache.direct"].clone(),
@@ -49,12 +54,20 @@ fn a_disk_reaches_a_guest_in_every_way_and_two_guests_are_one_stack() {
     let served = disks.iter().find(|disk| disk["attach"] == "vhost-user-blk").unwrap();
     assert_eq!(served["guest"]["write-cache"], "write back");
     // One guest for three ways and half of the two, one for vhost-user, one for the other half.
-    let guests = report["places"].as_array().unwrap().iter().filter(|place| place["place"] != "host").count();
+    let guests = report["places"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|place| place["place"] != "host")
+        .count();
     assert_eq!(guests, 3, "{}", report["places"]);
     let crowd = &report["workloads"][0]["crowds"][0];
     assert_eq!((&crowd["stack"], &crowd["places"]), (&Value::from("vm x2"), &Value::from(2)));
     let fairness = crowd["jain"]["value"].as_f64().unwrap();
-    assert!((0.5..=1.0).contains(&fairness) && crowd["together"].as_f64().unwrap() >= 0.99, "{crowd}");
+    assert!(
+        (0.5..=1.0).contains(&fairness) && crowd["together"].as_f64().unwrap() >= 0.99,
+        "{crowd}"
+    );
     assert_eq!(crowd["scaling"]["against"], "vm attach=virtio-blk");
     assert!(
         report["warnings"].to_string().contains("every job runs in all 2 guests at once"),
@@ -73,7 +86,10 @@ fn interfaces() -> Vec<String> {
 }
 
 fn can_have_a_network() -> bool {
-    can_boot() && is_root() && can_run(&["ip"]) && can("/dev/net/tun", Path::new("/dev/net/tun").exists())
+    can_boot()
+        && is_root()
+        && can_run(&["ip"])
+        && can("/dev/net/tun", Path::new("/dev/net/tun").exists())
 }
 
 #[test]
@@ -83,10 +99,12 @@ fn guests_and_their_host_are_measured_each_with_each_over_a_bridge() {
         return;
     }
     let rig = Rig::new();
-    let args = ["network", "host", "vm1", "vm2", "--vm", "vcpus=1,memory=256MiB", "--budget", "18s"];
+    let args =
+        ["network", "host", "vm1", "vm2", "--vm", "vcpus=1,memory=256MiB", "--budget", "18s"];
     let report = rig.json(&args);
     let [tcp, rr] = [0, 1].map(|at| &report["workloads"][at]["rows"]);
-    let ends: Vec<String> = tcp.as_array().unwrap().iter().map(|row| row["ends"].to_string()).collect();
+    let ends: Vec<String> =
+        tcp.as_array().unwrap().iter().map(|row| row["ends"].to_string()).collect();
     assert_eq!(ends.len(), 6);
     assert_eq!((ends[0].as_str(), ends[3].as_str()), (r#"["host","vm1"]"#, r#"["vm1","vm2"]"#));
     for row in 0..6 {
@@ -95,7 +113,11 @@ fn guests_and_their_host_are_measured_each_with_each_over_a_bridge() {
     }
     let path = |row: usize| tcp[row]["engine"].as_str().unwrap();
     assert!(path(0).contains("(bridge, mtu 1500") && path(0).contains("to 198.1"), "{}", path(0));
-    assert!(path(3).contains("(virtio_net, mtu 1500") && path(3).contains("on the same link"), "{}", path(3));
+    assert!(
+        path(3).contains("(virtio_net, mtu 1500") && path(3).contains("on the same link"),
+        "{}",
+        path(3)
+    );
     assert_eq!((interfaces(), traces(&rig.path(""))), (Vec::new(), Vec::new()));
 }
 
@@ -114,7 +136,10 @@ fn a_guest_reaches_this_host_over_its_card() {
     for workload in report["workloads"].as_array().unwrap() {
         let [host, guest] = [0, 1].map(|at| workload["rows"][at]["engine"].as_str().unwrap());
         assert!(host.contains("to 127.0.0.1 over lo (loopback"), "{host}");
-        assert!(guest.contains("virtio_net") && guest.contains("2 receive and 2 send queues"), "{guest}");
+        assert!(
+            guest.contains("virtio_net") && guest.contains("2 receive and 2 send queues"),
+            "{guest}"
+        );
         assert!(workload["rows"][1]["iops"]["value"].as_f64().unwrap() > 0.0, "{workload}");
     }
     let warnings = report["warnings"].to_string();
@@ -129,7 +154,8 @@ fn the_network_of_a_killed_run_is_removed_by_clean() {
         return;
     }
     let rig = Rig::new();
-    let args = ["run", "net:vm1", "net:host @vm1", "--vm", "vcpus=1,memory=256MiB", "--probe", "rr"];
+    let args =
+        ["run", "net:vm1", "net:host @vm1", "--vm", "vcpus=1,memory=256MiB", "--probe", "rr"];
     let quick = ["--slice", "100ms", "--min-time", "200ms", "--budget", "1s"];
     let is_one = |line: &str| line.contains("make_bridge") || line.contains("make_tap");
     killed_around(&rig, &[&args[..], &quick].concat(), &is_one, &|when| {
@@ -147,10 +173,14 @@ fn a_cache_mode_is_what_qemu_and_the_guest_say() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let guest = format!("{file} | vm(cache=writethrough,num-queues=2,memory=256MiB,vcpus=1)");
-    let quick = ["--slice", "100ms", "--min-time", "500ms", "--budget", "2s", "--matched-rate", "off"];
+    let quick =
+        ["--slice", "100ms", "--min-time", "500ms", "--budget", "2s", "--matched-rate", "off"];
     let report = rig.json(&[&["run", &file, &guest, "--rw", "randread"][..], &quick].concat());
     let disk = &disks(&report)[0];
-    assert_eq!((&disk["qemu"]["cache.direct"], &disk["qemu"]["write-cache"]), (&"off".into(), &"off".into()));
+    assert_eq!(
+        (&disk["qemu"]["cache.direct"], &disk["qemu"]["write-cache"]),
+        (&"off".into(), &"off".into())
+    );
     assert_eq!(disk["guest"]["write-cache"], "write through");
     // One vCPU uses one queue, and that is told.
     assert_eq!(disk["guest"]["num-queues"], "1");
@@ -203,7 +233,8 @@ fn a_qemu_that_is_killed_is_told_of_and_the_run_goes_on_by_resume() {
     assert!(resumed.contains(": complete"), "{resumed}");
 }
 
-/// What a run refuses, `plan` refuses by the same words; so a guest on a file that is yet to be made is planned by both.
+/// What a run refuses, `plan` refuses by the same words; so a guest on a file that is yet to be
+/// made is planned by both.
 #[test]
 fn a_guest_stands_on_a_file_system_that_the_run_makes() {
     let rig = Rig::new();
@@ -212,7 +243,8 @@ fn a_guest_stands_on_a_file_system_that_the_run_makes() {
     assert!(plan.contains("of /RUN-DIRECTORY/fs0/iotax.data by virtio-blk"), "{plan}");
 }
 
-/// Two guests with two files each, against one file in one guest: the load runs on every disk, and each guest is one place.
+/// Two guests with two files each, against one file in one guest: the load runs on every disk, and
+/// each guest is one place.
 #[test]
 fn guests_have_several_disks_and_what_serves_them_is_known_by_its_threads() {
     let _alone = crate::rig::alone();
@@ -249,6 +281,9 @@ fn guests_have_several_disks_and_what_serves_them_is_known_by_its_threads() {
     assert!(!targets.is_empty() && targets.iter().all(|disks| *disks == 2), "{targets:?}");
     let disks = disks(&report);
     assert_eq!(disks.iter().filter(|disk| disk["stack"] == "vm x2").count(), 4, "{disks:?}");
-    assert!(report["warnings"].to_string().contains("on all 4 disks of guests at once"), "{report}");
+    assert!(
+        report["warnings"].to_string().contains("on all 4 disks of guests at once"),
+        "{report}"
+    );
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
 }

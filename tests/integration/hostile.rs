@@ -1,5 +1,5 @@
-//! Names by somebody who means ill, in scenarios, stored runs, pages and on the command line: nothing that the program prints or
-//! writes acts on a terminal or in a spreadsheet.
+//! Names by somebody who means ill, in scenarios, stored runs, pages and on the command line:
+//! nothing that the program prints or writes acts on a terminal or in a spreadsheet.
 
 use crate::rig::Rig;
 use serde_json::{Map, Value};
@@ -27,7 +27,10 @@ fn check(what: &str, form: &str, text: &str) {
     }
     if form == "csv" {
         let cells = text.lines().flat_map(|line| line.split(','));
-        assert!(!cells.clone().any(|cell| cell.trim_start_matches('"').starts_with('=')), "{what}: {text}");
+        assert!(
+            !cells.clone().any(|cell| cell.trim_start_matches('"').starts_with('=')),
+            "{what}: {text}"
+        );
         assert!(cells.count() > 10, "{what}: {text}");
     }
 }
@@ -91,7 +94,8 @@ fn a_stored_run() {
         let folder = rig.runs().join(id);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::copy(golden.join("histograms.seg"), folder.join("histograms.seg")).unwrap();
-        let lines: String = records.iter().map(|record| enclosed(&remade(record, &names), id)).collect();
+        let lines: String =
+            records.iter().map(|record| enclosed(&remade(record, &names), id)).collect();
         std::fs::write(folder.join("index.jsonl"), lines).unwrap();
     }
     for form in ["terminal", "markdown", "html", "json", "csv"] {

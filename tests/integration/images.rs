@@ -1,12 +1,13 @@
-//! Disks of guests that are qcow2 images: what is read was written before, chains are as deep as asked for, and parts of one
-//! file are written by several guests at once.
+//! Disks of guests that are qcow2 images: what is read was written before, chains are as deep as
+//! asked for, and parts of one file are written by several guests at once.
 
 use crate::rig::{Rig, can_loop, can_run, disks, traces};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "2s", "--budget", "6s", "--matched-rate", "off"];
+const QUICK: &[&str] =
+    &["--slice", "100ms", "--min-time", "2s", "--budget", "6s", "--matched-rate", "off"];
 const GUEST: &str = "memory=256MiB,vcpus=1";
 const MIB: u64 = 1 << 20;
 
@@ -33,8 +34,10 @@ fn of_image(file: &Path, command: &str) -> Option<Value> {
         64 * MIB,
         file.display()
     );
-    let output =
-        Command::new("qemu-img").args([command, "--output=json", "--image-opts", &node]).output().unwrap();
+    let output = Command::new("qemu-img")
+        .args([command, "--output=json", "--image-opts", &node])
+        .output()
+        .unwrap();
     Some(serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}")))
 }
 
@@ -44,7 +47,8 @@ fn number(value: &Value) -> u64 {
 
 /// Bytes before `end` that lie somewhere in the image's file.
 fn mapped(map: &Value, end: u64) -> u64 {
-    let parts = map.as_array().unwrap().iter().filter(|part| part["data"] == true && part["zero"] == false);
+    let parts =
+        map.as_array().unwrap().iter().filter(|part| part["data"] == true && part["zero"] == false);
     let within = |part: &Value| {
         let start = number(&part["start"]);
         (start + number(&part["length"])).min(end).saturating_sub(start)
@@ -66,10 +70,13 @@ fn what_is_read_of_an_image_was_written_before() {
     for row in report["workloads"][0]["rows"].as_array().unwrap() {
         assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
     }
-    let [thin, chain] =
-        ["format=qcow2", "format=qcow2,backing=2"].map(|options| disk(&report, &format!("vm {options}")));
+    let [thin, chain] = ["format=qcow2", "format=qcow2,backing=2"]
+        .map(|options| disk(&report, &format!("vm {options}")));
     for (disk, below) in [(thin, "0"), (chain, "2")] {
-        assert_eq!((&disk["qemu"]["format"], &disk["qemu"]["backing"]), (&"qcow2".into(), &below.into()));
+        assert_eq!(
+            (&disk["qemu"]["format"], &disk["qemu"]["backing"]),
+            (&"qcow2".into(), &below.into())
+        );
         assert_eq!(disk["differs"], Value::Array(Vec::new()));
     }
     let warnings = report["warnings"].as_array().unwrap();
@@ -80,9 +87,15 @@ fn what_is_read_of_an_image_was_written_before() {
     let mut images = 0;
     for name in ["x.img", "x.img.2", "x.img.3"] {
         let file = rig.path(name);
-        let (Some(map), Some(check)) = (of_image(&file, "map"), of_image(&file, "check")) else { continue };
+        let (Some(map), Some(check)) = (of_image(&file, "map"), of_image(&file, "check")) else {
+            continue;
+        };
         images += 1;
-        assert_eq!((&check["check-errors"], check.get("leaks")), (&Value::from(0), None), "{check}");
+        assert_eq!(
+            (&check["check-errors"], check.get("leaks")),
+            (&Value::from(0), None),
+            "{check}"
+        );
         // The chain is the shortest of the compared.
         assert_eq!(mapped(&map, 61 * MIB), 61 * MIB, "{name}: {map}");
     }

@@ -17,12 +17,16 @@ fn write(rig: &Rig, name: &str, text: &str) {
 fn run_of(iops: &str, minute: u32, second: u32) -> String {
     TEXT.replace("IOPS=44.6k", &format!("IOPS={iops}k"))
         .replace("17:02:55", &format!("17:{minute:02}:{second:02}"))
-        .replace("total=89170", &format!("total={}", (iops.parse::<f64>().unwrap() * 2001.0) as u32 + minute))
+        .replace(
+            "total=89170",
+            &format!("total={}", (iops.parse::<f64>().unwrap() * 2001.0) as u32 + minute),
+        )
 }
 
 /// Two systems in folders: reads and writes in five runs each, in turns, and one JSON+ each.
 fn results(rig: &Rig) {
-    let rates = [("44.6", "35.6"), ("44.9", "34.9"), ("44.2", "35.2"), ("45.1", "36.1"), ("44.4", "35.4")];
+    let rates =
+        [("44.6", "35.6"), ("44.9", "34.9"), ("44.2", "35.2"), ("45.1", "36.1"), ("44.4", "35.4")];
     for (at, (host, vm)) in (0..).zip(rates) {
         write(rig, &format!("results/host/{at}.txt"), &run_of(host, at, 5));
         write(rig, &format!("results/vm/{at}.txt"), &run_of(vm, at, 15));
@@ -55,10 +59,14 @@ fn folders_become_a_run_that_every_form_of_report_tells() {
     assert_eq!(report["run"]["imported"], true);
     let files = report["imported"]["files"].as_array().unwrap();
     assert_eq!((files.len(), files[0]["bytes"].as_u64()), (13, Some(15)));
-    assert!(files.iter().all(|file| Path::new(file["path"].as_str().unwrap()).is_absolute()), "{files:?}");
+    assert!(
+        files.iter().all(|file| Path::new(file["path"].as_str().unwrap()).is_absolute()),
+        "{files:?}"
+    );
     let loads = report["imported"]["workloads"].as_array().unwrap();
-    let load =
-        |subject: &str| loads.iter().find(|one| one["subject"].as_str().unwrap().contains(subject)).unwrap();
+    let load = |subject: &str| {
+        loads.iter().find(|one| one["subject"].as_str().unwrap().contains(subject)).unwrap()
+    };
     let host = &load("randrw")["rows"][0];
     assert_eq!(
         (host["system"].as_str(), host["runs"].as_u64(), host["baseline"].as_bool()),
@@ -82,10 +90,15 @@ fn standard_input_and_lines_of_a_page_are_systems() {
     write(&rig, "article.txt", &format!("{TEXT}\n{}", run_of("35.6", 3, 15)));
     let (_, told) = imported(&rig, &["article.txt"]);
     says(&told, &["each is a system of its own", "article:1 (2), article:50 (2)"]);
-    let [host, vm] =
-        [format!("host=article.txt:1-{lines}"), format!("vm=article.txt:{}-{}", lines + 1, 2 * lines + 1)];
+    let [host, vm] = [
+        format!("host=article.txt:1-{lines}"),
+        format!("vm=article.txt:{}-{}", lines + 1, 2 * lines + 1),
+    ];
     let (id, told) = imported(&rig, &["--system", &host, "--system", &vm, "--baseline", "vm"]);
-    assert!(told.contains("as they were named: host (2), vm (2)") && !told.contains("hint"), "{told}");
+    assert!(
+        told.contains("as they were named: host (2), vm (2)") && !told.contains("hint"),
+        "{told}"
+    );
     says(&rig.expect(0, &["report", &id, "-v"]), &["host against vm: unresolved", "vm *"]);
 }
 
@@ -105,7 +118,8 @@ fn runs_are_compared_by_what_is_known_of_them() {
     results(&rig);
     let (old, _) = imported(&rig, &["results"]);
     // What was the guest is the host now, and one run of what was the host the guest.
-    let (new, _) = imported(&rig, &["--system", "host=results/vm", "--system", "vm=results/host/0.txt"]);
+    let (new, _) =
+        imported(&rig, &["--system", "host=results/vm", "--system", "vm=results/host/0.txt"]);
     let text = flat(&rig.expect(0, &["compare", &old, &new]));
     says(&text, &["host, new against old: costs", "vm, new against old: unresolved"]);
     says(&text, &["1 run against 5 runs: the spread is not known"]);
@@ -116,7 +130,18 @@ fn runs_are_compared_by_what_is_known_of_them() {
 
     // A measured run of the same load: one stack, which the only system is compared with.
     let file = rig.file("x.img", 16);
-    let run = ["run", &file, "--rw", "randread", "--iodepth", "1", "--budget", "1s", "--min-time", "500ms"];
+    let run = [
+        "run",
+        &file,
+        "--rw",
+        "randread",
+        "--iodepth",
+        "1",
+        "--budget",
+        "1s",
+        "--min-time",
+        "500ms",
+    ];
     rig.expect(0, &run);
     let (one, _) = imported(&rig, &["results/vm/read.json"]);
     let measured = rig.run_dirs();
@@ -140,7 +165,10 @@ fn what_cannot_be_imported_leaves_nothing_behind() {
     };
     says(&["prose.txt"], &["no result in prose.txt", "looked for fio text", "hint:"]);
     says(&["good.txt", "prose.txt"], &["no result in prose.txt"]);
-    says(&["cut.json"], &["no result in cut.json", "not read: cut.json:12: fio JSON: it ends in the middle"]);
+    says(
+        &["cut.json"],
+        &["no result in cut.json", "not read: cut.json:12: fio JSON: it ends in the middle"],
+    );
     says(&["none.txt"], &["cannot read none.txt: there is no such file"]);
     says(&["/dev/zero"], &["/dev/zero is no file", "hint: write - for standard input"]);
     says(&["empty"], &["the folder empty holds no file"]);
@@ -178,7 +206,8 @@ fn names_that_others_chose_act_on_no_terminal_and_no_sheet() {
 /// Returns fio's JSON of one job with these options, this number of reads in 10 s, and this error.
 fn job(options: &str, ios: u32, error: u32) -> String {
     let options = options.split(' ').map(|one| one.split_once('=').unwrap());
-    let options: Vec<String> = options.map(|(key, value)| format!("\"{key}\": \"{value}\"")).collect();
+    let options: Vec<String> =
+        options.map(|(key, value)| format!("\"{key}\": \"{value}\"")).collect();
     format!(
         r#"{{"fio version": "fio-3.33", "jobs": [{{"jobname": "a", "error": {error}, "job options": {{{}}},
         "read": {{"io_bytes": {}, "bw": {}, "iops": {:.6}, "total_ios": {ios}, "runtime": 10000}}}}]}}"#,
@@ -207,7 +236,11 @@ fn paths_that_differ_are_one_system_only_where_words_of_runs_do() {
     for (at, bs) in ["4k", "8k"].into_iter().enumerate() {
         let of_size = RANDREAD.replace("4k", bs);
         for (ios, system) in [(95_930, "host"), (116_360, "vm")] {
-            write(&rig, &format!("deep/{system}/nvme0n1/{bs}/randread-1-{at}.json"), &job(&of_size, ios, 0));
+            write(
+                &rig,
+                &format!("deep/{system}/nvme0n1/{bs}/randread-1-{at}.json"),
+                &job(&of_size, ios, 0),
+            );
         }
     }
     let (id, told) = imported(&rig, &["deep/host", "deep/vm"]);
@@ -228,9 +261,11 @@ fn paths_that_differ_are_one_system_only_where_words_of_runs_do() {
             "host: dates/host/2026-01-01/r.json, dates/host/2026-01-02/r.json",
         ],
     );
-    for (path, ios) in
-        [("drives/host/sda.json", 1000), ("drives/host/sdb.json", 9000), ("drives/vm/sda.json", 900)]
-    {
+    for (path, ios) in [
+        ("drives/host/sda.json", 1000),
+        ("drives/host/sdb.json", 9000),
+        ("drives/vm/sda.json", 900),
+    ] {
         put(path, ios);
     }
     let (_, told) = imported(&rig, &["drives"]);
@@ -246,8 +281,9 @@ fn a_run_counts_once_however_often_it_is_printed_or_copied() {
     let vdbench = include_str!("../../crates/audit/fixtures/vdbench/console.txt");
     for (system, rate) in [("host", "17028.00"), ("vm", "13028.00")] {
         for run in 1..=2 {
-            let text =
-                vdbench.replace("17028.00", rate).replace("17:11:03.218", &format!("17:1{run}:03.218"));
+            let text = vdbench
+                .replace("17028.00", rate)
+                .replace("17:11:03.218", &format!("17:1{run}:03.218"));
             for name in ["logfile.html", "summary.html", "totals.html"] {
                 let page = format!("<title>Vdbench out/{name}</title><pre>\n{text}");
                 write(&rig, &format!("three/{system}/out{run}/{name}"), &page);
@@ -312,7 +348,10 @@ fn failed_jobs_are_named_and_give_no_verdict() {
     let text = flat(&rig.expect(0, &["report", &id]));
     says(
         &text,
-        &["failed_job (vm): 4 results of runs that ended with error 5", "of which none are compared"],
+        &[
+            "failed_job (vm): 4 results of runs that ended with error 5",
+            "of which none are compared",
+        ],
     );
     assert!(!text.contains("costs"), "{text}");
     write(
@@ -340,17 +379,23 @@ fn every_option_makes_a_load_another_or_a_confounder_that_is_named() {
             "direct=1, invalidate not set against direct=0, invalidate=0 of host",
         ],
     );
-    for option in
-        ["offset=1g", "zonemode=zbd", "verify=crc32c", "iodepth_batch=8", "nrfiles=4", "new_in_fio_4=1"]
-    {
+    for option in [
+        "offset=1g",
+        "zonemode=zbd",
+        "verify=crc32c",
+        "iodepth_batch=8",
+        "nrfiles=4",
+        "new_in_fio_4=1",
+    ] {
         says(&against(RANDREAD, &with(option)), &["confounder", option.split('=').next().unwrap()]);
     }
     let alike = against(&with("log_avg_msec=500"), &with("filename=/dev/sdb direct=0"));
     assert!(alike.contains("50.1") && !alike.contains("confounder"), "{alike}");
     let sequence = RANDREAD.replace("randread", "randread:8");
-    for (host, vm) in
-        [(RANDREAD, sequence.as_str()), ("rw=randread bssplit=4k/50:64k/50", "rw=randread bsrange=4k-64k")]
-    {
+    for (host, vm) in [
+        (RANDREAD, sequence.as_str()),
+        ("rw=randread bssplit=4k/50:64k/50", "rw=randread bsrange=4k-64k"),
+    ] {
         says(&against(host, vm), &["of which none are compared"]);
     }
 }
@@ -383,7 +428,9 @@ fn rates_are_by_counts_and_slips_are_named() {
     let (id, told) = imported(&rig, &["rados.txt"]);
     says(
         &told,
-        &["799.261 is printed, but 899.26 MiB/s follows from 248 I/Os of 4194304 bytes in 1.103127 s"],
+        &[
+            "799.261 is printed, but 899.26 MiB/s follows from 248 I/Os of 4194304 bytes in 1.103127 s",
+        ],
     );
     says(&rig.expect(0, &["report", &id]), &["224 ?", "899 ? MiB/s"]);
 }
@@ -406,7 +453,8 @@ fn outputs_behind_a_common_prefix_and_progress_are_read() {
     let (id, told) = imported(&rig, &["dd.txt"]);
     says(&told, &["1 result of 1 file"]);
     says(&rig.expect(0, &["report", &id]), &["243 ? MiB/s"]);
-    let cpu = include_str!("../../crates/audit/fixtures/sysbench/cpu-1.0.txt").replace("0.02", "0.00");
+    let cpu =
+        include_str!("../../crates/audit/fixtures/sysbench/cpu-1.0.txt").replace("0.02", "0.00");
     write(&rig, "cpu.txt", &cpu);
     let (id, _) = imported(&rig, &["cpu.txt"]);
     let text = rig.expect(0, &["report", &id, "-v"]);

@@ -1,5 +1,6 @@
-//! The lab guest for real: its image, its drives and both of its agents. It is booted in the translator where there is no
-//! better, so it is part of the long suite, which builds the image before.
+//! The lab guest for real: its image, its drives and both of its agents. It is booted in the
+//! translator where there is no better, so it is part of the long suite, which builds the image
+//! before.
 
 use crate::rig::{alone, can, can_run, program};
 use iotax_host::guard::found::{InspectedKind, Inspection};
@@ -47,17 +48,24 @@ impl Drop for Made {
     fn drop(&mut self) {
         for (step, made) in self.steps.iter().rev() {
             let undone = self.system.undo(&step.op, &self.tag, made);
-            undone.unwrap_or_else(|error| eprintln!("{}: {error:#}", step.op.operation().describe()));
+            undone
+                .unwrap_or_else(|error| eprintln!("{}: {error:#}", step.op.operation().describe()));
         }
     }
 }
 
 pub fn parts() -> GuestParts {
     let stack = "file:/var/tmp/none.img,size=1MiB | vm".to_owned();
-    GuestParts::obtain(Requested::Auto, &from_arguments(&[stack], &Asked::default()).unwrap()).unwrap()
+    GuestParts::obtain(Requested::Auto, &from_arguments(&[stack], &Asked::default()).unwrap())
+        .unwrap()
 }
 
-pub fn boot(parts: &GuestParts, root_image: PathBuf, folder: &Path, drive_bytes: u64) -> (Made, GuestPlan) {
+pub fn boot(
+    parts: &GuestParts,
+    root_image: PathBuf,
+    folder: &Path,
+    drive_bytes: u64,
+) -> (Made, GuestPlan) {
     let drive = |name: &str| LabDrive {
         name: name.to_owned(),
         file: folder.join(format!("{name}.img")),
@@ -72,7 +80,8 @@ pub fn boot(parts: &GuestParts, root_image: PathBuf, folder: &Path, drive_bytes:
         root_image,
     };
     static LABS: AtomicU32 = AtomicU32::new(0);
-    let run_id = format!("lab-test-{}-{}", std::process::id(), LABS.fetch_add(1, Ordering::Relaxed));
+    let run_id =
+        format!("lab-test-{}-{}", std::process::id(), LABS.fetch_add(1, Ordering::Relaxed));
     let tag = RunTag { run_id, run_dir: folder.to_owned() };
     let mut context = PlanContext::new(tag.clone(), Some(parts.clone()), 1);
     let guest = plan(&mut context, parts, &wish).unwrap();
@@ -104,14 +113,15 @@ pub fn step(peer: &mut Peer, op: Op, undo: Option<StepOutput>) -> StepOutput {
     }
 }
 
-/// What every script begins with: it talks on the console, `$tool` is iotax and `$by` the drives' names up to their `d0`.
+/// What every script begins with: it talks on the console, `$tool` is iotax and `$by` the drives'
+/// names up to their `d0`.
 const PRELUDE: &str = "exec > /dev/ttyS0 2>&1 < /dev/null
 export HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin
 by=/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_
 tool=";
 
-/// What a script of sh says in a lab with three drives until it says `end`; `None`: there can be no lab here. Whoever calls holds
-/// the machine.
+/// What a script of sh says in a lab with three drives until it says `end`; `None`: there can be no
+/// lab here. Whoever calls holds the machine.
 pub fn told_in_lab(script: &str, end: &str) -> Option<String> {
     let parts = can_run(&["qemu-system-x86_64"]).then(parts)?;
     let image = root_image(&parts.kernel).ok();
@@ -173,7 +183,8 @@ fn a_lab_has_its_drives_and_two_agents() {
     assert_eq!(first.kernel, parts.kernel.version);
     assert_ne!(first.pid, second.pid, "a process each");
 
-    let links: Vec<PathBuf> = guest.paths.iter().map(|path| path.path().unwrap().to_owned()).collect();
+    let links: Vec<PathBuf> =
+        guest.paths.iter().map(|path| path.path().unwrap().to_owned()).collect();
     assert_eq!(links[2], Path::new("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_d2"));
     for (link, name) in links.iter().zip(["d0", "d1", "d2"]) {
         let found = inspected(&mut load, link);
@@ -211,6 +222,10 @@ fn a_lab_has_its_drives_and_two_agents() {
         assert!(console.contains(words), "no \"{words}\"\n{console}");
     }
     drop(made);
-    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.path()).collect();
-    assert!(left.iter().all(|path| path.extension().is_some_and(|ending| ending == "log")), "{left:?}");
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().flatten().map(|file| file.path()).collect();
+    assert!(
+        left.iter().all(|path| path.extension().is_some_and(|ending| ending == "log")),
+        "{left:?}"
+    );
 }

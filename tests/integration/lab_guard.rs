@@ -1,10 +1,11 @@
-//! Drives that are somebody's: real arrays, volume groups, pools and exports in a lab, which no run touches without the word for that
-//! very drive, and which one with it takes over.
+//! Drives that are somebody's: real arrays, volume groups, pools and exports in a lab, which no run
+//! touches without the word for that very drive, and which one with it takes over.
 
 use crate::lab::told_in_lab;
 use crate::rig::alone;
 
-/// `refused WORDS...`: the run ends with bad input and says all of these. `taken`: with this consent it measures, and leaves nothing.
+/// `refused WORDS...`: the run ends with bad input and says all of these. `taken`: with this
+/// consent it measures, and leaves nothing.
 const SCRIPT: &str = r#"
 run() { $tool --runs /run/runs run "$@" --rw randread --slice 20ms --min-time 100ms --budget 300ms --visits 1 --matched-rate off > /run/out 2>&1; }
 both="--destroy serial=d0,wipe=data --destroy serial=d1,wipe=data"

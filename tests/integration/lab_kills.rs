@@ -1,5 +1,6 @@
-//! kill -9 at every journal record of runs that set up volumes and exports, then `clean`: nothing of it is left on the machine. The
-//! machine is a lab guest, which has the kernel modules and drives for all of them, and outlives every run that is killed in it.
+//! kill -9 at every journal record of runs that set up volumes and exports, then `clean`: nothing
+//! of it is left on the machine. The machine is a lab guest, which has the kernel modules and
+//! drives for all of them, and outlives every run that is killed in it.
 
 use crate::lab::told_in_lab;
 use crate::rig::beside;
@@ -43,15 +44,24 @@ const EXPORTS: &[Killed] = &[
     killed("iscsi", 8, "D0 | iscsi(tcp)"),
     killed("iser", 10, "D0 | iscsi(iser)"),
     killed("nbd", 6, "D0 | nbd"),
-    // The lab as another host, by its sshd: of most records the hand there is told what it is told here.
-    Killed { every: 3, ..killed("ssh-mdraid", 6, "[D0,D1] @ssh:elsewhere | mdraid(level=1,size=32MiB)") },
+    // The lab as another host, by its sshd: of most records the hand there is told what it is told
+    // here.
     Killed {
         every: 3,
-        ..killed("ssh-nvmf", 8, "D0 @ssh:elsewhere | nvmf(tcp,address=10.9.9.1) @ssh:elsewhere>@host")
+        ..killed("ssh-mdraid", 6, "[D0,D1] @ssh:elsewhere | mdraid(level=1,size=32MiB)")
+    },
+    Killed {
+        every: 3,
+        ..killed(
+            "ssh-nvmf",
+            8,
+            "D0 @ssh:elsewhere | nvmf(tcp,address=10.9.9.1) @ssh:elsewhere>@host",
+        )
     },
 ];
 
-/// Every state that a kill can leave: an intent without its act, an act without its record, a record.
+/// Every state that a kill can leave: an intent without its act, an act without its record, a
+/// record.
 const SCRIPT: &str = r#"
 within() { find "$@" -mindepth 1 -maxdepth 1 2>/dev/null; }
 leftovers() {
@@ -111,14 +121,19 @@ CALLS
 echo "KILLS end"
 "#;
 
-/// The script with a call for every stack; those that `IOTAX_KILLS` names are killed at every record.
+/// The script with a call for every stack; those that `IOTAX_KILLS` names are killed at every
+/// record.
 fn script(stacks: &[Killed]) -> Option<String> {
     let named = std::env::var("IOTAX_KILLS").ok();
     let call = |killed: &Killed| {
         let stack = ["0", "1", "2"].iter().fold(killed.stack.to_owned(), |stack, number| {
-            stack.replace(&format!("D{number}"), &format!("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_d{number}"))
+            stack.replace(
+                &format!("D{number}"),
+                &format!("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_d{number}"),
+            )
         });
-        let words: Vec<String> = killed.words.split_whitespace().map(|word| format!("'{word}'")).collect();
+        let words: Vec<String> =
+            killed.words.split_whitespace().map(|word| format!("'{word}'")).collect();
         let every = if named.is_some() { 1 } else { killed.every };
         format!("kills {} {} {every} '{stack}' {}", killed.name, killed.records, words.join(" "))
     };
@@ -158,9 +173,9 @@ fn exports_are_cleaned_from_any_kill() {
     are_cleaned_from_any_kill(EXPORTS);
 }
 
-/// A run that writes 4 MiB through a cache which holds writes back for half a minute, and lasts a few seconds: what the slow drive
-/// has afterwards came to it when the cache was taken away. By fio's random map every block is written, however few writes there
-/// are beyond that.
+/// A run that writes 4 MiB through a cache which holds writes back for half a minute, and lasts a
+/// few seconds: what the slow drive has afterwards came to it when the cache was taken away. By
+/// fio's random map every block is written, however few writes there are beyond that.
 const WRITTEN_BACK: &str = r#"
 blocks() { for i in $(seq 0 63); do dd if=${by}d0 bs=8k skip=$((1 + 8 * i)) count=8 2>/dev/null | cksum; done; }
 blocks > /run/before
@@ -179,6 +194,7 @@ fn what_only_a_cache_has_is_written_back_before_it_is_taken_down() {
     let _beside = beside();
     let Some(told) = told_in_lab(WRITTEN_BACK, "CACHE end") else { return };
     assert!(!told.contains("FAILED") && told.contains("\"cache_mode\":\"writeback\""), "{told}");
-    let changed = told.split("CACHE ").find_map(|part| part.split(" blocks").next()?.parse::<u64>().ok());
+    let changed =
+        told.split("CACHE ").find_map(|part| part.split(" blocks").next()?.parse::<u64>().ok());
     assert_eq!(changed, Some(64), "blocks of 64 KiB that the slow drive got\n{told}");
 }

@@ -1,5 +1,6 @@
-//! Limits that this kernel may not have, set in a lab and found there: a network that delays and loses (netem), tc's token bucket,
-//! `io.max` and `cpu.max` of control groups v2. All of it is emulated, so only what was set is asserted.
+//! Limits that this kernel may not have, set in a lab and found there: a network that delays and
+//! loses (netem), tc's token bucket, `io.max` and `cpu.max` of control groups v2. All of it is
+//! emulated, so only what was set is asserted.
 
 use crate::lab::told_in_lab;
 use crate::rig::alone;
@@ -36,8 +37,9 @@ echo "LIMITS end"
 "#;
 
 fn found<'a>(output: &'a str, name: &str) -> &'a str {
-    let rest =
-        output.split_once(&format!("<<{name}\r\n")).or_else(|| output.split_once(&format!("<<{name}\n")));
+    let rest = output
+        .split_once(&format!("<<{name}\r\n"))
+        .or_else(|| output.split_once(&format!("<<{name}\n")));
     rest.and_then(|(_, rest)| rest.split_once(">>")).map(|(found, _)| found).expect(name)
 }
 
@@ -63,12 +65,14 @@ fn what_is_set_in_a_lab_is_found_there() {
     let Some(output) = told_in_lab(SCRIPT, "LIMITS end") else { return };
     assert!(!output.contains("FAILED"), "{output}");
 
-    let round_trip_ns = json(&output, "rr")["workloads"][0]["rows"][0]["iops"]["value"].as_f64().unwrap();
+    let round_trip_ns =
+        json(&output, "rr")["workloads"][0]["rows"][0]["iops"]["value"].as_f64().unwrap();
     assert!((10e6..40e6).contains(&round_trip_ns), "5 ms each way: {round_trip_ns}");
     let sum = |metric: &str| -> f64 {
         let name = format!("\"metric\":\"{metric}\"");
         let lines = found(&output, "samples").lines().filter(|line| line.contains(&name));
-        let value = |line: &str| line.rsplit(':').next().and_then(|value| value.trim().parse::<f64>().ok());
+        let value =
+            |line: &str| line.rsplit(':').next().and_then(|value| value.trim().parse::<f64>().ok());
         lines.filter_map(value).sum()
     };
     let share = sum("net.lost") / sum("net.sent");
@@ -79,7 +83,11 @@ fn what_is_set_in_a_lab_is_found_there() {
     let tbf = json(&output, "tbf");
     for (at, direction) in [(0, "send"), (1, "receive")] {
         let course = &tbf["courses"][at];
-        assert_eq!((&course["direction"], &course["unit"]), (&direction.into(), &"bytes".into()), "{course}");
+        assert_eq!(
+            (&course["direction"], &course["unit"]),
+            (&direction.into(), &"bytes".into()),
+            "{course}"
+        );
         assert!(is_within(course["on_wire"].as_f64().unwrap(), 2.5e6, 0.05), "{course}");
         assert_eq!(course["settings"][0]["rate"].as_f64(), Some(2.5e6), "{course}");
     }

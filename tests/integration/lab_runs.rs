@@ -1,5 +1,6 @@
-//! Volumes and fabrics for real: set up over a lab's drives, measured and taken down again. The figures are those of a translator,
-//! and nothing is said of them here but that there are some, and what the report says of them.
+//! Volumes and fabrics for real: set up over a lab's drives, measured and removed again. The
+//! figures are those of a translator, and nothing is said of them here but that there are some, and
+//! what the report says of them.
 
 use crate::rig::{Rig, alone, can, can_run, traces};
 use iotax_layers::lab::root_image;
@@ -28,7 +29,8 @@ fn can_be_lab() -> bool {
         && can("the lab's image: iotax lab build", root_image(&crate::lab::parts().kernel).is_ok())
 }
 
-/// Runs the stacks in a lab, where there can be one. Every one of them has figures, nothing failed, and nothing of the run is left.
+/// Runs the stacks in a lab, where there can be one. Every one of them has figures, nothing failed,
+/// and nothing of the run is left.
 fn measured(stacks: &[&str], more: &[&str]) -> Option<(Rig, Value)> {
     if !can_be_lab() {
         return None;
@@ -36,7 +38,10 @@ fn measured(stacks: &[&str], more: &[&str]) -> Option<(Rig, Value)> {
     let rig = Rig::new();
     let report = rig.json(&[&["run"], stacks, QUICK, more].concat());
     for row in report["workloads"][0]["rows"].as_array().unwrap() {
-        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 0.0) && row["errors"] == 0, "{row}");
+        assert!(
+            row["iops"]["value"].as_f64().is_some_and(|iops| iops > 0.0) && row["errors"] == 0,
+            "{row}"
+        );
     }
     let text = report.to_string();
     assert!(text.contains("emulated"), "{text}");
@@ -59,7 +64,9 @@ fn raid_is_measured_healthy_failed_and_rebuilding_with_its_state_read_behind_eve
         "each([nvme0,nvme1,nvme2]) @lab",
         "[nvme0,nvme1,nvme2] @lab | mdraid(level=5,chunk=64KiB,sync-speed-max=4MiB)",
     ];
-    let Some((rig, report)) = measured(&stacks, &["--states", "healthy,failed(1),rebuilding,healthy"]) else {
+    let Some((rig, report)) =
+        measured(&stacks, &["--states", "healthy,failed(1),rebuilding,healthy"])
+    else {
         return;
     };
     assert_eq!(rows(&report), 5, "the drives, and the array in four states: {report}");
@@ -79,7 +86,8 @@ fn two_arrays_are_loaded_at_once_and_each_loses_a_member() {
         &format!("[nvme0,nvme1] @lab | {array}"),
         &format!("each([[nvme0,nvme1],[nvme2,nvme3]]) @lab | {array}"),
     ];
-    let Some((rig, report)) = measured(&stacks.map(String::as_str), &["--states", "healthy,failed(1)"])
+    let Some((rig, report)) =
+        measured(&stacks.map(String::as_str), &["--states", "healthy,failed(1)"])
     else {
         return;
     };
@@ -90,9 +98,11 @@ fn two_arrays_are_loaded_at_once_and_each_loses_a_member() {
         .map(|row| row["targets"].as_array().map_or(0, Vec::len))
         .collect();
     assert_eq!(targets, [0, 0, 2, 2], "one array, and two, in two states each: {report}");
-    let arrays: Vec<Value> = rig.records("volume").into_iter().map(|layer| layer["stacks"].clone()).collect();
+    let arrays: Vec<Value> =
+        rig.records("volume").into_iter().map(|layer| layer["stacks"].clone()).collect();
     assert_eq!(arrays.len(), 3, "each array is read back: {arrays:?}");
-    let degraded = |slice: &Value| slice["state"].as_str().is_some_and(|state| state.contains("1 missing"));
+    let degraded =
+        |slice: &Value| slice["state"].as_str().is_some_and(|state| state.contains("1 missing"));
     assert!(rig.records("slice").iter().any(degraded));
 }
 
@@ -124,7 +134,8 @@ fn a_lab_and_this_host_load_together() {
     let crowd = &report["workloads"][0]["crowds"][0];
     assert!(crowd["sentence"].as_str().unwrap().contains("2 hosts and labs at once"), "{crowd}");
     let slices = rig.records("slice");
-    let together: Vec<&Value> = slices.iter().filter(|slice| !slice["together"].is_null()).collect();
+    let together: Vec<&Value> =
+        slices.iter().filter(|slice| !slice["together"].is_null()).collect();
     assert!(!together.is_empty());
     for slice in together {
         assert!(slice["together"].as_f64().unwrap() > 0.9, "{slice}");
@@ -139,11 +150,16 @@ fn a_lab_and_this_host_load_together() {
 fn fabrics_are_measured_against_their_drive() {
     let _alone = alone();
     let exports = ["nvmf(tcp)", "nvmf(rdma)", "iscsi(tcp)", "iscsi(iser)", "nbd"];
-    let exports: Vec<String> = exports.iter().map(|export| format!("nvme0 @lab | {export}")).collect();
-    let stacks: Vec<&str> = ["nvme0 @lab"].into_iter().chain(exports.iter().map(String::as_str)).collect();
+    let exports: Vec<String> =
+        exports.iter().map(|export| format!("nvme0 @lab | {export}")).collect();
+    let stacks: Vec<&str> =
+        ["nvme0 @lab"].into_iter().chain(exports.iter().map(String::as_str)).collect();
     let Some((_rig, report)) = measured(&stacks, &[]) else { return };
     assert_eq!(rows(&report), stacks.len(), "{report}");
-    assert!(report.to_string().contains("RDMA by software"), "RDMA without a card is told: {report}");
+    assert!(
+        report.to_string().contains("RDMA by software"),
+        "RDMA without a card is told: {report}"
+    );
 }
 
 #[test]
@@ -180,7 +196,10 @@ fn the_matrix_of_backends_and_fabrics_is_printed_as_it_was_published() {
     let workloads = report["workloads"].as_array().unwrap();
     assert_eq!(workloads.len(), 5);
     for row in workloads.iter().flat_map(|workload| workload["rows"].as_array().unwrap()) {
-        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 0.0) && row["errors"] == 0, "{row}");
+        assert!(
+            row["iops"]["value"].as_f64().is_some_and(|iops| iops > 0.0) && row["errors"] == 0,
+            "{row}"
+        );
     }
     assert_eq!(traces(&rig.runs()), [""; 0]);
 }

@@ -6,8 +6,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates with sources that ask what a layer is.
-const CRATES: &[&str] =
-    &["analysis", "host", "import", "layers", "measure", "model", "report", "report-audit", "steps", "store"];
+const CRATES: &[&str] = &[
+    "analysis",
+    "host",
+    "import",
+    "layers",
+    "measure",
+    "model",
+    "report",
+    "report-audit",
+    "steps",
+    "store",
+];
 
 /// Where a layer's own files are: its words, its set-up, its operations.
 const HOMES: &[&str] = &["layer", "layers", "steps"];
@@ -27,7 +37,8 @@ const ALSO: &[(&str, &str)] = &[
     ("fio-rbd", "fio_client"),
 ];
 
-/// Words that are no layer there: the word, what it is, and the ends of the paths of the files that have it.
+/// Words that are no layer there: the word, what it is, and the ends of the paths of the files that
+/// have it.
 const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
     (
         "engine",
@@ -98,8 +109,9 @@ fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
 }
 
 fn parts(path: &Path) -> Vec<String> {
-    let name =
-        |part: std::path::Component| part.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned();
+    let name = |part: std::path::Component| {
+        part.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
+    };
     path.components().map(name).collect()
 }
 
@@ -132,7 +144,9 @@ fn no_layer_is_known_by_its_name_outside_its_own_entry() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     rust_files(&root.join("src"), &mut files);
-    CRATES.iter().for_each(|name| rust_files(&root.join("crates").join(name).join("src"), &mut files));
+    CRATES
+        .iter()
+        .for_each(|name| rust_files(&root.join("crates").join(name).join("src"), &mut files));
     let mut found: BTreeSet<(String, &str)> = BTreeSet::new();
     for path in files.iter().filter(|path| !is_test(path)) {
         let text = fs::read_to_string(path).unwrap();

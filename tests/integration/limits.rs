@@ -24,11 +24,13 @@ impl Throttled {
             "--object",
             &format!("{{\"qom-type\":\"throttle-group\",\"id\":\"g\",\"limits\":{limits}}}"),
         ]);
-        command.args(["--blockdev", &format!("driver=file,node-name=f,filename={}", at("back.img"))]);
+        command
+            .args(["--blockdev", &format!("driver=file,node-name=f,filename={}", at("back.img"))]);
         command.args(["--blockdev", "driver=throttle,node-name=t,throttle-group=g,file=f"]);
         command.args(["--chardev", &format!("socket,id=c,path={},server=on,wait=off", at("qmp"))]);
         command.args(["--monitor", "chardev=c"]);
-        command.args(["--export", &format!("type=fuse,id=e,node-name=t,mountpoint={}", at("t.img"))]);
+        command
+            .args(["--export", &format!("type=fuse,id=e,node-name=t,mountpoint={}", at("t.img"))]);
         let daemon = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let throttled = Throttled { rig, daemon };
         let (began, file) = (Instant::now(), throttled.rig.path("t.img"));
@@ -59,7 +61,8 @@ impl Drop for Throttled {
 }
 
 fn can_throttle() -> bool {
-    can("FUSE (/dev/fuse, as root)", Path::new("/dev/fuse").exists()) && can_run(&["qemu-storage-daemon"])
+    can("FUSE (/dev/fuse, as root)", Path::new("/dev/fuse").exists())
+        && can_run(&["qemu-storage-daemon"])
 }
 
 #[test]
@@ -68,9 +71,11 @@ fn a_bucket_of_qemu_is_found_and_its_setting_is_read_when_quiet() {
         return;
     }
     let _alone = alone();
-    // Stalls of a busy machine lose tokens, which hides a limiter: one of three courses has to show it, with a wide margin.
-    let off =
-        |course: &Value, what: &str, set: f64| (course[what]["value"].as_f64().unwrap() / set - 1.0).abs();
+    // Stalls of a busy machine lose tokens, which hides a limiter: one of three courses has to show
+    // it, with a wide margin.
+    let off = |course: &Value, what: &str, set: f64| {
+        (course[what]["value"].as_f64().unwrap() / set - 1.0).abs()
+    };
     let mut courses = Vec::new();
     let found = loop {
         let throttled = Throttled::of(r#"{"iops-total":400,"iops-total-max":1200}"#);
@@ -85,7 +90,11 @@ fn a_bucket_of_qemu_is_found_and_its_setting_is_read_when_quiet() {
         assert!(courses.len() < 3, "{courses:?}");
     };
     let course = &found;
-    assert_eq!((&course["direction"], &course["unit"]), (&"read".into(), &"ios".into()), "{course}");
+    assert_eq!(
+        (&course["direction"], &course["unit"]),
+        (&"read".into(), &"ios".into()),
+        "{course}"
+    );
     let set = &course["settings"][0];
     assert_eq!(
         (&set["of"], set["rate"].as_f64(), set["burst"].as_f64()),
@@ -93,14 +102,18 @@ fn a_bucket_of_qemu_is_found_and_its_setting_is_read_when_quiet() {
     );
 }
 
-/// iotax over a loopback of its own, whose frames are Ethernet's, shaped by a token bucket; `None`: not on this machine.
+/// iotax over a loopback of its own, whose frames are Ethernet's, shaped by a token bucket; `None`:
+/// not on this machine.
 fn over_tbf(rig: &Rig, rate_and_burst: &str, args: &[&str]) -> Option<Value> {
     let inner = rig.command(args);
     let script = format!(
         "ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate {rate_and_burst} latency 50ms || exit 77; exec \"$@\""
     );
     let mut command = Command::new("unshare");
-    command.args(["--net", "sh", "-c", &script, "sh"]).arg(inner.get_program()).args(inner.get_args());
+    command
+        .args(["--net", "sh", "-c", &script, "sh"])
+        .arg(inner.get_program())
+        .args(inner.get_args());
     let output = command.current_dir(rig.path("")).output().unwrap();
     if !can("tc's tbf in a network namespace", output.status.code() != Some(77)) {
         return None;
@@ -121,9 +134,12 @@ fn a_bucket_of_tc_is_found_and_its_setting_is_read_when_quiet() {
     let args = ["limits", LOOPBACK, "--seconds", "5", "--rest", "1s", "--json"];
     let Some(found) = over_tbf(&rig, "30mbit burst 600kb", &args) else { return };
     let courses = found["courses"].as_array().unwrap();
-    let kinds = courses.iter().map(|one| (one["direction"].as_str().unwrap(), one["unit"].as_str().unwrap()));
+    let kinds = courses
+        .iter()
+        .map(|one| (one["direction"].as_str().unwrap(), one["unit"].as_str().unwrap()));
     let kinds: Vec<(&str, &str)> = kinds.collect();
-    let all = [("send", "bytes"), ("receive", "bytes"), ("send", "datagrams"), ("receive", "datagrams")];
+    let all =
+        [("send", "bytes"), ("receive", "bytes"), ("send", "datagrams"), ("receive", "datagrams")];
     assert_eq!(kinds, all);
     for course in courses {
         let off = course["on_wire"].as_f64().unwrap() / 3.75e6 - 1.0;
@@ -156,8 +172,18 @@ fn networks_at_a_limit_of_tc_get_no_verdict_when_quiet() {
 fn a_file_of_iotax_is_made_written_and_removed() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let args =
-        ["limits", &file, "--write", "--seconds", "1", "--rest", "0s", "--max-written", "192MiB", "--json"];
+    let args = [
+        "limits",
+        &file,
+        "--write",
+        "--seconds",
+        "1",
+        "--rest",
+        "0s",
+        "--max-written",
+        "192MiB",
+        "--json",
+    ];
     let found: Value = serde_json::from_str(&rig.expect(0, &args)).unwrap();
     let courses = found["courses"].as_array().unwrap();
     let kinds: Vec<(&str, &str)> = courses
@@ -179,7 +205,11 @@ fn what_is_not_iotax_s_is_not_written_and_several_stacks_are_refused() {
     assert!(std::fs::read(rig.path("theirs")).unwrap().iter().all(|byte| *byte == 7));
     rig.complains(2, &["limits", "file:/no/such"], &["/no/such"]);
     rig.complains(2, &["limits", "net:host", "--write"], &["a network has no writes to allow"]);
-    rig.complains(2, &["limits", &file, "--seconds", "0"], &["--seconds 0 is not between 1 and 600"]);
+    rig.complains(
+        2,
+        &["limits", &file, "--seconds", "0"],
+        &["--seconds 0 is not between 1 and 600"],
+    );
     rig.complains(2, &["limits", &file, "--qmp", "/no/socket"], &["--qmp /no/socket"]);
     let output = rig.iotax(&["limits", &file, "--destroy", "serial=x"]);
     assert!(words(&output).contains("--write"), "{}", words(&output));

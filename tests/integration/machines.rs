@@ -1,5 +1,6 @@
-//! Existing virtual machines as places. The host that they are is a real sshd on loopback, and their managers are a
-//! program `qm` that answers as Proxmox VE's documentation has it, and a real libvirtd.
+//! Existing virtual machines as places. The host that they are is a real sshd on loopback, and
+//! their managers are a program `qm` that answers as Proxmox VE's documentation has it, and a real
+//! libvirtd.
 
 use crate::rig::{Rig, can, can_loop, can_run, is_root, says, wait, words};
 use crate::sshd::Sshd;
@@ -28,7 +29,8 @@ esac
 
 /// The serial of the drive below a folder, which a file there has in the facts of a host.
 fn serial_below(folder: &Path) -> Option<String> {
-    let output = Command::new("findmnt").args(["-n", "-o", "SOURCE", "-T"]).arg(folder).output().ok()?;
+    let output =
+        Command::new("findmnt").args(["-n", "-o", "SOURCE", "-T"]).arg(folder).output().ok()?;
     let source = String::from_utf8(output.stdout).ok()?;
     let name = Path::new(source.trim()).file_name()?.to_str()?.to_owned();
     let read = |file: &str| std::fs::read_to_string(format!("/sys/class/block/{name}/{file}")).ok();
@@ -99,7 +101,8 @@ impl Machines {
     /// Records of the journal of the newest run that have a word.
     fn record_of(&self, word: &str) -> usize {
         let journal =
-            std::fs::read_to_string(self.rig.run_dirs().pop().unwrap().join("journal.jsonl")).unwrap();
+            std::fs::read_to_string(self.rig.run_dirs().pop().unwrap().join("journal.jsonl"))
+                .unwrap();
         journal.lines().position(|line| line.contains(word)).unwrap()
     }
 }
@@ -143,10 +146,16 @@ fn a_vm_of_proxmox_is_read_changed_for_visits_and_put_back() {
     let before = qm.read("config");
     let scenario = machines.scenario("proxmox = 100", "");
     let refused = machines.expect(2, &["run", &scenario]);
-    says(&refused, &["proxmox:100 would be shut down", "hint: allow this with --change proxmox:100"]);
+    says(
+        &refused,
+        &["proxmox:100 would be shut down", "hint: allow this with --change proxmox:100"],
+    );
     let step = "shut down proxmox:100, set cache=writeback of the disk under load";
     let without = machines.expect(3, &["plan", &scenario]);
-    says(&without, &["hint: allow this with --change proxmox:100", step, "undo all steps in reverse order"]);
+    says(
+        &without,
+        &["hint: allow this with --change proxmox:100", step, "undo all steps in reverse order"],
+    );
     let plan = machines.expect(0, &["plan", &scenario, "--change", "proxmox:100"]);
     says(&plan, &[step, "shutting down and starting proxmox:100 up to 4 times"]);
     assert!(!plan.contains("hint: allow"), "{plan}");
@@ -160,7 +169,11 @@ fn a_vm_of_proxmox_is_read_changed_for_visits_and_put_back() {
         machines.serial
     );
     assert_eq!(log.matches(&changed).count(), 2, "once a visit: {log}");
-    assert_eq!((log.matches("shutdown 100").count(), log.matches("start 100").count()), (4, 4), "{log}");
+    assert_eq!(
+        (log.matches("shutdown 100").count(), log.matches("start 100").count()),
+        (4, 4),
+        "{log}"
+    );
     let places = machines.rig.records("place");
     let facts = &places.iter().find(|place| place["place"] == "ssh:elsewhere").unwrap()["facts"];
     assert_eq!(
@@ -171,7 +184,10 @@ fn a_vm_of_proxmox_is_read_changed_for_visits_and_put_back() {
     assert_eq!((&disk["name"], &disk["settings"]["cache"]), (&"scsi0".into(), &"none".into()));
     assert_eq!(disk["measured"], machines.rig.path("x.img").to_str().unwrap());
     let layer = machines.rig.records("volume");
-    assert_eq!((&layer[0]["layer"], &layer[0]["settings"]["cache"]), (&"domain".into(), &"writeback".into()));
+    assert_eq!(
+        (&layer[0]["layer"], &layer[0]["settings"]["cache"]),
+        (&"domain".into(), &"writeback".into())
+    );
     let markdown = machines.expect(0, &["report", "last", "--format", "markdown"]);
     says(&markdown, &["said.switch: SN2010", "vm.disks.0.settings.cache: none"]);
 }
@@ -186,18 +202,26 @@ fn a_vm_that_a_killed_run_has_changed_is_put_back_unless_somebody_has_edited_it(
     machines.expect(0, &run);
     // The first record of the change is its intent; the next says that it was made.
     let intent = machines.record_of("change_machine");
-    for record in
-        [format!("{intent}:after"), format!("{}:before", intent + 1), format!("{}:after", intent + 1)]
-    {
+    for record in [
+        format!("{intent}:after"),
+        format!("{}:before", intent + 1),
+        format!("{}:after", intent + 1),
+    ] {
         machines.killed_at(&record, &run);
         machines.expect(0, &["clean"]);
-        assert_eq!((qm.read("config"), qm.read("status")), (before.clone(), "running\n".into()), "{record}");
+        assert_eq!(
+            (qm.read("config"), qm.read("status")),
+            (before.clone(), "running\n".into()),
+            "{record}"
+        );
     }
     machines.killed_at(&format!("{}:after", intent + 1), &run);
     qm.write("config", &qm.read("config").replace("memory: 4096", "memory: 8192"));
     let left = machines.expect(5, &["clean"]);
     says(&left, &["it was edited after the run changed it", "restore that by hand"]);
-    assert!(qm.read("config").contains("memory: 8192") && qm.read("config").contains("cache=writeback"));
+    assert!(
+        qm.read("config").contains("memory: 8192") && qm.read("config").contains("cache=writeback")
+    );
 }
 
 #[test]
@@ -207,7 +231,10 @@ fn a_vm_that_is_off_locked_or_has_snapshots_is_left_alone() {
     let before = qm.read("config");
     let scenario = machines.scenario("proxmox = 100", "change = [\"proxmox:100\"]");
     qm.write("snapshots", "`-> s1  2026-01-01 00:00:00  no-description\n");
-    says(&machines.expect(2, &["run", &scenario]), &["proxmox:100 is not changed: it has snapshots"]);
+    says(
+        &machines.expect(2, &["run", &scenario]),
+        &["proxmox:100 is not changed: it has snapshots"],
+    );
     std::fs::remove_file(qm.folder.join("snapshots")).unwrap();
     qm.write("config", &format!("lock: migrate\n{before}"));
     says(&machines.expect(2, &["run", &scenario]), &["it is locked (migrate)"]);
@@ -230,7 +257,9 @@ struct Libvirt {
 
 impl Libvirt {
     fn start(rig: &Rig) -> Option<Libvirt> {
-        if !can("root", is_root()) || !can_run(&["libvirtd", "virsh", "qemu-system-x86_64", "setpriv"]) {
+        if !can("root", is_root())
+            || !can_run(&["libvirtd", "virsh", "qemu-system-x86_64", "setpriv"])
+        {
             return None;
         }
         let folder = rig.path("lv");
@@ -242,7 +271,8 @@ impl Libvirt {
         let started = Command::new("sh").args(["-c", line, "sh"]).arg(&folder).status().unwrap();
         assert!(started.success());
         wait(|| folder.join("run/libvirt/libvirt-sock").exists(), 30, "libvirtd's socket");
-        let pid = std::fs::read_to_string(folder.join("run/libvirtd.pid")).unwrap().trim().to_owned();
+        let pid =
+            std::fs::read_to_string(folder.join("run/libvirtd.pid")).unwrap().trim().to_owned();
         Some(Libvirt { folder, pid })
     }
 
@@ -251,7 +281,8 @@ impl Libvirt {
     }
 
     fn virsh(&self, args: &[&str]) -> String {
-        let output = Command::new("virsh").args(["-q", "-c", &self.uri()]).args(args).output().unwrap();
+        let output =
+            Command::new("virsh").args(["-q", "-c", &self.uri()]).args(args).output().unwrap();
         assert!(output.status.success(), "{args:?}: {}", words(&output));
         String::from_utf8(output.stdout).unwrap()
     }
@@ -285,7 +316,8 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
     std::fs::write(&domain, xml).unwrap();
     libvirt.virsh(&["define", domain.to_str().unwrap()]);
     // It has no operating system, so it does not shut down in order.
-    let scenario = machines.scenario("libvirt = \"iotax-it\"", "change = [\"libvirt:iotax-it,force\"]");
+    let scenario =
+        machines.scenario("libvirt = \"iotax-it\"", "change = [\"libvirt:iotax-it,force\"]");
     let run = ["run", scenario.as_str()];
     says(&machines.expect(2, &run), &["declared as libvirt:iotax-it", "it is shut off"]);
     libvirt.virsh(&["start", "iotax-it"]);
@@ -307,9 +339,11 @@ fn a_real_domain_of_libvirt_is_read_changed_and_put_back() {
         (&"writeback".into(), &"threads".into())
     );
     let intent = machines.record_of("change_machine");
-    for record in
-        [format!("{intent}:after"), format!("{}:before", intent + 1), format!("{}:after", intent + 1)]
-    {
+    for record in [
+        format!("{intent}:after"),
+        format!("{}:before", intent + 1),
+        format!("{}:after", intent + 1),
+    ] {
         machines.killed_at(&record, &run);
         machines.expect(0, &["clean"]);
         assert_eq!(saved(), before, "{record}");
@@ -337,7 +371,8 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
         std::fs::read_to_string(format!("/sys/block/{}/diskseq", &device[5..])).unwrap_or_default();
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let serial = format!("boot-{}-diskseq-{}", &boot[..8], sequence.trim());
-    let places = ["a", "b"].map(|name| PathBuf::from(format!("/dev/iotax-it-{}-{name}", std::process::id())));
+    let places = ["a", "b"]
+        .map(|name| PathBuf::from(format!("/dev/iotax-it-{}-{name}", std::process::id())));
     let links = Links { places: places.clone(), device: device.clone() };
     let stack = |name: &str, place: &Path, size: &str| {
         format!(
@@ -346,7 +381,8 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
         )
     };
     let write = |size| {
-        let measure = "[measure]\nvisits = 2\nmin_time = \"1s\"\nbudget = \"4s\"\nmatched_rate = \"off\"\n";
+        let measure =
+            "[measure]\nvisits = 2\nmin_time = \"1s\"\nbudget = \"4s\"\nmatched_rate = \"off\"\n";
         let text = stack("one", &places[0], size) + &stack("two", &places[1], size) + measure;
         std::fs::write(rig.path("move.toml"), text).unwrap();
     };
@@ -362,7 +398,8 @@ fn a_person_moves_a_drive_and_resume_goes_on() {
         match output.status.code() {
             Some(0) => break,
             Some(3) => {
-                let moves = format!("(manual step {} of at most 4)", rig.records("visit_end").len() + 1);
+                let moves =
+                    format!("(manual step {} of at most 4)", rig.records("visit_end").len() + 1);
                 says(&said, &["waits for a manual step before", &moves, "reason: "]);
                 let error = said.split("waits for a manual step before").last().unwrap_or_default();
                 assert_eq!(error.matches("iotax resume").count(), 1, "{said}");

@@ -12,7 +12,8 @@ fn a_mix_has_reads_and_writes_apart_with_what_each_costs() {
     let report = rig.json(&[&["run", &file, &slow][..], &load, &quick].concat());
     let workload = &report["workloads"][0];
     for row in workload["rows"].as_array().unwrap() {
-        let [read, write] = [0, 1].map(|at| row["directions"][at]["iops"]["value"].as_f64().unwrap());
+        let [read, write] =
+            [0, 1].map(|at| row["directions"][at]["iops"]["value"].as_f64().unwrap());
         assert!((0.65..0.75).contains(&(read / (read + write))), "{row}");
         let whole = row["iops"]["value"].as_f64().unwrap();
         assert!(((read + write) / whole - 1.0).abs() < 1e-6, "{row}");
@@ -24,7 +25,10 @@ fn a_mix_has_reads_and_writes_apart_with_what_each_costs() {
         // A busy machine may withhold the verdict, and not the interval.
         let high = one["ratio"]["interval"]["high"].as_f64();
         assert!(high.is_some_and(|high| high < 1.0), "{one}");
-        assert!(one["quantity"].as_str().unwrap().contains(&format!("mixed {direction} IOPS")), "{one}");
+        assert!(
+            one["quantity"].as_str().unwrap().contains(&format!("mixed {direction} IOPS")),
+            "{one}"
+        );
         // The job fixes the mix: the slow stack loses as much of both.
         let [own, all] = [one, whole].map(|one| one["ratio"]["value"].as_f64().unwrap());
         assert!((own / all - 1.0).abs() < 0.15, "{own} {all}");

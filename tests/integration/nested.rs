@@ -1,5 +1,6 @@
-//! What this machine's kernel may lack is tried in a guest that has it (tools/lab-guest): the program runs there as on a
-//! host, with guests of its own, a translator in a translator. Slow, so part of the long suite; it proves ways, not figures.
+//! What this machine's kernel may lack is tried in a guest that has it (tools/lab-guest): the
+//! program runs there as on a host, with guests of its own, a translator in a translator. Slow, so
+//! part of the long suite; it proves ways, not figures.
 
 use crate::rig::{self, beside, can, has, is_root};
 use iotax_layers::guest::kernel;
@@ -18,7 +19,8 @@ fact() { echo "fact: $*"; }
 fail() { echo "failed: $*"; cat /mnt/runs/*/*.log 2>/dev/null | tail -40; dmesg | tail -20; exit 1; }
 "#;
 
-/// Runs a script in the lab and gives its facts; `None` where the lab cannot be. `append` is for the kernel's command line.
+/// Runs a script in the lab and gives its facts; `None` where the lab cannot be. `append` is for
+/// the kernel's command line.
 pub fn lab(script: &str, append: &str, arguments: &[&str]) -> Option<Vec<String>> {
     let needed = ["qemu-system-x86_64", "busybox", "depmod", "modprobe"];
     let able = is_root() && needed.iter().all(|program| has(program));
@@ -32,8 +34,11 @@ pub fn lab(script: &str, append: &str, arguments: &[&str]) -> Option<Vec<String>
     // A copy: a build beside the test would put another program in its place.
     let program = folder.path().join("iotax");
     std::fs::copy(rig::program(), &program).unwrap();
-    std::fs::copy(rig::program().with_file_name("iotax-agent"), program.with_file_name("iotax-agent"))
-        .unwrap();
+    std::fs::copy(
+        rig::program().with_file_name("iotax-agent"),
+        program.with_file_name("iotax-agent"),
+    )
+    .unwrap();
     std::fs::write(&file, format!("{HEAD}iotax={}\n{script}\n", program.display())).unwrap();
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/lab-guest");
     let output = Command::new(tool)
@@ -45,7 +50,13 @@ pub fn lab(script: &str, append: &str, arguments: &[&str]) -> Option<Vec<String>
         .unwrap();
     let console = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{console}\n{}", String::from_utf8_lossy(&output.stderr));
-    Some(console.lines().filter_map(|line| line.trim().strip_prefix(FACT)).map(str::to_owned).collect())
+    Some(
+        console
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix(FACT))
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 /// An NVMe drive of the lab, on a file that is removed with the folder.
@@ -60,8 +71,8 @@ fn drive(folder: &Path, number: usize) -> Vec<String> {
     ]
 }
 
-/// Kills at each of these records, cleans after each, and asks whether the lab is as before. Half a minute each: only those
-/// that no test outside of the lab has.
+/// Kills at each of these records, cleans after each, and asks whether the lab is as before. Half a
+/// minute each: only those that no test outside of the lab has.
 pub fn killed_at_each(records: Range<usize>, command: &str, as_before: &str) -> String {
     let mut script = String::new();
     for record in records {
@@ -89,7 +100,8 @@ fn of_a_drive_that_a_guest_in_the_lab_is_given() {
     let bound = "[ $(basename $(readlink $function/driver)) = nvme ] && [ -b /dev/nvme0n1 ] \
                  && [ \"$(cat $function/driver_override)\" = '(null)' ] \
                  && [ $(cat /sys/block/nvme0n1/queue/read_ahead_kb) = 64 ]";
-    // Intent and done of taking the drive, of the initramfs and of the guest, and the first undoing: with a guest that has it.
+    // Intent and done of taking the drive, of the initramfs and of the guest, and the first
+    // undoing: with a guest that has it.
     let killed = killed_at_each(0..7, run, bound);
     let script = format!(
         r#"
@@ -117,8 +129,14 @@ fact given back
     );
     let Some(facts) = lab(&script, "intel_iommu=on iommu=pt", &drives) else { return };
     eprintln!("{}", facts.join("\n"));
-    assert!(facts[0].starts_with("mounted: exit 2, ") && facts[0].contains("/mnt/fs (ext4)"), "{facts:?}");
-    assert!(facts[1].contains("for vfio-pci, ") && facts[1].contains("somebody else keeps"), "{facts:?}");
+    assert!(
+        facts[0].starts_with("mounted: exit 2, ") && facts[0].contains("/mnt/fs (ext4)"),
+        "{facts:?}"
+    );
+    assert!(
+        facts[1].contains("for vfio-pci, ") && facts[1].contains("somebody else keeps"),
+        "{facts:?}"
+    );
     for fact in ["killed everywhere", "read ahead 64", "attach 1", "given back"] {
         assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
     }
@@ -144,7 +162,10 @@ fact listed $($iotax list)
     eprintln!("{}", facts.join("\n"));
     assert!(facts[0].starts_with("exit 3: ") && facts[0].contains("intel_iommu=on"), "{facts:?}");
     assert!(facts[0].contains("after the reboot, iotax resume 2"), "{facts:?}");
-    assert!(facts[1].starts_with("again 3: ") && facts[1].contains("no IOMMU is in use"), "{facts:?}");
+    assert!(
+        facts[1].starts_with("again 3: ") && facts[1].contains("no IOMMU is in use"),
+        "{facts:?}"
+    );
     assert!(facts[2].contains(" waits for a reboot "), "{facts:?}");
 }
 
@@ -160,7 +181,8 @@ fn of_disks_that_the_kernel_of_the_lab_serves() {
         "$iotax run 'file:/mnt/fs/x.img,size=32MiB | {guest}' '/dev/nvme1n1 | {guest}' --bs 4k --rw randread \
          --iodepth 1 --budget 20s"
     );
-    // Empty folders of the target's own (core, discovery_auth) do not count; that of the fabric is there for us alone.
+    // Empty folders of the target's own (core, discovery_auth) do not count; that of the fabric is
+    // there for us alone.
     let untouched = "! ls /sys/kernel/config/target/core/*/iotax* 2>/dev/null && ! [ -e /sys/kernel/config/target/vhost ] \
                      && ! [ -e /mnt/fs/x.img ] && ! pgrep -f iotax-2 >/dev/null";
     let killed = killed_at_each(4..9, &run, untouched);
@@ -185,8 +207,9 @@ fact as before
     }
 }
 
-/// E3 in small: two arrays of the kernel's, a guest on each by its vhost, with every drive there and with one lost of each. They are
-/// set up once: nobody is there in this lab who takes the link to an array away when it is stopped.
+/// E3 in small: two arrays of the kernel's, a guest on each by its vhost, with every drive there
+/// and with one lost of each. They are set up once: nobody is there in this lab who takes the link
+/// to an array away when it is stopped.
 #[test]
 #[ignore = "minutes; ./check --lab runs it"]
 fn of_arrays_under_guests_healthy_and_degraded() {
@@ -203,7 +226,8 @@ fn of_arrays_under_guests_healthy_and_degraded() {
         let names: Vec<String> = numbers.map(|number| format!("/dev/nvme{number}n1")).collect();
         format!("[{}]", names.join(","))
     });
-    let consent: Vec<String> = (0..6).map(|number| format!("--destroy serial=LAB{number}")).collect();
+    let consent: Vec<String> =
+        (0..6).map(|number| format!("--destroy serial=LAB{number}")).collect();
     let run = format!(
         "$iotax run 'each([{}]) | {array} | {guest} x2' --states 'healthy,failed(1)' --bs 4k --rw randread \
          --iodepth 2 --visits 1 --min-time 2s --budget 6s --percentiles p99.95 {}",
@@ -229,10 +253,14 @@ fact as before
     for fact in ["failed 2", "engine 2", "states 1", "as before"] {
         assert!(facts.iter().any(|found| found == fact), "no \"{fact}\" in {facts:?}");
     }
-    assert!(facts.iter().any(|fact| fact.starts_with("threads ") && fact != "threads 0"), "{facts:?}");
+    assert!(
+        facts.iter().any(|fact| fact.starts_with("threads ") && fact != "threads 0"),
+        "{facts:?}"
+    );
 }
 
-/// Four hosts over SSH in network namespaces of their own, each with its own path to one NVMe namespace that this lab exports over TCP.
+/// Four hosts over SSH in network namespaces of their own, each with its own path to one NVMe
+/// namespace that this lab exports over TCP.
 const FOUR_HOSTS: &str = r#"
 for module in nvme nvmet nvmet-tcp nvme-tcp veth; do modprobe $module || fail "no module $module"; done
 n=0; while [ ! -b /dev/nvme0n1 ]; do n=$((n+1)); [ $n -lt 100 ] || fail "no drive"; sleep 0.2; done
@@ -292,8 +320,10 @@ fact "left $(ls /tmp | grep -c iotax-)"
 #[ignore = "in a lab of its own, under a translator"]
 fn four_hosts_load_one_export_over_nvme_tcp_and_are_told_apart() {
     let _alone = rig::alone();
-    if !can("ip, sshd and ssh-keygen", has("ip") && has("ssh-keygen") && Path::new("/usr/sbin/sshd").exists())
-    {
+    if !can(
+        "ip, sshd and ssh-keygen",
+        has("ip") && has("ssh-keygen") && Path::new("/usr/sbin/sshd").exists(),
+    ) {
         return;
     }
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -301,7 +331,8 @@ fn four_hosts_load_one_export_over_nvme_tcp_and_are_told_apart() {
     // Each path is a drive of its own: in truth they are drives of four machines.
     let arguments: Vec<&str> = drive.iter().map(String::as_str).collect();
     let Some(facts) = lab(FOUR_HOSTS, "nvme_core.multipath=N", &arguments) else { return };
-    let of = |word: &str| facts.iter().filter_map(|fact| fact.strip_prefix(word)).collect::<Vec<_>>();
+    let of =
+        |word: &str| facts.iter().filter_map(|fact| fact.strip_prefix(word)).collect::<Vec<_>>();
     assert_eq!(of("path ").len(), 4, "{facts:?}");
     let crowd = of("crowd ").concat();
     println!("{crowd}");

@@ -1,5 +1,5 @@
-//! The HTML page in a real browser: it renders, at desktop and phone width, with no console error, nothing that sticks out
-//! of the page and no request to anywhere.
+//! The HTML page in a real browser: it renders, at desktop and phone width, with no console error,
+//! nothing that sticks out of the page and no request to anywhere.
 
 use crate::rig::{Rig, can_run};
 use std::path::Path;
@@ -25,9 +25,14 @@ fn reports_and_audits_render_in_chromium_without_errors() {
     }
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let long = format!("{file} | delay(us=50) | delay(us=60) | delay(us=70) | delay(us=80) | delay(us=90)");
+    let long = format!(
+        "{file} | delay(us=50) | delay(us=60) | delay(us=70) | delay(us=80) | delay(us=90)"
+    );
     let null = format!("{file} | null");
-    rig.expect(0, &["run", &file, &null, &long, "--slice", "20ms", "--min-time", "1s", "--budget", "4s"]);
+    rig.expect(
+        0,
+        &["run", &file, &null, &long, "--slice", "20ms", "--min-time", "1s", "--budget", "4s"],
+    );
     rig.expect(0, &["report", "last", "--output", "page.html"]);
     renders(&rig, &rig.path("page.html"));
     renders(&rig, &crate::audit::made(&rig));
@@ -42,7 +47,11 @@ fn renders(rig: &Rig, page: &Path) {
     }
     for width in [1280, 640, 390] {
         let found = sticking_out(rig, &html, width);
-        assert_eq!(found, format!("{width}:"), "elements that stick out of the page or of their card");
+        assert_eq!(
+            found,
+            format!("{width}:"),
+            "elements that stick out of the page or of their card"
+        );
     }
     for width in [1200, 390] {
         let picture = rig.path(&format!("{width}.png"));
@@ -50,18 +59,25 @@ fn renders(rig: &Rig, page: &Path) {
         let output = chromium(rig, page, &[&shot, &format!("--window-size={width},1600")]);
         let words = String::from_utf8_lossy(&output.stderr);
         assert!(!words.contains("CONSOLE"), "{words}");
-        assert!(std::fs::metadata(&picture).is_ok_and(|meta| meta.len() > 5_000), "no picture: {words}");
+        assert!(
+            std::fs::metadata(&picture).is_ok_and(|meta| meta.len() > 5_000),
+            "no picture: {words}"
+        );
     }
 }
 
 fn chromium(rig: &Rig, page: &Path, flags: &[&str]) -> Output {
     let mut command = Command::new("chromium");
-    command.args(FLAGS).arg(format!("--user-data-dir={}", rig.path("profile").display())).args(flags);
+    command
+        .args(FLAGS)
+        .arg(format!("--user-data-dir={}", rig.path("profile").display()))
+        .args(flags);
     command.arg(format!("file://{}", page.display())).output().unwrap()
 }
 
-/// The page's width, and what reaches beyond the right edge of the page or of its card and is in nothing that scrolls. It stands in a frame, as a window is
-/// never narrower than 500 pixels; the script is the test's, a page of ours has none.
+/// The page's width, and what reaches beyond the right edge of the page or of its card and is in
+/// nothing that scrolls. It is in a frame, as a window is never narrower than 500 pixels; the
+/// script is the test's, a page of ours has none.
 fn sticking_out(rig: &Rig, html: &str, width: u32) -> String {
     const SCRIPT: &str = r#"<script>
         const text = one => { const range = document.createRange(); range.selectNodeContents(one); return range.getBoundingClientRect().right };
@@ -73,7 +89,8 @@ fn sticking_out(rig: &Rig, html: &str, width: u32) -> String {
     </script>"#;
     let (page, frame) = (rig.path("measured.html"), rig.path("frame.html"));
     std::fs::write(&page, html.replace("</body>", &format!("{SCRIPT}</body>"))).unwrap();
-    let hears = "onmessage = message => { document.getElementById('found').textContent = message.data }";
+    let hears =
+        "onmessage = message => { document.getElementById('found').textContent = message.data }";
     let around = format!(
         "<p id=\"found\"></p><script>{hears}</script><iframe src=\"measured.html\" width=\"{width}\" height=\"900\" \
          style=\"border: 0\"></iframe>"

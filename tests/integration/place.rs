@@ -94,7 +94,11 @@ fn a_file_with_a_size_is_created_on_another_host_and_kept_only_if_asked() {
     assert_eq!((path.metadata().unwrap().len(), holes(&path)), ((64 << 20) + 4096, 0));
     let inode = std::os::unix::fs::MetadataExt::ino(&path.metadata().unwrap());
     succeeds(&there, "randread");
-    assert_eq!(std::os::unix::fs::MetadataExt::ino(&path.metadata().unwrap()), inode, "reused, not removed");
+    assert_eq!(
+        std::os::unix::fs::MetadataExt::ino(&path.metadata().unwrap()),
+        inode,
+        "reused, not removed"
+    );
     let larger = run(&there.replace("64MiB", "128MiB"), "randread");
     assert_eq!(larger.status.code(), Some(2), "{}", words(&larger));
     says(&words(&larger), &["with a size of 64 MiB, not 128 MiB"]);
@@ -134,7 +138,8 @@ fn two_names_of_one_host_are_refused() {
     let rig = Rig::new();
     let Some(sshd) = Sshd::start(&rig, None) else { return };
     let config = std::fs::read_to_string(&sshd.config).unwrap();
-    std::fs::write(&sshd.config, config.replace("Host elsewhere\n", "Host elsewhere alias\n")).unwrap();
+    std::fs::write(&sshd.config, config.replace("Host elsewhere\n", "Host elsewhere alias\n"))
+        .unwrap();
     let on = |host: &str| {
         let path = rig.path(&format!("{host}.img"));
         std::fs::write(&path, vec![7u8; 16 << 20]).unwrap();
@@ -144,7 +149,10 @@ fn two_names_of_one_host_are_refused() {
     let args = [&["run", &both], QUICKER].concat();
     let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", words(&output));
-    says(&words(&output), &["ssh:alias is the same machine as ssh:elsewhere", "hint: use one name"]);
+    says(
+        &words(&output),
+        &["ssh:alias is the same machine as ssh:elsewhere", "hint: use one name"],
+    );
 }
 
 #[test]
@@ -171,12 +179,28 @@ fn two_hosts_load_together_and_are_held_against_one() {
     let together: Vec<_> = slices.iter().filter(|slice| slice["stack"] == "each of 2").collect();
     assert!(!together.is_empty());
     for slice in together {
-        let [first, second] = slice["parts"].as_array().unwrap().as_slice() else { panic!("{slice}") };
-        assert_eq!((&first["place"], &second["place"]), (&"ssh:elsewhere".into(), &"ssh:other".into()));
+        let [first, second] = slice["parts"].as_array().unwrap().as_slice() else {
+            panic!("{slice}")
+        };
+        assert_eq!(
+            (&first["place"], &second["place"]),
+            (&"ssh:elsewhere".into(), &"ssh:other".into())
+        );
         let ios = |part: &serde_json::Value| part["ios"].as_u64().unwrap();
-        let read = slice["samples"].as_array().unwrap().iter().find(|sample| sample["metric"] == "read.ios");
-        assert_eq!(read.unwrap()["value"].as_f64().unwrap() as u64, ios(first) + ios(second), "{slice}");
-        assert!(ios(first) > 0 && ios(second) > 0 && slice["together"].as_f64().unwrap() > 0.9, "{slice}");
+        let read = slice["samples"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|sample| sample["metric"] == "read.ios");
+        assert_eq!(
+            read.unwrap()["value"].as_f64().unwrap() as u64,
+            ios(first) + ios(second),
+            "{slice}"
+        );
+        assert!(
+            ios(first) > 0 && ios(second) > 0 && slice["together"].as_f64().unwrap() > 0.9,
+            "{slice}"
+        );
     }
     // Each host reads as much of its own file as one alone does.
     let workers = rig.records("worker");
@@ -223,7 +247,8 @@ fn this_host_and_others_load_together() {
     std::fs::write(&path, vec![7u8; 64 << 20]).unwrap();
     let (here, there) = (rig.file("here.img", 64), format!("ssh:elsewhere:{}", path.display()));
     let both = format!("each([{here},{there}])");
-    let run = |args: &[&str]| rig.command(args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    let run =
+        |args: &[&str]| rig.command(args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
     let plan = words(&run(&["plan", &both]));
     let targets = [
         format!("{} on host, ", rig.path("here.img").display()),
@@ -235,28 +260,42 @@ fn this_host_and_others_load_together() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let crowd = &report["workloads"][0]["crowds"][0];
     assert!(crowd["sentence"].as_str().unwrap().contains("2 hosts at once"), "{crowd}");
-    assert_eq!((&crowd["scaling"]["against"], &crowd["scaling"]["places"]), (&"file".into(), &2.0.into()));
+    assert_eq!(
+        (&crowd["scaling"]["against"], &crowd["scaling"]["places"]),
+        (&"file".into(), &2.0.into())
+    );
     for (row, place) in crowd["rows"].as_array().unwrap().iter().zip(["host", "ssh:elsewhere"]) {
         assert_eq!(row["place"], place, "{crowd}");
         for figure in ["iops", "of_mean", "p99"] {
-            assert!(row[figure]["value"].as_f64().is_some_and(|value| value > 0.0), "{figure}: {row}");
+            assert!(
+                row[figure]["value"].as_f64().is_some_and(|value| value > 0.0),
+                "{figure}: {row}"
+            );
         }
     }
     for slice in rig.records("slice").iter().filter(|slice| slice["stack"] == "each of 2") {
-        assert!(slice["together"].as_f64().unwrap() > 0.9 && slice["parts"].as_array().unwrap().len() == 2);
+        assert!(
+            slice["together"].as_f64().unwrap() > 0.9
+                && slice["parts"].as_array().unwrap().len() == 2
+        );
     }
-    assert!(!rig.path("here.img").exists() && path.exists(), "what the run made is removed, theirs is kept");
+    assert!(
+        !rig.path("here.img").exists() && path.exists(),
+        "what the run made is removed, theirs is kept"
+    );
     let shown = words(&run(&["report", "last", "-v"]));
     assert!(shown.contains("places of each of 2") && shown.contains("ssh:elsewhere "), "{shown}");
 
-    // Writes go to both: to our own file here, and there only with a consent, which a file cannot have.
+    // Writes go to both: to our own file here, and there only with a consent, which a file cannot
+    // have.
     let refused = run(&[&["run", &both, "--rw", "randwrite"], QUICK].concat());
     assert_eq!(refused.status.code(), Some(2), "{}", words(&refused));
     assert!(!rig.path("here.img").exists() && std::fs::read(&path).unwrap() == vec![7u8; 64 << 20]);
 }
 
 #[test]
-fn a_host_that_is_lost_in_the_middle_is_reached_again_and_one_that_stays_lost_is_left_out_by_name() {
+fn a_host_that_is_lost_in_the_middle_is_reached_again_and_one_that_stays_lost_is_left_out_by_name()
+{
     let rig = Rig::new();
     let Some(mut sshd) = Sshd::start(&rig, None) else { return };
     sshd.serve_other();
@@ -282,7 +321,8 @@ fn a_host_that_is_lost_in_the_middle_is_reached_again_and_one_that_stays_lost_is
         "json",
     ];
     let mut command = rig.command(&args);
-    let child = command.env("IOTAX_SSH_CONFIG", &sshd.config).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child =
+        command.env("IOTAX_SSH_CONFIG", &sshd.config).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = child.spawn().unwrap();
     wait(|| rig.slices() > 12, 120, "slices of all");
     sshd.end_agents(OTHER);
@@ -294,7 +334,8 @@ fn a_host_that_is_lost_in_the_middle_is_reached_again_and_one_that_stays_lost_is
     sshd.cut("third");
     let of = |hosts: usize| {
         let is_of = |line: &&str| {
-            line.contains(r#""stack":"each of 3""#) && line.matches(r#"{"place":"ssh:"#).count() == hosts
+            line.contains(r#""stack":"each of 3""#)
+                && line.matches(r#"{"place":"ssh:"#).count() == hosts
         };
         rig.index().lines().filter(is_of).count()
     };
@@ -307,7 +348,11 @@ fn a_host_that_is_lost_in_the_middle_is_reached_again_and_one_that_stays_lost_is
     assert!(said.contains("cannot remove the agent's copy on third"), "{said}");
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let crowd = &report["workloads"][0]["crowds"][0];
-    assert_eq!((&crowd["places"], &crowd["left_out"][0]), (&2.into(), &"ssh:third".into()), "{crowd}");
+    assert_eq!(
+        (&crowd["places"], &crowd["left_out"][0]),
+        (&2.into(), &"ssh:third".into()),
+        "{crowd}"
+    );
     let sentence = report["workloads"][0]["comparisons"][0]["sentence"].as_str().unwrap();
     assert!(sentence.contains(" without ssh:third, which was lost"), "{sentence}");
     let places: Vec<usize> = rig
@@ -321,8 +366,11 @@ fn a_host_that_is_lost_in_the_middle_is_reached_again_and_one_that_stays_lost_is
     assert!(places[first_without..].iter().all(|places| *places == 2), "{places:?}");
     // When it is back, what is left there is removed.
     sshd.serve_apart("third");
-    let cleaned =
-        rig.command(&["clean", &rig.last_id()]).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
+    let cleaned = rig
+        .command(&["clean", &rig.last_id()])
+        .env("IOTAX_SSH_CONFIG", &sshd.config)
+        .output()
+        .unwrap();
     assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));
 }
 
@@ -332,7 +380,8 @@ fn a_host_over_ssh_is_measured_against_this_one() {
     let Some(sshd) = Sshd::start(&rig, None) else { return };
     let theirs = rig.path("elsewhere.img");
     std::fs::write(&theirs, vec![7u8; 64 << 20]).unwrap();
-    let (here, there) = (format!("file:{}", theirs.display()), format!("ssh:elsewhere:{}", theirs.display()));
+    let (here, there) =
+        (format!("file:{}", theirs.display()), format!("ssh:elsewhere:{}", theirs.display()));
     let args = [&["run", &here, &there], QUICK, &["--format", "json"]].concat();
     let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
@@ -346,7 +395,8 @@ fn a_host_over_ssh_is_measured_against_this_one() {
         workload["comparisons"][0]["ratio"]["value"].as_f64().is_some_and(|ratio| ratio > 0.0),
         "{report}"
     );
-    let left: Vec<_> = std::fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.file_name()).collect();
     let run = rig.last_id();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains(&run)), "{left:?}");
 }

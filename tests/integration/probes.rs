@@ -1,6 +1,9 @@
-//! Probes of places: processors, memory and kernel of this host and of a guest, as a user runs them.
+//! Probes of places: processors, memory and kernel of this host and of a guest, as a user runs
+//! them.
 
-use crate::rig::{Rig, can, can_boot, can_run, flat, is_root, process_of, says, signal, wait, words};
+use crate::rig::{
+    Rig, can, can_boot, can_run, flat, is_root, process_of, says, signal, wait, words,
+};
 use crate::sshd::Sshd;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -13,19 +16,32 @@ const QUICK: &[&str] = &["--slice", "20ms", "--min-time", "1s", "--budget", "9s"
 #[test]
 fn a_place_without_a_device_is_measured_by_probes() {
     let rig = Rig::new();
-    let args = [&["run", "cpu", "cpu | null", "--probe", "integer,copy(64KiB),wakeup"][..], QUICK].concat();
+    let args = [&["run", "cpu", "cpu | null", "--probe", "integer,copy(64KiB),wakeup"][..], QUICK]
+        .concat();
     let report = rig.json(&args);
     let [integer, copy, wakeup] = [0, 1, 2].map(|at| &report["workloads"][at]);
-    assert_eq!((&integer["name"], &integer["probe"]["head"]), (&"integer".into(), &"passes/s".into()));
+    assert_eq!(
+        (&integer["name"], &integer["probe"]["head"]),
+        (&"integer".into(), &"passes/s".into())
+    );
     assert!(integer["rows"][0]["iops"]["value"].as_f64().unwrap() > 1000.0, "{integer}");
     assert_eq!(integer["comparisons"][0]["quantity"], "integer work");
-    assert!(integer["charges"].as_array().unwrap().is_empty() && integer["matched"].is_null(), "{integer}");
+    assert!(
+        integer["charges"].as_array().unwrap().is_empty() && integer["matched"].is_null(),
+        "{integer}"
+    );
     assert!(copy["rows"][0]["bytes_per_s"]["value"].as_f64().unwrap() > 1e6, "{copy}");
-    assert_eq!((&wakeup["rate_unit"], &wakeup["rows"][0]["iops"]["unit"]), (&"ns".into(), &"ns".into()));
+    assert_eq!(
+        (&wakeup["rate_unit"], &wakeup["rows"][0]["iops"]["unit"]),
+        (&"ns".into(), &"ns".into())
+    );
     let slices = rig.records("slice");
     assert!(slices.iter().all(|slice| slice["samples"].is_array()) && !slices.is_empty());
     let text = rig.expect(0, &["report", &rig.last_id(), "-v"]);
-    assert!(text.contains("passes/s") && !text.contains("IOPS") && !text.contains("same limit"), "{text}");
+    assert!(
+        text.contains("passes/s") && !text.contains("IOPS") && !text.contains("same limit"),
+        "{text}"
+    );
 }
 
 /// Tests work that is set up afresh for each slice (`integer`, `exec`) and work that lasts, in
@@ -117,7 +133,8 @@ fn places_are_measured_each_with_each_over_their_network() {
     let Some(sshd) = Sshd::start(&rig, None) else { return };
     let at = "address=127.0.0.1";
     let (host, there) = (format!("host,{at}"), format!("ssh:elsewhere,{at}"));
-    let args = ["network", &host, &there, "--probe", "tcp(send),rr(tcp),udp(send)", "--budget", "9s"];
+    let args =
+        ["network", &host, &there, "--probe", "tcp(send),rr(tcp),udp(send)", "--budget", "9s"];
     let json = [&args[..], &["--format", "json"]].concat();
     let output = rig.command(&json).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
     assert!(output.status.success(), "{}", words(&output));
@@ -127,7 +144,10 @@ fn places_are_measured_each_with_each_over_their_network() {
     assert_eq!(tcp["rows"][1]["ends"], serde_json::json!(["ssh:elsewhere", "host"]));
     for row in 0..2 {
         assert!(tcp["rows"][row]["bytes_per_s"]["value"].as_f64().unwrap() > 1e6, "{tcp}");
-        assert!(rr["rows"][row]["iops"]["value"].as_f64().unwrap() > 100.0, "a round trip in ns: {rr}");
+        assert!(
+            rr["rows"][row]["iops"]["value"].as_f64().unwrap() > 100.0,
+            "a round trip in ns: {rr}"
+        );
         assert!(udp["rows"][row]["iops"]["value"].as_f64().unwrap() > 100.0, "{udp}");
     }
     let slices = rig.records("slice");
@@ -148,7 +168,10 @@ fn places_are_measured_each_with_each_over_their_network() {
     says(&text, &["tcp(send) from host", "to ssh:elsewhere"]);
     let page = rig.path("page.html");
     rig.expect(0, &["report", &rig.last_id(), "-o", page.to_str().unwrap()]);
-    says(&std::fs::read_to_string(page).unwrap(), &["From each place to every other", "class=\"heat5\""]);
+    says(
+        &std::fs::read_to_string(page).unwrap(),
+        &["From each place to every other", "class=\"heat5\""],
+    );
 }
 
 #[test]
@@ -160,7 +183,8 @@ fn tools_of_a_network_have_their_server_started_and_ended() {
     let port = free_port();
     let stack = format!("net:host,address=127.0.0.1,port={port}");
     let probes = "iperf3(tcp),iperf3(udp),sockperf(udp),tcp";
-    let report = rig.json(&["run", &stack, "--probe", probes, "--min-time", "4s", "--budget", "16s"]);
+    let report =
+        rig.json(&["run", &stack, "--probe", probes, "--min-time", "4s", "--budget", "16s"]);
     let [tcp, udp, latency, own] = [0, 1, 2, 3].map(|at| &report["workloads"][at]["rows"][0]);
     for row in [tcp, own] {
         assert!(row["bytes_per_s"]["value"].as_f64().unwrap() > 1e6, "{row}");
@@ -171,14 +195,24 @@ fn tools_of_a_network_have_their_server_started_and_ended() {
         udp["network"]["lost"]["value"].is_number() && udp["network"]["sent"]["value"].is_number(),
         "{udp}"
     );
-    assert!(latency["iops"]["value"].as_f64().unwrap() > 100.0, "half a round trip in ns: {latency}");
+    assert!(
+        latency["iops"]["value"].as_f64().unwrap() > 100.0,
+        "half a round trip in ns: {latency}"
+    );
     for row in [tcp, udp, latency] {
-        let [best, median, mean] = ["best", "median", "mean"].map(|one| row["runs"][one].as_f64().unwrap());
-        assert!(best > 0.0 && median > 0.0 && mean > 0.0 && row["runs"]["runs"].as_u64() > Some(0), "{row}");
+        let [best, median, mean] =
+            ["best", "median", "mean"].map(|one| row["runs"][one].as_f64().unwrap());
+        assert!(
+            best > 0.0 && median > 0.0 && mean > 0.0 && row["runs"]["runs"].as_u64() > Some(0),
+            "{row}"
+        );
     }
     assert!(own["runs"].is_null(), "resident: {own}");
     let text = rig.expect(0, &["report", &rig.last_id(), "-v"]);
-    says(&text, &["Runs of the tool", "best", "Losses and CPU time of the network", "CPU/KiB there"]);
+    says(
+        &text,
+        &["Runs of the tool", "best", "Losses and CPU time of the network", "CPU/KiB there"],
+    );
     std::net::TcpListener::bind(("127.0.0.1", port)).expect("nothing listens any more");
 }
 
@@ -209,8 +243,10 @@ fn the_server_of_a_tool_is_started_in_the_other_place() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     let stack = format!("net:ssh:elsewhere,address=127.0.0.1,port={port}");
-    let output =
-        rig.command(&["run", &stack, "--probe", "iperf3"]).env("IOTAX_SSH_CONFIG", &sshd.config).output();
+    let output = rig
+        .command(&["run", &stack, "--probe", "iperf3"])
+        .env("IOTAX_SSH_CONFIG", &sshd.config)
+        .output();
     let said = words(&output.unwrap());
     let expected = format!(
         "ssh:elsewhere: the server of iperf3(tcp): cannot listen at 127.0.0.1:{port}: the port is taken"
@@ -243,12 +279,16 @@ fn two_hosts_are_compared_without_a_device() {
     let rig = Rig::new();
     let Some(sshd) = Sshd::start(&rig, None) else { return };
     let args =
-        [&["run", "cpu", "cpu @ssh:elsewhere", "--probe", "pipe", "--format", "json"][..], QUICK].concat();
+        [&["run", "cpu", "cpu @ssh:elsewhere", "--probe", "pipe", "--format", "json"][..], QUICK]
+            .concat();
     let output = rig.command(&args).env("IOTAX_SSH_CONFIG", &sshd.config).output().unwrap();
     assert!(output.status.success(), "{}", words(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = &report["workloads"][0]["rows"];
-    assert_eq!((&rows[1]["stack"], &rows[1]["place"]), (&"ssh:elsewhere".into(), &"ssh:elsewhere".into()));
+    assert_eq!(
+        (&rows[1]["stack"], &rows[1]["place"]),
+        (&"ssh:elsewhere".into(), &"ssh:elsewhere".into())
+    );
     assert!(rows[1]["iops"]["value"].as_f64().unwrap() > 100.0, "{rows}");
 }
 
@@ -265,16 +305,31 @@ fn a_network_that_cannot_be_measured_says_why() {
         &["it is not an address of this machine"],
     );
     for (args, said) in [
-        (vec!["plan", "net:host,address=here", "--probe", "rr"], "\"here\" is not an IPv4 or IPv6 address"),
+        (
+            vec!["plan", "net:host,address=here", "--probe", "rr"],
+            "\"here\" is not an IPv4 or IPv6 address",
+        ),
         (vec!["plan", "net:host,port=0", "--probe", "rr"], "\"0\" is not a port"),
-        (vec!["plan", "cpu | vm", "--probe", "mbw"], "is a program, and the guest of \"cpu | vm\" has none"),
-        (vec!["plan", "cpu @vm1", "--probe", "mbw"], "is a program, and the guest of \"cpu @vm1\" has none"),
-        (vec!["plan", "net:vm1", "--probe", "iperf3"], "is a program, and the guest of \"net:vm1\" has none"),
+        (
+            vec!["plan", "cpu | vm", "--probe", "mbw"],
+            "is a program, and the guest of \"cpu | vm\" has none",
+        ),
+        (
+            vec!["plan", "cpu @vm1", "--probe", "mbw"],
+            "is a program, and the guest of \"cpu @vm1\" has none",
+        ),
+        (
+            vec!["plan", "net:vm1", "--probe", "iperf3"],
+            "is a program, and the guest of \"net:vm1\" has none",
+        ),
         (vec!["plan", "cpu", "--probe", "copy(999GiB)"], "999 GiB is more than 128 GiB"),
         (vec!["plan", "net:lab", "--probe", "rr"], "is a lab, which has no network"),
         (vec!["plan", "cpu @ssh:a", "--probe", "rr"], "needs another place that answers"),
         (vec!["plan", "net:host | vm", "--probe", "rr"], "has none; hint: write vm(net=tap)"),
-        (vec!["plan", "net:ssh:b | vm(net=tap)", "--probe", "rr"], "leads to this host and to other guests"),
+        (
+            vec!["plan", "net:ssh:b | vm(net=tap)", "--probe", "rr"],
+            "leads to this host and to other guests",
+        ),
         (vec!["plan", "net:ssh:b @vm1", "--probe", "rr"], "leads to this host and no further"),
         (vec!["plan", "net:vm1 @vm1", "--probe", "rr"], "is both ends"),
         (vec!["plan", "net:guest @host", "--probe", "rr"], "unknown place \"guest\""),
@@ -362,7 +417,8 @@ fn threads_that_share_processors_are_a_limit() {
         return;
     }
     let rig = Rig::new();
-    let args = [&["run", "cpu", "cpu | null", "--probe", "integer", "--numjobs", "2"][..], QUICK].concat();
+    let args =
+        [&["run", "cpu", "cpu | null", "--probe", "integer", "--numjobs", "2"][..], QUICK].concat();
     let inner = rig.command(&[&args[..], &["--format", "json"]].concat());
     let mut command = Command::new("taskset");
     command.args(["-c", "0"]).arg(inner.get_program()).args(inner.get_args());
@@ -372,6 +428,10 @@ fn threads_that_share_processors_are_a_limit() {
     let verdict = report["workloads"][0]["comparisons"][0].to_string();
     says(
         &verdict,
-        &["at_limit", "processors allowed (", "; 2 threads share them; the stack ran at a limit too"],
+        &[
+            "at_limit",
+            "processors allowed (",
+            "; 2 threads share them; the stack ran at a limit too",
+        ],
     );
 }

@@ -1,4 +1,5 @@
-//! What the tests share: the program with a folder of runs of its own, and what this machine offers.
+//! What the tests share: the program with a folder of runs of its own, and what this machine
+//! offers.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -52,8 +53,12 @@ impl Rig {
     /// Runs it with that on its standard input.
     pub fn piped(&self, args: &[&str], text: &[u8]) -> Output {
         let mut command = self.command(args);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         child.stdin.take().unwrap().write_all(text).unwrap();
         child.wait_with_output().unwrap()
     }
@@ -89,7 +94,8 @@ impl Rig {
     /// What the newest run has recorded under a name.
     pub fn records(&self, kind: &str) -> Vec<Value> {
         let index = self.index();
-        let parsed = index.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["rec"].clone());
+        let parsed =
+            index.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["rec"].clone());
         parsed.filter(|record| record["record"] == kind).collect()
     }
 
@@ -111,7 +117,8 @@ impl Rig {
     /// The record of the newest run, as far as it is written; nothing before there is one.
     pub fn index(&self) -> String {
         let run = self.run_dirs().pop();
-        run.and_then(|run| std::fs::read_to_string(run.join("index.jsonl")).ok()).unwrap_or_default()
+        run.and_then(|run| std::fs::read_to_string(run.join("index.jsonl")).ok())
+            .unwrap_or_default()
     }
 
     /// Slices that the newest run has recorded by now.
@@ -134,9 +141,9 @@ impl Rig {
     }
 }
 
-/// For tests whose figures a busy machine would spoil, which `./check` runs by the `when_quiet` in their names when all else is
-/// done, and for those that make it busy: guests in the translator take every
-/// processor there is. One of them runs at a time.
+/// For tests whose figures a busy machine would spoil, which `./check` runs by the `when_quiet` in
+/// their names when all else is done, and for those that make it busy: guests in the translator
+/// take every processor there is. One of them runs at a time.
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
     // One that failed has nothing that the next could find broken.
     MACHINE.write().unwrap_or_else(|poison| poison.into_inner())
@@ -155,22 +162,32 @@ pub fn flat(text: &str) -> String {
 }
 
 pub fn words(output: &Output) -> String {
-    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
-/// The program without what a debugger needs, which is most of it, and beside it the agent that it copies into guests and to hosts.
+/// The program without what a debugger needs, which is most of it, and beside it the agent that it
+/// copies into guests and to hosts.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let whole = Path::new(env!("CARGO_BIN_EXE_iotax"));
         let agent = whole.with_file_name("iotax-agent");
-        assert!(agent.is_file(), "{} is not built: cargo test --workspace builds it", agent.display());
+        assert!(
+            agent.is_file(),
+            "{} is not built: cargo test --workspace builds it",
+            agent.display()
+        );
         stripped(&agent);
         stripped(whole)
     })
 }
 
-/// A copy that is made anew when the program is newer; where there is no strip, the program itself.
+/// A copy that is made again when the program is newer; where there is no strip, the program
+/// itself.
 fn stripped(whole: &Path) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let name = whole.file_name().unwrap();
@@ -200,7 +217,8 @@ pub fn loops(folder: &Path) -> Vec<String> {
     let needle = folder.to_str().unwrap();
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/sys/block").unwrap().flatten() {
-        let backing = std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
+        let backing =
+            std::fs::read_to_string(entry.path().join("loop/backing_file")).unwrap_or_default();
         if backing.contains(needle) {
             found.push(format!("{} on {}", entry.file_name().to_string_lossy(), backing.trim()));
         }
@@ -208,7 +226,7 @@ pub fn loops(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Bytes of a file that no block stands behind.
+/// Bytes of a file that no block is behind.
 pub fn holes(path: &Path) -> u64 {
     let meta = path.metadata().unwrap();
     meta.len().saturating_sub(meta.blocks() * 512)
@@ -238,8 +256,11 @@ pub fn traces(folder: &Path) -> Vec<String> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     found.extend(mounts.lines().filter(|line| line.contains(needle)).map(str::to_owned));
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let is_process =
-            entry.file_name().to_string_lossy().parse::<u32>().is_ok_and(|pid| pid != std::process::id());
+        let is_process = entry
+            .file_name()
+            .to_string_lossy()
+            .parse::<u32>()
+            .is_ok_and(|pid| pid != std::process::id());
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         if is_process && line.contains(needle) {

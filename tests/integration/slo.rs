@@ -1,4 +1,5 @@
-//! Service levels of real runs: exit codes, every form of the report, stored runs, and what is refused.
+//! Service levels of real runs: exit codes, every form of the report, stored runs, and what is
+//! refused.
 
 use crate::rig::{Rig, flat, says};
 
@@ -7,13 +8,18 @@ fn a_level_that_a_stack_breaks_is_a_finding_of_the_run() {
     let _beside = crate::rig::beside();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    // However busy the machine is, half of the reads of a file take no second, and none takes less than 20 ms.
+    // However busy the machine is, half of the reads of a file take no second, and none takes less
+    // than 20 ms.
     let slow = format!("{file} | delay(us=20000)");
-    let quick = ["--slice", "100ms", "--matched-rate", "off", "--min-time", "1s", "--budget", "15s"];
+    let quick =
+        ["--slice", "100ms", "--matched-rate", "off", "--min-time", "1s", "--budget", "15s"];
     let levels = ["--slo", "p50 < 10ms", "--slo", "read p50 < 100s"];
     let text = flat(&rig.expect(1, &[&["run", &file, &slow][..], &levels, &quick].concat()));
     let stack = format!("{file} | delay(us=20000)");
-    says(&text, &["breaks read p50 < 10ms: ", "reads take longer, allowed 50 %", "keep read p50 < 100s"]);
+    says(
+        &text,
+        &["breaks read p50 < 10ms: ", "reads take longer, allowed 50 %", "keep read p50 < 100s"],
+    );
 
     let found = rig.json(&["report", "last"]);
     let all = found["workloads"][0]["slo"].as_array().unwrap();
@@ -23,10 +29,15 @@ fn a_level_that_a_stack_breaks_is_a_finding_of_the_run() {
             .unwrap_or_else(|| panic!("{all:?}"))
     };
     let names: Vec<&str> = all.iter().map(|one| one["stack"].as_str().unwrap()).collect();
-    let slow_name =
-        names.iter().find(|name| name.contains("delay")).unwrap_or_else(|| panic!("{stack}: {names:?}"));
+    let slow_name = names
+        .iter()
+        .find(|name| name.contains("delay"))
+        .unwrap_or_else(|| panic!("{stack}: {names:?}"));
     let broken = of(slow_name, "read p50 < 10ms");
-    assert_eq!((broken["verdict"].as_str(), broken["share"]["value"].as_f64()), (Some("broken"), Some(1.0)));
+    assert_eq!(
+        (broken["verdict"].as_str(), broken["share"]["value"].as_f64()),
+        (Some("broken"), Some(1.0))
+    );
     assert_eq!(broken["beyond"], broken["share"]["n"], "{broken}");
     assert_eq!(of(slow_name, "read p50 < 100s")["verdict"], "kept");
 
@@ -42,7 +53,11 @@ fn a_level_that_a_stack_breaks_is_a_finding_of_the_run() {
     refused(&["--slo", "p99"], &["key \"slo\"", "\"p99\" is not a service level", "p99 < 500us"]);
     refused(&["--slo", "p99 < 5"], &["slo", "5"]);
     refused(&["--slo", "fdatasync p99 < 10ms"], &["no workload calls fdatasync", "fdatasync = 1"]);
-    rig.complains(2, &["report", "last", "--slo", "write p99 < 1s"], &["--slo", "no workload has writes"]);
+    rig.complains(
+        2,
+        &["report", "last", "--slo", "write p99 < 1s"],
+        &["--slo", "no workload has writes"],
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Disks by vhost-user sockets: one that another process serves, QEMU's storage daemon here, and one of an engine that
-//! a scenario describes.
+//! Disks by vhost-user sockets: one that another process serves, QEMU's storage daemon here, and
+//! one of an engine that a scenario describes.
 
 use crate::crash::killed_everywhere;
 use crate::rig::{
@@ -11,7 +11,8 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-const QUICK: &[&str] = &["--slice", "100ms", "--min-time", "1s", "--budget", "4s", "--matched-rate", "off"];
+const QUICK: &[&str] =
+    &["--slice", "100ms", "--min-time", "1s", "--budget", "4s", "--matched-rate", "off"];
 const VM: &str = "vm(attach=vhost-user-blk,memory=256MiB,vcpus=1)";
 
 /// An existing disk of 64 MiB, in a folder that no run knows.
@@ -135,7 +136,8 @@ fn what_is_no_disk_by_vhost_user_is_refused_before_anything_is_made() {
     refused(&rig.path("left"), "no process listens on /");
     let listener = UnixListener::bind(rig.path("other")).unwrap();
     let server = std::thread::spawn(move || {
-        std::io::Write::write_all(&mut listener.accept().unwrap().0, b"220 mail.example ESMTP\r\n").unwrap();
+        std::io::Write::write_all(&mut listener.accept().unwrap().0, b"220 mail.example ESMTP\r\n")
+            .unwrap();
     });
     refused(&rig.path("other"), "does not answer as a disk of vhost-user-blk");
     server.join().unwrap();
@@ -150,14 +152,21 @@ fn a_described_engine_can_be_named_on_the_command_line() {
     let stack = format!("{} | loop | qsd-vhost(queues=1) | {VM}", rig.file("x.img", 64));
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/engines/qsd-vhost.toml");
     let plan = flat(&rig.expect(0, &["plan", &stack, "--tool", file]));
-    says(&plan, &["qemu-storage-daemon --daemonize", "num-queues=1", "by vhost-user-blk with socket"]);
+    says(
+        &plan,
+        &["qemu-storage-daemon --daemonize", "num-queues=1", "by vhost-user-blk with socket"],
+    );
     rig.complains(
         2,
         &["plan", &stack, "--tool", "none.toml"],
         &["cannot read the tools in none.toml", "hint: name a file of [tool.NAME] tables"],
     );
     let scenario = described(&rig);
-    rig.complains(2, &["plan", &scenario, "--tool", file], &["write tools = [\"FILE\"] in the file"]);
+    rig.complains(
+        2,
+        &["plan", &scenario, "--tool", file],
+        &["write tools = [\"FILE\"] in the file"],
+    );
 }
 
 /// A scenario in which a guest uses what an engine over a loop device makes.
@@ -194,7 +203,8 @@ fn a_guest_stands_on_the_socket_of_a_described_engine_and_nothing_is_left_when_i
     let row = &report["workloads"][0]["rows"][0];
     assert!(row["iops"]["value"].as_f64().unwrap() > 0.0 && row["errors"] == 0, "{row}");
     is_bare(&rig, "nowhere");
-    // Intent and done of what the engine makes, after those of the file, its filling and the loop device.
+    // Intent and done of what the engine makes, after those of the file, its filling and the loop
+    // device.
     for record in ["6:after", "7:before", "7:after"] {
         rig.killed_at(record, &args);
         rig.expect(0, &["clean"]);
@@ -211,7 +221,8 @@ fn an_engine_whose_socket_goes_away_under_load_is_named_and_taken_away() {
     }
     let rig = Rig::new();
     let scenario = described(&rig);
-    let run = rig.spawn(&["run", &scenario, "--slice", "2s", "--min-time", "5min", "--budget", "5min"]);
+    let run =
+        rig.spawn(&["run", &scenario, "--slice", "2s", "--min-time", "5min", "--budget", "5min"]);
     wait(|| rig.slices() > 0, 120, "a slice");
     let needle = format!("addr.path={}", rig.path("").display());
     let daemon = process_of("", &needle).expect("the engine's daemon");
@@ -232,6 +243,7 @@ fn a_guest_on_a_described_engine_is_killed_everywhere() {
     let rig = Rig::new();
     let scenario = described(&rig);
     let args = [&["run", &scenario], QUICK].concat();
-    // Intent and done of file, fill, loop, what the program makes, an initramfs and QEMU; and their undoing.
+    // Intent and done of file, fill, loop, what the program makes, an initramfs and QEMU; and their
+    // undoing.
     killed_everywhere(&rig, &args, 16, &|place| is_bare(&rig, place));
 }

@@ -1,5 +1,5 @@
-//! A running SPDK target. What needs none is always tested; what needs a real one runs where IOTAX_SPDK_SOCKET names its
-//! JSON-RPC socket.
+//! A running SPDK target. What needs none is always tested; what needs a real one runs where
+//! IOTAX_SPDK_SOCKET names its JSON-RPC socket.
 
 use crate::crash::killed_everywhere;
 use crate::rig::{Rig, can, can_serve, disks, traces};
@@ -62,7 +62,8 @@ fn a_real_target_serves_disks_and_keeps_nothing_of_them() {
     let file = rig.file("x.img", 64);
     let daemon = format!("{file} | vm(attach=vhost-user-blk,memory=256MiB,vcpus=1)");
     let quick = ["--slice", "100ms", "--min-time", "2s", "--budget", "8s", "--matched-rate", "off"];
-    let spdk = [vm(&socket, ""), vm(&socket, ",queue-size=64") + " x2"].map(|vm| format!("{file} | {vm}"));
+    let spdk =
+        [vm(&socket, ""), vm(&socket, ",queue-size=64") + " x2"].map(|vm| format!("{file} | {vm}"));
     for load in ["randread", "randwrite"] {
         let args = ["run", &file, &daemon, &spdk[0], &spdk[1], "--rw", load];
         let report = rig.json(&[&args[..], &quick].concat());
@@ -132,10 +133,16 @@ fn a_real_target_is_as_before_after_a_kill_at_every_record_of_a_bdev() {
     let (rig, before) = (Rig::new(), contents(&socket));
     let stack = joined(&rig, &socket, "raid=raid1,lvol=thick,cluster-size=1MiB", " x2");
     let quick = ["--slice", "20ms", "--min-time", "100ms", "--budget", "500ms"];
-    // Intent and done of two files, their fills, the bdev, its parts, and of a disk, an initramfs and QEMU twice; and undoing.
-    killed_everywhere(&rig, &[&["run", &stack, "--rw", "randwrite"], &quick[..]].concat(), 24, &|at| {
-        assert_eq!(contents(&socket), before, "killed {at}");
-    });
+    // Intent and done of two files, their fills, the bdev, its parts, and of a disk, an initramfs
+    // and QEMU twice; and undoing.
+    killed_everywhere(
+        &rig,
+        &[&["run", &stack, "--rw", "randwrite"], &quick[..]].concat(),
+        24,
+        &|at| {
+            assert_eq!(contents(&socket), before, "killed {at}");
+        },
+    );
 }
 
 #[test]
@@ -147,7 +154,8 @@ fn a_real_target_is_as_before_after_a_kill_at_every_record() {
     let file = rig.file("x.img", 64);
     let args = ["run", &file, &format!("{file} | {}", vm(&socket, "")), "--rw", "randwrite"];
     let quick = ["--slice", "20ms", "--min-time", "100ms", "--budget", "500ms"];
-    // Intent and done of file, fill, the disk in the target, an initramfs and QEMU; and their undoing.
+    // Intent and done of file, fill, the disk in the target, an initramfs and QEMU; and their
+    // undoing.
     killed_everywhere(&rig, &[&args[..], &quick[..]].concat(), 14, &|at| {
         assert_eq!(contents(&socket), before, "killed {at}");
     });

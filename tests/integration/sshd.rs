@@ -17,7 +17,8 @@ pub struct Sshd {
 pub const OTHER: &str = "other";
 
 impl Sshd {
-    /// `instead`: a script of sh that is run instead of every command, which is in its `$SSH_ORIGINAL_COMMAND`.
+    /// `instead`: a script of sh that is run instead of every command, which is in its
+    /// `$SSH_ORIGINAL_COMMAND`.
     pub fn start(rig: &Rig, instead: Option<&str>) -> Option<Sshd> {
         if !can("root and openssh-server", is_root() && Path::new("/usr/sbin/sshd").exists()) {
             return None;
@@ -84,8 +85,9 @@ impl Sshd {
         };
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let all = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        let is_of =
-            |pid: &i32| std::iter::successors(Some(*pid), |pid| parent_of(*pid)).any(|pid| pid == server);
+        let is_of = |pid: &i32| {
+            std::iter::successors(Some(*pid), |pid| parent_of(*pid)).any(|pid| pid == server)
+        };
         all.filter(is_of).collect()
     }
 
@@ -125,8 +127,12 @@ impl Sshd {
         std::fs::write(&self.config, entry + &before).unwrap();
         let log = std::fs::File::create(folder.join(format!("log-{host}"))).unwrap();
         let (program, before) = program.split_first().unwrap();
-        let child =
-            Command::new(program).args(before).args(["-D", "-e", "-f"]).arg(config).stderr(log).spawn();
+        let child = Command::new(program)
+            .args(before)
+            .args(["-D", "-e", "-f"])
+            .arg(config)
+            .stderr(log)
+            .spawn();
         self.children.push((host.to_owned(), child.unwrap()));
         wait(|| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok(), 10, "sshd");
     }

@@ -1,4 +1,5 @@
-//! Guests with a system of their own: a Debian with cloud-init, which tools/cloud-image builds and `./check --lab` names.
+//! Guests with a system of their own: a Debian with cloud-init, which tools/cloud-image builds and
+//! `./check --lab` names.
 
 use crate::rig::{Rig, can, can_boot, traces};
 use serde_json::Value;
@@ -7,8 +8,10 @@ use std::time::SystemTime;
 
 /// Said aloud where there is none.
 fn image() -> Option<PathBuf> {
-    let named = std::env::var_os("IOTAX_CLOUD_IMAGE").map(PathBuf::from).filter(|path| path.is_file());
-    let able = can("IOTAX_CLOUD_IMAGE, a file that tools/cloud-image builds", named.is_some()) && can_boot();
+    let named =
+        std::env::var_os("IOTAX_CLOUD_IMAGE").map(PathBuf::from).filter(|path| path.is_file());
+    let able = can("IOTAX_CLOUD_IMAGE, a file that tools/cloud-image builds", named.is_some())
+        && can_boot();
     named.filter(|_| able)
 }
 
@@ -49,7 +52,8 @@ fn an_image_with_its_own_system_is_a_place() {
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
 }
 
-/// A reset in its QEMU leaves the guest a file system that nobody unmounted, below it the same overlay; a new QEMU a fresh one.
+/// A reset in its QEMU leaves the guest a file system that nobody unmounted, below it the same
+/// overlay; a new QEMU a fresh one.
 #[test]
 #[ignore = "boots somebody else's system, which takes minutes in the translator: ./check --lab runs it by name"]
 fn the_disk_of_an_image_with_its_own_system_keeps_what_it_acknowledged() {
@@ -75,7 +79,8 @@ fn an_image_that_cannot_be_booted_is_told_before_anything_is_made() {
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     std::fs::write(rig.path("empty"), vec![0; 4096]).unwrap();
-    for (name, why) in [("none", "No such file"), ("empty", "no boot sector"), ("", "a directory")] {
+    for (name, why) in [("none", "No such file"), ("empty", "no boot sector"), ("", "a directory")]
+    {
         let stack = format!("{file} | vm(image={})", rig.path(name).display());
         let said = rig.complaint(2, &["plan", &stack]);
         assert!(said.contains(why), "{said}");
@@ -91,8 +96,11 @@ fn given_up(code: &[u8], firmware: &str) -> String {
     disk[..code.len()].copy_from_slice(code);
     disk[510..512].copy_from_slice(&[0x55, 0xaa]);
     std::fs::write(&image, disk).unwrap();
-    let stack =
-        format!("{} | vm(image={},firmware={firmware},vcpus=1)", rig.file("x.img", 16), image.display());
+    let stack = format!(
+        "{} | vm(image={},firmware={firmware},vcpus=1)",
+        rig.file("x.img", 16),
+        image.display()
+    );
     let said = rig.complaint(4, &["run", &stack, "--rw", "randread", "--budget", "8s"]);
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
     assert!(said.contains("does not start; hint: has it "), "{said}");
@@ -114,7 +122,10 @@ fn an_image_that_the_firmware_gives_up_is_given_up_with_its_words() {
     );
     if can("ovmf", Path::new("/usr/share/OVMF").exists()) {
         let said = given_up(&INT_18, "ovmf");
-        assert!(said.contains("the firmware said \"") && said.contains("firmware=direct"), "{said}");
+        assert!(
+            said.contains("the firmware said \"") && said.contains("firmware=direct"),
+            "{said}"
+        );
     }
 }
 

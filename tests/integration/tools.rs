@@ -1,5 +1,5 @@
-//! Engines that iotax does not know, described by the commands of their programs: one that is really there (QEMU's storage daemon),
-//! and one that this test plays.
+//! Engines that iotax does not know, described by the commands of their programs: one that is
+//! really there (QEMU's storage daemon), and one that this test plays.
 
 use crate::crash::killed_at_each;
 use crate::rig::{Rig, can, can_loop, can_run, words};
@@ -23,8 +23,10 @@ fn scenario(rig: &Rig, layer: &str, tools: &str) -> String {
 /// Processes that name something of this folder and run on by themselves.
 fn daemons(folder: &Path) -> String {
     let pattern = format!("qemu-storage-daemon .*{}", folder.display());
-    let output =
-        std::process::Command::new("pgrep").args(["--full", "--list-full", &pattern]).output().unwrap();
+    let output = std::process::Command::new("pgrep")
+        .args(["--full", "--list-full", &pattern])
+        .output()
+        .unwrap();
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -54,7 +56,10 @@ fn measure_and_kill_a_described_engine(every: usize) {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/engines/qsd-fuse.toml");
     let scenario = scenario(&rig, "qsd-fuse(aio=threads)", &format!("tools = [\"{file}\"]"));
     let plan = rig.expect(0, &["plan", &scenario]);
-    assert!(plan.contains("qemu-storage-daemon --daemonize") && plan.contains("aio=threads"), "{plan}");
+    assert!(
+        plan.contains("qemu-storage-daemon --daemonize") && plan.contains("aio=threads"),
+        "{plan}"
+    );
     let report = rig.json(&[&["run", &scenario], QUICK].concat());
     let rows = report["workloads"][0]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2);
@@ -65,7 +70,9 @@ fn measure_and_kill_a_described_engine(every: usize) {
     assert_eq!(daemons(&rig.path("")), "");
     let args = [&["run", &scenario], QUICK].concat();
     // Intent and done of four steps: file, fill, loop, what the program makes; and their undoing.
-    killed_at_each(every, &rig, &args, 12, &|place| assert_eq!(daemons(&rig.path("")), "", "{place}"));
+    killed_at_each(every, &rig, &args, 12, &|place| {
+        assert_eq!(daemons(&rig.path("")), "", "{place}")
+    });
 }
 
 /// A program that plays an engine's: its arrays are loop devices, by its own list of names.
@@ -132,13 +139,19 @@ fn a_program_that_hangs_fails_or_lies_leaves_nothing() {
         // What a program only claims to have made is not detached when it is deleted.
         let tool = arrayctl(&rig, &create);
         let text = std::fs::read_to_string(rig.path("arrayctl")).unwrap();
-        let keeps =
-            if wanted.contains("before") { text.replace("losetup --detach", ": losetup") } else { text };
+        let keeps = if wanted.contains("before") {
+            text.replace("losetup --detach", ": losetup")
+        } else {
+            text
+        };
         std::fs::write(rig.path("arrayctl"), keeps).unwrap();
         let scenario = scenario(&rig, "array", &tool);
         let output = rig.iotax(&[&["run", &scenario], QUICK].concat());
         let said = words(&output);
-        assert!(!output.status.success() && said.contains(wanted) && said.contains("[tool.array]"), "{said}");
+        assert!(
+            !output.status.success() && said.contains(wanted) && said.contains("[tool.array]"),
+            "{said}"
+        );
         assert_eq!(std::fs::read_dir(rig.path("state")).unwrap().count(), 0, "{said}");
         assert_eq!(crate::rig::traces(&rig.path("")), Vec::<String>::new(), "{said}");
         assert!(rig.expect(0, &["clean"]).contains("nothing to clean"));
@@ -148,10 +161,13 @@ fn a_program_that_hangs_fails_or_lies_leaves_nothing() {
 #[test]
 fn a_program_that_is_missing_is_an_unmet_need() {
     let rig = Rig::new();
-    let tool = arrayctl(&rig, "").replace(&rig.path("arrayctl").display().to_string(), "no-such-engine-cli");
+    let tool = arrayctl(&rig, "")
+        .replace(&rig.path("arrayctl").display().to_string(), "no-such-engine-cli");
     let said = rig.complaint(3, &["run", &scenario(&rig, "array", &tool)]);
     assert!(
-        said.contains("no-such-engine-cli is not installed: for [tool.array], which runs it; hint: "),
+        said.contains(
+            "no-such-engine-cli is not installed: for [tool.array], which runs it; hint: "
+        ),
         "{said}"
     );
     assert!(!rig.path("x.img").exists());
@@ -204,7 +220,10 @@ fn clean_waits_for_a_make_that_goes_on_whoever_interprets_it() {
         let cleaned = rig.iotax(&["clean"]);
         assert_eq!(cleaned.status.code(), Some(0), "{make}: {}", words(&cleaned));
         // `clean` waited for the script, so it does not write to somebody else's loop device.
-        assert!(crate::rig::process_of("", &rig.path("make.sh").display().to_string()).is_none(), "{make}");
+        assert!(
+            crate::rig::process_of("", &rig.path("make.sh").display().to_string()).is_none(),
+            "{make}"
+        );
         assert!(words(&cleaned).contains("waiting until process "), "{make}: {}", words(&cleaned));
         assert_eq!(crate::rig::traces(&rig.path("")), Vec::<String>::new(), "{make}");
         assert!(rig.expect(0, &["clean"]).contains("nothing to clean"), "{make}");
@@ -228,7 +247,10 @@ fn a_plan_shows_every_program_and_a_uri_runs_none() {
     let file = path.to_str().unwrap();
     write(&format!("qemu+ext:///system?command={}", script.display()));
     for command in ["plan", "run"] {
-        let parts = ["uri.toml:4:7: key \"uri\"", "the transport \"ext\" is not one of unix, tls, tcp, ssh"];
+        let parts = [
+            "uri.toml:4:7: key \"uri\"",
+            "the transport \"ext\" is not one of unix, tls, tcp, ssh",
+        ];
         rig.complains(2, &[command, file], &parts);
     }
     assert!(!ran.exists());

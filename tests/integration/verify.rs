@@ -1,4 +1,5 @@
-//! `verify`: what a load wrote is read back through a stack; a stack that gives back something else is the first thing a report says.
+//! `verify`: what a load wrote is read back through a stack; a stack that gives back something else
+//! is the first thing a report says.
 
 use crate::rig::{Rig, can_boot, can_loop, flat};
 use serde_json::Value;
@@ -45,19 +46,21 @@ fn what_was_written_is_read_back_through_every_stack() {
     assert_eq!(rows.len(), stacks.len(), "{report}");
     for row in rows {
         assert!(
-            row["back"]["blocks"].as_u64().unwrap() > 100 && row["load"]["blocks"].as_u64().unwrap() > 0,
+            row["back"]["blocks"].as_u64().unwrap() > 100
+                && row["load"]["blocks"].as_u64().unwrap() > 0,
             "{row}"
         );
         assert!(row["sentence"].as_str().unwrap().contains("all as last written"), "{row}");
         assert_eq!(row["not_read"], 0);
     }
     let verified = rig.records("verified");
-    let told: BTreeSet<String> = verified.iter().map(|record| record["stack"].to_string()).collect();
+    let told: BTreeSet<String> =
+        verified.iter().map(|record| record["stack"].to_string()).collect();
     assert_eq!(told.len(), stacks.len(), "{verified:?}");
 }
 
-/// Somebody who writes into the file below for as long as the load lasts; past the page cache, as the load: where both ways meet, the kernel
-/// answers the load's fsync with EIO.
+/// Somebody who writes into the file below for as long as the load lasts; past the page cache, as
+/// the load: where both ways meet, the kernel answers the load's fsync with EIO.
 fn spoiled(path: PathBuf, over: &AtomicBool) {
     let zeros = vec![0; (64 << 10) + 4096];
     let zeros = &zeros[zeros.as_ptr().align_offset(4096)..][..64 << 10];
@@ -86,7 +89,10 @@ fn a_file_that_somebody_else_writes_to_is_caught_in_every_form_of_the_report() {
     assert!(text.lines().count() <= 25, "{text}");
     let text = flat(&text);
     let alarm = "WRONG DATA from file: of ";
-    assert!(text.contains(alarm) && text.contains("FOREIGN (never written by this load)"), "{text}");
+    assert!(
+        text.contains(alarm) && text.contains("FOREIGN (never written by this load)"),
+        "{text}"
+    );
     let whole = flat(&rig.expect(0, &["report", "last", "-v"]));
     assert!(whole.contains(alarm) && whole.contains("and there is sector 0: zeros"), "{whole}");
     let before = |text: &str, what: &str| text.find(alarm) < text.find(what);
@@ -111,8 +117,10 @@ fn what_guests_wrote_is_read_back_in_them() {
     }
     let rig = Rig::new();
     let file = rig.file("x.img", 16);
-    let (one, two) =
-        (format!("{file} | vm(memory=256MiB,vcpus=1)"), format!("{file} | vm(memory=256MiB,vcpus=1) x2"));
+    let (one, two) = (
+        format!("{file} | vm(memory=256MiB,vcpus=1)"),
+        format!("{file} | vm(memory=256MiB,vcpus=1) x2"),
+    );
     let quick = [
         "--rw",
         "randrw",

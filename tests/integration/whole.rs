@@ -1,6 +1,8 @@
 //! The main job as a whole: files, delays, loops, writes, fio, interrupts.
 
-use crate::rig::{Rig, can, can_loop, can_run, flat, holes, is_root, says, signal, traces, wait, words};
+use crate::rig::{
+    Rig, can, can_loop, can_run, flat, holes, is_root, says, signal, traces, wait, words,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -17,7 +19,8 @@ fn when_quiet_a_known_delay_is_found_on_a_file() {
     let _alone = crate::rig::alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    let report = rig.json(&[&["run", &file, &format!("{file} | delay(percent=25)")], QUICK].concat());
+    let report =
+        rig.json(&[&["run", &file, &format!("{file} | delay(percent=25)")], QUICK].concat());
     let ratio = &report["workloads"][0]["comparisons"][0]["ratio"];
     let found = ratio["value"].as_f64().unwrap_or_else(|| panic!("{report}"));
     // 25 % more time an I/O is 80 % of the rate; the bounds are wide since the machine is shared.
@@ -53,9 +56,13 @@ fn a_plan_says_that_a_kept_file_is_reused_and_writes_nothing_into_it() {
     assert!(before.contains("writing 64 MiB into files"), "{before}");
     rig.json(&[&["run", &kept], QUICKER].concat());
     let after = flat(&rig.expect(0, &["plan", &kept]));
-    let reuse = format!("1. reuse {} (64 MiB, kept from an earlier run)", rig.path("x.img").display());
+    let reuse =
+        format!("1. reuse {} (64 MiB, kept from an earlier run)", rig.path("x.img").display());
     assert!(after.contains(&reuse), "{after}");
-    assert!(!after.contains("create ") && !after.contains("fill ") && !after.contains("writing "), "{after}");
+    assert!(
+        !after.contains("create ") && !after.contains("fill ") && !after.contains("writing "),
+        "{after}"
+    );
 }
 
 #[test]
@@ -63,13 +70,18 @@ fn the_budget_is_that_of_the_whole_run_and_its_first_line_says_how_long_it_takes
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
     let began = Instant::now();
-    let bill = ["run", "--bill", &format!("{file} | delay(us=50)"), "--slice", "20ms", "--budget", "6s"];
+    let bill =
+        ["run", "--bill", &format!("{file} | delay(us=50)"), "--slice", "20ms", "--budget", "6s"];
     let output = rig.iotax(&bill);
     let took_s = began.elapsed().as_secs_f64();
     let said = words(&output);
     assert!(output.status.success(), "{said}");
-    let first = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned();
-    assert!(first.starts_with("this run takes at most 7 s: 6 s of measuring, 1 s of setting up"), "{said}");
+    let first =
+        String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned();
+    assert!(
+        first.starts_with("this run takes at most 7 s: 6 s of measuring, 1 s of setting up"),
+        "{said}"
+    );
     // Two loads, and latencies at a matched rate for the second; the rest is margin for a busy
     // machine.
     let windows = rig.records("slice");
@@ -84,8 +96,12 @@ fn the_bill_of_a_file_system_on_a_loop_device() {
     let Some(stack) = rig.loop_and_xfs() else { return };
     let report = rig.json(&[&["run", "--bill", &stack], QUICKER].concat());
     let bill = &report["workloads"][0]["bill"];
-    let layers: Vec<&str> =
-        bill["lines"].as_array().unwrap().iter().map(|line| line["layer"].as_str().unwrap()).collect();
+    let layers: Vec<&str> = bill["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line["layer"].as_str().unwrap())
+        .collect();
     assert_eq!(layers, ["loop", "fs(xfs)"], "{report}");
     assert!(bill["unexplained"].is_object() && bill["total"].is_object(), "{report}");
     assert_eq!(traces(&rig.path("")), Vec::<String>::new());
@@ -102,12 +118,16 @@ fn writes_get_equal_files_and_two_figures() {
     let report = rig.json(&[&args[..], QUICKER].concat());
     for row in report["workloads"][0]["rows"].as_array().unwrap() {
         for figure in ["iops", "durable_bytes_per_s"] {
-            assert!(row[figure]["value"].as_f64().is_some_and(|value| value > 0.0), "{figure}: {row}");
+            assert!(
+                row[figure]["value"].as_f64().is_some_and(|value| value > 0.0),
+                "{figure}: {row}"
+            );
         }
     }
     let journal = std::fs::read_to_string(rig.run_dirs()[0].join("journal.jsonl")).unwrap();
-    let steps =
-        journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["rec"]["step"].clone());
+    let steps = journal
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["rec"]["step"].clone());
     let made: Vec<Value> =
         steps.map(|step| step["op"].clone()).filter(|op| op["op"] == "make_file").collect();
     let path = |name: &str| rig.path(name).to_str().unwrap().to_owned();
@@ -133,13 +153,31 @@ fn every_engine_measures_the_same_file() {
     // The null engine does no I/O, and is given the file like the others.
     let own = iotax_load::engine::ALL.iter().map(|kind| kind.word);
     for engine in own.chain(can_run(&["fio"]).then_some("fio")) {
-        let args = ["run", &format!("file:{path}"), "--engine", engine, "--iodepth", "1", "--slice", "200ms"];
+        let args = [
+            "run",
+            &format!("file:{path}"),
+            "--engine",
+            engine,
+            "--iodepth",
+            "1",
+            "--slice",
+            "200ms",
+        ];
         let report = rig.json(&[&args[..], &QUICKER[2..]].concat());
         let row = &report["workloads"][0]["rows"][0];
-        assert!(row["engine"].as_str().is_some_and(|words| words.starts_with(engine)), "{engine}: {report}");
-        assert!(row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0), "{engine}: {report}");
+        assert!(
+            row["engine"].as_str().is_some_and(|words| words.starts_with(engine)),
+            "{engine}: {report}"
+        );
+        assert!(
+            row["iops"]["value"].as_f64().is_some_and(|iops| iops > 10.0),
+            "{engine}: {report}"
+        );
         let workers = rig.records("worker");
-        assert!(!workers.is_empty() && workers.iter().all(|worker| worker["target"] == path), "{workers:?}");
+        assert!(
+            !workers.is_empty() && workers.iter().all(|worker| worker["target"] == path),
+            "{workers:?}"
+        );
     }
 }
 
@@ -169,7 +207,9 @@ fn ctrl_c_takes_down_and_keeps_what_was_measured() {
     }
     let short = rig.expect(0, &["report", "last"]);
     assert!(
-        short.lines().count() <= 25 && short.contains(" report ") && flat(&short).contains(" -v (all), -o "),
+        short.lines().count() <= 25
+            && short.contains(" report ")
+            && flat(&short).contains(" -v (all), -o "),
         "{short}"
     );
     let whole = rig.expect(0, &["report", "last", "--verbose"]);
@@ -206,7 +246,8 @@ fn no_more_is_written_than_is_allowed_fills_and_all_workloads_together() {
     assert!(rig.path("x.img").exists(), "kept, since one of the stacks says so");
 }
 
-/// A run with the longest slices there are, and the fio of the first. At depth 1 no trial comes before it.
+/// A run with the longest slices there are, and the fio of the first. At depth 1 no trial comes
+/// before it.
 fn run_under_fio(rig: &Rig) -> Option<(std::process::Child, rustix::process::Pid)> {
     if !can_run(&["fio"]) {
         return None;
@@ -231,7 +272,8 @@ fn run_under_fio(rig: &Rig) -> Option<(std::process::Child, rustix::process::Pid
 
 fn fio_of(parent: u32) -> Option<rustix::process::Pid> {
     let is_ours = |pid: &i32| {
-        let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        let read =
+            |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
         read("status").contains(&format!("\nPPid:\t{parent}\n"))
             && read("cmdline").starts_with("fio\0--output")
     };
@@ -251,7 +293,10 @@ fn ctrl_c_is_not_for_fio_and_a_slice_cut_short_is_no_failure() {
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", words(&output));
     let index = rig.index();
-    assert!(index.contains(r#""reason":"interrupted""#) && !index.contains("fio failed"), "{index}");
+    assert!(
+        index.contains(r#""reason":"interrupted""#) && !index.contains("fio failed"),
+        "{index}"
+    );
 }
 
 #[test]
@@ -288,7 +333,9 @@ fn plan_touches_nothing_and_says_what_is_missing() {
     // Without root, loop devices or mkfs the plan is shown all the same.
     let unmet = plan.contains("missing on this machine");
     assert_eq!(output.status.code(), Some(if unmet { 3 } else { 0 }), "{plan}");
-    for part in ["losetup", "irreversible: mkfs.ext4", "mount -t ext4", "undo all steps in reverse order"] {
+    for part in
+        ["losetup", "irreversible: mkfs.ext4", "mount -t ext4", "undo all steps in reverse order"]
+    {
         assert!(plan.contains(part), "{plan}");
     }
     assert!(!rig.path("x.img").exists() && rig.run_dirs().is_empty());
@@ -332,10 +379,13 @@ fn when_quiet_a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own()
     rig.json(&[&["run", &file, &format!("{file} | delay(percent=25)")], &quick[..]].concat());
     let design = rig.records("design").pop().unwrap();
     let slices = rig.records("slice");
-    let of = |purpose: &str| slices.iter().filter(|slice| slice["purpose"] == purpose).count() as u64;
-    // A disk that is too slow for short slices has no pilot; the warm-up's last slice of each stack tells.
+    let of =
+        |purpose: &str| slices.iter().filter(|slice| slice["purpose"] == purpose).count() as u64;
+    // A disk that is too slow for short slices has no pilot; the warm-up's last slice of each stack
+    // tells.
     let slow = slices.iter().filter(|slice| slice["purpose"] == "warm_up").any(|slice| {
-        slice["window_ns"].as_u64().unwrap() >= 1_000_000_000 && 1e9 * ios(slice) < 2000.0 * window_ns(slice)
+        slice["window_ns"].as_u64().unwrap() >= 1_000_000_000
+            && 1e9 * ios(slice) < 2000.0 * window_ns(slice)
     });
     assert_eq!(design["pilot_slices"].as_u64().unwrap() > 10, !slow, "{design}");
     assert_eq!(of("pilot"), design["pilot_slices"].as_u64().unwrap());
@@ -353,7 +403,8 @@ fn when_quiet_a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own()
     let offered = matched["rate_iops"].as_f64().unwrap();
     let matched = slices.iter().filter(|slice| slice["purpose"] == "matched");
     let rates = matched.map(|slice| ios(slice) / window_ns(slice) * 1e9);
-    // On a busy machine slices fall behind the rate; none is ahead of it by more than what came late.
+    // On a busy machine slices fall behind the rate; none is ahead of it by more than what came
+    // late.
     let mean = rates.clone().sum::<f64>() / rates.count() as f64;
     assert!(mean > 0.2 * offered && mean < 1.3 * offered, "{mean} of {offered}");
 }
@@ -374,7 +425,10 @@ fn reads_in_one_place_take_turns_and_their_latencies_are_those_of_one_at_a_time(
         of.filter(|slice| slice["purpose"].as_str().unwrap_or("plain") == purpose).count()
     };
     assert!(in_series("plain") > 10 && in_series("matched") > 4, "{}", in_series("matched"));
-    assert_eq!(series.len() * 2, ["pilot", "plain", "long", "matched"].map(in_series).iter().sum::<usize>());
+    assert_eq!(
+        series.len() * 2,
+        ["pilot", "plain", "long", "matched"].map(in_series).iter().sum::<usize>()
+    );
     assert_eq!(rig.records("matched").pop().unwrap()["rate_iops"], Value::Null);
     assert_eq!(rig.records("transient").len(), 4, "of each stack at depth 4 and at 1");
     // Held back as long again as each took.
@@ -382,9 +436,16 @@ fn reads_in_one_place_take_turns_and_their_latencies_are_those_of_one_at_a_time(
     let cost = 1.0 - found["ratio"]["value"].as_f64().unwrap();
     assert!((0.3..0.9).contains(&cost), "{found}");
     let text = flat(&rig.expect(0, &["report", "last", "-v"]));
-    says(&text, &["rounds in a series", "rate after a change of stack", "random reads at iodepth 1"]);
+    says(
+        &text,
+        &["rounds in a series", "rate after a change of stack", "random reads at iodepth 1"],
+    );
     let starts = report["workloads"][0]["design"]["starts"].as_array().unwrap();
-    assert_eq!((starts.len(), starts[0]["percent"].as_array().unwrap().len()), (2, 46), "{starts:?}");
+    assert_eq!(
+        (starts.len(), starts[0]["percent"].as_array().unwrap().len()),
+        (2, 46),
+        "{starts:?}"
+    );
 }
 
 #[test]
@@ -396,8 +457,9 @@ fn a_folder_that_is_closed_to_somebody_is_told_and_nothing_counts_as_left() {
         return;
     }
     let rig = Rig::new();
-    let mode =
-        |path: &Path, bits| std::fs::set_permissions(path, std::fs::Permissions::from_mode(bits)).unwrap();
+    let mode = |path: &Path, bits| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(bits)).unwrap()
+    };
     mode(&rig.path(""), 0o755);
     std::fs::copy(crate::rig::program(), rig.path("iotax")).unwrap();
     for (name, owner) in [("runs", NOBODY), ("closed", 0)] {
@@ -407,13 +469,22 @@ fn a_folder_that_is_closed_to_somebody_is_told_and_nothing_counts_as_left() {
     }
     let as_nobody = |words: &[&str]| {
         let mut command = std::process::Command::new(rig.path("iotax"));
-        command.arg("--runs").arg(rig.path("runs")).args(words).current_dir("/").uid(NOBODY).gid(NOBODY);
+        command
+            .arg("--runs")
+            .arg(rig.path("runs"))
+            .args(words)
+            .current_dir("/")
+            .uid(NOBODY)
+            .gid(NOBODY);
         command.output().unwrap()
     };
     let target = format!("file:{},size=16MiB", rig.path("closed/x.img").display());
     let output = as_nobody(&["run", &target, "--budget", "2s"]);
     let told = words(&output);
-    assert!(told.contains("Permission denied") && !told.contains("not everything was taken down"), "{told}");
+    assert!(
+        told.contains("Permission denied") && !told.contains("not everything was taken down"),
+        "{told}"
+    );
     assert!(output.status.code() != Some(0) && output.status.code() != Some(5), "{told}");
     let cleaned = as_nobody(&["clean"]);
     assert_eq!(cleaned.status.code(), Some(0), "{}", words(&cleaned));

@@ -14,7 +14,9 @@ fn it_says_its_build_and_refuses_what_is_no_work_of_an_agent() {
     assert!(agent(&["--version"]).status.success());
     let refused = agent(&["run", "/dev/x"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8(refused.stderr).unwrap().starts_with("usage: iotax-agent agent --stdio"));
+    assert!(
+        String::from_utf8(refused.stderr).unwrap().starts_with("usage: iotax-agent agent --stdio")
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Caches in memory that lie below the load and that no direct I/O passes by, as ZFS's ARC: whether one has room for all of the
-//! data, and how much more than was asked for a block makes a drive give.
+//! Caches in memory that lie below the load and that no direct I/O passes by, as ZFS's ARC: whether
+//! one has room for all of the data, and how much more than was asked for a block makes a drive
+//! give.
 
 use super::reading::WorkloadView;
 use iotax_load::Job;
@@ -7,7 +8,8 @@ use iotax_model::layer::MemoryCache;
 use iotax_model::scenario::{LayerSpec, Stack, in_guest};
 use iotax_units::show_bytes;
 
-/// Why reads of a stack may measure memory: a cache of one of its layers has room for all that the load reaches.
+/// Why reads of a stack may measure memory: a cache of one of its layers has room for all that the
+/// load reaches.
 pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
     let stack = &reading.run.start.scenario.stacks[at];
     let reads = reading.workload.jobs.iter().any(|job| job.rw.reads());
@@ -47,8 +49,8 @@ pub fn keeps_data(layer: &LayerSpec) -> Option<MemoryCache> {
     layer.help()?.memory_cache.filter(is_kept)
 }
 
-/// How many bytes of a drive one of a load's takes where nothing is cached: some layers read whole blocks, of which what follows
-/// in order is not read again.
+/// How many bytes of a drive one of a load's takes where nothing is cached: some layers read whole
+/// blocks, of which what follows in order is not read again.
 pub fn amplification(stack: &Stack, jobs: &[Job]) -> f64 {
     let whole = |layer: &LayerSpec| Some((layer.help()?.block?)(layer));
     let block = stack.layers.iter().filter_map(whole).max().unwrap_or(0);
@@ -81,7 +83,8 @@ mod tests {
 
     #[test]
     fn data_that_the_arc_has_room_for_are_told() {
-        let memory = |gib: u64| move |run: &mut RunData| run.places[0].facts.memory_bytes = Some(gib << 30);
+        let memory =
+            |gib: u64| move |run: &mut RunData| run.places[0].facts.memory_bytes = Some(gib << 30);
         let with = |options: &[(&str, &str)], gib: u64| {
             told(|run| {
                 on_zfs(run, options);
@@ -111,7 +114,8 @@ mod tests {
 
     #[test]
     fn whole_blocks_that_a_drive_gives_hide_no_hits() {
-        // A quarter of the reads came to the drive, which gave a block of four times their size each.
+        // A quarter of the reads came to the drive, which gave a block of four times their size
+        // each.
         let told = |share: f64, options: &[(&str, &str)]| {
             told(|run| {
                 on_zfs(run, options);
@@ -122,18 +126,26 @@ mod tests {
                         let SampleValue::Value(value) = sample.value else { panic!("{sample:?}") };
                         value
                     };
-                    let whole = of("read.bytes") * (1.0 + slice.discarded_ios as f64 / of("read.ios"));
+                    let whole =
+                        of("read.bytes") * (1.0 + slice.discarded_ios as f64 / of("read.ios"));
                     slice.device_read_bytes = Some((share * whole) as u64);
                 }
             })
         };
         let options = [("volblocksize", "16KiB"), ("primarycache", "metadata")];
         let found = told(1.0, &options);
-        assert!(found.len() == 1 && found[0].starts_with("only 25 % of the bytes read"), "{found:?}");
+        assert!(
+            found.len() == 1 && found[0].starts_with("only 25 % of the bytes read"),
+            "{found:?}"
+        );
         assert_eq!(told(4.0, &options), Vec::<String>::new());
         let own = [("volblocksize", "4KiB"), ("primarycache", "metadata")];
         assert_eq!(told(1.0, &own), Vec::<String>::new());
-        assert_eq!(told(4.0, &[("volblocksize", "16KiB")]), Vec::<String>::new(), "the drive gave all of it");
+        assert_eq!(
+            told(4.0, &[("volblocksize", "16KiB")]),
+            Vec::<String>::new(),
+            "the drive gave all of it"
+        );
     }
 
     #[test]

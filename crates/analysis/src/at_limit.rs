@@ -1,10 +1,11 @@
-//! Stacks that ran at a limit: one that is set and recorded with the machine, a quota of CPU time that held their threads back, or a
-//! token bucket that their own rounds show. Two that run at one have the same rate whatever they cost, and one that does is compared
-//! with a setting, so there is no verdict.
+//! Stacks that ran at a limit: one that is set and recorded with the machine, a quota of CPU time
+//! that held their threads back, or a token bucket that their own rounds show. Two that run at one
+//! have the same rate whatever they cost, and one that does is compared with a setting, so there is
+//! no verdict.
 
 use super::gather::{IoDirection, RoundTotal};
 use super::reading::WorkloadView;
-use iotax_facts::limit::{Limited, SetLimit};
+use iotax_facts::limit::{LimitUnit, SetLimit};
 use iotax_model::record::{ON_WIRE, Purpose, SampleValue, Slice};
 use iotax_probe::ProbeUnit;
 use iotax_stats::bucket::{CourseShape, find};
@@ -18,8 +19,8 @@ type RoundsOfLimit<'a> = BTreeMap<(u32, bool), Vec<&'a Slice>>;
 /// Within this share of a limit that is set a rate is at it.
 const AT: f64 = 0.03;
 
-/// The verdict on stack `pair[1]` against stack `pair[0]`, unless one of them ran at a limit. A verdict that is refused already has
-/// its reason.
+/// The verdict on stack `pair[1]` against stack `pair[0]`, unless one of them ran at a limit. A
+/// verdict that is refused already has its reason.
 pub fn withheld(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -27,7 +28,8 @@ pub fn withheld(
     change: Option<RatioChange>,
 ) -> Verdict {
     // A limit makes intervals wide and noise last.
-    let by_noise = |reason| matches!(reason, &Refusal::TooWide { .. } | &Refusal::DependentBatches { .. });
+    let by_noise =
+        |reason| matches!(reason, &Refusal::TooWide { .. } | &Refusal::DependentBatches { .. });
     let refused = verdict.reason().is_some_and(|reason| !by_noise(reason));
     // What is offered at a rate says nothing of what could be reached.
     if refused || reading.has_schedule() {
@@ -53,23 +55,26 @@ fn recorded<'a>(reading: &WorkloadView<'a>, at: usize) -> impl Iterator<Item = &
     reading.place_of(at).into_iter().chain(host).flat_map(|place| &place.facts.limits)
 }
 
-/// A quota of CPU time that held threads back for more of the time than is no difference, or, of a probe, processors that are fewer
-/// than its threads.
+/// A quota of CPU time that held threads back for more of the time than is no difference, or, of a
+/// probe, processors that are fewer than its threads.
 fn processors(reading: &WorkloadView, at: usize) -> Option<String> {
     let rounds = reading.sides[at].rounds.values();
     let (held_s, seconds) = rounds.fold((0.0, 0.0), |(held_s, seconds), round| {
         (held_s + round.throttled_s, seconds + round.window_s + round.discarded_s)
     });
     if held_s > reading.zone() * seconds {
-        let quotas = recorded(reading, at).filter(|set| set.of == Limited::Processors);
+        let quotas = recorded(reading, at).filter(|set| set.of == LimitUnit::Processors);
         let least = quotas.min_by(|a, b| a.rate.total_cmp(&b.rate));
         let named = least.map_or_else(|| "a quota of CPU time".to_owned(), ToString::to_string);
         let many = counted(reading.sides[at].rounds.len() as u64, "round", "rounds");
-        return Some(format!("{named}; it held threads back for {} in {many}", show_ns(held_s * 1e9)));
+        return Some(format!(
+            "{named}; it held threads back for {} in {many}",
+            show_ns(held_s * 1e9)
+        ));
     }
     let threads = reading.threads_of_probe()?;
-    let few =
-        recorded(reading, at).find(|set| set.of == Limited::Allowed && f64::from(threads) > set.rate)?;
+    let few = recorded(reading, at)
+        .find(|set| set.of == LimitUnit::Allowed && f64::from(threads) > set.rate)?;
     Some(format!("{few}; {threads} threads share them"))
 }
 
@@ -84,7 +89,11 @@ fn set(reading: &WorkloadView, at: usize) -> Option<String> {
     let rate = |set: &SetLimit| -> f64 {
         let of = |way: IoDirection, bytes: bool| -> f64 {
             let one = |round: &&RoundTotal| {
-                if bytes { round.direction_total(way).bytes } else { round.direction_total(way).ios }
+                if bytes {
+                    round.direction_total(way).bytes
+                } else {
+                    round.direction_total(way).ios
+                }
             };
             rounds.iter().map(one).sum::<f64>() / seconds
         };
@@ -113,17 +122,19 @@ fn network(reading: &WorkloadView, at: usize) -> Option<String> {
     let seconds: f64 = rounds().map(|round| round.window_s).sum();
     [(reading.place_of(at), IoDirection::Write), (far, IoDirection::Read)].into_iter().find_map(
         |(place, way)| {
-            let rate =
-                rounds().map(|round| round.direction_total(way).bytes).sum::<f64>() * on_wire / seconds;
-            let mut sent = place?.facts.limits.iter().filter(|set| set.of == Limited::Sent);
+            let rate = rounds().map(|round| round.direction_total(way).bytes).sum::<f64>()
+                * on_wire
+                / seconds;
+            let mut sent = place?.facts.limits.iter().filter(|set| set.of == LimitUnit::Sent);
             let met = sent.find(|set| (rate / set.rate - 1.0).abs() <= AT)?;
             Some(of_it(met, rate))
         },
     )
 }
 
-/// A token bucket in the rounds of the stack, or in those of all stacks together, which may lie on one drive. Points are the ends of
-/// whole rounds, in the host's time: slices take turns within a round, which looks like a limiter's regularity.
+/// A token bucket in the rounds of the stack, or in those of all stacks together, which may lie on
+/// one drive. Points are the ends of whole rounds, in the host's time: slices take turns within a
+/// round, which looks like a limiter's regularity.
 fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
     let name = reading.name(at);
     let unit = reading.workload.probe_unit();
@@ -135,7 +146,8 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
         Some(ProbeUnit::Time(_)) => return None,
     };
     let counts = |slice: &&Slice| {
-        slice.workload == reading.workload.name && matches!(slice.purpose, Purpose::Plain | Purpose::Long)
+        slice.workload == reading.workload.name
+            && matches!(slice.purpose, Purpose::Plain | Purpose::Long)
     };
     let mut visits: BTreeMap<(u32, u32), RoundsOfLimit> = BTreeMap::new();
     for slice in reading.run.slices.iter().filter(counts) {
@@ -170,12 +182,22 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
 }
 
 /// What had come through at the end of each round, with what slices discard.
-fn course(rounds: &[&Vec<&Slice>], bytes: bool, counts: impl Fn(&Slice) -> bool) -> Vec<(f64, f64)> {
-    let start = rounds.iter().flat_map(|slices| slices.iter()).map(|slice| begin(slice)).min().unwrap_or(0);
+fn course(
+    rounds: &[&Vec<&Slice>],
+    bytes: bool,
+    counts: impl Fn(&Slice) -> bool,
+) -> Vec<(f64, f64)> {
+    let start =
+        rounds.iter().flat_map(|slices| slices.iter()).map(|slice| begin(slice)).min().unwrap_or(0);
     let mut amount = 0.0;
     let point = |slices: &&Vec<&Slice>| {
-        amount += slices.iter().filter(|slice| counts(slice)).map(|slice| through(slice, bytes)).sum::<f64>();
-        let end = slices.iter().map(|slice| slice.start_ns + slice.window_ns + slice.drain_ns).max();
+        amount += slices
+            .iter()
+            .filter(|slice| counts(slice))
+            .map(|slice| through(slice, bytes))
+            .sum::<f64>();
+        let end =
+            slices.iter().map(|slice| slice.start_ns + slice.window_ns + slice.drain_ns).max();
         (end.unwrap_or(start).saturating_sub(start) as f64 / 1e9, amount)
     };
     rounds.iter().map(point).collect()
@@ -188,7 +210,8 @@ fn begin(slice: &Slice) -> u64 {
 fn through(slice: &Slice, bytes: bool) -> f64 {
     let sum = |unit: &str| -> f64 {
         let of = slice.samples.iter().filter(|sample| sample.metric.ends_with(unit));
-        of.map(|sample| if let SampleValue::Value(value) = sample.value { value } else { 0.0 }).sum()
+        of.map(|sample| if let SampleValue::Value(value) = sample.value { value } else { 0.0 })
+            .sum()
     };
     let (ios, all_bytes) = (sum(".ios"), sum(".bytes"));
     let discarded = slice.discarded_ios as f64;
@@ -203,26 +226,29 @@ fn through(slice: &Slice, bytes: bool) -> f64 {
 mod tests {
     use super::*;
     use crate::{RunData, findings, twin};
-    use iotax_facts::limit::Limited;
+    use iotax_facts::limit::LimitUnit;
     use iotax_facts::machine::Facts;
 
     fn reason(run: &RunData) -> Option<Refusal> {
         findings(run).workloads[0].comparisons[0].rate.verdict.reason().cloned()
     }
 
-    /// The same run on a machine with a limit on reads, of so much of the rate that the first stack reached.
+    /// The same run on a machine with a limit on reads, of so much of the rate that the first stack
+    /// reached.
     fn with_a_limit(share: f64) -> RunData {
         let mut run = twin::a_against_a();
         let (mut ios, mut seconds) = (0.0, 0.0);
-        for slice in
-            run.slices.iter().filter(|slice| slice.purpose == Purpose::Plain && slice.stack == "file")
+        for slice in run
+            .slices
+            .iter()
+            .filter(|slice| slice.purpose == Purpose::Plain && slice.stack == "file")
         {
             let of = slice.samples.iter().find(|sample| sample.metric == "read.ios").unwrap();
             let SampleValue::Value(value) = of.value else { panic!() };
             (ios, seconds) = (ios + value, seconds + slice.window_ns as f64 / 1e9);
         }
         let limit = SetLimit {
-            of: Limited::ReadIos,
+            of: LimitUnit::ReadIos,
             rate: (share * ios / seconds).round(),
             burst: None,
             on: "sda".into(),
@@ -236,8 +262,12 @@ mod tests {
     #[test]
     fn at_a_limit_that_is_set_there_is_no_verdict_and_its_place_is_named() {
         assert!(!matches!(reason(&twin::a_against_a()), Some(Refusal::AtLimit { .. })));
-        assert!(!matches!(reason(&with_a_limit(1.2)), Some(Refusal::AtLimit { .. })), "it is far below it");
-        let Some(Refusal::AtLimit { of_baseline: true, limit }) = reason(&with_a_limit(1.01)) else {
+        assert!(
+            !matches!(reason(&with_a_limit(1.2)), Some(Refusal::AtLimit { .. })),
+            "it is far below it"
+        );
+        let Some(Refusal::AtLimit { of_baseline: true, limit }) = reason(&with_a_limit(1.01))
+        else {
             panic!()
         };
         assert!(
@@ -246,15 +276,18 @@ mod tests {
         );
         let run = with_a_limit(1.0);
         let sentence = &findings(&run).workloads[0].comparisons[0].rate.sentence;
-        assert!(sentence.contains("ran at a limit") && sentence.contains("lift the limit"), "{sentence}");
+        assert!(
+            sentence.contains("ran at a limit") && sentence.contains("lift the limit"),
+            "{sentence}"
+        );
     }
 
-    fn on_processors(of: Limited, rate: f64, throttled_ns: u64) -> RunData {
+    fn on_processors(of: LimitUnit, rate: f64, throttled_ns: u64) -> RunData {
         held_back(twin::a_against_a(), of, rate, throttled_ns)
     }
 
     /// All stacks but the first, which is called file.
-    fn held_back(mut run: RunData, of: Limited, rate: f64, throttled_ns: u64) -> RunData {
+    fn held_back(mut run: RunData, of: LimitUnit, rate: f64, throttled_ns: u64) -> RunData {
         let set_in = "/sys/fs/cgroup/x/cpu.max".into();
         let limit = SetLimit { of, rate, burst: None, on: "cpu".into(), set_in };
         let place = run.places.iter_mut().find(|place| place.place.is_host()).expect("the host");
@@ -267,33 +300,44 @@ mod tests {
 
     #[test]
     fn a_quota_that_held_one_side_back_leaves_no_verdict_and_its_file_is_named() {
-        let limit = match reason(&on_processors(Limited::Processors, 0.9, 10_000_000)) {
+        let limit = match reason(&on_processors(LimitUnit::Processors, 0.9, 10_000_000)) {
             Some(Refusal::AtLimit { of_baseline: false, limit }) => limit,
             other => panic!("{other:?}"),
         };
-        assert!(limit.starts_with("cpu: 0.9 processors (/sys/fs/cgroup/x/cpu.max); it held"), "{limit}");
-        let of_two = held_back(twin::faster(), Limited::Processors, 0.9, 10_000_000);
+        assert!(
+            limit.starts_with("cpu: 0.9 processors (/sys/fs/cgroup/x/cpu.max); it held"),
+            "{limit}"
+        );
+        let of_two = held_back(twin::faster(), LimitUnit::Processors, 0.9, 10_000_000);
         let headline = findings(&of_two).no_headline.unwrap();
         assert!(
             headline.starts_with("a limit hides the cost of ") && headline.contains(": cpu: 0.9"),
             "{headline}"
         );
-        let below = reason(&on_processors(Limited::Processors, 0.9, 10_000));
-        assert!(!matches!(below, Some(Refusal::AtLimit { .. })), "one thousandth of the time: {below:?}");
+        let below = reason(&on_processors(LimitUnit::Processors, 0.9, 10_000));
+        assert!(
+            !matches!(below, Some(Refusal::AtLimit { .. })),
+            "one thousandth of the time: {below:?}"
+        );
     }
 
     #[test]
     fn a_probe_with_more_threads_than_processors_has_no_verdict() {
-        let mut run = on_processors(Limited::Allowed, 2.0, 0);
+        let mut run = on_processors(LimitUnit::Allowed, 2.0, 0);
         let with = |run: &mut RunData, text: &str, numjobs| {
             let probe = iotax_probe::ProbeSpec::parse(text).unwrap();
-            run.start.scenario.workloads[0].probe = Some(iotax_probe::ProbeSpec { numjobs, ..probe });
+            run.start.scenario.workloads[0].probe =
+                Some(iotax_probe::ProbeSpec { numjobs, ..probe });
             reason(run)
         };
-        let Some(Refusal::AtLimit { of_baseline: true, limit }) = with(&mut run, "integer", 3) else {
+        let Some(Refusal::AtLimit { of_baseline: true, limit }) = with(&mut run, "integer", 3)
+        else {
             panic!()
         };
-        assert!(limit.contains("2 processors allowed") && limit.contains("3 threads share them"), "{limit}");
+        assert!(
+            limit.contains("2 processors allowed") && limit.contains("3 threads share them"),
+            "{limit}"
+        );
         assert!(limit.ends_with("the stack ran at a limit too"), "{limit}");
         for (text, numjobs) in [("integer", 2), ("tcp", 9)] {
             let found = with(&mut run, text, numjobs);
@@ -301,13 +345,19 @@ mod tests {
         }
     }
 
-    /// Content that is received at the rate of the first stack's reads; at one end a limit of 1.01 of what that is on the wire.
+    /// Content that is received at the rate of the first stack's reads; at one end a limit of 1.01
+    /// of what that is on the wire.
     fn over_a_network(end: usize) -> RunData {
         let mut run = twin::a_against_a();
         let to = iotax_model::record::Place::Ssh("b".into());
         let far = iotax_model::record::PlaceFacts { place: to.clone(), ..run.places[0].clone() };
         run.places.push(far);
-        let net = iotax_model::scenario::Medium::Net { place: "host".into(), to, address: None, port: None };
+        let net = iotax_model::scenario::Medium::Net {
+            place: "host".into(),
+            to,
+            address: None,
+            port: None,
+        };
         run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = net.clone());
         let probe = iotax_probe::ProbeSpec::parse("tcp(receive)").unwrap();
         run.start.scenario.workloads[0].probe = Some(probe);
@@ -325,7 +375,13 @@ mod tests {
             });
         }
         let rate = 1.01 * 1.0456 * bytes / (ns as f64 / 1e9);
-        let tbf = SetLimit { of: Limited::Sent, rate, burst: None, on: "eth0".into(), set_in: "tbf".into() };
+        let tbf = SetLimit {
+            of: LimitUnit::Sent,
+            rate,
+            burst: None,
+            on: "eth0".into(),
+            set_in: "tbf".into(),
+        };
         run.places[end].facts.limits = vec![tbf];
         run
     }
@@ -341,7 +397,8 @@ mod tests {
         assert!(!matches!(near, Some(Refusal::AtLimit { .. })), "nothing is sent there: {near:?}");
     }
 
-    /// Rounds of two stacks behind one bucket of tokens for both: 20,000 I/Os a second until it is empty.
+    /// Rounds of two stacks after one bucket of tokens for both: 20,000 I/Os a second until it is
+    /// empty.
     fn behind_a_bucket(burst: f64, rate: f64) -> RunData {
         let mut run = twin::rate_limited();
         let (mut now, mut passed) = (0.0, 0.0);
@@ -371,19 +428,31 @@ mod tests {
     fn a_bucket_that_the_rounds_show_leaves_no_verdict() {
         let run = behind_a_bucket(20_000.0, 5_000.0);
         let found = reason(&run);
-        assert!(matches!(found, Some(Refusal::AtLimit { .. } | Refusal::RateLimited { .. })), "{found:?}");
-        let reading = crate::reading::WorkloadView::from_run(&run, &run.start.scenario.workloads[0]);
+        assert!(
+            matches!(found, Some(Refusal::AtLimit { .. } | Refusal::RateLimited { .. })),
+            "{found:?}"
+        );
+        let reading =
+            crate::reading::WorkloadView::from_run(&run, &run.start.scenario.workloads[0]);
         let said = shown(&reading, 0).expect("a bucket");
         // Half of what both get together.
         assert!(said.contains("2,500 I/Os a second after a burst of "), "{said}");
-        assert!(said.contains(" in its own slices, 5,000 I/Os a second after a burst of "), "{said}");
+        assert!(
+            said.contains(" in its own slices, 5,000 I/Os a second after a burst of "),
+            "{said}"
+        );
     }
 
     #[test]
     fn runs_without_a_limit_show_no_bucket() {
-        for run in
-            [twin::a_against_a(), twin::bill(), twin::writes(), twin::mixed(), twin::visits(), twin::guest()]
-        {
+        for run in [
+            twin::a_against_a(),
+            twin::bill(),
+            twin::writes(),
+            twin::mixed(),
+            twin::visits(),
+            twin::guest(),
+        ] {
             for workload in &run.start.scenario.workloads {
                 let reading = crate::reading::WorkloadView::from_run(&run, workload);
                 for at in 0..reading.sides.len() {

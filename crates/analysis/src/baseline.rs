@@ -1,6 +1,7 @@
-//! How a workload was measured, and whether the stacks that were only up disturbed the baseline meanwhile.
+//! How a workload was measured, and whether the stacks that were only up disturbed the baseline
+//! meanwhile.
 
-use super::compare::Estimated;
+use super::compare::EstimatedRatio;
 use super::findings::{DesignReport, InterferenceCheck, MeasuredFigure, SliceStart};
 use super::gather::{self, RoundTotal};
 use super::reading::WorkloadView;
@@ -15,12 +16,14 @@ use iotax_units::show_ns;
 
 /// The last design that was recorded for the workload.
 pub fn design(reading: &WorkloadView) -> Option<DesignReport> {
-    let design = reading.run.designs.iter().rfind(|design| design.workload == reading.workload.name)?;
+    let design =
+        reading.run.designs.iter().rfind(|design| design.workload == reading.workload.name)?;
     let order = match design.pattern {
         Pattern::Mirror => "a random order and its mirror image",
         Pattern::Double => "a random order, its mirror image, and both the other way round",
     };
-    let period = design.period_ns.map(|ns| format!("; something comes back every {}", show_ns(ns as f64)));
+    let period =
+        design.period_ns.map(|ns| format!("; something comes back every {}", show_ns(ns as f64)));
     let pilot = match design.pilot_slices {
         0 => String::new(),
         slices => format!(" (pilot of {slices} slices)"),
@@ -63,7 +66,11 @@ fn starts(reading: &WorkloadView, slice_ns: u64) -> Vec<SliceStart> {
         let late = &ios[bins / 2..];
         let steady = late.iter().sum::<u64>() as f64 / late.len() as f64;
         let percent = ios.iter().map(|ios| 100.0 * *ios as f64 / steady).collect();
-        (steady > 0.0).then(|| SliceStart { stack: stack.name.clone(), bin_ns: whole.bin_ns, percent })
+        (steady > 0.0).then(|| SliceStart {
+            stack: stack.name.clone(),
+            bin_ns: whole.bin_ns,
+            percent,
+        })
     };
     reading.run.start.scenario.stacks.iter().filter_map(of_stack).collect()
 }
@@ -87,12 +94,17 @@ pub fn interference(reading: &WorkloadView) -> Option<InterferenceCheck> {
     }
     let found = alone::beside_over_alone(&pairs);
     let verdict = Verdict::of_rounds(&found, reading.zone());
-    let ratio = found.map_or_else(MeasuredFigure::missing, |found| Estimated::Rounds(found).figure());
+    let ratio =
+        found.map_or_else(MeasuredFigure::missing, |found| EstimatedRatio::Rounds(found).figure());
     let therefore = match &reading.run.apart {
         Some(_) => " (it was measured in visits therefore)",
         None => "",
     };
-    Some(InterferenceCheck { sentence: format!("{}{therefore}", verdict_words(&verdict)), ratio, verdict })
+    Some(InterferenceCheck {
+        sentence: format!("{}{therefore}", verdict_words(&verdict)),
+        ratio,
+        verdict,
+    })
 }
 
 fn verdict_words(verdict: &Verdict) -> String {
@@ -114,7 +126,11 @@ fn verdict_words(verdict: &Verdict) -> String {
             format!("{BESIDE} as it does alone: no difference above {}", percent_up(*above))
         }
         Verdict::Unresolved { change, reason, .. } => {
-            let wide = change.as_ref().and_then(width).map(|wide| format!(" ({wide})")).unwrap_or_default();
+            let wide = change
+                .as_ref()
+                .and_then(width)
+                .map(|wide| format!(" ({wide})"))
+                .unwrap_or_default();
             format!("whether the other stacks disturb the baseline is unresolved{wide}: {reason}")
         }
     }

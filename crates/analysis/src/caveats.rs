@@ -1,4 +1,5 @@
-//! What the figures of a run do not exclude. A report without this list would say more than was measured.
+//! What the figures of a run do not exclude. A report without this list would say more than was
+//! measured.
 
 use super::findings::{Comparison, MeasuredFigure, SampleUnit, WorkloadFindings};
 use super::reading::WorkloadView;
@@ -7,9 +8,9 @@ use iotax_stats::checks::TIMES;
 use iotax_stats::length::LEAST;
 use iotax_stats::round::rounded_up;
 
-/// As sentences.
 pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<String> {
-    let sweep = |reading: &WorkloadView| reading.workload.sweep.as_ref().map(|sweep| sweep.sweep.clone());
+    let sweep =
+        |reading: &WorkloadView| reading.workload.sweep.as_ref().map(|sweep| sweep.sweep.clone());
     let groups = readings.chunk_by(|a, b| sweep(a).is_some() && sweep(a) == sweep(b));
     let mut lines: Vec<String> = groups.filter_map(stalls).collect();
     let comparisons: Vec<&Comparison> =
@@ -18,7 +19,9 @@ pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -
         .iter()
         .any(|one| matches!(one.rate.ratio, MeasuredFigure::Known { of: SampleUnit::Rounds, .. }))
     {
-        lines.push("another set-up: the figures hold for this attach, placement and boot only".into());
+        lines.push(
+            "another set-up: the figures hold for this attach, placement and boot only".into(),
+        );
     }
     if comparisons.iter().any(|one| one.rate.ratio.value().is_some()) {
         lines.push(
@@ -27,7 +30,9 @@ pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -
     }
     lines.extend(chance(verdicts::many(workloads)));
     lines.extend(unchecked(&comparisons));
-    lines.extend(steady::not_excluded(&readings.iter().map(|reading| &reading.writes).collect::<Vec<_>>()));
+    lines.extend(steady::not_excluded(
+        &readings.iter().map(|reading| &reading.writes).collect::<Vec<_>>(),
+    ));
     lines
 }
 
@@ -51,9 +56,9 @@ fn chance(many: usize) -> Option<String> {
 /// Checks that too little was measured for.
 fn unchecked(comparisons: &[&Comparison]) -> Vec<String> {
     let of_rounds = || {
-        comparisons
-            .iter()
-            .filter(|one| matches!(one.rate.ratio, MeasuredFigure::Known { of: SampleUnit::Rounds, .. }))
+        comparisons.iter().filter(|one| {
+            matches!(one.rate.ratio, MeasuredFigure::Known { of: SampleUnit::Rounds, .. })
+        })
     };
     let without = |lacks: fn(&Comparison) -> bool| of_rounds().filter(|one| lacks(one)).count();
     let known = of_rounds().count();

@@ -1,7 +1,8 @@
-//! Ceilings that show in the record. Two stacks that both run into one have no rates to rank by: the one that costs
-//! more may only wait less. Latency at a matched rate and CPU time tell them apart.
+//! Ceilings that show in the record. Two stacks that both run into one have no rates to rank by:
+//! the one that costs more may only wait less. Latency at a matched rate and CPU time tell them
+//! apart.
 
-use super::findings::ceiling::{Ceiling, Masked};
+use super::findings::ceiling::{Ceiling, MaskingCeiling};
 use super::gather::{RoundTotal, StackSide};
 use super::reading::WorkloadView;
 use iotax_stats::{Refusal, Verdict};
@@ -17,7 +18,11 @@ const ALIKE: f64 = 0.005;
 const STEADY: f64 = 0.005;
 
 /// What stack `pair[1]` and stack `pair[0]` both run into.
-pub fn of_pair(reading: &WorkloadView, pair: [usize; 2], verdict: &Verdict) -> Option<Masked> {
+pub fn of_pair(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    verdict: &Verdict,
+) -> Option<MaskingCeiling> {
     let sides = pair.map(|at| &reading.sides[at]);
     // A probe takes all of a processor by its nature.
     if reading.workload.probe.is_some() || sides.iter().any(|side| side.rounds.is_empty()) {
@@ -28,7 +33,7 @@ pub fn of_pair(reading: &WorkloadView, pair: [usize; 2], verdict: &Verdict) -> O
         .or_else(|| generator(reading, pair, sides))
         .or_else(|| cpus(sides))
         .or_else(|| shared(reading, sides))?;
-    Some(Masked { words: words(found, pair.map(|at| reading.name(at))), by: found })
+    Some(MaskingCeiling { words: words(found, pair.map(|at| reading.name(at))), by: found })
 }
 
 fn offered(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -> Option<Ceiling> {
@@ -38,12 +43,14 @@ fn offered(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -> 
         return None;
     }
     let achieved = sides.map(|side| rate(side, |round| round.ios) / offered);
-    let keeps_up = |at: usize| sides[at].kept_up(offered, reading.schedules(pair[at])) == Some(true);
+    let keeps_up =
+        |at: usize| sides[at].kept_up(offered, reading.schedules(pair[at])) == Some(true);
     [0, 1].into_iter().all(keeps_up).then_some(Ceiling::OfferedRate { offered, achieved })
 }
 
 fn rate_limited(verdict: &Verdict) -> Option<Ceiling> {
-    let limited = matches!(verdict, Verdict::Unresolved { reason: Refusal::RateLimited { .. }, .. });
+    let limited =
+        matches!(verdict, Verdict::Unresolved { reason: Refusal::RateLimited { .. }, .. });
     limited.then_some(Ceiling::RateLimited)
 }
 
@@ -67,7 +74,8 @@ fn cpus(sides: [&StackSide; 2]) -> Option<Ceiling> {
 }
 
 fn shared(reading: &WorkloadView, sides: [&StackSide; 2]) -> Option<Ceiling> {
-    let amount = |round: &RoundTotal| if reading.workload.writes() { round.bytes } else { round.ios };
+    let amount =
+        |round: &RoundTotal| if reading.workload.writes() { round.bytes } else { round.ios };
     let [a, b] = sides.map(|side| rate(side, amount));
     let difference = b / a - 1.0;
     let variation = [sides[0].usage.variation()?, sides[1].usage.variation()?];
@@ -91,7 +99,10 @@ fn words(ceiling: Ceiling, [base, stack]: [&str; 2]) -> String {
             grouped(offered)
         ),
         Ceiling::Generator { busy } => {
-            format!("masked by the load generator: its threads compute {} of the time", percents(busy))
+            format!(
+                "masked by the load generator: its threads compute {} of the time",
+                percents(busy)
+            )
         }
         Ceiling::Cpus { idle } => {
             format!("masked by busy CPUs: only {} of the CPU time was idle", percents(idle))

@@ -1,13 +1,16 @@
-//! What a stack takes more than the baseline: latency where both get the same load, CPU time per I/O at load. In a
-//! closed loop a latency is only the rate once more; an open loop at one rate keeps the two apart.
+//! What a stack takes more than the baseline: latency where both get the same load, CPU time per
+//! I/O at load. In a closed loop a latency is only the rate once more; an open loop at one rate
+//! keeps the two apart.
 
-use super::compare::{AddedPerIo, Estimated, over_attaches};
+use super::compare::{AddedPerIo, EstimatedRatio, over_attaches};
 use super::conservation;
 use super::directions;
-use super::findings::{ChargeFinding, Charges, DirectionCharge, MatchedFindings, MatchedRow, MeasuredFigure};
+use super::findings::{
+    ChargeFinding, Charges, DirectionCharge, MatchedFindings, MatchedRow, MeasuredFigure,
+};
 use super::gather::{IoDirection, RoundTotal, StackSide};
 use super::reading::{CommonLoad, WorkloadView};
-use super::remedy::{Effort, settle_words};
+use super::remedy::{MeasuredEffort, settle_words};
 use super::rows;
 use super::subject::who;
 use super::tails;
@@ -18,26 +21,32 @@ use iotax_stats::{Charge, Concludes, Phrase, Refusal, Verdict};
 use iotax_units::grouped;
 
 /// The charges of one stack with the estimates behind them.
-pub struct Charged {
+pub struct ChargedStack {
     /// As each is found by itself.
     pub charges: Charges,
     /// Of latency; `None`: nothing to estimate.
-    pub latency: Option<Estimated>,
-    /// Of CPU time.
-    pub cpu: Option<Estimated>,
+    pub latency: Option<EstimatedRatio>,
+    pub cpu: Option<EstimatedRatio>,
     /// Of latency of reads and writes apart.
-    pub directions: Vec<Option<Estimated>>,
+    pub directions: Vec<Option<EstimatedRatio>>,
 }
 
-/// Latency and CPU time of the second stack against the first, as in [`super::verdicts::of_pair`]. `throughput` is what was concluded of the same slices: what
-/// spoils them there spoils their CPU time too.
-pub fn of_pair(reading: &WorkloadView, [base, at]: [usize; 2], throughput: Option<&Verdict>) -> Charged {
+/// Latency and CPU time of the second stack against the first, as in [`super::verdicts::of_pair`].
+/// `throughput` is what was concluded of the same slices: what spoils them there spoils their CPU
+/// time too.
+pub fn of_pair(
+    reading: &WorkloadView,
+    [base, at]: [usize; 2],
+    throughput: Option<&Verdict>,
+) -> ChargedStack {
     let (stack, against) = (reading.name(at).to_owned(), reading.name(base).to_owned());
     let emulated = reading.emulated_pair(base, at);
-    let spoilt = throughput.and_then(Verdict::reason).filter(|reason| reason.is_of_slices()).cloned();
+    let spoilt =
+        throughput.and_then(Verdict::reason).filter(|reason| reason.is_of_slices()).cloned();
     let pair = ChargedPair { reading, base, at, emulated: emulated.is_some(), spoilt };
     let load = reading.matched_load();
-    let percentiles = load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default();
+    let percentiles =
+        load.as_ref().map(|load| percentiles(reading, load, base, at)).unwrap_or_default();
     let ((latency, of_latency), (cpu, of_cpu)) = (pair.latency(load.as_ref(), None), pair.cpu());
     let direction = |way: &IoDirection| {
         let (latency, found) = pair.latency(load.as_ref(), Some(*way));
@@ -47,17 +56,26 @@ pub fn of_pair(reading: &WorkloadView, [base, at]: [usize; 2], throughput: Optio
         reading.directions().iter().map(direction).unzip();
     let ratios: Vec<&MeasuredFigure> = directions.iter().map(|one| &one.latency.ratio).collect();
     let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, None);
-    let charges =
-        Charges { latency, percentiles, directions, says_directions, cpu, stack, against, emulated };
-    Charged { charges, latency: of_latency, cpu: of_cpu, directions: of_directions }
+    let charges = Charges {
+        latency,
+        percentiles,
+        directions,
+        says_directions,
+        cpu,
+        stack,
+        against,
+        emulated,
+    };
+    ChargedStack { charges, latency: of_latency, cpu: of_cpu, directions: of_directions }
 }
 
 /// Concludes a charge from the simultaneous interval over all of its family, and gives it that
 /// interval.
-pub fn hold(one: &mut ChargeFinding, who: &str, found: &Estimated, family: Family, zone: f64) {
+pub fn hold(one: &mut ChargeFinding, who: &str, found: &EstimatedRatio, family: Family, zone: f64) {
     one.ratio = one.ratio.with_interval(Some(&found.simultaneous(family)));
     one.difference = one.difference.stretched(family::stretch(family, found.log().freedom));
-    let Some(held) = at_once::<Charge>(one.verdict.reason(), one.verdict.change(), found, family, zone)
+    let Some(held) =
+        at_once::<Charge>(one.verdict.reason(), one.verdict.change(), found, family, zone)
     else {
         return;
     };
@@ -93,7 +111,8 @@ impl ChargeFinding {
     }
 }
 
-/// Latencies under the matched load, a row a stack; `None` where the workload is its own, since its rows have them.
+/// Latencies under the matched load, a row a stack; `None` where the workload is its own, since its
+/// rows have them.
 pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
     let load = reading.matched_load().ok().filter(|load| !load.is_own())?;
     let row = |at: usize| {
@@ -129,8 +148,9 @@ fn at_load(reading: &WorkloadView, load: &CommonLoad) -> String {
 /// More than offered by this share is told.
 const AHEAD: f64 = 0.005;
 
-/// An open loop's schedule begins with the slice and never runs ahead: what a window has too many was due in the discarded start,
-/// and over both it is no more than was offered. `None`: it has not too many.
+/// An open loop's schedule begins with the slice and never runs ahead: what a window has too many
+/// was due in the discarded start, and over both it is no more than was offered. `None`: it has not
+/// too many.
 fn caught_up(side: &StackSide, offered: f64) -> Option<bool> {
     let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
     let most = (1.0 + AHEAD) * offered;
@@ -139,7 +159,7 @@ fn caught_up(side: &StackSide, offered: f64) -> Option<bool> {
 }
 
 /// A charge with the ratio behind it.
-type Estimate = (ChargeFinding, Option<Estimated>);
+type ChargeEstimate = (ChargeFinding, Option<EstimatedRatio>);
 
 /// A stack whose charges are put into words.
 struct ChargedPair<'a> {
@@ -152,13 +172,20 @@ struct ChargedPair<'a> {
 }
 
 impl ChargedPair<'_> {
-    fn latency(&self, load: Result<&CommonLoad, &Refusal>, way: Option<IoDirection>) -> Estimate {
+    fn latency(
+        &self,
+        load: Result<&CommonLoad, &Refusal>,
+        way: Option<IoDirection>,
+    ) -> ChargeEstimate {
         let what = way.map(|way| format!("{} ", way.word())).unwrap_or_default();
         let load = match load {
             Ok(load) => load,
             Err(reason) => {
                 let kind = self.reading.workload.kind_subject();
-                return self.refused(format!("the mean {what}latency of {kind} at a matched rate"), reason);
+                return self.refused(
+                    format!("the mean {what}latency of {kind} at a matched rate"),
+                    reason,
+                );
             }
         };
         let without = WorkloadView::without(load.sides(), [self.base, self.at]);
@@ -176,28 +203,32 @@ impl ChargedPair<'_> {
             return self.refused(subject, &reason);
         }
         let taken = AddedPerIo::between(a, b, &self.reading.pair(a, b), directions::waited(way));
-        let verdict: Charge = Estimated::concluded(&taken.ratio, self.reading.zone());
+        let verdict: Charge = EstimatedRatio::concluded(&taken.ratio, self.reading.zone());
         let phrase = verdict.about(&subject);
         self.finding(subject, verdict, phrase, &taken)
     }
 
-    fn cpu(&self) -> Estimate {
+    fn cpu(&self) -> ChargeEstimate {
         let without = WorkloadView::without(&self.reading.sides, [self.base, self.at]);
         let subject = format!("{}{without}", self.reading.workload.subject());
         let quantity = format!("{CPU_PER_IO}{subject}");
         let [a, b] = [self.base, self.at].map(|at| &self.reading.sides[at]);
-        let absent = [self.base, self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
+        let absent =
+            [self.base, self.at].into_iter().find(|at| self.reading.sides[*at].rounds.is_empty());
         let reason = absent.map(|at| self.reading.not_measured(at));
         let lacking = || {
             let pair = [self.base, self.at];
-            conservation::refusal(self.reading, pair).or_else(|| self.reading.cpu_incomparable(pair))
+            conservation::refusal(self.reading, pair)
+                .or_else(|| self.reading.cpu_incomparable(pair))
         };
         let regime = || self.reading.writes.refused().cloned();
-        if let Some(reason) = reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone()) {
+        if let Some(reason) =
+            reason.or_else(lacking).or_else(regime).or_else(|| self.spoilt.clone())
+        {
             return self.refused(quantity, &reason);
         }
         let taken = AddedPerIo::between(a, b, &self.reading.pair(a, b), cpu);
-        let verdict: Charge = Estimated::concluded(&taken.ratio, self.reading.zone());
+        let verdict: Charge = EstimatedRatio::concluded(&taken.ratio, self.reading.zone());
         let ratio = taken.times().value();
         let phrase = verdict.about_cpu(taken.difference.as_ref().ok(), ratio, &subject);
         self.finding(quantity, verdict, phrase, &taken)
@@ -205,12 +236,13 @@ impl ChargedPair<'_> {
 
     /// A side that the matched load never reached.
     fn absent(&self, load: &CommonLoad) -> Option<Refusal> {
-        let lacking = [self.base, self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
+        let lacking =
+            [self.base, self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
         let reason = format!("{}: no whole round at the matched rate", self.reading.name(lacking));
         Some(Refusal::NotMeasured { reason })
     }
 
-    fn refused(&self, subject: String, reason: &Refusal) -> Estimate {
+    fn refused(&self, subject: String, reason: &Refusal) -> ChargeEstimate {
         let verdict = Charge::refused(reason.clone());
         let phrase = match reason {
             Refusal::NotMeasured { reason } => {
@@ -221,9 +253,15 @@ impl ChargedPair<'_> {
         self.finding(subject, verdict, phrase, &AddedPerIo::refused(reason))
     }
 
-    fn finding(&self, quantity: String, verdict: Charge, phrase: Phrase, taken: &AddedPerIo) -> Estimate {
+    fn finding(
+        &self,
+        quantity: String,
+        verdict: Charge,
+        phrase: Phrase,
+        taken: &AddedPerIo,
+    ) -> ChargeEstimate {
         let who = who(self.reading.name(self.at), self.reading.name(self.base), self.emulated);
-        let effort = Effort::from_reading(self.reading);
+        let effort = MeasuredEffort::from_reading(self.reading);
         let remedy = verdict.reason().and_then(|reason| effort.remedy(reason));
         let mut found = ChargeFinding {
             sentence: String::new(),
@@ -255,7 +293,8 @@ fn not_kept_up(reading: &WorkloadView, pair: [usize; 2], load: &CommonLoad) -> O
     pair.into_iter().enumerate().find_map(late)
 }
 
-/// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the slice, and where their clocks differ.
+/// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the
+/// slice, and where their clocks differ.
 fn percentiles(
     reading: &WorkloadView,
     load: &CommonLoad,
@@ -263,7 +302,9 @@ fn percentiles(
     at: usize,
 ) -> Vec<(&'static str, f64, MeasuredFigure)> {
     let (a, b) = (&load.sides()[base], &load.sides()[at]);
-    if not_kept_up(reading, [base, at], load).is_some() || reading.unlike_clocks([base, at]).is_some() {
+    if not_kept_up(reading, [base, at], load).is_some()
+        || reading.unlike_clocks([base, at]).is_some()
+    {
         return Vec::new();
     }
     let paired = reading.pair(a, b);

@@ -1,4 +1,5 @@
-//! Clusters of storage that were read between slices: in which state figures were measured, and whether that changed on the way.
+//! Clusters of storage that were read between slices: in which state figures were measured, and
+//! whether that changed on the way.
 
 use super::findings::WarningReport;
 use super::findings::clusters::{ClusterChange, ClusterFindings};
@@ -22,14 +23,19 @@ pub(super) fn clusters(view: &WorkloadView) -> Vec<ClusterFindings> {
     all.into_iter().map(|(stacks, readings)| cluster(view, stacks, &readings)).collect()
 }
 
-fn cluster(view: &WorkloadView, stacks: &[String], readings: &[&ClusterReading]) -> ClusterFindings {
+fn cluster(
+    view: &WorkloadView,
+    stacks: &[String],
+    readings: &[&ClusterReading],
+) -> ClusterFindings {
     let counts = |slice: &&Slice| {
         use Purpose::{OutOfState, Pilot, Precondition, WarmUp};
         let is_of_it = slice.workload == view.workload.name && stacks.contains(&slice.stack);
         is_of_it && !matches!(slice.purpose, WarmUp | Pilot | Precondition | OutOfState)
     };
     let slices: Vec<&Slice> = view.run.slices.iter().filter(counts).collect();
-    let known: Vec<&ClusterStatus> = readings.iter().filter_map(|one| one.status.as_ref()).collect();
+    let known: Vec<&ClusterStatus> =
+        readings.iter().filter_map(|one| one.status.as_ref()).collect();
     let most = |of: fn(&ClusterStatus) -> f64| known.iter().map(|one| of(one)).fold(0.0, f64::max);
     let words = words(readings);
     let count = |is: &dyn Fn(&&&ClusterReading) -> bool| readings.iter().filter(is).count() as u64;
@@ -39,14 +45,19 @@ fn cluster(view: &WorkloadView, stacks: &[String], readings: &[&ClusterReading])
         healthy: count(&|one| is_healthy(one)),
         unknown: count(&|one| one.status.is_none()),
         slices: slices.len() as u64,
-        slices_not_healthy: slices.iter().filter(|slice| !in_health(slice, readings)).count() as u64,
+        slices_not_healthy: slices.iter().filter(|slice| !in_health(slice, readings)).count()
+            as u64,
         changed: words.len() > 1,
         most_degraded: most(|one| one.degraded),
         most_misplaced: most(|one| one.misplaced),
         most_inactive: most(|one| one.inactive),
         most_recovering: most(|one| one.recovering),
         course: course(readings),
-        sentence: format!("{}: the cluster below reported {}", stacks.join(", "), words.join(", then ")),
+        sentence: format!(
+            "{}: the cluster below reported {}",
+            stacks.join(", "),
+            words.join(", then ")
+        ),
     }
 }
 
@@ -56,7 +67,8 @@ fn is_healthy(reading: &ClusterReading) -> bool {
 
 /// Whether the readings next to a slice are healthy; one that was killed has none after it.
 fn in_health(slice: &Slice, readings: &[&ClusterReading]) -> bool {
-    let mut of_visit = readings.iter().filter(|one| (one.visit, one.set) == (slice.visit, slice.set));
+    let mut of_visit =
+        readings.iter().filter(|one| (one.visit, one.set) == (slice.visit, slice.set));
     let before = of_visit.clone().rfind(|one| one.at_ns <= slice.start_ns);
     let after = of_visit.find(|one| one.at_ns > slice.start_ns);
     before.is_some_and(|one| is_healthy(one)) && after.is_none_or(|one| is_healthy(one))
@@ -99,7 +111,8 @@ fn course(readings: &[&ClusterReading]) -> Vec<ClusterChange> {
 pub(super) fn warnings(view: &WorkloadView, clusters: &[ClusterFindings]) -> Vec<WarningReport> {
     let stacks = &view.run.start.scenario.stacks;
     let is_meant = |name: &String| {
-        let state = |stack: &Stack| stack.state.as_ref().is_some_and(|at| at.state != AskedState::Healthy);
+        let state =
+            |stack: &Stack| stack.state.as_ref().is_some_and(|at| at.state != AskedState::Healthy);
         stacks.iter().any(|stack| stack.name == *name && state(stack))
     };
     let meant = |one: &&ClusterFindings| one.stacks.iter().any(is_meant);
@@ -112,7 +125,9 @@ pub(super) fn warnings(view: &WorkloadView, clusters: &[ClusterFindings]) -> Vec
                  state was unknown; the figures include them",
                 counted(one.slices, "slice", "slices")
             ),
-            _ => format!("{load}: measured while the cluster was not healthy, or its state was unknown"),
+            _ => format!(
+                "{load}: measured while the cluster was not healthy, or its state was unknown"
+            ),
         };
         Some(WarningReport::new("cluster", &name, format!("{text} ({})", one.sentence)))
     };
@@ -127,14 +142,24 @@ mod tests {
     fn status(groups: &[(&str, u64)], within: u32, misplaced: f64) -> ClusterStatus {
         let groups = groups.iter().map(|(state, count)| ((*state).to_owned(), *count)).collect();
         let health = "HEALTH_OK".to_owned();
-        ClusterStatus { health, osds: 3, up: 3, within, groups, misplaced, ..ClusterStatus::default() }
+        ClusterStatus {
+            health,
+            osds: 3,
+            up: 3,
+            within,
+            groups,
+            misplaced,
+            ..ClusterStatus::default()
+        }
     }
 
-    /// A run with a reading before its first slice, and one a third and two thirds of the way and at its end.
+    /// A run with a reading before its first slice, and one a third and two thirds of the way and
+    /// at its end.
     fn read(statuses: [Option<ClusterStatus>; 4]) -> RunData {
         let mut run = twin::states();
         let stack = run.start.scenario.stacks[0].name.clone();
-        let ours: Vec<Slice> = run.slices.iter().filter(|slice| slice.stack == stack).cloned().collect();
+        let ours: Vec<Slice> =
+            run.slices.iter().filter(|slice| slice.stack == stack).cloned().collect();
         let first = &ours[0];
         let visit = |slice: &Slice| (slice.visit, slice.set);
         run.slices.retain(|slice| slice.stack != stack || visit(slice) == visit(first));
@@ -164,12 +189,14 @@ mod tests {
     fn a_healthy_cluster_is_told_of_and_nobody_is_warned() {
         let healthy = || Some(status(&[("active+clean", 16)], 3, 0.0));
         let (one, warnings) = found(&read([healthy(), healthy(), healthy(), healthy()]));
-        assert_eq!((one.readings, one.healthy, one.slices_not_healthy, one.changed), (4, 4, 0, false));
-        assert!(one.slices > 3 && one.course.len() == 1 && warnings.is_empty());
-        assert!(
-            one.sentence
-                .ends_with("healthy: HEALTH_OK, 3 OSDs: 3 up, 3 in, 16 active+clean (4 of 4 readings)")
+        assert_eq!(
+            (one.readings, one.healthy, one.slices_not_healthy, one.changed),
+            (4, 4, 0, false)
         );
+        assert!(one.slices > 3 && one.course.len() == 1 && warnings.is_empty());
+        assert!(one.sentence.ends_with(
+            "healthy: HEALTH_OK, 3 OSDs: 3 up, 3 in, 16 active+clean (4 of 4 readings)"
+        ));
     }
 
     #[test]
@@ -180,10 +207,16 @@ mod tests {
         assert_eq!((one.healthy, one.changed, one.course.len()), (2, true, 3));
         assert_eq!(one.most_misplaced, 0.33);
         assert!(one.slices_not_healthy > 0);
-        assert!(one.sentence.contains("misplaced 10.0 to 33.0 % (2 of 4 readings)"), "{}", one.sentence);
+        assert!(
+            one.sentence.contains("misplaced 10.0 to 33.0 % (2 of 4 readings)"),
+            "{}",
+            one.sentence
+        );
         let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
-        let said =
-            format!("the cluster changed its state: {} of {} slices", one.slices_not_healthy, one.slices);
+        let said = format!(
+            "the cluster changed its state: {} of {} slices",
+            one.slices_not_healthy, one.slices
+        );
         assert!(warning.text.contains(&said), "{}", warning.text);
     }
 
@@ -191,7 +224,10 @@ mod tests {
     fn a_cluster_that_does_not_answer_is_not_known_to_be_healthy() {
         let (one, warnings) = found(&read([None, None, None, None]));
         assert_eq!((one.unknown, one.healthy, one.slices_not_healthy), (4, 0, one.slices));
-        assert!(warnings[0].text.contains("its state was unknown") && warnings[0].text.contains("no answer"));
+        assert!(
+            warnings[0].text.contains("its state was unknown")
+                && warnings[0].text.contains("no answer")
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Pairs of stacks: paired rounds where they were up together, paired visits where they were not.
 //! Refuses to pair rounds that only one side has.
 
-use super::findings::{Checks, Interval, MeasuredFigure, SampleUnit};
+use super::findings::{Interval, MeasuredFigure, RatioChecks, SampleUnit};
 use super::gather::{RoundId, RoundTotal, StackSide};
-use super::pairing::{Basis, Paired, VisitUnit};
+use super::pairing::{PairedUnits, RoundBasis, VisitUnit};
 use super::reading::WorkloadView;
 use super::subject::Quantity;
 use super::timeline;
@@ -17,21 +17,23 @@ use iotax_stats::{BatchGate, Concludes, Ratio, RatioChange, Refusal, Uncertain, 
 
 /// An estimated ratio, whatever its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Estimated {
-    /// By rounds.
+pub enum EstimatedRatio {
     Rounds(Ratio),
-    /// By visits.
     Visits(VisitRatio, VisitUnit),
 }
 
-impl Estimated {
-    /// As a figure.
+impl EstimatedRatio {
     pub fn figure(&self) -> MeasuredFigure {
         match self {
-            Estimated::Rounds(found) => of_ratio(found, "1"),
-            Estimated::Visits(found, unit) => {
+            EstimatedRatio::Rounds(found) => of_ratio(found, "1"),
+            EstimatedRatio::Visits(found, unit) => {
                 let interval = Interval::of_t(found.low, found.high, found.log.freedom);
-                MeasuredFigure::known(found.ratio, "1", (found.visits as u64, unit.counted()), interval)
+                MeasuredFigure::known(
+                    found.ratio,
+                    "1",
+                    (found.visits as u64, unit.counted()),
+                    interval,
+                )
             }
         }
     }
@@ -39,33 +41,36 @@ impl Estimated {
     /// The logarithm with its standard error, for a p value.
     pub fn log(&self) -> Uncertain {
         match self {
-            Estimated::Rounds(found) => found.log(),
-            Estimated::Visits(found, _) => found.log,
+            EstimatedRatio::Rounds(found) => found.log(),
+            EstimatedRatio::Visits(found, _) => found.log,
         }
     }
 
     /// The interval that holds together with those of all comparisons of the run.
     pub fn simultaneous(&self, family: Family) -> Interval {
         let (low, high) = match self {
-            Estimated::Rounds(found) => family::bounds(found, family),
-            Estimated::Visits(found, _) => family::visit_bounds(found, family),
+            EstimatedRatio::Rounds(found) => family::bounds(found, family),
+            EstimatedRatio::Visits(found, _) => family::visit_bounds(found, family),
         };
         Interval::between(low, high)
     }
 
-    /// As a change.
     pub fn change(&self) -> RatioChange {
         match self {
-            Estimated::Rounds(found) => RatioChange::of_ratio(found.ratio, found.low, found.high),
-            Estimated::Visits(found, _) => RatioChange::of_ratio(found.ratio, found.low, found.high),
+            EstimatedRatio::Rounds(found) => {
+                RatioChange::of_ratio(found.ratio, found.low, found.high)
+            }
+            EstimatedRatio::Visits(found, _) => {
+                RatioChange::of_ratio(found.ratio, found.low, found.high)
+            }
         }
     }
 
     /// What follows from it.
-    pub fn concluded<C: Concludes>(found: &Result<Estimated, Refusal>, zone: f64) -> C {
+    pub fn concluded<C: Concludes>(found: &Result<EstimatedRatio, Refusal>, zone: f64) -> C {
         match found {
-            Ok(Estimated::Rounds(found)) => C::of_rounds(&Ok(*found), zone),
-            Ok(Estimated::Visits(found, _)) => C::of_visits(&Ok(*found), zone),
+            Ok(EstimatedRatio::Rounds(found)) => C::of_rounds(&Ok(*found), zone),
+            Ok(EstimatedRatio::Visits(found, _)) => C::of_visits(&Ok(*found), zone),
             Err(reason) => C::refused(reason.clone()),
         }
     }
@@ -74,14 +79,13 @@ impl Estimated {
 /// A pair's ratio of rates with its conclusion.
 #[derive(Clone, Debug)]
 pub struct RateComparison {
-    /// B over A.
-    pub estimated: Result<Estimated, Refusal>,
+    pub estimated: Result<EstimatedRatio, Refusal>,
     /// The ratio alone, where there is too little for its interval.
     point: Option<f64>,
     /// Of this comparison by itself.
     pub verdict: Verdict,
     /// What else was looked for.
-    pub checks: Checks,
+    pub checks: RatioChecks,
 }
 
 impl RateComparison {
@@ -89,47 +93,64 @@ impl RateComparison {
     pub fn estimate(
         reading: &WorkloadView,
         pair: [usize; 2],
-        paired: &Paired,
-        basis: Basis,
+        paired: &PairedUnits,
+        basis: RoundBasis,
     ) -> RateComparison {
         match paired {
-            Paired::Rounds(ids) => RateComparison::by_rounds(reading, pair, ids, basis),
-            Paired::Visits(ids, unit) => RateComparison::by_visits(reading, pair, ids, *unit, basis),
+            PairedUnits::Rounds(ids) => RateComparison::by_rounds(reading, pair, ids, basis),
+            PairedUnits::Visits(ids, unit) => {
+                RateComparison::by_visits(reading, pair, ids, *unit, basis)
+            }
         }
     }
 
-    /// Nothing was measured.
     pub fn refused(reason: Refusal) -> RateComparison {
         let verdict = Verdict::refused(reason.clone());
-        RateComparison { estimated: Err(reason), point: None, verdict, checks: Checks::default() }
+        RateComparison {
+            estimated: Err(reason),
+            point: None,
+            verdict,
+            checks: RatioChecks::default(),
+        }
     }
 
-    fn by_rounds(reading: &WorkloadView, pair: [usize; 2], ids: &[RoundId], basis: Basis) -> RateComparison {
+    fn by_rounds(
+        reading: &WorkloadView,
+        pair: [usize; 2],
+        ids: &[RoundId],
+        basis: RoundBasis,
+    ) -> RateComparison {
         let rounds = match reading.timeline.rounds(pair, ids, basis) {
             Ok(rounds) => rounds,
             Err(reason) => return RateComparison::refused(reason),
         };
         let judged = judge(&rounds, &question(reading, pair, timeline::value(basis)));
-        let checks = Checks { level: judged.split, carry_over: judged.carry_over, length: judged.length };
-        let estimated = judged.ratio.map(Estimated::Rounds);
+        let checks = RatioChecks {
+            level: judged.split,
+            carry_over: judged.carry_over,
+            length: judged.length,
+        };
+        let estimated = judged.ratio.map(EstimatedRatio::Rounds);
         RateComparison { estimated, point: judged.point, verdict: judged.verdict, checks }
     }
 
-    /// The visits give the ratio; what their rounds show of carry-over and length withholds it all the same.
+    /// The visits give the ratio; what their rounds show of carry-over and length withholds it all
+    /// the same.
     fn by_visits(
         reading: &WorkloadView,
         pair: [usize; 2],
         ids: &[u32],
         unit: VisitUnit,
-        basis: Basis,
+        basis: RoundBasis,
     ) -> RateComparison {
         let [a, b] = pair.map(|at| &reading.sides[at]);
         let values = visit_values(a, b, ids, basis);
         let point = values.as_ref().ok().and_then(|values| visits::point(values).ok());
         let found = values.and_then(|values| visits::of_at_least(unit.least(), &values));
         let verdict = Verdict::of_visits(&found, reading.zone());
-        let estimated = found.map(|found| Estimated::Visits(found, unit));
-        let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
+        let estimated = found.map(|found| EstimatedRatio::Visits(found, unit));
+        let common: Vec<RoundId> =
+            a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
         let within = RateComparison::by_rounds(reading, pair, &common, basis);
         let spoilt = match (&within.verdict, &estimated) {
             (Verdict::Unresolved { reason, .. }, Ok(found)) if spoils(reason) => {
@@ -137,7 +158,12 @@ impl RateComparison {
             }
             _ => None,
         };
-        RateComparison { verdict: spoilt.unwrap_or(verdict), estimated, point, checks: within.checks }
+        RateComparison {
+            verdict: spoilt.unwrap_or(verdict),
+            estimated,
+            point,
+            checks: within.checks,
+        }
     }
 
     /// The ratio as a figure.
@@ -149,7 +175,8 @@ impl RateComparison {
     }
 }
 
-/// What there is of a figure that has no estimate: its value, where only its interval lacks rounds or visits.
+/// What there is of a figure that has no estimate: its value, where only its interval lacks rounds
+/// or visits.
 fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> MeasuredFigure {
     let counted = match reason {
         Refusal::TooFewRounds { have } => Some((*have as u64, SampleUnit::Rounds)),
@@ -180,10 +207,11 @@ pub fn round_values(
     a: &StackSide,
     b: &StackSide,
     ids: &[RoundId],
-    basis: Basis,
+    basis: RoundBasis,
 ) -> Result<Vec<(f64, f64)>, Refusal> {
-    let of =
-        |side: &StackSide, id: &RoundId| side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis));
+    let of = |side: &StackSide, id: &RoundId| {
+        side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis))
+    };
     ids.iter().map(|id| Ok((of(a, id)?, of(b, id)?))).collect()
 }
 
@@ -191,7 +219,11 @@ pub fn round_values(
 ///
 /// # Errors
 /// As [`round_values`].
-pub fn rates(sides: [&StackSide; 3], ids: &[RoundId], basis: Basis) -> Result<Vec<[f64; 3]>, Refusal> {
+pub fn rates(
+    sides: [&StackSide; 3],
+    ids: &[RoundId],
+    basis: RoundBasis,
+) -> Result<Vec<[f64; 3]>, Refusal> {
     let of = |side: &StackSide, id: &RoundId| {
         let value = side.rounds.get(id).map_or(Err(lost()), |round| value(round, basis))?;
         Ok(if basis.by_bytes { 1.0 / value } else { value })
@@ -203,7 +235,7 @@ fn lost() -> Refusal {
     Refusal::NotMeasured { reason: "a round is not there on both sides".into() }
 }
 
-fn value(round: &RoundTotal, basis: Basis) -> Result<f64, Refusal> {
+fn value(round: &RoundTotal, basis: RoundBasis) -> Result<f64, Refusal> {
     let time = time(round, basis.quantity)?;
     match basis.by_bytes {
         false => Ok(round.ios / time),
@@ -228,12 +260,12 @@ pub fn visit_values(
     a: &StackSide,
     b: &StackSide,
     ids: &[u32],
-    basis: Basis,
+    basis: RoundBasis,
 ) -> Result<Vec<(f64, f64)>, Refusal> {
     ids.iter().map(|id| Ok((visit_rate(a, *id, basis)?, visit_rate(b, *id, basis)?))).collect()
 }
 
-fn visit_rate(side: &StackSide, visit: u32, basis: Basis) -> Result<f64, Refusal> {
+fn visit_rate(side: &StackSide, visit: u32, basis: RoundBasis) -> Result<f64, Refusal> {
     let of = |round: &RoundTotal| {
         let sum = if basis.by_bytes { round.bytes } else { round.ios };
         Ok(Total { sum, items: time(round, basis.quantity)? })
@@ -254,7 +286,8 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     }
 }
 
-/// Batches that see-saw make an interval wider than needed; only those that follow each other weaken it.
+/// Batches that see-saw make an interval wider than needed; only those that follow each other
+/// weaken it.
 fn caution(gate: BatchGate) -> Option<String> {
     let dependent = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
     (gate.correlation > gate.bound).then(|| dependent.to_string())
@@ -276,13 +309,14 @@ pub fn of_level(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     figure
 }
 
-/// Such an interval says nothing of a figure that cannot be negative, and its digits would hide the value.
+/// Such an interval says nothing of a figure that cannot be negative, and its digits would hide the
+/// value.
 fn reaches_too_far(value: f64, high: f64) -> bool {
     high > 2.0 * value
 }
 
-/// Sum over sum of the sides of whole rounds, as a figure: I/Os over seconds, CPU time over I/Os. Below 16
-/// rounds the value is there, its interval is not.
+/// Sum over sum of the sides of whole rounds, as a figure: I/Os over seconds, CPU time over I/Os.
+/// Below 16 rounds the value is there, its interval is not.
 pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> MeasuredFigure {
     match (ratio::estimate(rounds), ratio::ratio_of_totals(rounds)) {
         (Ok(found), _) => of_level(&found, unit),
@@ -328,7 +362,7 @@ pub const ONLY_AT_ONE: &str = "only at iodepth 1";
 #[derive(Clone, Debug)]
 pub struct AddedPerIo {
     /// Mean of B over that of A.
-    pub ratio: Result<Estimated, Refusal>,
+    pub ratio: Result<EstimatedRatio, Refusal>,
     /// Mean of B less that of A.
     pub difference: Result<Difference, Refusal>,
     /// Both without an interval, where there is too little for one.
@@ -341,34 +375,39 @@ impl AddedPerIo {
     pub fn between(
         a: &StackSide,
         b: &StackSide,
-        paired: &Paired,
+        paired: &PairedUnits,
         of: impl Fn(&RoundTotal) -> Option<Total>,
     ) -> AddedPerIo {
         let (ratio, difference, points, unit) = match paired {
-            Paired::Rounds(ids) => {
+            PairedUnits::Rounds(ids) => {
                 let strata = strata(a, b, ids, of);
                 let ratio = strata.clone().and_then(|strata| ratio::of_means(&strata));
                 let points = strata.as_deref().map_or([None; 2], |strata| {
                     [ratio::point_of_means(strata).ok(), ratio::point_of_difference(strata).ok()]
                 });
                 let difference = strata.and_then(|strata| ratio::difference(&strata));
-                (ratio.map(Estimated::Rounds), difference, points, SampleUnit::Rounds)
+                (ratio.map(EstimatedRatio::Rounds), difference, points, SampleUnit::Rounds)
             }
-            Paired::Visits(ids, unit) => {
+            PairedUnits::Visits(ids, unit) => {
                 let means = visit_means(a, b, ids, of);
-                let ratio = means.clone().and_then(|means| visits::of_at_least(unit.least(), &means));
+                let ratio =
+                    means.clone().and_then(|means| visits::of_at_least(unit.least(), &means));
                 let points = means.as_deref().map_or([None; 2], |means| {
                     let differences: f64 = means.iter().map(|(a, b)| b - a).sum();
                     [visits::point(means).ok(), Some(differences / means.len().max(1) as f64)]
                 });
                 let difference = means.and_then(|means| visits::difference(unit.least(), &means));
-                (ratio.map(|ratio| Estimated::Visits(ratio, *unit)), difference, points, unit.counted())
+                (
+                    ratio.map(|ratio| EstimatedRatio::Visits(ratio, *unit)),
+                    difference,
+                    points,
+                    unit.counted(),
+                )
             }
         };
         AddedPerIo { ratio, difference, points, unit }
     }
 
-    /// Nothing was measured.
     pub fn refused(reason: &Refusal) -> AddedPerIo {
         let (ratio, difference) = (Err(reason.clone()), Err(reason.clone()));
         AddedPerIo { ratio, difference, points: [None; 2], unit: SampleUnit::Rounds }
@@ -386,8 +425,10 @@ impl AddedPerIo {
     pub fn added(&self) -> MeasuredFigure {
         match &self.difference {
             Ok(found) => {
-                let interval =
-                    Interval::between(found.value - found.half_width, found.value + found.half_width);
+                let interval = Interval::between(
+                    found.value - found.half_width,
+                    found.value + found.half_width,
+                );
                 MeasuredFigure::known(found.value, "ns", (found.rounds as u64, self.unit), interval)
             }
             Err(reason) => too_few(reason, self.points[1], "ns"),
@@ -408,8 +449,10 @@ fn strata(
     ids: &[RoundId],
     of: impl Fn(&RoundTotal) -> Option<Total>,
 ) -> Result<Strata, Refusal> {
-    let side = |side: &StackSide, id: &RoundId| side.rounds.get(id).and_then(&of).ok_or_else(not_recorded);
-    let stratum = |ids: Vec<RoundId>| ids.iter().map(|id| Ok((side(a, id)?, side(b, id)?))).collect();
+    let side =
+        |side: &StackSide, id: &RoundId| side.rounds.get(id).and_then(&of).ok_or_else(not_recorded);
+    let stratum =
+        |ids: Vec<RoundId>| ids.iter().map(|id| Ok((side(a, id)?, side(b, id)?))).collect();
     a.strata.split(ids).into_iter().map(stratum).collect()
 }
 

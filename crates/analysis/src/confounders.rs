@@ -1,6 +1,7 @@
-//! Settings that must be the same on both sides of a comparison of something else: chunk of an array, number of drives,
-//! redundancy, transport, cache mode. One concept has many names, a layer's own each: the catalog of layers knows which are the
-//! same. Quiet where the setting is what is compared.
+//! Settings that must be the same on both sides of a comparison of something else: chunk of an
+//! array, number of drives, redundancy, transport, cache mode. One concept has many names, a
+//! layer's own each: the catalog of layers knows which are the same. Quiet where the setting is
+//! what is compared.
 
 use super::efficiency::{self, Layout, LayoutSpread};
 use super::machines;
@@ -13,7 +14,8 @@ use std::collections::BTreeSet;
 /// How a stack has something; `None`: it has no such thing, or nobody knows.
 type OfStack = fn(&Stack) -> Option<Setting>;
 
-/// What follows from how a stack lays data over its drives, each with what follows where it is not the same.
+/// What follows from how a stack lays data over its drives, each with what follows where it is not
+/// the same.
 const OF_LAYOUT: &[(&str, OfStack)] = &[
     ("not the same stripe unit", stripe_unit),
     ("not the same number of drives", drives),
@@ -38,7 +40,8 @@ pub fn other_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
             Some((here?, there?, why))
         };
         let of_layout = OF_LAYOUT.iter().filter_map(|(why, of)| both(of, *why));
-        let of_layers = Concept::all().filter_map(|(one, why)| both(&|stack| one.setting_in(stack), why));
+        let of_layers =
+            Concept::all().filter_map(|(one, why)| both(&|stack| one.setting_in(stack), why));
         let found = of_layout.chain(of_layers);
         let found = found.chain(memory(reading, [base, at])).chain(commands(reading, [base, at]));
         let differs = found.filter(|(here, there, _)| here.value != there.value);
@@ -56,25 +59,32 @@ pub fn other_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
 pub(super) fn bases(reading: &WorkloadView, at: usize) -> Vec<usize> {
     let scenario = &reading.run.start.scenario;
     let mut bases = vec![scenario.baseline];
-    if let Some((table, column)) = scenario.table.as_ref().and_then(|table| Some((table, table.percent_of?)))
+    if let Some((table, column)) =
+        scenario.table.as_ref().and_then(|table| Some((table, table.percent_of?)))
     {
         let name = Some(&scenario.stacks[at].name);
-        let groups =
-            table.groups.iter().filter(|group| group.stacks.iter().any(|stack| stack.as_ref() == name));
+        let groups = table
+            .groups
+            .iter()
+            .filter(|group| group.stacks.iter().any(|stack| stack.as_ref() == name));
         let named = groups.filter_map(|group| group.stacks.get(column)?.as_ref());
-        bases.extend(named.filter_map(|base| scenario.stacks.iter().position(|stack| stack.name == *base)));
+        bases.extend(
+            named.filter_map(|base| scenario.stacks.iter().position(|stack| stack.name == *base)),
+        );
     }
     bases.retain(|base| *base != at);
     bases.dedup();
     bases
 }
 
-/// Whether the two differ in one thing, which is then what is compared: in the layers that one has on top, in one option of one
-/// layer, or in the drives below. An option that is written as its default is the default.
+/// Whether the two differ in one thing, which is then what is compared: in the layers that one has
+/// on top, in one option of one layer, or in the drives below. An option that is written as its
+/// default is the default.
 fn is_on_purpose([a, b]: [&Stack; 2]) -> bool {
     let other_medium = usize::from(a.medium != b.medium);
     let differ: usize = a.layers.iter().zip(&b.layers).map(|(a, b)| differences(a, b)).sum();
-    let same_names = a.layers.iter().map(|layer| &layer.name).eq(b.layers.iter().map(|layer| &layer.name));
+    let same_names =
+        a.layers.iter().map(|layer| &layer.name).eq(b.layers.iter().map(|layer| &layer.name));
     match a.layers.len() == b.layers.len() {
         true => same_names && other_medium + differ <= 1,
         false => other_medium + differ == 0,
@@ -116,7 +126,8 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
 /// Sizes that differ by less are the same on the label.
 const SAME_MEMORY: f64 = 0.05;
 
-/// Memory of two places that were made for the comparison; this host and a guest on it differ by nature.
+/// Memory of two places that were made for the comparison; this host and a guest on it differ by
+/// nature.
 fn memory(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let of = |at: usize| {
         reading.worker(at).filter(|worker| !worker.place.is_host())?;
@@ -125,20 +136,23 @@ fn memory(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting,
     let [there, here] = pair.map(of);
     let (there, here) = (there?, here?);
     let apart = there.abs_diff(here) as f64 > SAME_MEMORY * there.max(here) as f64;
-    let said =
-        |bytes: u64| Setting { said: format!("memory {}", show_bytes(bytes)), value: bytes.to_string() };
+    let said = |bytes: u64| Setting {
+        said: format!("memory {}", show_bytes(bytes)),
+        value: bytes.to_string(),
+    };
     apart.then(|| (said(here), said(there), "not the same memory for caches"))
 }
 
-/// Commands that an initiator has at its target at one time: of the disk of an iSCSI session, of a queue of NVMe's.
-struct Depth {
+/// Commands that an initiator has at its target at one time: of the disk of an iSCSI session, of a
+/// queue of NVMe's.
+struct TargetDepth {
     said: String,
     commands: u64,
     /// Queues that each hold so many; `None`: one a processor.
     queues: Option<u64>,
 }
 
-fn depth(stack: &Stack) -> Option<Depth> {
+fn depth(stack: &Stack) -> Option<TargetDepth> {
     let has_one = |layer| Some((layer, LayerSpec::help(layer)?.in_flight?));
     let (layer, in_flight) = stack.layers.iter().rev().find_map(has_one)?;
     let commands = layer.number(in_flight.option)?;
@@ -148,10 +162,15 @@ fn depth(stack: &Stack) -> Option<Depth> {
         Some(queues) => format!(" on each of {queues} queues"),
         None => " on a queue a processor".to_owned(),
     };
-    Some(Depth { said: format!("{} {commands} of {}{of}", in_flight.option, layer.name), commands, queues })
+    Some(TargetDepth {
+        said: format!("{} {commands} of {}{of}", in_flight.option, layer.name),
+        commands,
+        queues,
+    })
 }
 
-/// Depths of two initiators, where the load has more in flight than the smaller one holds: what is beyond waits before it is sent.
+/// Depths of two initiators, where the load has more in flight than the smaller one holds: what is
+/// beyond waits before it is sent.
 fn commands(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let [there, here] = pair.map(|at| depth(&reading.run.start.scenario.stacks[at]));
     let (there, here) = (there?, here?);
@@ -161,10 +180,12 @@ fn commands(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Settin
         one * reading.members(at) as u64
     };
     // How many queues a processor each are is not known; one thread has one of them.
-    let least = |depth: &Depth| depth.commands * depth.queues.unwrap_or(1);
-    let binds = pair.into_iter().zip([&there, &here]).any(|(at, depth)| in_flight(at) > least(depth));
-    let setting = |depth: Depth| {
-        let queues = depth.queues.map_or_else(|| "processors".to_owned(), |queues| queues.to_string());
+    let least = |depth: &TargetDepth| depth.commands * depth.queues.unwrap_or(1);
+    let binds =
+        pair.into_iter().zip([&there, &here]).any(|(at, depth)| in_flight(at) > least(depth));
+    let setting = |depth: TargetDepth| {
+        let queues =
+            depth.queues.map_or_else(|| "processors".to_owned(), |queues| queues.to_string());
         Setting { value: format!("{} x {queues}", depth.commands), said: depth.said }
     };
     binds.then(|| (setting(here), setting(there), "not as many commands at a time under this load"))
@@ -188,13 +209,21 @@ mod tests {
     }
 
     fn zfs(options: &[(&str, &str)]) -> LayerSpec {
-        let usual =
-            [("vdev", "stripe"), ("volblocksize", "64KiB"), ("compression", "off"), ("thin", "false")];
+        let usual = [
+            ("vdev", "stripe"),
+            ("volblocksize", "64KiB"),
+            ("compression", "off"),
+            ("thin", "false"),
+        ];
         layer("zfs", &[&usual[..], options].concat())
     }
 
     /// What is told of the second of two stacks, the first of which is the baseline.
-    fn told_of(media: [Medium; 2], layers: [Layers; 2], change: impl FnOnce(&mut RunData)) -> Vec<String> {
+    fn told_of(
+        media: [Medium; 2],
+        layers: [Layers; 2],
+        change: impl FnOnce(&mut RunData),
+    ) -> Vec<String> {
         let mut run = twin::a_against_a();
         for (stack, (medium, layers)) in
             run.start.scenario.stacks.iter_mut().zip(media.into_iter().zip(layers))
@@ -220,12 +249,23 @@ mod tests {
         assert_eq!(found, ["chunk 512 KiB against stripe-size 64 KiB: not the same stripe unit"]);
         assert_eq!(told(vec![lvm("striped")], vec![mdraid("0", "64KiB")]), quiet());
         assert_eq!(told(vec![lvm("striped")], vec![zfs(&[])]), quiet());
-        let found = told(vec![lvm("striped")], vec![zfs(&[("kind", "dataset"), ("recordsize", "1MiB")])]);
-        assert_eq!(found, ["recordsize 1 MiB against stripe-size 64 KiB: not the same stripe unit"]);
+        let found =
+            told(vec![lvm("striped")], vec![zfs(&[("kind", "dataset"), ("recordsize", "1MiB")])]);
+        assert_eq!(
+            found,
+            ["recordsize 1 MiB against stripe-size 64 KiB: not the same stripe unit"]
+        );
         let spdk = layer("spdk", &[("raid", "raid0"), ("strip-size", "128KiB")]);
         let found = told(vec![spdk], vec![lvm("striped")]);
-        assert_eq!(found, ["stripe-size 64 KiB against strip-size 128 KiB: not the same stripe unit"]);
-        assert_eq!(told(vec![lvm("linear")], vec![mdraid("0", "512KiB")]), quiet(), "one has no stripe");
+        assert_eq!(
+            found,
+            ["stripe-size 64 KiB against strip-size 128 KiB: not the same stripe unit"]
+        );
+        assert_eq!(
+            told(vec![lvm("linear")], vec![mdraid("0", "512KiB")]),
+            quiet(),
+            "one has no stripe"
+        );
     }
 
     #[test]
@@ -243,7 +283,8 @@ mod tests {
             ["RAID5 (1 of parity) against LVM stripe (no redundancy): not the same redundancy"]
         );
         assert_eq!(told(vec![mdraid("5", "64KiB")], vec![zfs(&[("vdev", "raidz")])]), quiet());
-        let of_five = told_of([many(6), many(5)], [vec![lvm("striped")], vec![mdraid("0", "64KiB")]], |_| {});
+        let of_five =
+            told_of([many(6), many(5)], [vec![lvm("striped")], vec![mdraid("0", "64KiB")]], |_| {});
         assert_eq!(of_five, ["5 drives against 6 drives: not the same number of drives"]);
     }
 
@@ -261,11 +302,17 @@ mod tests {
             "layers on top"
         );
         assert_eq!(
-            told(vec![mdraid("0", "64KiB"), zfs(&[("compression", "lz4")])], vec![mdraid("0", "64KiB")]),
+            told(
+                vec![mdraid("0", "64KiB"), zfs(&[("compression", "lz4")])],
+                vec![mdraid("0", "64KiB")]
+            ),
             quiet()
         );
         let vm = |cache: &str| layer("vm", &[("cache", cache)]);
-        let both = told(vec![mdraid("0", "64KiB"), vm("none")], vec![mdraid("0", "512KiB"), vm("writeback")]);
+        let both = told(
+            vec![mdraid("0", "64KiB"), vm("none")],
+            vec![mdraid("0", "512KiB"), vm("writeback")],
+        );
         assert_eq!(
             both,
             [
@@ -318,7 +365,9 @@ mod tests {
                 "cache-mode=writeback against no cache that writes back: writes are not acknowledged by the same drives"
             ]
         );
-        let md = |option: (&str, &str)| vec![layer("mdraid", &[("level", "5"), ("chunk", "64KiB"), option])];
+        let md = |option: (&str, &str)| {
+            vec![layer("mdraid", &[("level", "5"), ("chunk", "64KiB"), option])]
+        };
         let raidz = || zfs(&[("vdev", "raidz")]);
         assert_eq!(
             told(raidz(), md(("bitmap", "internal"))),
@@ -326,20 +375,26 @@ mod tests {
         );
         for word in ["skip", "background"] {
             let found = told(raidz(), md(("sync", word)));
-            let why = "against nothing left to sync: parity or copies are not in sync on both sides";
+            let why =
+                "against nothing left to sync: parity or copies are not in sync on both sides";
             assert_eq!(found, [format!("sync={word} {why}")]);
         }
-        let nvmf =
-            vec![layer("nvmf", &[("transport", "tcp"), ("hdr-digest", "true"), ("data-digest", "true")])];
+        let nvmf = vec![layer(
+            "nvmf",
+            &[("transport", "tcp"), ("hdr-digest", "true"), ("data-digest", "true")],
+        )];
         assert_eq!(
             told(vec![layer("iscsi", &[])], nvmf),
-            ["hdr-digest and data-digest of nvmf against no digest of iscsi: only one checks what it sends"]
+            [
+                "hdr-digest and data-digest of nvmf against no digest of iscsi: only one checks what it sends"
+            ]
         );
     }
 
     #[test]
     fn transports_are_the_same_by_what_carries_them() {
-        let over = |layer_name: &str, transport: &str| layer(layer_name, &[("transport", transport)]);
+        let over =
+            |layer_name: &str, transport: &str| layer(layer_name, &[("transport", transport)]);
         assert_eq!(told(vec![over("iscsi", "iser")], vec![over("nvmf", "rdma")]), quiet());
         let found = told(vec![over("iscsi", "iser")], vec![over("nvmf", "tcp")]);
         assert_eq!(found, ["nvmf over tcp against iscsi over iser: not the same transport"]);
@@ -348,10 +403,12 @@ mod tests {
 
     #[test]
     fn initiators_that_hold_unlike_many_commands_are_told_where_the_load_has_more() {
-        let iscsi =
-            |options: &[(&str, &str)]| vec![layer("iscsi", &[&[("transport", "iser")], options].concat())];
-        let nvmf =
-            |options: &[(&str, &str)]| vec![layer("nvmf", &[&[("transport", "rdma")], options].concat())];
+        let iscsi = |options: &[(&str, &str)]| {
+            vec![layer("iscsi", &[&[("transport", "iser")], options].concat())]
+        };
+        let nvmf = |options: &[(&str, &str)]| {
+            vec![layer("nvmf", &[&[("transport", "rdma")], options].concat())]
+        };
         let told_at = |there: Layers, here: Layers, iodepth: u32| {
             told_of([many(6), many(6)], [there, here], |run| {
                 run.start.scenario.workloads[0].jobs[0].iodepth = iodepth;
@@ -367,7 +424,8 @@ mod tests {
             quiet(),
             "both hold as many"
         );
-        let found = told_at(nvmf(&[("queue-size", "32"), ("nr-io-queues", "4")]), nvmf(&written), 256);
+        let found =
+            told_at(nvmf(&[("queue-size", "32"), ("nr-io-queues", "4")]), nvmf(&written), 256);
         let two = [
             "nr-io-queues=1 against nr-io-queues=4: not the same number of queues",
             "queue-size 64 of nvmf against queue-size 32 of nvmf on each of 4 queues: not as many commands at a time under this load",
@@ -381,7 +439,8 @@ mod tests {
 
     #[test]
     fn what_one_side_saves_or_gives_no_place_is_told() {
-        let found = told(vec![lvm("striped")], vec![zfs(&[("compression", "lz4"), ("dedup", "on")])]);
+        let found =
+            told(vec![lvm("striped")], vec![zfs(&[("compression", "lz4"), ("dedup", "on")])]);
         assert_eq!(
             found,
             [
@@ -390,7 +449,10 @@ mod tests {
             ]
         );
         let found = told(vec![lvm("striped")], vec![zfs(&[("thin", "true")])]);
-        assert_eq!(found, ["thin zvol against none that is thin: one is allocated when it is first written"]);
+        assert_eq!(
+            found,
+            ["thin zvol against none that is thin: one is allocated when it is first written"]
+        );
         let found = told(vec![mdraid("0", "64KiB")], vec![lvm("thin")]);
         assert_eq!(
             found,

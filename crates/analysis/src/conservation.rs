@@ -50,10 +50,13 @@ impl TrafficDifference {
     /// Returns the difference as a sentence.
     pub fn sentence(&self) -> String {
         let what = if self.of_reads { "read" } else { "written" };
-        let (verb, rest) = if self.is_loss() { ("only", "the rest: ") } else { ("", "the surplus: ") };
+        let (verb, rest) =
+            if self.is_loss() { ("only", "the rest: ") } else { ("", "the surplus: ") };
         let cause = self.cause.as_deref().unwrap_or("cause unknown");
         let percent = format!("{:.1} % of the bytes {what}", 100.0 * self.share);
-        format!("{verb} {percent} reached the lowest devices; {rest}{cause}").trim_start().to_owned()
+        format!("{verb} {percent} reached the lowest devices; {rest}{cause}")
+            .trim_start()
+            .to_owned()
     }
 }
 
@@ -72,8 +75,12 @@ impl<'a> StackTraffic<'a> {
     fn gather(reading: &WorkloadView<'a>, at: usize) -> Option<StackTraffic<'a>> {
         let (stack, load) = (reading.name(at), &reading.workload.name);
         let is_ours = |one: &&DeviceTraffic| one.stack == stack && one.workload == *load;
-        let mut all =
-            StackTraffic { issued: IssuedIo::default(), places: Vec::new(), slices: 0, exceeded: 0 };
+        let mut all = StackTraffic {
+            issued: IssuedIo::default(),
+            places: Vec::new(),
+            slices: 0,
+            exceeded: 0,
+        };
         for record in reading.run.device_traffic.iter().filter(is_ours) {
             all.issued.add(&record.issued);
             all.slices += record.places.first().map_or(0, |one| one.slices);
@@ -125,7 +132,8 @@ impl<'a> StackTraffic<'a> {
             let ours = reading.run.workers.iter().filter(|worker| worker.stack == reading.name(at));
             ours.map(|worker| &worker.place).collect()
         };
-        let (above, below): (Vec<_>, Vec<_>) = self.levels().partition(|(place, ..)| loaded.contains(place));
+        let (above, below): (Vec<_>, Vec<_>) =
+            self.levels().partition(|(place, ..)| loaded.contains(place));
         let chosen = if below.is_empty() { above } else { below };
         [
             sum(chosen.iter().flat_map(|(_, seen, _)| seen.iter().copied())),
@@ -149,7 +157,8 @@ pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> 
     let taken = arc::amplification(&reading.run.start.scenario.stacks[at], jobs);
     let read = (traffic.issued.read_bytes as f64 * taken, seen.read_bytes, others.read_bytes);
     let written = (traffic.issued.write_bytes as f64, seen.write_bytes, others.write_bytes);
-    let found = [(true, read), (false, written)].into_iter().filter(|(_, (issued, ..))| *issued > 0.0);
+    let found =
+        [(true, read), (false, written)].into_iter().filter(|(_, (issued, ..))| *issued > 0.0);
     found
         .filter_map(|(of_reads, (issued, seen, others))| {
             // Some drivers count nothing (brd, a multipath head): that is not a loss, unless a hole
@@ -164,9 +173,16 @@ pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> 
             let unwritten = is_loss && of_reads && has_unwritten(reading, at);
             let cause = || match is_loss {
                 true => cause_of_loss(reading, at, of_reads),
-                false => cause_of_surplus(reading, at, of_reads).or_else(|| traffic.of_others(others)),
+                false => {
+                    cause_of_surplus(reading, at, of_reads).or_else(|| traffic.of_others(others))
+                }
             };
-            (is_loss || is_surplus).then(|| TrafficDifference { share, of_reads, unwritten, cause: cause() })
+            (is_loss || is_surplus).then(|| TrafficDifference {
+                share,
+                of_reads,
+                unwritten,
+                cause: cause(),
+            })
         })
         .collect()
 }
@@ -196,7 +212,8 @@ fn cause_of_loss(reading: &WorkloadView, at: usize, of_reads: bool) -> Option<St
         of_layer.or_else(|| stack.layers.iter().find_map(arc::keeps_data).map(|cache| cache.name))
     };
     let causes = [
-        (of_reads && has_unwritten(reading, at)).then_some("holes or unwritten extents of its files"),
+        (of_reads && has_unwritten(reading, at))
+            .then_some("holes or unwritten extents of its files"),
         if of_reads { own_cache() } else { None },
         page_cache(reading, at),
         is_on("compression").then_some("compression"),
@@ -227,7 +244,9 @@ fn cause_of_surplus(reading: &WorkloadView, at: usize, of_reads: bool) -> Option
     match (page_cache(reading, at).filter(|_| of_reads), added.as_slice()) {
         (Some(cache), _) => Some(format!("readahead of {cache}")),
         (None, []) if of_reads => None,
-        (None, []) => Some("the journal and metadata of the file system below, or other programs".to_owned()),
+        (None, []) => {
+            Some("the journal and metadata of the file system below, or other programs".to_owned())
+        }
         (None, added) => Some(added.join(", ")),
     }
 }
@@ -238,8 +257,9 @@ pub fn refusal(reading: &WorkloadView, [base, at]: [usize; 2]) -> Option<Refusal
     let lost = |at: usize| lost_reads(reading, at).map(|found| (at, found));
     // An unexplained loss of the compared stack is only a warning: its own cache may be what is
     // measured.
-    let refuses =
-        |found: &TrafficDifference, is_base: bool| found.unwritten || (is_base && found.cause.is_none());
+    let refuses = |found: &TrafficDifference, is_base: bool| {
+        found.unwritten || (is_base && found.cause.is_none())
+    };
     let (at, found) = [
         lost(base).filter(|(_, found)| refuses(found, true)),
         lost(at).filter(|(_, found)| refuses(found, false)),
@@ -269,16 +289,30 @@ fn no_io(reading: &WorkloadView, at: usize, found: &TrafficDifference) -> Refusa
 pub fn reports(readings: &[WorkloadView]) -> Vec<TrafficReport> {
     let of = |reading: &WorkloadView, at: usize| {
         let traffic = StackTraffic::gather(reading, at)?;
-        let levels = traffic.levels().filter(|(_, seen, _)| !seen.is_empty()).map(|(place, seen, others)| {
-            let devices = seen.iter().map(|one| one.device.clone()).collect();
-            TrafficLevel { place: place.to_string(), devices, seen: sum(seen.into_iter()), others }
-        });
+        let levels = traffic.levels().filter(|(_, seen, _)| !seen.is_empty()).map(
+            |(place, seen, others)| {
+                let devices = seen.iter().map(|one| one.device.clone()).collect();
+                TrafficLevel {
+                    place: place.to_string(),
+                    devices,
+                    seen: sum(seen.into_iter()),
+                    others,
+                }
+            },
+        );
         let levels: Vec<TrafficLevel> = levels.collect();
         let differences: Vec<String> =
             differences(reading, at).iter().map(TrafficDifference::sentence).collect();
         let sentence = sentence(reading.name(at), &traffic.issued, &levels, &differences);
         let (stack, workload) = (reading.name(at).to_owned(), reading.workload.name.clone());
-        Some(TrafficReport { stack, workload, issued: traffic.issued, levels, differences, sentence })
+        Some(TrafficReport {
+            stack,
+            workload,
+            issued: traffic.issued,
+            levels,
+            differences,
+            sentence,
+        })
     };
     readings
         .iter()
@@ -286,15 +320,21 @@ pub fn reports(readings: &[WorkloadView]) -> Vec<TrafficReport> {
         .collect()
 }
 
-fn sentence(stack: &str, issued: &IssuedIo, levels: &[TrafficLevel], differences: &[String]) -> String {
+fn sentence(
+    stack: &str,
+    issued: &IssuedIo,
+    levels: &[TrafficLevel],
+    differences: &[String],
+) -> String {
     let said = |reads: u64, read_bytes: u64, writes: u64, write_bytes: u64| {
         let one = |count: u64, bytes: u64, what: &str| {
             (count > 0).then(|| format!("{} {what} ({})", grouped(count as f64), show_bytes(bytes)))
         };
-        let known: Vec<String> = [one(reads, read_bytes, "reads"), one(writes, write_bytes, "writes")]
-            .into_iter()
-            .flatten()
-            .collect();
+        let known: Vec<String> =
+            [one(reads, read_bytes, "reads"), one(writes, write_bytes, "writes")]
+                .into_iter()
+                .flatten()
+                .collect();
         if known.is_empty() { "nothing".to_owned() } else { known.join(" and ") }
     };
     let of_level = |level: &TrafficLevel| {
@@ -344,7 +384,10 @@ mod tests {
                 places: vec![PlaceTraffic {
                     place: Place::Host,
                     seen: DeviceReading { at_ns: 1_000_000_000, devices },
-                    idle: DeviceReading { at_ns: 100_000_000, devices: vec![counts("vda", true, 0)] },
+                    idle: DeviceReading {
+                        at_ns: 100_000_000,
+                        devices: vec![counts("vda", true, 0)],
+                    },
                     slices: 40,
                     exceeded: if share(&stack.name) > 1.05 { 40 } else { 0 },
                 }],
@@ -358,12 +401,17 @@ mod tests {
             _ => None,
         };
         let workload = findings(run).workloads.remove(0);
-        workload.comparisons.iter().map(|one| (one.stack.clone(), reason(&one.rate.verdict))).collect()
+        workload
+            .comparisons
+            .iter()
+            .map(|one| (one.stack.clone(), reason(&one.rate.verdict)))
+            .collect()
     }
 
     fn told(run: &RunData) -> Vec<(String, String, String)> {
         let kinds = ["cached", TRAFFIC];
-        let found = findings(run).warnings.into_iter().filter(|one| kinds.contains(&one.kind.as_str()));
+        let found =
+            findings(run).warnings.into_iter().filter(|one| kinds.contains(&one.kind.as_str()));
         found.map(|one| (one.kind, one.subject, one.text)).collect()
     }
 
@@ -396,16 +444,19 @@ mod tests {
         assert_eq!(told(&run)[0].0, TRAFFIC, "a warning on the first screen");
         let workload = findings(&run).workloads.remove(0);
         let charges = workload.charges.iter().flat_map(|one| [&one.latency, &one.cpu]);
-        assert!(charges.into_iter().all(|one| one.not_measured().is_some()), "nor a latency or CPU time");
+        assert!(
+            charges.into_iter().all(|one| one.not_measured().is_some()),
+            "nor a latency or CPU time"
+        );
         let bill = workload.bill.unwrap();
         assert!(bill.lines[0].ratio.value().is_none() && bill.lines[1].ratio.value().is_some());
-        let warning = Warning { kind: UNWRITTEN.into(), subject: "file".into(), text: "62 MiB of x".into() };
+        let warning =
+            Warning { kind: UNWRITTEN.into(), subject: "file".into(), text: "62 MiB of x".into() };
         run.warnings.push(warning);
         assert!(
-            verdicts(&run)[0]
-                .1
-                .as_ref()
-                .is_some_and(|why| why.ends_with("the rest: holes or unwritten extents of its files"))
+            verdicts(&run)[0].1.as_ref().is_some_and(
+                |why| why.ends_with("the rest: holes or unwritten extents of its files")
+            )
         );
     }
 
@@ -413,10 +464,12 @@ mod tests {
     fn a_stack_that_reads_holes_has_no_verdict_and_one_with_a_cache_is_told() {
         let mut run = twin::bill();
         with_traffic(&mut run, |stack| if stack == "loop" { 0.5 } else { 1.0 });
-        let of_loop = |run: &RunData| verdicts(run).into_iter().find(|(stack, _)| stack == "loop").unwrap().1;
+        let of_loop =
+            |run: &RunData| verdicts(run).into_iter().find(|(stack, _)| stack == "loop").unwrap().1;
         assert_eq!(of_loop(&run), None, "it may have a cache: a warning");
         assert_eq!(told(&run).len(), 1);
-        let stack = run.start.scenario.stacks.iter_mut().find(|stack| stack.name == "loop").unwrap();
+        let stack =
+            run.start.scenario.stacks.iter_mut().find(|stack| stack.name == "loop").unwrap();
         stack.layers[0] = layer("loop", &[("direct-io", "false")]);
         let found = told(&run);
         assert_eq!((found[0].0.as_str(), found[0].1.as_str()), ("cached", "loop"));
@@ -424,7 +477,11 @@ mod tests {
             found[0].2.contains("the rest: the page cache of the loop device (direct-io=false)"),
             "{found:?}"
         );
-        run.warnings.push(Warning { kind: UNWRITTEN.into(), subject: "loop".into(), text: "x".into() });
+        run.warnings.push(Warning {
+            kind: UNWRITTEN.into(),
+            subject: "loop".into(),
+            text: "x".into(),
+        });
         assert!(of_loop(&run).is_some());
     }
 
@@ -437,7 +494,10 @@ mod tests {
         run.start.scenario.workloads[0].jobs[0].direct = false;
         let found = told(&run);
         assert!(!found.is_empty() && found.iter().all(|(kind, ..)| kind == "cached"), "{found:?}");
-        assert!(found[0].2.contains("only 0.0 % of the bytes read") && found[0].2.contains("(direct=0)"));
+        assert!(
+            found[0].2.contains("only 0.0 % of the bytes read")
+                && found[0].2.contains("(direct=0)")
+        );
     }
 
     #[test]
@@ -446,7 +506,10 @@ mod tests {
         with_traffic(&mut run, |stack| if stack == "loop" { 1.4 } else { 1.0 });
         let found = told(&run);
         assert_eq!((found.len(), found[0].0.as_str()), (1, TRAFFIC));
-        assert!(found[0].2.starts_with("140.0 % of the bytes read reached the lowest devices"), "{found:?}");
+        assert!(
+            found[0].2.starts_with("140.0 % of the bytes read reached the lowest devices"),
+            "{found:?}"
+        );
         let traffic = |run: &mut RunData, change: fn(&mut PlaceTraffic)| {
             run.device_traffic.iter_mut().for_each(|one| change(&mut one.places[0]));
         };
@@ -455,9 +518,14 @@ mod tests {
         traffic(&mut run, |place| place.exceeded = 40);
         traffic(&mut run, |place| place.idle.devices[0].read_bytes = 4096);
         assert_eq!(told(&run), [], "others, which are seen between the slices");
-        assert_eq!(findings(&run).traffic[1].levels[0].others.read_bytes, 40960, "in ten times the time");
+        assert_eq!(
+            findings(&run).traffic[1].levels[0].others.read_bytes,
+            40960,
+            "in ten times the time"
+        );
         traffic(&mut run, |place| place.idle.devices[0].read_bytes = 0);
-        let stack = run.start.scenario.stacks.iter_mut().find(|stack| stack.name == "loop").unwrap();
+        let stack =
+            run.start.scenario.stacks.iter_mut().find(|stack| stack.name == "loop").unwrap();
         stack.layers.push(layer("fs", &[("type", "xfs")]));
         assert_eq!(told(&run), [], "metadata of its file system");
         let found = findings(&run).traffic;

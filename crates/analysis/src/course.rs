@@ -1,9 +1,10 @@
-//! Whether a cost changes over a sweep: by intervals that hold for all its points at once, since the largest
-//! of many costs is large by chance alone. It refuses points whose own interval is not to be trusted.
+//! Whether a cost changes over a sweep: by intervals that hold for all its points at once, since
+//! the largest of many costs is large by chance alone. It refuses points whose own interval is not
+//! to be trusted.
 
-use super::findings::sweep::{CostCurve, CostTrend, End, SweepValue};
+use super::findings::sweep::{CostCurve, CostTrend, CurveEnd, SweepValue};
 use super::findings::{Comparison, Interval};
-use super::simultaneous::Simultaneous;
+use super::simultaneous::SimultaneousFigure;
 use super::subject::who;
 use iotax_stats::Digits;
 use iotax_stats::{Refusal, Verdict};
@@ -23,7 +24,7 @@ fn cost_curve(
     points: &[(SweepValue, &Comparison)],
     at_once: usize,
 ) -> CostCurve {
-    let usable: Vec<(&SweepValue, Simultaneous)> =
+    let usable: Vec<(&SweepValue, SimultaneousFigure)> =
         points.iter().filter_map(|(at, one)| Some((at, usable(one, at_once)?))).collect();
     let change = change(&usable);
     let against = points.first().map_or("", |(_, one)| one.against.as_str());
@@ -36,20 +37,20 @@ fn cost_curve(
     CostCurve { quantity, at_once, change, sentence }
 }
 
-/// A ratio that something spoils, such as batches that depend on each other, has an interval that means too little; one
-/// that is only wide, or one of many, has not.
-fn usable(one: &Comparison, at_once: usize) -> Option<Simultaneous> {
+/// A ratio that something spoils, such as batches that depend on each other, has an interval that
+/// means too little; one that is only wide, or one of many, has not.
+fn usable(one: &Comparison, at_once: usize) -> Option<SimultaneousFigure> {
     let sound = match &one.rate.verdict {
         Verdict::Unresolved { reason, .. } => {
             matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. })
         }
         _ => true,
     };
-    if sound { Simultaneous::stretch_figure(&one.rate.ratio, at_once) } else { None }
+    if sound { SimultaneousFigure::stretch_figure(&one.rate.ratio, at_once) } else { None }
 }
 
-fn change(points: &[(&SweepValue, Simultaneous)]) -> CostTrend {
-    let by = |key: fn(&Simultaneous) -> f64| {
+fn change(points: &[(&SweepValue, SimultaneousFigure)]) -> CostTrend {
+    let by = |key: fn(&SimultaneousFigure) -> f64| {
         let mut order: Vec<usize> = (0..points.len()).collect();
         order.sort_by(|a, b| key(&points[*a].1).total_cmp(&key(&points[*b].1)));
         (order[0], order[order.len() - 1])
@@ -57,7 +58,8 @@ fn change(points: &[(&SweepValue, Simultaneous)]) -> CostTrend {
     if points.len() < 2 {
         return CostTrend::Unknown { reason: "fewer than two points have an interval".into() };
     }
-    // The least ratio is the largest cost. If those two overlap, another pair may yet exclude each other.
+    // The least ratio is the largest cost. If those two overlap, another pair may yet exclude each
+    // other.
     let extremes = by(|sure| sure.value);
     let pair = (by(|sure| sure.high).0, by(|sure| sure.low).1);
     for (at, is_extreme) in [(extremes, true), (pair, false)] {
@@ -73,9 +75,9 @@ fn change(points: &[(&SweepValue, Simultaneous)]) -> CostTrend {
     CostTrend::Same { ratio: Interval::between(low, high) }
 }
 
-fn end((at, sure): (&SweepValue, Simultaneous)) -> End {
+fn end((at, sure): (&SweepValue, SimultaneousFigure)) -> CurveEnd {
     let interval = Interval::between(sure.low, sure.high);
-    End { at: at.clone(), ratio: sure.value, interval }
+    CurveEnd { at: at.clone(), ratio: sure.value, interval }
 }
 
 fn words(change: &CostTrend, at_once: usize) -> String {
@@ -90,16 +92,19 @@ fn words(change: &CostTrend, at_once: usize) -> String {
         }
         CostTrend::Same { ratio: Interval::Bounds { low, high, .. } } => {
             let fits = cost((low + high) / 2.0, (*low, *high));
-            format!("the cost is the same at all points as far as can be told ({fits} fits them all)")
+            format!(
+                "the cost is the same at all points as far as can be told ({fits} fits them all)"
+            )
         }
-        CostTrend::Same { ratio: Interval::Missing { missing: reason } } | CostTrend::Unknown { reason } => {
+        CostTrend::Same { ratio: Interval::Missing { missing: reason } }
+        | CostTrend::Unknown { reason } => {
             format!("whether the cost changes is not told: {reason}")
         }
     }
 }
 
 /// `64 (12.0 % +- 2.1 %)`, a gain below zero.
-fn end_words(end: &End) -> String {
+fn end_words(end: &CurveEnd) -> String {
     let cost = match end.interval {
         Interval::Bounds { low, high, .. } => cost(end.ratio, (low, high)),
         Interval::Missing { .. } => "no interval".to_owned(),
@@ -111,7 +116,10 @@ fn cost(ratio: f64, (low, high): (f64, f64)) -> String {
     Digits::size(1.0 - ratio, (1.0 - high, 1.0 - low), true).words()
 }
 
-fn left_out(points: &[(SweepValue, &Comparison)], usable: &[(&SweepValue, Simultaneous)]) -> String {
+fn left_out(
+    points: &[(SweepValue, &Comparison)],
+    usable: &[(&SweepValue, SimultaneousFigure)],
+) -> String {
     let known = |at: &SweepValue| usable.iter().any(|(known, _)| *known == at);
     let missing: Vec<&str> =
         points.iter().filter(|(at, _)| !known(at)).map(|(at, _)| at.shown.as_str()).collect();

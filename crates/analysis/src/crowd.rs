@@ -1,5 +1,5 @@
-//! Guests side by side, and hosts that load together: how even their rates are, how much of a window all of them ran, and what
-//! many of them make of it against one.
+//! Guests side by side, and hosts that load together: how even their rates are, how much of a
+//! window all of them ran, and what many of them make of it against one.
 
 use super::ceiling;
 use super::compare::{RateComparison, of_ratio, of_totals};
@@ -26,7 +26,8 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     let side = &reading.sides[at];
     let all = IoShares::among_places(side, None)?;
     let shares = side.rounds.values().map(|round| round.together);
-    let slices = side.rounds.values().map(|round| f64::from(round.with_parts)).sum::<f64>().max(1.0);
+    let slices =
+        side.rounds.values().map(|round| f64::from(round.with_parts)).sum::<f64>().max(1.0);
     let again = side.rounds.values().map(|round| f64::from(round.run_again)).sum::<f64>();
     let cpu = rows::row(reading, at).cpu;
     let fewest = fewest(reading, at);
@@ -44,7 +45,9 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
         run_again: again / slices,
         per_core: cpu.map("1/s", |ns| 1e9 / ns),
         scaling: fewest.map(|fewest| scaling(reading, [fewest, at])),
-        directions: ways(reading, side).filter_map(|way| direction(reading, fewest, at, way)).collect(),
+        directions: ways(reading, side)
+            .filter_map(|way| direction(reading, fewest, at, way))
+            .collect(),
         rows: all.rates.keys().map(|place| row(reading, side, place)).collect(),
         emulated: reading.emulated(at),
         sentence: String::new(),
@@ -60,9 +63,15 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
 }
 
 /// Directions of a mix whose places tell them.
-fn ways<'a>(reading: &WorkloadView, side: &'a StackSide) -> impl Iterator<Item = IoDirection> + use<'a> {
+fn ways<'a>(
+    reading: &WorkloadView,
+    side: &'a StackSide,
+) -> impl Iterator<Item = IoDirection> + use<'a> {
     let told = |way: &IoDirection| {
-        side.rounds.values().flat_map(|round| round.parts.values()).any(|part| part.amount(Some(*way)) > 0.0)
+        side.rounds
+            .values()
+            .flat_map(|round| round.parts.values())
+            .any(|part| part.amount(Some(*way)) > 0.0)
     };
     reading.directions().iter().copied().filter(told)
 }
@@ -113,7 +122,9 @@ fn direction(
         fastest: shared.fastest,
         spread: shared.spread,
         jain: shared.jain,
-        efficiency: ratio.as_ref().map(|(ratio, places)| ratio.clone().map("1", |ratio| ratio / places)),
+        efficiency: ratio
+            .as_ref()
+            .map(|(ratio, places)| ratio.clone().map("1", |ratio| ratio / places)),
         ratio: ratio.map(|(ratio, _)| ratio),
     })
 }
@@ -129,7 +140,9 @@ fn row(reading: &WorkloadView, side: &StackSide, place: &Place) -> PlaceRow {
         of_totals(&rounds, unit)
     };
     let of_way = |way: IoDirection| {
-        ways(reading, side).any(|known| known == way).then(|| figure("1/s", &|part| part.amount(Some(way))))
+        ways(reading, side)
+            .any(|known| known == way)
+            .then(|| figure("1/s", &|part| part.amount(Some(way))))
     };
     PlaceRow {
         place: place.to_string(),
@@ -142,8 +155,8 @@ fn row(reading: &WorkloadView, side: &StackSide, place: &Place) -> PlaceRow {
     }
 }
 
-/// The second over the first in the same windows. The two were picked among all pairs for lying furthest apart, so the interval
-/// is that of Bonferroni over as many.
+/// The second over the first in the same windows. The two were picked among all pairs for lying
+/// furthest apart, so the interval is that of Bonferroni over as many.
 fn spread(
     side: &StackSide,
     way: Option<IoDirection>,
@@ -152,7 +165,8 @@ fn spread(
 ) -> MeasuredFigure {
     // Over each guest's own windows, as its rate is: slices by bytes end at different times.
     let total = |part: &PartTotal| Total { sum: part.amount(way), items: part.seconds };
-    let of = |round: &RoundTotal| Some((total(round.parts.get(most)?), total(round.parts.get(least)?)));
+    let of =
+        |round: &RoundTotal| Some((total(round.parts.get(most)?), total(round.parts.get(least)?)));
     let rounds = [side.rounds.values().filter_map(of).collect::<Vec<(Total, Total)>>()];
     match ratio::of_means(&rounds) {
         Ok(found) => {
@@ -168,7 +182,9 @@ fn spread(
 /// The ratio where its interval is refused.
 fn point(rounds: &[Vec<(Total, Total)>; 1], reason: Refusal) -> MeasuredFigure {
     match ratio::point_of_means(rounds) {
-        Ok(value) => MeasuredFigure::bare(value, "1", (rounds[0].len() as u64, SampleUnit::Rounds), reason),
+        Ok(value) => {
+            MeasuredFigure::bare(value, "1", (rounds[0].len() as u64, SampleUnit::Rounds), reason)
+        }
         Err(reason) => MeasuredFigure::missing(reason),
     }
 }
@@ -176,18 +192,25 @@ fn point(rounds: &[Vec<(Total, Total)>; 1], reason: Refusal) -> MeasuredFigure {
 /// A place's rate over the mean of all of them, each over its own windows.
 fn of_mean(side: &StackSide, place: &Place) -> MeasuredFigure {
     let of = |round: &RoundTotal| {
-        let rate = |part: &PartTotal| if part.seconds > 0.0 { part.ios / part.seconds } else { 0.0 };
+        let rate =
+            |part: &PartTotal| if part.seconds > 0.0 { part.ios / part.seconds } else { 0.0 };
         let mean = round.parts.values().map(rate).sum::<f64>() / round.parts.len() as f64;
         let part = round.parts.get(place)?;
         Some((Total { sum: mean, items: 1.0 }, Total { sum: rate(part), items: 1.0 }))
     };
     let rounds = [side.rounds.values().filter_map(of).collect::<Vec<(Total, Total)>>()];
-    ratio::of_means(&rounds).map_or_else(|reason| point(&rounds, reason), |found| of_ratio(&found, "1"))
+    ratio::of_means(&rounds)
+        .map_or_else(|reason| point(&rounds, reason), |found| of_ratio(&found, "1"))
 }
 
-fn jain(side: &StackSide, way: Option<IoDirection>, rates: &BTreeMap<Place, f64>) -> MeasuredFigure {
+fn jain(
+    side: &StackSide,
+    way: Option<IoDirection>,
+    rates: &BTreeMap<Place, f64>,
+) -> MeasuredFigure {
     let share = |part: &PartTotal| (part.amount(way), part.seconds);
-    let all = |round: &RoundTotal| rates.keys().map(|place| round.parts.get(place).map(share)).collect();
+    let all =
+        |round: &RoundTotal| rates.keys().map(|place| round.parts.get(place).map(share)).collect();
     let rounds: Vec<Shares> = side.rounds.values().filter_map(all).collect();
     let interval = match fairness::of_rounds(&rounds) {
         Ok(found) => Interval::of_t(found.low, found.high, found.freedom),
@@ -203,7 +226,8 @@ fn rates(side: &StackSide, way: Option<IoDirection>) -> BTreeMap<Place, f64> {
     for (place, part) in side.rounds.values().flat_map(|round| &round.parts) {
         sums.entry(place.clone()).or_default().add(part);
     }
-    let rate = |part: &PartTotal| if part.seconds > 0.0 { part.amount(way) / part.seconds } else { 0.0 };
+    let rate =
+        |part: &PartTotal| if part.seconds > 0.0 { part.amount(way) / part.seconds } else { 0.0 };
     sums.into_iter().map(|(place, part)| (place, rate(&part))).collect()
 }
 
@@ -211,7 +235,9 @@ fn rates(side: &StackSide, way: Option<IoDirection>) -> BTreeMap<Place, f64> {
 fn fewest(reading: &WorkloadView, at: usize) -> Option<usize> {
     let stacks = &reading.run.start.scenario.stacks;
     let copies = |stack: usize| stacks[stack].clients();
-    let alike = |other: &usize| stacks[*other].is_but_for_copies(&stacks[at]) && copies(*other) < copies(at);
+    let alike = |other: &usize| {
+        stacks[*other].is_but_for_copies(&stacks[at]) && copies(*other) < copies(at)
+    };
     (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))
 }
 
@@ -232,8 +258,10 @@ fn scaling(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> Scaling {
     let masked = ceiling::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);
     let offered = reading.offered_apart([fewest, at]).map(|reason| reason.to_string());
     // How wide the interval is it says itself.
-    let is_width = |reason: &&Refusal| matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. });
-    let withheld = found.verdict.reason().filter(|reason| !is_width(reason)).map(ToString::to_string);
+    let is_width =
+        |reason: &&Refusal| matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. });
+    let withheld =
+        found.verdict.reason().filter(|reason| !is_width(reason)).map(ToString::to_string);
     Scaling {
         against: reading.name(fewest).to_owned(),
         places,
@@ -252,7 +280,9 @@ fn crowd_words(crowd: &Crowd, them: &str) -> String {
         (Some(bounds), _) => {
             format!("the slowest has {} of the fastest", Digits::share(share, Some(bounds)).words())
         }
-        (None, _) => format!("the slowest has {} of the fastest, how surely is not known", percent(share)),
+        (None, _) => {
+            format!("the slowest has {} of the fastest, how surely is not known", percent(share))
+        }
     };
     let again = match crowd.run_again {
         more if more > FEW_AGAIN => {
@@ -262,7 +292,10 @@ fn crowd_words(crowd: &Crowd, them: &str) -> String {
     };
     let late = match crowd.late {
         share if share > MUCH_LATE => {
-            format!("; the last began {} into them, and rates are low by as much at most", percent(share))
+            format!(
+                "; the last began {} into them, and rates are low by as much at most",
+                percent(share)
+            )
         }
         _ => String::new(),
     };
@@ -282,14 +315,17 @@ fn lost(crowd: &Crowd) -> String {
         ([], 0) => String::new(),
         ([], _) => format!(" ({rounds} after the loss of one, without it, not counted)"),
         (names, 0) => format!(" without {} (lost)", names.join(", ")),
-        (names, _) => format!(" without {} (lost; {rounds} with other places not counted)", names.join(", ")),
+        (names, _) => {
+            format!(" without {} (lost; {rounds} with other places not counted)", names.join(", "))
+        }
     }
 }
 
 /// Windows that begin by less than this before all run are nearly whole.
 const MUCH_LATE: f64 = 0.01;
 
-/// Slices that are run again are not chosen by what they measure, but by how busy the host was: some more than this is told.
+/// Slices that are run again are not chosen by what they measure, but by how busy the host was:
+/// some more than this is told.
 const FEW_AGAIN: f64 = 0.03;
 
 #[cfg(test)]
@@ -306,14 +342,21 @@ mod tests {
             let mut run = twin::crowd();
             run.slices.iter_mut().filter(|slice| slice.stack == "vm x4").for_each(|slice| {
                 let own = CpuTimes { user_ns: slice.window_ns / 2, ..CpuTimes::default() };
-                slice.host_cpu =
-                    Some(CpuTimes { user_ns: own.user_ns + (polled * slice.window_ns as f64) as u64, ..own });
+                slice.host_cpu = Some(CpuTimes {
+                    user_ns: own.user_ns + (polled * slice.window_ns as f64) as u64,
+                    ..own
+                });
             });
             let crowd = findings(&run).workloads.remove(0).crowds.remove(0);
             let (low, high) = crowd.per_core.bounds().unwrap();
             (crowd.slowest.1 + crowd.fastest.1) / (low + high)
         };
-        assert!((cores(1.0) / cores(0.0) - 1.5 / 0.5).abs() < 0.05, "{} {}", cores(1.0), cores(0.0));
+        assert!(
+            (cores(1.0) / cores(0.0) - 1.5 / 0.5).abs() < 0.05,
+            "{} {}",
+            cores(1.0),
+            cores(0.0)
+        );
     }
 
     #[test]
@@ -334,7 +377,8 @@ mod tests {
         );
         assert_eq!(workload.comparisons[0].rate.ratio.value(), None);
         assert!(workload.charges[0].cpu.ratio.value().is_some(), "CPU time per I/O compares");
-        let caution = workload.crowds[0].scaling.as_ref().and_then(|scaling| scaling.caution.clone());
+        let caution =
+            workload.crowds[0].scaling.as_ref().and_then(|scaling| scaling.caution.clone());
         assert!(caution.is_some_and(|caution| caution.starts_with(reason)));
         assert!(found.headline.is_none_or(|said| !said.contains("IOPS")));
     }
@@ -348,7 +392,11 @@ mod tests {
             }
             findings(&run).workloads.remove(0).crowds.remove(0).sentence
         };
-        assert!(sentence(0.009, 0).ends_with("all ran in 98.0 % of the windows"), "{}", sentence(0.009, 0));
+        assert!(
+            sentence(0.009, 0).ends_with("all ran in 98.0 % of the windows"),
+            "{}",
+            sentence(0.009, 0)
+        );
         let told = sentence(0.12, 2);
         assert!(
             told.contains("; the last began 12.0 % into them, and rates are low by as much at most; a slice was run 3.00 times on average"),
@@ -380,10 +428,15 @@ mod tests {
             }
         }
         let found = findings(&run).workloads.remove(0);
-        let [reads, writes] = found.crowds[0].directions.as_slice() else { panic!("{:?}", found.crowds[0]) };
+        let [reads, writes] = found.crowds[0].directions.as_slice() else {
+            panic!("{:?}", found.crowds[0])
+        };
         assert_eq!((reads.direction, writes.direction), ("read", "write"));
         assert!((reads.jain.value().unwrap() - 100.0 / 120.0).abs() < 0.01, "{:?}", reads.jain);
-        assert!(writes.jain.value().unwrap() > 0.999 && writes.spread.value().unwrap() > 0.99, "{writes:?}");
+        assert!(
+            writes.jain.value().unwrap() > 0.999 && writes.spread.value().unwrap() > 0.99,
+            "{writes:?}"
+        );
         let ratios = [reads, writes].map(|one| one.ratio.as_ref().unwrap().value().unwrap());
         assert!(ratios.iter().all(|ratio| (ratio - 2.0).abs() < 0.1), "{ratios:?}");
         let rows = &found.crowds[0].rows;
@@ -401,14 +454,19 @@ mod tests {
             let mut run = twin::crowd();
             let rounds = run.slices.iter().map(|slice| slice.round + 1).max().unwrap();
             let from = (of_all * f64::from(rounds)) as u32;
-            let after = run.slices.iter_mut().filter(|slice| slice.round >= from && !slice.parts.is_empty());
+            let after = run
+                .slices
+                .iter_mut()
+                .filter(|slice| slice.round >= from && !slice.parts.is_empty());
             for slice in after {
                 let gone = slice.parts.pop().unwrap();
-                let ios = slice.samples.iter_mut().find(|sample| sample.metric == "read.ios").unwrap();
+                let ios =
+                    slice.samples.iter_mut().find(|sample| sample.metric == "read.ios").unwrap();
                 let SampleValue::Value(ios) = &mut ios.value else { panic!("{:?}", slice.samples) };
                 *ios -= gone.ios as f64;
             }
-            let mut worker = run.workers.iter().find(|worker| worker.stack == "vm x4").unwrap().clone();
+            let mut worker =
+                run.workers.iter().find(|worker| worker.stack == "vm x4").unwrap().clone();
             for at in 0..4 {
                 worker.place = format!("vm{at}").as_str().into();
                 run.workers.push(worker.clone());
@@ -420,20 +478,34 @@ mod tests {
         let late = lost_from(0.8);
         let crowd = &late.crowds[0];
         assert_eq!((crowd.places, crowd.left_out.len()), (4, 0));
-        assert!(crowd.of_other_places > 5 && crowd.sentence.contains("after the loss of one"), "{crowd:?}");
+        assert!(
+            crowd.of_other_places > 5 && crowd.sentence.contains("after the loss of one"),
+            "{crowd:?}"
+        );
         let whole = &late.comparisons[0];
         assert!(!whole.rate.sentence.contains("lost"), "{}", whole.rate.sentence);
         let early = lost_from(0.2);
         let crowd = &early.crowds[0];
         assert_eq!((crowd.places, crowd.left_out.as_slice()), (3, ["vm3".to_owned()].as_slice()));
-        assert!(crowd.sentence.contains("3 guests at once without vm3 (lost; "), "{}", crowd.sentence);
+        assert!(
+            crowd.sentence.contains("3 guests at once without vm3 (lost; "),
+            "{}",
+            crowd.sentence
+        );
         assert_eq!(early.rows[1].left_out, ["vm3"]);
         let left = &early.comparisons[0];
-        assert!(left.rate.sentence.contains(" without vm3, which was lost"), "{}", left.rate.sentence);
+        assert!(
+            left.rate.sentence.contains(" without vm3, which was lost"),
+            "{}",
+            left.rate.sentence
+        );
         // Three of four that make 1, 2, 3 and 4 parts of ten.
         let part = left.rate.ratio.value().unwrap() / whole.rate.ratio.value().unwrap();
         assert!((part - 0.6).abs() < 0.02, "{part}");
-        assert!((early.rows[1].rounds + crowd.of_other_places) as f64 > 0.9 * early.rows[0].rounds as f64);
+        assert!(
+            (early.rows[1].rounds + crowd.of_other_places) as f64
+                > 0.9 * early.rows[0].rounds as f64
+        );
     }
 
     #[test]
@@ -441,7 +513,10 @@ mod tests {
         let run = twin::crowd();
         let found = findings(&run);
         let crowd = &found.workloads[0].crowds[0];
-        assert_eq!((crowd.stack.as_str(), crowd.places, found.workloads[0].crowds.len()), ("vm x4", 4, 1));
+        assert_eq!(
+            (crowd.stack.as_str(), crowd.places, found.workloads[0].crowds.len()),
+            ("vm x4", 4, 1)
+        );
         // The twin's places get 1, 2, 3 and 4 parts of ten.
         assert_eq!((crowd.slowest.0.as_str(), crowd.fastest.0.as_str()), ("vm0", "vm3"));
         assert!((crowd.jain.value().unwrap() - 100.0 / 120.0).abs() < 0.01, "{:?}", crowd.jain);

@@ -1,10 +1,13 @@
-//! Reads and writes of a mix apart: the same slices, pairs, estimator and words as of the whole load. How many of the slices' I/Os
-//! are reads is chance, so that a rate of one direction is a ratio of totals. What spoils the slices of the whole spoils those of its parts.
+//! Reads and writes of a mix apart: the same slices, pairs, estimator and words as of the whole
+//! load. How many of the slices' I/Os are reads is chance, so that a rate of one direction is a
+//! ratio of totals. What spoils the slices of the whole spoils those of its parts.
 
-use super::compare::{self, AddedPerIo, Estimated};
-use super::findings::{BillDirection, DirectionComparison, MeasuredFigure, RateFinding, WorkloadFindings};
+use super::compare::{self, AddedPerIo, EstimatedRatio};
+use super::findings::{
+    BillDirection, DirectionComparison, MeasuredFigure, RateFinding, WorkloadFindings,
+};
 use super::gather::{IoDirection, RoundTotal, StackSide};
-use super::pairing::Paired;
+use super::pairing::PairedUnits;
 use super::reading::WorkloadView;
 use super::subject::{self, Quantity};
 use super::verdicts;
@@ -19,14 +22,14 @@ pub struct DirectionCompared {
     /// As it is found by itself.
     pub direction: DirectionComparison,
     /// `None`: nothing to estimate.
-    pub estimated: Option<Estimated>,
+    pub estimated: Option<EstimatedRatio>,
 }
 
 /// Rate of one direction of the second stack over that of the first.
 pub fn ratio(
     reading: &WorkloadView,
     pair: [usize; 2],
-    paired: &Paired,
+    paired: &PairedUnits,
     way: IoDirection,
     which: Quantity,
 ) -> AddedPerIo {
@@ -37,7 +40,10 @@ pub fn ratio(
     let by_bytes = reading.basis().by_bytes;
     AddedPerIo::between(a, b, paired, |round| {
         let (ios, bytes) = round.amounts(Some(way));
-        Some(Total { sum: if by_bytes { bytes } else { ios }, items: compare::time(round, which).ok()? })
+        Some(Total {
+            sum: if by_bytes { bytes } else { ios },
+            items: compare::time(round, which).ok()?,
+        })
     })
 }
 
@@ -48,17 +54,18 @@ pub fn absent(
     way: IoDirection,
     sides: &[StackSide],
 ) -> Option<Refusal> {
-    let is_empty = |at: &usize| sides[*at].rounds.values().all(|round| round.direction_total(way).ios == 0.0);
+    let is_empty =
+        |at: &usize| sides[*at].rounds.values().all(|round| round.direction_total(way).ios == 0.0);
     let at = pair.into_iter().find(is_empty)?;
     Some(Refusal::NotMeasured { reason: format!("{}: {}", reading.name(at), way.none_recorded()) })
 }
 
-/// The directions of a comparison, `whole` being what is concluded of all I/Os together, or why they do not compare. With the
-/// flush there are only writes.
+/// The directions of a comparison, `whole` being what is concluded of all I/Os together, or why
+/// they do not compare. With the flush there are only writes.
 pub fn of_pair(
     reading: &WorkloadView,
     pair: [usize; 2],
-    paired: &Paired,
+    paired: &PairedUnits,
     which: Quantity,
     whole: Result<&Verdict, &Refusal>,
 ) -> Vec<DirectionCompared> {
@@ -73,7 +80,8 @@ pub fn of_pair(
         let verdict = concluded(reading, &taken, whole.ok());
         let quantity = subject::quantity(reading.workload, which, Some(regime), Some(way))
             + &WorkloadView::without(&reading.sides, pair);
-        let rate = RateFinding::new(quantity, reading.writes.verdict(verdict, which, pair), taken.times());
+        let rate =
+            RateFinding::new(quantity, reading.writes.verdict(verdict, which, pair), taken.times());
         let direction = DirectionComparison { direction: way.word(), rate };
         DirectionCompared { direction, estimated: taken.ratio.ok() }
     };
@@ -82,16 +90,22 @@ pub fn of_pair(
 
 /// What follows from the ratio of a direction; nothing where the slices are spoilt.
 pub fn concluded(reading: &WorkloadView, taken: &AddedPerIo, whole: Option<&Verdict>) -> Verdict {
-    let limited = |reason: &Refusal| matches!(reason, Refusal::RateLimited { .. } | Refusal::AtLimit { .. });
+    let limited =
+        |reason: &Refusal| matches!(reason, Refusal::RateLimited { .. } | Refusal::AtLimit { .. });
     let spoils = |reason: &&Refusal| reason.is_of_slices() || limited(reason);
     match (&taken.ratio, whole.and_then(Verdict::reason).filter(spoils)) {
         (Ok(found), Some(reason)) => Verdict::unresolved(found.change(), reason.clone()),
-        (found, _) => Estimated::concluded(found, reading.zone()),
+        (found, _) => EstimatedRatio::concluded(found, reading.zone()),
     }
 }
 
 /// The directions of a line of a bill.
-pub fn of_line(reading: &WorkloadView, pair: [usize; 2], paired: &Paired, deep: bool) -> Vec<BillDirection> {
+pub fn of_line(
+    reading: &WorkloadView,
+    pair: [usize; 2],
+    paired: &PairedUnits,
+    deep: bool,
+) -> Vec<BillDirection> {
     let of = |way: &IoDirection| BillDirection {
         direction: way.word(),
         ratio: ratio(reading, pair, paired, *way, Quantity::Acknowledged).times(),
@@ -120,7 +134,8 @@ pub fn are_apart(ratios: &[&MeasuredFigure]) -> bool {
     }
 }
 
-/// Whether the scenario names a figure of a single direction of the load: of that rate, or of latencies.
+/// Whether the scenario names a figure of a single direction of the load: of that rate, or of
+/// latencies.
 pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
     let scenario = &reading.run.start.scenario;
     let names = |metric: Metric| {
@@ -147,13 +162,15 @@ pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> 
     reading.directions().contains(&way).then_some(way)
 }
 
-/// The rate of a mix for each of its directions. Empty if `metric` is already about one direction, or is not a rate.
+/// The rate of a mix for each of its directions. Empty if `metric` is already about one direction,
+/// or is not a rate.
 pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(IoDirection, Metric)> {
     let Metric::Rate { bytes, durable, way: None } = metric else { return Vec::new() };
     // Nothing of a read is flushed.
     let ways = reading.directions().iter().filter(|way| !durable || **way == IoDirection::Write);
     let of = |way: &IoDirection| {
-        let named = if *way == IoDirection::Read { PublishedWay::Read } else { PublishedWay::Write };
+        let named =
+            if *way == IoDirection::Read { PublishedWay::Read } else { PublishedWay::Write };
         (*way, Metric::Rate { bytes, durable, way: Some(named) })
     };
     ways.map(of).collect()
@@ -188,12 +205,14 @@ pub fn note(reading: &WorkloadView) -> Option<String> {
 /// Concludes the rates of single directions of a run from simultaneous intervals.
 pub fn settle(
     workloads: &mut [WorkloadFindings],
-    estimates: &[Option<Estimated>],
+    estimates: &[Option<EstimatedRatio>],
     family: Family,
     zone: f64,
 ) {
-    let all =
-        workloads.iter_mut().flat_map(|workload| workload.judged().0).flat_map(|one| &mut one.directions);
+    let all = workloads
+        .iter_mut()
+        .flat_map(|workload| workload.judged().0)
+        .flat_map(|one| &mut one.directions);
     for (one, found) in all.zip(estimates) {
         let Some(found) = found else { continue };
         verdicts::hold(&mut one.rate, found, family, zone);

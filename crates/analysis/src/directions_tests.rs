@@ -21,7 +21,12 @@ fn workload(found: &Findings) -> &WorkloadFindings {
 }
 
 fn of<'a>(found: &'a Findings, stack: &str, durable: bool) -> &'a crate::findings::Comparison {
-    workload(found).comparisons.iter().filter(|one| one.stack == stack).nth(usize::from(durable)).unwrap()
+    workload(found)
+        .comparisons
+        .iter()
+        .filter(|one| one.stack == stack)
+        .nth(usize::from(durable))
+        .unwrap()
 }
 
 #[test]
@@ -31,7 +36,10 @@ fn each_direction_has_its_own_known_cost_within_its_interval() {
     let same = time(90.0, 30.0, 0.5) / time(110.0, 54.0, 0.5);
     let of_loop = of(&found, "loop", false);
     assert!(covers(&of_loop.rate.ratio, same, 0.03), "{:?}", of_loop.rate.ratio);
-    assert_eq!(of_loop.directions.iter().map(|one| one.direction).collect::<Vec<_>>(), ["read", "write"]);
+    assert_eq!(
+        of_loop.directions.iter().map(|one| one.direction).collect::<Vec<_>>(),
+        ["read", "write"]
+    );
     for one in &of_loop.directions {
         assert!(covers(&one.rate.ratio, same, 0.03), "{} {:?}", one.direction, one.rate.ratio);
         assert!(matches!(one.rate.verdict, Verdict::Costs { .. }), "{one:?}");
@@ -41,9 +49,15 @@ fn each_direction_has_its_own_known_cost_within_its_interval() {
     let of_fs = of(&found, "fs(xfs)", false);
     assert!(covers(&of_fs.rate.ratio, whole, 0.03), "{:?}", of_fs.rate.ratio);
     for (one, truth) in of_fs.directions.iter().zip([0.9 * whole, 1.1 * whole]) {
-        assert!(covers(&one.rate.ratio, truth, 0.03), "{} {truth} {:?}", one.direction, one.rate.ratio);
+        assert!(
+            covers(&one.rate.ratio, truth, 0.03),
+            "{} {truth} {:?}",
+            one.direction,
+            one.rate.ratio
+        );
     }
-    let quantities: Vec<&str> = of_fs.directions.iter().map(|one| one.rate.quantity.as_str()).collect();
+    let quantities: Vec<&str> =
+        of_fs.directions.iter().map(|one| one.rate.quantity.as_str()).collect();
     assert_eq!(
         quantities,
         [
@@ -55,8 +69,10 @@ fn each_direction_has_its_own_known_cost_within_its_interval() {
 
 #[test]
 fn intervals_of_directions_hold_the_truth_as_often_as_they_say() {
-    let (same, other) =
-        (time(90.0, 30.0, 0.5) / time(110.0, 54.0, 0.5), time(90.0, 30.0, 0.5) / time(112.0, 60.0, 0.45));
+    let (same, other) = (
+        time(90.0, 30.0, 0.5) / time(110.0, 54.0, 0.5),
+        time(90.0, 30.0, 0.5) / time(112.0, 60.0, 0.45),
+    );
     let truths = [("loop", [same; 2]), ("fs(xfs)", [0.9 * other, 1.1 * other])];
     let (mut held, mut all) = (0, 0);
     for seed in 0..30 {
@@ -76,9 +92,16 @@ fn latencies_of_each_direction_have_their_own_known_cost() {
     let found = findings(&twin::mixed());
     let charges = &workload(&found).charges[0];
     for (one, truth) in charges.directions.iter().zip([110.0 / 90.0, 54.0 / 30.0]) {
-        assert!(covers(&one.latency.ratio, truth, 0.05), "{} {:?}", one.direction, one.latency.ratio);
+        assert!(
+            covers(&one.latency.ratio, truth, 0.05),
+            "{} {:?}",
+            one.direction,
+            one.latency.ratio
+        );
         assert!(one.latency.verdict.is_resolved(), "{}", one.latency.sentence);
-        assert!(one.latency.quantity.starts_with(&format!("the mean {} latency of ", one.direction)));
+        assert!(
+            one.latency.quantity.starts_with(&format!("the mean {} latency of ", one.direction))
+        );
     }
     assert!(charges.says_directions, "they are apart");
 }
@@ -146,7 +169,11 @@ fn directions_are_said_where_they_differ_or_are_asked_for() {
         workload(&findings(run)).comparisons.iter().map(|one| one.says_directions).collect()
     };
     let mut run = twin::mixed();
-    assert_eq!(said(&run), [true, false, true, false], "the scenario names read iops, as acknowledged");
+    assert_eq!(
+        said(&run),
+        [true, false, true, false],
+        "the scenario names read iops, as acknowledged"
+    );
     run.start.scenario.published = None;
     assert_eq!(said(&run), [false, false, true, false], "of loop and of fs(xfs)");
     // Figures of latencies ask for no rates.
@@ -173,7 +200,10 @@ fn what_spoils_the_slices_of_a_mix_spoils_its_directions() {
     );
     for direction in &one.directions {
         assert!(
-            matches!(&direction.rate.verdict, Verdict::Unresolved { reason: Refusal::Regimes { .. }, .. }),
+            matches!(
+                &direction.rate.verdict,
+                Verdict::Unresolved { reason: Refusal::Regimes { .. }, .. }
+            ),
             "{}",
             direction.rate.sentence
         );
@@ -202,7 +232,9 @@ fn rounds_without_a_write_are_rounds() {
 #[test]
 fn a_record_that_lacks_a_direction_shows_what_it_has() {
     let mut run = twin::mixed();
-    run.slices.iter_mut().for_each(|slice| slice.samples.retain(|one| !one.metric.starts_with("read.")));
+    run.slices
+        .iter_mut()
+        .for_each(|slice| slice.samples.retain(|one| !one.metric.starts_with("read.")));
     let found = findings(&run);
     let one = of(&found, "loop", false);
     assert!(one.rate.verdict.is_resolved());
@@ -224,8 +256,13 @@ fn a_load_of_one_direction_has_no_directions() {
     for run in [twin::writes(), twin::bill()] {
         let found = findings(&run);
         for one in &found.workloads {
-            assert!(one.rows.iter().all(|row| row.directions.is_empty()) && one.directions_note.is_none());
-            assert!(one.comparisons.iter().all(|one| one.directions.is_empty() && !one.says_directions));
+            assert!(
+                one.rows.iter().all(|row| row.directions.is_empty())
+                    && one.directions_note.is_none()
+            );
+            assert!(
+                one.comparisons.iter().all(|one| one.directions.is_empty() && !one.says_directions)
+            );
             assert!(one.charges.iter().all(|one| one.directions.is_empty()));
         }
     }
@@ -276,8 +313,9 @@ fn a_row_that_was_printed_in_two_places_is_two_cells() {
     let whole = findings(&twin::mixed());
     let directions = &self::of(&whole, "loop", false).directions;
     let read = of("read iops", None);
-    let is_of =
-        |found: &MeasuredFigure, direction: usize| found.value() == directions[direction].rate.ratio.value();
+    let is_of = |found: &MeasuredFigure, direction: usize| {
+        found.value() == directions[direction].rate.ratio.value()
+    };
     assert!(is_of(&read.measured, 0) && read.agreement.word() == "agrees", "{read:?}");
     let counts = of("write iops", Some("from its counts"));
     assert!(is_of(&counts.measured, 1) && counts.agreement.word() == "agrees", "{counts:?}");
@@ -287,7 +325,8 @@ fn a_row_that_was_printed_in_two_places_is_two_cells() {
     assert_eq!(of("write mean", None).agreement.word(), "agrees");
 }
 
-/// A run of the first format, as if its load had been a mix: its slices tell reads and nothing of writes.
+/// A run of the first format, as if its load had been a mix: its slices tell reads and nothing of
+/// writes.
 #[test]
 fn an_old_run_shows_the_directions_that_it_recorded() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/run-v1");
@@ -300,6 +339,8 @@ fn an_old_run_shows_the_directions_that_it_recorded() {
     let [read, write] = row.directions.as_slice() else { panic!("{row:?}") };
     assert_eq!(read.iops.value(), row.iops.value());
     assert!(read.iops.value().is_some());
-    assert!(matches!(&write.iops, MeasuredFigure::Missing { reason } if reason == "no write was recorded"));
+    assert!(
+        matches!(&write.iops, MeasuredFigure::Missing { reason } if reason == "no write was recorded")
+    );
     assert_eq!(row.latency.iter().map(|one| one.direction).collect::<Vec<_>>(), ["read"]);
 }

@@ -1,10 +1,13 @@
-//! What makes figures lie although every one of them is right: a clock that runs apart, time stolen by a hypervisor, more jobs
-//! than processors, a cache that holds all of the data, sides that differ in more than their layers. Each is a check of its
-//! own in [`CHECKS`]; none changes a figure.
+//! What makes figures lie although every one of them is right: a clock that runs apart, time stolen
+//! by a hypervisor, more jobs than processors, a cache that holds all of the data, sides that
+//! differ in more than their layers. Each is a check of its own in [`CHECKS`]; none changes a
+//! figure.
 
 use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::WorkloadView;
-use super::{arc, confounders, conservation, efficiency, found_data, generator, neighbours, resized};
+use super::{
+    arc, confounders, conservation, efficiency, found_data, generator, neighbours, resized,
+};
 use iotax_facts::machine::{Device, Facts};
 use iotax_model::layer::spdk::SOCKET;
 use iotax_model::record::{Generator, MACHINES, Place, Slice, SpdkTarget, TRAFFIC};
@@ -24,7 +27,6 @@ struct LoadedStack<'a> {
 
 type ValidityCheck = fn(&LoadedStack) -> Option<(&'static str, String)>;
 
-/// All checks.
 const CHECKS: &[ValidityCheck] = &[
     clock,
     stolen,
@@ -54,10 +56,12 @@ pub fn doubts(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<
             let case = LoadedStack { reading, found, at };
             let stack = case.stack().name.as_str();
             let found = CHECKS.iter().filter_map(|check| check(&case));
-            let beside =
-                confounders::other_differences(reading, at).into_iter().map(|text| (confounders::KIND, text));
-            let data =
-                found_data::data_differences(reading, at).into_iter().map(|text| (found_data::KIND, text));
+            let beside = confounders::other_differences(reading, at)
+                .into_iter()
+                .map(|text| (confounders::KIND, text));
+            let data = found_data::data_differences(reading, at)
+                .into_iter()
+                .map(|text| (found_data::KIND, text));
             let load = &reading.workload.name;
             all.extend(found.chain(beside).chain(data).map(|(kind, text)| ValidityWarning {
                 kind,
@@ -71,7 +75,10 @@ pub fn doubts(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<
     let keys: Vec<String> = all.iter().map(|one| format!("{}: {}", one.kind, one.text)).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let group = |group: Vec<usize>| group.into_iter().map(|at| &all[at]).collect::<Vec<_>>();
-    alike::grouped(&keys).into_iter().map(|found| warning_report(&group(found), readings.len())).collect()
+    alike::grouped(&keys)
+        .into_iter()
+        .map(|found| warning_report(&group(found), readings.len()))
+        .collect()
 }
 
 /// One finding of one check.
@@ -84,10 +91,12 @@ struct ValidityWarning<'a> {
 
 /// Findings of one matter, of so many loads in the run.
 fn warning_report<'a>(found: &[&ValidityWarning<'a>], loads: usize) -> WarningReport {
-    let names = |name: fn(&ValidityWarning<'a>) -> &'a str| distinct(found.iter().map(|one| name(one)));
+    let names =
+        |name: fn(&ValidityWarning<'a>) -> &'a str| distinct(found.iter().map(|one| name(one)));
     let under = names(|one| one.load);
     let text = alike::merged(&found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>());
-    let under = if under.len() < loads { format!(" (under {})", under.join(", ")) } else { String::new() };
+    let under =
+        if under.len() < loads { format!(" (under {})", under.join(", ")) } else { String::new() };
     WarningReport::new(found[0].kind, &names(|one| one.stack).join(", "), format!("{text}{under}"))
 }
 
@@ -123,8 +132,8 @@ impl<'a> LoadedStack<'a> {
 /// Rates by a clock that runs faster are lower by as much: a twentieth of a percent is told.
 const CLOCKS_APART: f64 = 5e-4;
 
-/// A guest's clock against the host's: the one that is furthest off, where that is more than the round trips by which clocks
-/// are compared can make of it.
+/// A guest's clock against the host's: the one that is furthest off, where that is more than the
+/// round trips by which clocks are compared can make of it.
 fn clock(case: &LoadedStack) -> Option<(&'static str, String)> {
     let seats = case.seats();
     let of_it = case.run().clocks.iter().filter(|one| one.is_of(&case.reading.workload.name));
@@ -132,7 +141,8 @@ fn clock(case: &LoadedStack) -> Option<(&'static str, String)> {
     let sure = clocks
         .map(|one| (one, one.to.apart_since(&one.from)))
         .filter(|(_, (apart, error))| apart.abs() > CLOCKS_APART + error);
-    let (worst, (apart, _)) = sure.max_by(|(_, (a, _)), (_, (b, _))| a.abs().total_cmp(&b.abs()))?;
+    let (worst, (apart, _)) =
+        sure.max_by(|(_, (a, _)), (_, (b, _))| a.abs().total_cmp(&b.abs()))?;
     let way = if apart > 0.0 { "fast" } else { "slow" };
     let follows = match worst.to.too_far_apart_since(&worst.from) {
         Some(_) => "nothing that was measured in that visit counts",
@@ -158,7 +168,10 @@ fn stolen(case: &LoadedStack) -> Option<(&'static str, String)> {
     let place = &case.reading.worker(case.at)?.place;
     (all > 0.0 && stolen / all > STOLEN).then(|| {
         let share = 100.0 * stolen / all;
-        ("steal", format!("a hypervisor took {share:.1} % of the processors' time of {place} for others"))
+        (
+            "steal",
+            format!("a hypervisor took {share:.1} % of the processors' time of {place} for others"),
+        )
     })
 }
 
@@ -181,8 +194,8 @@ fn too_few_processors(case: &LoadedStack) -> Option<(&'static str, String)> {
 /// So much of its threads' time a load generator may compute in its own code before it is told.
 const GENERATORS_OWN: f64 = 0.25;
 
-/// Time in the generator's own code is in every figure, and no layer's: I/Os wait for it. On a schedule the threads spin until
-/// an I/O is due, which is in that share, and nothing waits for it.
+/// Time in the generator's own code is in every figure, and no layer's: I/Os wait for it. On a
+/// schedule the threads spin until an I/O is due, which is in that share, and nothing waits for it.
 fn generators_own(case: &LoadedStack) -> Option<(&'static str, String)> {
     if case.reading.is_scheduled() {
         return None;
@@ -191,7 +204,8 @@ fn generators_own(case: &LoadedStack) -> Option<(&'static str, String)> {
     let share = users_share(case, case.at).filter(|share| *share > GENERATORS_OWN)?;
     let base = case.run().start.scenario.baseline;
     let there = users_share(case, base).filter(|_| base != case.at);
-    let beside = there.map(|there| format!(" ({:.0} % on {})", 100.0 * there, case.reading.name(base)));
+    let beside =
+        there.map(|there| format!(" ({:.0} % on {})", 100.0 * there, case.reading.name(base)));
     let text = format!(
         "the load generator's threads spend {:.0} % of their time in its own code in {place}{}: I/Os wait for it, and that is \
          no layer's",
@@ -248,9 +262,12 @@ fn held_by_the_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
 /// A device that gave less than this part of what was read.
 const FROM_THE_DEVICE: f64 = 0.9;
 
-/// Reads that never came to the device: a cache of a layer or the host had them, or nothing was ever written there.
+/// Reads that never came to the device: a cache of a layer or the host had them, or nothing was
+/// ever written there.
 fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
-    if let Some(lost) = conservation::differences(case.reading, case.at).iter().find(|one| one.is_cached()) {
+    if let Some(lost) =
+        conservation::differences(case.reading, case.at).iter().find(|one| one.is_cached())
+    {
         return Some(("cached", lost.sentence()));
     }
     given(case).filter(|share| *share < FROM_THE_DEVICE).map(|share| {
@@ -290,16 +307,18 @@ fn given(case: &LoadedStack) -> Option<f64> {
     let (mut read, mut given) = (0.0, 0.0);
     for slice in case.slices() {
         let Some(bytes) = slice.device_read_bytes else { continue };
-        let ios = slice.figure("read.ios").unwrap_or(0.0) + slice.figure("write.ios").unwrap_or(0.0);
+        let ios =
+            slice.figure("read.ios").unwrap_or(0.0) + slice.figure("write.ios").unwrap_or(0.0);
         // What was discarded at the start and drained at the end was read from the device, too.
         let whole = if ios > 0.0 { 1.0 + slice.discarded_ios as f64 / ios } else { 1.0 };
-        (read, given) = (read + slice.figure("read.bytes").unwrap_or(0.0) * whole, given + bytes as f64);
+        (read, given) =
+            (read + slice.figure("read.bytes").unwrap_or(0.0) * whole, given + bytes as f64);
     }
     let taken = read * arc::amplification(case.stack(), &case.reading.workload.jobs);
     (taken > 0.0).then(|| given / taken)
 }
 
-/// A layer that is faster than what it stands on has a cache, or measured something else.
+/// A layer that is faster than what it is on has a cache, or measured something else.
 fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
     let scenario = &case.run().start.scenario;
     let below = &scenario.stacks[scenario.baseline];
@@ -308,11 +327,10 @@ fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
         && below.layers.len() < stack.layers.len()
         && below.layers.iter().zip(&stack.layers).all(|(a, b)| a.key() == b.key())
         && stack.layers.iter().all(|layer| layer.copies == 1);
-    let gains = case
-        .found
-        .comparisons
-        .iter()
-        .any(|one| one.stack == stack.name && matches!(one.rate.verdict, Verdict::Gains { .. }));
+    let gains =
+        case.found.comparisons.iter().any(|one| {
+            one.stack == stack.name && matches!(one.rate.verdict, Verdict::Gains { .. })
+        });
     (stands_on_it && gains).then(|| {
         let text = format!(
             "it is faster than {}, on which it stands: a cache answers, requests are merged on the way, or it reads what was never written",
@@ -322,15 +340,23 @@ fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// More than all of its drives can do at once: against what they do here, before what their links carry, before what they are rated at.
+/// More than all of its drives can do at once: against what they do here, before what their links
+/// carry, before what they are rated at.
 fn above_its_drives(case: &LoadedStack) -> Option<(&'static str, String)> {
     let ours = case.found.efficiency.iter().filter(|one| one.stack == case.stack().name);
     ours.filter_map(efficiency::above).next().map(|text| ("faster", text))
 }
 
 /// Settings of a block device's queue that somebody chooses; the rest say what the device is.
-const QUEUE: &[&str] =
-    &["nr_requests", "max_sectors_kb", "read_ahead_kb", "nomerges", "rq_affinity", "io_poll", "wbt_lat_usec"];
+const QUEUE: &[&str] = &[
+    "nr_requests",
+    "max_sectors_kb",
+    "read_ahead_kb",
+    "nomerges",
+    "rq_affinity",
+    "io_poll",
+    "wbt_lat_usec",
+];
 
 /// What else is not the same on both sides.
 fn other_sides(case: &LoadedStack) -> Option<(&'static str, String)> {
@@ -353,11 +379,13 @@ fn other_sides(case: &LoadedStack) -> Option<(&'static str, String)> {
         add("scheduler", a.scheduler.as_ref(), b.scheduler.as_ref());
         QUEUE.iter().for_each(|what| add(what, a.queue.get(*what), b.queue.get(*what)));
     }
-    let text = || format!("not only the layers are other than those of {name}: {}", differ.join("; "));
+    let text =
+        || format!("not only the layers are other than those of {name}: {}", differ.join("; "));
     (!differ.is_empty()).then(|| ("sides", text()))
 }
 
-/// The load runs on another machine than the baseline's; a guest of this host is on it. A network is between machines by its nature.
+/// The load runs on another machine than the baseline's; a guest of this host is on it. A network
+/// is between machines by its nature.
 fn other_machine(case: &LoadedStack) -> Option<(&'static str, String)> {
     let scenario = &case.run().start.scenario;
     let machine = |at: usize| {
@@ -393,7 +421,8 @@ fn engines(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// Latencies under a schedule, which begin when an I/O was due, beside those of fio, which begin when it issues one.
+/// Latencies under a schedule, which begin when an I/O was due, beside those of fio, which begin
+/// when it issues one.
 fn due_or_issued(case: &LoadedStack) -> Option<(&'static str, String)> {
     let reading = case.reading;
     let base = case.run().start.scenario.baseline;
@@ -412,30 +441,38 @@ fn due_or_issued(case: &LoadedStack) -> Option<(&'static str, String)> {
     Some(("engines", text))
 }
 
-/// Vulnerabilities that one side is mitigated against and the other is not, by the kernels' names of them; `base` is the
-/// first side.
+/// Vulnerabilities that one side is mitigated against and the other is not, by the kernels' names
+/// of them; `base` is the first side.
 fn mitigations(base: &str, a: &Facts, b: &Facts) -> Option<String> {
     let (a, b) = (&a.cpu.mitigations, &b.cpu.mitigations);
     let is_on = |state: &String| state.starts_with("Mitigation");
     let on_one = |one: &BTreeMap<String, String>, other: &BTreeMap<String, String>| {
-        let only =
-            one.iter().filter(|(name, state)| is_on(state) && other.get(*name).is_some_and(|o| !is_on(o)));
+        let only = one
+            .iter()
+            .filter(|(name, state)| is_on(state) && other.get(*name).is_some_and(|o| !is_on(o)));
         only.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
     };
     let (only_there, only_here) = (on_one(a, b), on_one(b, a));
-    let said =
-        |names: &str, where_to: &str| (!names.is_empty()).then(|| format!("mitigated {where_to}: {names}"));
-    let only = [(only_there, format!("on {base} only")), (only_here, format!("here, and not on {base}"))];
-    let said: Vec<String> = only.iter().filter_map(|(names, where_to)| said(names, where_to)).collect();
+    let said = |names: &str, where_to: &str| {
+        (!names.is_empty()).then(|| format!("mitigated {where_to}: {names}"))
+    };
+    let only =
+        [(only_there, format!("on {base} only")), (only_here, format!("here, and not on {base}"))];
+    let said: Vec<String> =
+        only.iter().filter_map(|(names, where_to)| said(names, where_to)).collect();
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// Processors that an SPDK target keeps busy while a stack is measured in which it has no part. Of a stack that it serves they
-/// are a part, and /proc/stat has them as busy: they are counted there like any other.
+/// Processors that an SPDK target keeps busy while a stack is measured in which it has no part. Of
+/// a stack that it serves they are a part, and /proc/stat has them as busy: they are counted there
+/// like any other.
 fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     let stack = case.stack();
     let has_no_part = |target: &&SpdkTarget| {
-        !stack.layers.iter().any(|layer| layer.option(SOCKET).map(Path::new) == Some(&target.socket))
+        !stack
+            .layers
+            .iter()
+            .any(|layer| layer.option(SOCKET).map(Path::new) == Some(&target.socket))
     };
     let mut targets = case.run().places.iter().flat_map(|place| &place.spdk).filter(has_no_part);
     let target = targets.find(|target| !target.polled().is_empty())?;
@@ -451,7 +488,9 @@ fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
 /// Other programs, whose CPU time is in that of an I/O: told of the baseline, which shows them.
 fn neighbours_of_the_load(case: &LoadedStack) -> Option<(&'static str, String)> {
     let is_base = case.at == case.run().start.scenario.baseline;
-    neighbours::neighbour_warning(case.reading).filter(|_| is_base).map(|text| (neighbours::KIND, text))
+    neighbours::neighbour_warning(case.reading)
+        .filter(|_| is_base)
+        .map(|text| (neighbours::KIND, text))
 }
 
 #[cfg(test)]
@@ -463,20 +502,26 @@ mod tests {
     use iotax_model::record::{ClockReading, Clocks, Purpose, Reactor, SampleValue};
 
     fn kinds(run: &RunData) -> Vec<(String, String)> {
-        let known = ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides", "engines"];
-        let found = findings(run).warnings.into_iter().filter(|one| known.contains(&one.kind.as_str()));
+        let known =
+            ["clock", "steal", "vcpus", "generator", "cached", "faster", "sides", "engines"];
+        let found =
+            findings(run).warnings.into_iter().filter(|one| known.contains(&one.kind.as_str()));
         found.map(|one| (one.kind, one.text)).collect()
     }
 
     #[test]
     fn loads_on_two_machines_are_reported() {
         let mut run = twin::a_against_a();
-        let of =
-            |run: &RunData| findings(run).warnings.into_iter().filter(|one| one.kind == MACHINES).count();
+        let of = |run: &RunData| {
+            findings(run).warnings.into_iter().filter(|one| one.kind == MACHINES).count()
+        };
         assert_eq!(of(&run), 0);
         let place = |run: &mut RunData, at: usize, place: &str| {
             let stack = run.start.scenario.stacks[at].name.clone();
-            run.workers.iter_mut().filter(|one| one.stack == stack).for_each(|one| one.place = place.into());
+            run.workers
+                .iter_mut()
+                .filter(|one| one.stack == stack)
+                .for_each(|one| one.place = place.into());
         };
         place(&mut run, 1, "ssh:b");
         let found = findings(&run).warnings;
@@ -492,7 +537,7 @@ mod tests {
             on: Place::Host,
             uri: None,
         };
-        let described = iotax_facts::vm::Described { vm: Some(vm), ..Default::default() };
+        let described = iotax_facts::vm::PlaceDescription { vm: Some(vm), ..Default::default() };
         run.start.scenario.described.insert("ssh:b".into(), described);
         assert_eq!(of(&run), 0, "it is a guest of this host");
         run.start.scenario.described.clear();
@@ -507,18 +552,25 @@ mod tests {
     /// What a run records of a guest's clock that gains `gained_ns` in ten seconds.
     fn clocks(gained_ns: i64, round_trip_ns: u64) -> Clocks {
         let reading = |at_ns, offset_ns| ClockReading { at_ns, offset_ns, round_trip_ns };
-        let (from, to) = (reading(5_000_000_000, 7_000), reading(15_000_000_000, 7_000 + gained_ns));
+        let (from, to) =
+            (reading(5_000_000_000, 7_000), reading(15_000_000_000, 7_000 + gained_ns));
         Clocks { visit: 0, set: 0, workload: None, place: "vm".into(), from, to }
     }
 
     #[test]
     fn a_clock_that_runs_apart_is_told() {
         let mut run = twin::guest();
-        run.clocks =
-            vec![clocks(1_000_000, 300_000), clocks(20_000_000, 300_000), clocks(-2_000_000, 300_000)];
+        run.clocks = vec![
+            clocks(1_000_000, 300_000),
+            clocks(20_000_000, 300_000),
+            clocks(-2_000_000, 300_000),
+        ];
         let found = kinds(&run);
-        let told: Vec<&str> =
-            found.iter().filter(|(kind, _)| kind == "clock").map(|(_, text)| text.as_str()).collect();
+        let told: Vec<&str> = found
+            .iter()
+            .filter(|(kind, _)| kind == "clock")
+            .map(|(_, text)| text.as_str())
+            .collect();
         assert_eq!(
             told,
             [
@@ -528,9 +580,9 @@ mod tests {
         run.clocks.push(clocks(200_000_000, 300_000));
         let found = kinds(&run);
         let found = found.iter().find(|(kind, _)| kind == "clock");
-        assert!(
-            found.is_some_and(|(_, text)| text.contains("nothing that was measured in that visit counts"))
-        );
+        assert!(found.is_some_and(|(_, text)| {
+            text.contains("nothing that was measured in that visit counts")
+        }));
         let rounds = |run: &RunData| {
             let (sides, _) = gather::sides(run, &run.start.scenario.workloads[0], Purpose::Plain);
             sides.iter().map(|side| side.rounds.len()).sum::<usize>()
@@ -560,13 +612,18 @@ mod tests {
         let found = kinds(&run);
         let text = &found.iter().find(|(kind, _)| kind == "generator").unwrap().1;
         assert!(
-            text.starts_with("the load generator's threads spend 40 % of their time in its own code in vm ("),
+            text.starts_with(
+                "the load generator's threads spend 40 % of their time in its own code in vm ("
+            ),
             "{text}"
         );
         assert!(text.contains(" % on file)"), "{text}");
         let jobs = &mut run.start.scenario.workloads[0].jobs;
         jobs[0].rate_iops = Some(1000);
-        assert!(kinds(&run).iter().all(|(kind, _)| kind != "generator"), "it spins until I/Os are due");
+        assert!(
+            kinds(&run).iter().all(|(kind, _)| kind != "generator"),
+            "it spins until I/Os are due"
+        );
         let jobs = &mut run.start.scenario.workloads[0].jobs;
         jobs.push(Job { rate_iops: None, ..jobs[0].clone() });
         computes(&mut run, 0.8);
@@ -577,13 +634,17 @@ mod tests {
     fn guests_of_one_name_are_told_apart_by_their_disks() {
         let mut run = twin::guest();
         run.start.scenario.workloads[0].jobs[0].numjobs = 4;
-        let mut control = run.places.iter().find(|place| place.place == "vm".into()).unwrap().clone();
+        let mut control =
+            run.places.iter().find(|place| place.place == "vm".into()).unwrap().clone();
         let guest = run.places.iter_mut().find(|place| place.place == "vm".into()).unwrap();
         guest.facts.cpu.threads = Some(8);
         control.facts.cpu.threads = Some(1);
         control.disks.iter_mut().for_each(|disk| disk.stack = "vm-1c2g".into());
         run.places.push(control);
-        assert!(kinds(&run).iter().all(|(kind, _)| kind != "vcpus"), "the other guest has one processor");
+        assert!(
+            kinds(&run).iter().all(|(kind, _)| kind != "vcpus"),
+            "the other guest has one processor"
+        );
     }
 
     #[test]
@@ -599,7 +660,11 @@ mod tests {
             guest.spdk = vec![target(polls)];
             let served = &mut run.start.scenario.stacks[1].layers[0];
             served.options.insert("spdk".into(), "/run/spdk.sock".into());
-            findings(&run).warnings.into_iter().filter(|one| one.kind == "polling").collect::<Vec<_>>()
+            findings(&run)
+                .warnings
+                .into_iter()
+                .filter(|one| one.kind == "polling")
+                .collect::<Vec<_>>()
         };
         assert_eq!(found(false), []);
         let told = found(true);
@@ -656,8 +721,9 @@ mod tests {
     fn reads_that_never_came_to_the_device_are_told() {
         let mut run = twin::guest();
         let bytes = |slice: &Slice| {
-            let of =
-                |name: &str| slice.samples.iter().find(|one| one.metric == name).map(|one| one.value.clone());
+            let of = |name: &str| {
+                slice.samples.iter().find(|one| one.metric == name).map(|one| one.value.clone())
+            };
             let Some(SampleValue::Value(bytes)) = of("read.bytes") else { panic!("{slice:?}") };
             let Some(SampleValue::Value(ios)) = of("read.ios") else { panic!("{slice:?}") };
             bytes * (1.0 + slice.discarded_ios as f64 / ios)
@@ -670,14 +736,17 @@ mod tests {
         let told: Vec<_> = found.iter().filter(|one| one.text.starts_with("only 25 %")).collect();
         assert_eq!(told.len(), 1, "{found:?}");
         assert_eq!(told[0].subject, "vm(vcpus=2)");
-        assert!(told[0].text.contains(": the rest came from a page cache of this host"), "{}", told[0].text);
-        let guest = run.start.scenario.stacks.iter_mut().find(|stack| stack.name != "file").unwrap();
-        guest.layers.insert(0, twin::layer("ceph", &[]));
         assert!(
-            kinds(&run)
-                .iter()
-                .any(|(_, text)| text.contains(": the rest came from the cache of the OSDs (osd-memory)"))
+            told[0].text.contains(": the rest came from a page cache of this host"),
+            "{}",
+            told[0].text
         );
+        let guest =
+            run.start.scenario.stacks.iter_mut().find(|stack| stack.name != "file").unwrap();
+        guest.layers.insert(0, twin::layer("ceph", &[]));
+        assert!(kinds(&run).iter().any(|(_, text)| {
+            text.contains(": the rest came from the cache of the OSDs (osd-memory)")
+        }));
     }
 
     #[test]
@@ -687,8 +756,9 @@ mod tests {
             let of_stack = run.workers.iter_mut().filter(|worker| worker.stack == stack);
             of_stack.for_each(|worker| worker.engine = engine.to_owned().into());
         };
-        let told =
-            |run: &RunData| kinds(run).into_iter().find(|(kind, _)| kind == "engines").map(|(_, text)| text);
+        let told = |run: &RunData| {
+            kinds(run).into_iter().find(|(kind, _)| kind == "engines").map(|(_, text)| text)
+        };
         load(&mut run, "file", "fio 3.33");
         load(&mut run, "vm(vcpus=2)", "fio 3.33");
         assert_eq!(told(&run), None);
@@ -701,7 +771,8 @@ mod tests {
         );
         load(&mut run, "file", "uring");
         assert!(told(&run).is_some_and(|text| text.contains("and file by uring")));
-        let guest = run.start.scenario.stacks.iter_mut().find(|stack| stack.name != "file").unwrap();
+        let guest =
+            run.start.scenario.stacks.iter_mut().find(|stack| stack.name != "file").unwrap();
         guest.layers.push(LayerSpec {
             name: "engine".into(),
             options: [("name".to_owned(), "fio".to_owned())].into(),
@@ -716,15 +787,22 @@ mod tests {
 
     #[test]
     fn one_matter_is_told_once_with_all_whom_it_concerns() {
-        let doubt =
-            |kind, text: &str, stack, load| ValidityWarning { kind, text: text.to_owned(), stack, load };
+        let doubt = |kind, text: &str, stack, load| ValidityWarning {
+            kind,
+            text: text.to_owned(),
+            stack,
+            load,
+        };
         let all = [
             doubt("steal", "took 9.6 % of host", "file", "read"),
             doubt("steal", "took 10.5 % of host", "loop", "read"),
             doubt("steal", "took 6.8 % of host", "file", "read"),
         ];
         let told = warning_report(&all.iter().collect::<Vec<_>>(), 2);
-        assert_eq!(told.to_sentence(), "steal (file, loop): took 6.8 to 10.5 % of host (under read)");
+        assert_eq!(
+            told.to_sentence(),
+            "steal (file, loop): took 6.8 to 10.5 % of host (under read)"
+        );
         assert_eq!(warning_report(&[&all[0]], 1).text, "took 9.6 % of host");
     }
 
@@ -736,7 +814,8 @@ mod tests {
         guest.facts.cpu.mitigations = [("spectre_v2".to_owned(), "Vulnerable".to_owned())].into();
         let host = run.places.iter_mut().find(|place| place.place.is_host()).unwrap();
         host.facts.kernel = Some("6.18.0".into());
-        host.facts.cpu.mitigations = [("spectre_v2".to_owned(), "Mitigation: IBRS".to_owned())].into();
+        host.facts.cpu.mitigations =
+            [("spectre_v2".to_owned(), "Mitigation: IBRS".to_owned())].into();
         let found = kinds(&run);
         assert_eq!(
             found.iter().find(|(kind, _)| kind == "sides").unwrap().1,

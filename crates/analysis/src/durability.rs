@@ -1,5 +1,6 @@
-//! Durability trials: of each stack and kind of kill, what was kept of what had been acknowledged, how sure that is, and
-//! what no such trial can show. Kills are counted, not blocks: all blocks of one kill share its fate.
+//! Durability trials: of each stack and kind of kill, what was kept of what had been acknowledged,
+//! how sure that is, and what no such trial can show. Kills are counted, not blocks: all blocks of
+//! one kill share its fate.
 
 use super::findings::durability::{Durability, DurabilityRow};
 use super::findings::{GuestDisk, Interval, MeasuredFigure, SampleUnit};
@@ -28,7 +29,8 @@ fn row(run: &RunData, stack: &str, kill: Kill) -> Option<DurabilityRow> {
     if trials.is_empty() {
         return None;
     }
-    let found = trials.iter().map(|trial| trial.found.clone()).fold(ReadBack::default(), ReadBack::and);
+    let found =
+        trials.iter().map(|trial| trial.found.clone()).fold(ReadBack::default(), ReadBack::and);
     let seconds = || trials.iter().map(|trial| trial.load_ns as f64 / 1e9);
     let kills = trials.len() as u64;
     let lossy = trials.iter().filter(|trial| trial.found.broken() > 0).count() as u64;
@@ -68,8 +70,8 @@ pub fn percents(share: &MeasuredFigure) -> Option<(String, String)> {
     Some((percent(low, f64::floor), percent(high, f64::ceil)))
 }
 
-/// What is known of the share of a row: `2.5 to 44.6 %`; one bound where none or all kills lost something, since all of the
-/// error is on the side that is left.
+/// What is known of the share of a row: `2.5 to 44.6 %`; one bound where none or all kills lost
+/// something, since all of the error is on the side that is left.
 pub fn known_share(row: &DurabilityRow) -> Option<String> {
     let (low, high) = percents(&row.share)?;
     Some(match row.lossy {
@@ -98,7 +100,10 @@ fn examples(trials: &[&DurabilityTrial]) -> Vec<String> {
                 Some(write) => format!("write {write} was acknowledged, and there is"),
                 None => "a write was under way, and there is".to_owned(),
             };
-            format!("trial {number}, block {} of 4 KiB: {expected} {}", example.block, example.found)
+            format!(
+                "trial {number}, block {} of 4 KiB: {expected} {}",
+                example.block, example.found
+            )
         };
         trial.found.examples.iter().map(line).collect::<Vec<_>>()
     };
@@ -114,8 +119,11 @@ fn emulated(run: &RunData, stack: &str) -> Option<String> {
 
 fn row_words(row: &DurabilityRow, kill: Kill) -> String {
     let (stack, whom) = (&row.stack, kill.phrase());
-    let times =
-        if row.kills == 1 { "1 kill".to_owned() } else { format!("{} kills", grouped(row.kills as f64)) };
+    let times = if row.kills == 1 {
+        "1 kill".to_owned()
+    } else {
+        format!("{} kills", grouped(row.kills as f64))
+    };
     let count = |blocks: u64| grouped(blocks as f64);
     let (Some((_, high)), Some(known)) = (percents(&row.share), known_share(row)) else {
         return format!("{stack}: nothing was tried");
@@ -159,11 +167,15 @@ fn idle(row: &DurabilityRow) -> String {
 
 /// What was kept only because no kill is a power cut must not be read without that.
 fn caution(run: &RunData, row: &DurabilityRow) -> Option<&'static str> {
-    let disk = run.places.iter().flat_map(|place| &place.disks).find(|disk| disk.stack == row.stack);
-    let is_on = |option| disk.and_then(|disk| disk.qemu.get(option)).is_some_and(|word| word == "on");
+    let disk =
+        run.places.iter().flat_map(|place| &place.disks).find(|disk| disk.stack == row.stack);
+    let is_on =
+        |option| disk.and_then(|disk| disk.qemu.get(option)).is_some_and(|word| word == "on");
     match is_on("cache.no-flush") && !row.is_broken() {
         true if is_on("snapshot") => Some("the overlay is gone with QEMU (snapshot=on)"),
-        true => Some("a power cut may lose some of it, as no flush is passed on (cache.no-flush=on)"),
+        true => {
+            Some("a power cut may lose some of it, as no flush is passed on (cache.no-flush=on)")
+        }
         false => None,
     }
 }
@@ -196,7 +208,8 @@ fn all_kept(rows: &[DurabilityRow]) -> String {
         format!("; of each stack and kind of kill, with 95 % confidence fewer than {most} % of such kills lose anything")
     });
     let cautions: BTreeSet<&str> = rows.iter().filter_map(|row| row.caution).collect();
-    let with = |caution: &str| rows.iter().filter(|row| row.caution == Some(caution)).collect::<Vec<_>>();
+    let with =
+        |caution: &str| rows.iter().filter(|row| row.caution == Some(caution)).collect::<Vec<_>>();
     let but = cautions.iter().map(|caution| format!("; {}: {caution}", named(with(caution))));
     format!(
         "{}: kept all {blocks} acknowledged blocks in {kills} kills, none of which is a power cut{}{}",
@@ -250,7 +263,11 @@ fn of_disk(disk: &GuestDisk) -> Vec<String> {
              kill of the guest left is gone with QEMU, however that ends"
         )];
     }
-    let cache = match (is("cache.no-flush", "on"), is("cache.direct", "on"), is("cache.direct", "off")) {
+    let cache = match (
+        is("cache.no-flush", "on"),
+        is("cache.direct", "on"),
+        is("cache.direct", "off"),
+    ) {
         (true, ..) => format!(
             "{stack}: cache.no-flush=on, so that no flush of the guest reaches this host's disk: a power cut loses acknowledged \
              writes that are still in the host's page cache, and these kills cannot see it"
@@ -321,7 +338,11 @@ mod tests {
         assert_eq!(told, expected);
         assert!(rows[1].sentence.ends_with("kept all 20,000 acknowledged blocks in 20 kills of QEMU; with 95 % confidence fewer than 14.0 % of such kills lose anything"), "{}", rows[1].sentence);
         assert!(rows[3].sentence.contains("of 20,000 acknowledged blocks 19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise (at least 86.0 %)"), "{}", rows[3].sentence);
-        assert!(rows[2].sentence.ends_with("lose anything; the overlay is gone with QEMU (snapshot=on)"));
+        assert!(
+            rows[2]
+                .sentence
+                .ends_with("lose anything; the overlay is gone with QEMU (snapshot=on)")
+        );
         assert_eq!(rows[3].examples.len(), 3);
         assert_eq!(found.headline.as_deref(), Some(rows[3].sentence.as_str()));
         assert!(!format!("{found:?}").contains("safe"));
@@ -331,7 +352,8 @@ mod tests {
     fn a_bound_of_one_side_is_not_printed_as_an_interval() {
         let found = findings(&twin::durability());
         let rows = &found.durability.as_ref().unwrap().rows;
-        let some = super::DurabilityRow { lossy: 1, kills: 10, share: share_of(1, 10), ..rows[3].clone() };
+        let some =
+            super::DurabilityRow { lossy: 1, kills: 10, share: share_of(1, 10), ..rows[3].clone() };
         let told = [&rows[0], &rows[3], &some].map(|row| known_share(row).unwrap());
         assert_eq!(told, ["at most 14.0 %", "at least 86.0 %", "0.25 to 44.6 %"]);
     }
@@ -345,12 +367,19 @@ mod tests {
         assert_eq!(of(0, 1_000_000), told("0.0", "0.00030"));
         assert_eq!(of(1, 10), told("0.25", "44.6"), "0.2529 and 44.502 %");
         assert_eq!(of(20, 20), told("86.0", "100.0"), "86.09 %");
-        assert_eq!([percent(0.5, f64::ceil), percent(0.07, f64::floor)], ["50.0", "7.0"], "floats beside it");
+        assert_eq!(
+            [percent(0.5, f64::ceil), percent(0.07, f64::floor)],
+            ["50.0", "7.0"],
+            "floats beside it"
+        );
         for kills in 1..3000 {
             let (low, high) = share_of(kills / 7, kills).bounds().unwrap();
             let (said_low, said_high) = of(kills / 7, kills);
             let number = |text: &str| text.parse::<f64>().unwrap() / 100.0;
-            assert!(number(&said_low) <= low + 1e-9 && number(&said_high) >= high - 1e-9, "{kills}");
+            assert!(
+                number(&said_low) <= low + 1e-9 && number(&said_high) >= high - 1e-9,
+                "{kills}"
+            );
         }
     }
 
@@ -358,19 +387,29 @@ mod tests {
     fn a_kill_that_found_nothing_under_way_is_told() {
         let mut run = twin::durability();
         assert!(!format!("{:?}", findings(&run)).contains("under way any more"));
-        run.trials.iter_mut().filter(|trial| trial.trial < 6).for_each(|trial| trial.writing = Some(false));
+        run.trials
+            .iter_mut()
+            .filter(|trial| trial.trial < 6)
+            .for_each(|trial| trial.writing = Some(false));
         // Records from before it do not say.
-        run.trials.iter_mut().filter(|trial| trial.trial > 30).for_each(|trial| trial.writing = None);
+        run.trials
+            .iter_mut()
+            .filter(|trial| trial.trial > 30)
+            .for_each(|trial| trial.writing = None);
         let found = findings(&run);
         let row = &found.durability.as_ref().unwrap().rows[0];
         assert_eq!(row.idle, 3);
         assert!(
-            row.sentence.contains("; in 3 of these kills nothing was under way any more (max_written)"),
+            row.sentence
+                .contains("; in 3 of these kills nothing was under way any more (max_written)"),
             "{}",
             row.sentence
         );
         let said = found.not_excluded.join("\n");
-        assert!(said.contains("vm (guest killed): what was under way in 3 of 20 kills: "), "{said}");
+        assert!(
+            said.contains("vm (guest killed): what was under way in 3 of 20 kills: "),
+            "{said}"
+        );
     }
 
     #[test]
@@ -404,7 +443,8 @@ mod tests {
         );
         let rows = found.durability.unwrap().rows;
         assert!(
-            rows.iter().all(|row| row.sentence.ends_with("as no flush is passed on (cache.no-flush=on)"))
+            rows.iter()
+                .all(|row| row.sentence.ends_with("as no flush is passed on (cache.no-flush=on)"))
         );
     }
 
@@ -442,7 +482,10 @@ mod tests {
         );
         run.trials.clear();
         let found = findings(&run);
-        assert_eq!((found.headline, found.no_headline.as_deref()), (None, Some("no trial was made")));
+        assert_eq!(
+            (found.headline, found.no_headline.as_deref()),
+            (None, Some("no trial was made"))
+        );
         assert!(found.not_excluded.is_empty());
     }
 }

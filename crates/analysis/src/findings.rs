@@ -1,5 +1,5 @@
-//! What a run found, ready for any renderer: plain values, nothing to compute. A number never travels alone:
-//! it has a unit, n and an interval, or it is Failed or Missing with the reason.
+//! What a run found, ready for any renderer: plain values, nothing to compute. A number never
+//! travels alone: it has a unit, n and an interval, or it is Failed or Missing with the reason.
 
 pub mod against;
 pub mod ceiling;
@@ -25,10 +25,10 @@ mod tail;
 pub mod traffic;
 pub mod verification;
 
-use ceiling::Masked;
+use ceiling::MaskingCeiling;
 pub use charge::ChargeFinding;
 use clusters::ClusterFindings;
-pub use comparison::{Charges, Checks, Comparison, ComparisonRole, Quantity, RateFinding};
+pub use comparison::{Charges, Comparison, ComparisonRole, Quantity, RateFinding, RatioChecks};
 use crowd::Crowd;
 pub use direction::{BillDirection, DirectionCharge, DirectionComparison, DirectionRow};
 use durability::Durability;
@@ -58,7 +58,6 @@ use verification::Verification;
 /// Everything a report says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// Which run.
     pub run: RunIdentity,
     /// The one sentence, if the run carries one.
     pub headline: Option<String>,
@@ -74,7 +73,8 @@ pub struct Findings {
     pub emulated: Vec<String>,
     /// In the order of the scenario.
     pub workloads: Vec<WorkloadFindings>,
-    /// The bill of one stack from two depths, where there are such; the bills of single workloads stand with them.
+    /// The bill of one stack from two depths, where there are such; the bills of single workloads
+    /// stand with them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub joint_bills: Vec<JointBill>,
     /// Why stacks were measured apart that could be up together.
@@ -89,7 +89,6 @@ pub struct Findings {
     /// What became of acknowledged writes when something was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
-    /// What was imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedFindings>,
     /// What stacks gave back of what was written to them, where that was asked for.
@@ -101,7 +100,6 @@ pub struct Findings {
     /// The tables that the scenario asks for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<RatioTable>,
-    /// Facts and commands.
     pub places: Vec<PlaceReport>,
     /// What layers made, as it was read back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -118,11 +116,9 @@ pub struct Findings {
 /// Which run, of what, by which program, in what state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunIdentity {
-    /// Its id.
     pub id: String,
     /// The scenario's name, where it has one.
     pub name: Option<String>,
-    /// RFC 3339.
     pub at: String,
     /// Version of iotax that measured.
     pub iotax: String,
@@ -134,7 +130,8 @@ pub struct RunIdentity {
     pub seed: u64,
     /// Zone within which "no difference" may be said, a fraction.
     pub zone: f64,
-    /// `complete`, `interrupted`, `waits for a reboot`, `waits for a manual step`, `failed`, `running` or `killed`.
+    /// `complete`, `interrupted`, `waits for a reboot`, `waits for a manual step`, `failed`,
+    /// `running` or `killed`.
     pub state: &'static str,
     /// The words of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,7 +155,8 @@ impl RunIdentity {
 
     /// `killed`; of a failure with its words.
     pub fn state_said(&self) -> String {
-        let state = if self.imported { format!("imported, {}", self.state) } else { self.state.to_owned() };
+        let state =
+            if self.imported { format!("imported, {}", self.state) } else { self.state.to_owned() };
         state + &self.failure.as_ref().map(|words| format!(": {words}")).unwrap_or_default()
     }
 }
@@ -166,11 +164,11 @@ impl RunIdentity {
 /// One workload on all stacks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkloadFindings {
-    /// Its name.
     pub name: String,
     /// `4k random reads at iodepth 32 x 4`.
     pub subject: String,
-    /// `1/s` or `B/s`: the rate that people speak of here; `ns` of a probe that takes times: their mean is in the rows' `iops`.
+    /// `1/s` or `B/s`: the rate that people speak of here; `ns` of a probe that takes times: their
+    /// mean is in the rows' `iops`.
     pub rate_unit: &'static str,
     /// What the probe counts, of one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,7 +185,8 @@ pub struct WorkloadFindings {
     pub design: Option<DesignReport>,
     /// Bytes of every stack that the load reached; `None`: nothing was loaded.
     pub reached_bytes: Option<u64>,
-    /// Those of the stack with the most, where stacks differ: `reached_bytes` is then of that with the least.
+    /// Those of the stack with the most, where stacks differ: `reached_bytes` is then of that with
+    /// the least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_reached_bytes: Option<u64>,
     /// Seconds of load, all stacks together.
@@ -223,7 +222,8 @@ pub struct WorkloadFindings {
     /// Stacks against the most that their drives allow, where that is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub efficiency: Vec<Efficiency>,
-    /// Added latency of a load with one I/O in flight, in round trips of the network that stacks cross, as sentences.
+    /// Added latency of a load with one I/O in flight, in round trips of the network that stacks
+    /// cross, as sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<String>,
     /// The stack taken apart, if asked for.
@@ -231,12 +231,12 @@ pub struct WorkloadFindings {
 }
 
 impl WorkloadFindings {
-    /// All comparisons of throughput: with the baseline, then of states with the same array as it was set up.
+    /// All comparisons of throughput: with the baseline, then of states with the same array as it
+    /// was set up.
     pub fn all_comparisons(&self) -> impl Iterator<Item = &Comparison> {
         self.comparisons.iter().chain(self.states().flat_map(|state| &state.comparisons))
     }
 
-    /// The same of latency and CPU time.
     pub fn all_charges(&self) -> impl Iterator<Item = &Charges> {
         self.charges.iter().chain(self.states().flat_map(|state| &state.charges))
     }
@@ -272,11 +272,10 @@ pub struct DesignReport {
     pub period_ns: Option<u64>,
     /// Slices of the pilot behind it; 0: no pilot.
     pub pilot_slices: u32,
-    /// Why.
     pub why: String,
-    /// In words.
     pub sentence: String,
-    /// How the rate of each stack began after a change of stack; empty where slices were asked for one by one.
+    /// How the rate of each stack began after a change of stack; empty where slices were asked for
+    /// one by one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<SliceStart>,
 }
@@ -284,7 +283,6 @@ pub struct DesignReport {
 /// How the rate of a stack began in short slices.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SliceStart {
-    /// Its name.
     pub stack: String,
     /// Width of a bin of time since the start of a slice, nanoseconds.
     pub bin_ns: u64,
@@ -317,16 +315,13 @@ pub struct InterferenceCheck {
     pub ratio: MeasuredFigure,
     /// The conclusion: the baseline costs by so much, or does not.
     pub verdict: Verdict,
-    /// In words.
     pub sentence: String,
 }
 
 /// One stack under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StackRow {
-    /// Its name.
     pub stack: String,
-    /// Its one-line form.
     pub text: String,
     /// Whether the others are compared with it.
     pub baseline: bool,
@@ -342,11 +337,9 @@ pub struct StackRow {
     pub left_out: Vec<String>,
     /// Which generator and why.
     pub engine: Option<String>,
-    /// Whole rounds.
     pub rounds: u64,
     /// I/Os that failed or came back short.
     pub errors: u64,
-    /// I/Os a second.
     pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
@@ -355,7 +348,6 @@ pub struct StackRow {
     /// Rates of reads and writes apart; only of a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionRow>,
-    /// By direction.
     pub latency: Vec<LatencyFigures>,
     /// Latencies of fsync and fdatasync, where the load calls them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -387,22 +379,21 @@ pub struct StackRow {
 /// One of several targets that a stack is loaded on at once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TargetRow {
-    /// Where it is.
     pub place: Place,
-    /// Its path there.
     pub path: String,
-    /// I/Os a second.
     pub iops: MeasuredFigure,
 }
 
-/// What serves a stack's I/O beside the load: the threads of its RAID, its daemons, its QEMU without the virtual CPUs.
+/// What serves a stack's I/O beside the load: the threads of its RAID, its daemons, its QEMU
+/// without the virtual CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EngineReport {
     /// They, in words: `md127_raid5, vhost (16)`.
     pub threads: String,
     /// CPU time of them all an I/O.
     pub cpu: MeasuredFigure,
-    /// I/Os a second for each core that they keep busy; a thread that polls keeps one busy all the time.
+    /// I/Os a second for each core that they keep busy; a thread that polls keeps one busy all the
+    /// time.
     pub iops_per_core: MeasuredFigure,
 }
 
@@ -415,24 +406,28 @@ pub struct GeneratorReport {
     pub cpu_kernel: MeasuredFigure,
     /// Threads, on all members of the stack together.
     pub threads: f64,
-    /// Share of the time of each thread that it computed in user mode, a fraction; `None`: not recorded.
+    /// Share of the time of each thread that it computed in user mode, a fraction; `None`: not
+    /// recorded.
     pub user_share: Option<f64>,
-    /// The same in the kernel.
     pub kernel_share: Option<f64>,
-    /// Time between two looks at a thread's queue: by so much at most a latency may be too long. `None` where each thread has one
-    /// I/O in flight and waits for it, and where it is not recorded.
+    /// Time between two looks at a thread's queue: by so much at most a latency may be too long.
+    /// `None` where each thread has one I/O in flight and waits for it, and where it is not
+    /// recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reap_gap: Option<LatencyFigures>,
-    /// With a schedule: from an I/O's issue itself to its end; the latencies of the row begin when it was due.
+    /// With a schedule: from an I/O's issue itself to its end; the latencies of the row begin when
+    /// it was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<LatencyFigures>,
     /// I/Os in flight, the mean over the windows by the queue's own count; `None`: not recorded.
     pub in_flight: Option<f64>,
-    /// As many as the load asks for, on all members together; `None` with a schedule, which asks for none. What is missing was with the
-    /// generator's threads: they hand over one after the other.
+    /// As many as the load asks for, on all members together; `None` with a schedule, which asks
+    /// for none. What is missing was with the generator's threads: they hand over one after the
+    /// other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<f64>,
-    /// By how much mean service time times rate differs from that, a fraction (Little's law says 0).
+    /// By how much mean service time times rate differs from that, a fraction (Little's law says
+    /// 0).
     pub littles_law_error: Option<f64>,
     /// What I/Os that lie across an end of a window may make of that, a fraction.
     #[serde(skip)]
@@ -442,15 +437,10 @@ pub struct GeneratorReport {
 /// Latencies of one direction, from merged histograms.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyFigures {
-    /// `read` or `write`.
     pub direction: &'static str,
-    /// Mean.
     pub mean: MeasuredFigure,
-    /// Median.
     pub p50: MeasuredFigure,
-    /// 99 %.
     pub p99: MeasuredFigure,
-    /// 99.9 %.
     pub p999: MeasuredFigure,
     /// Those that were asked for beside these, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -462,8 +452,10 @@ pub struct LatencyFigures {
 impl LatencyFigures {
     /// Its figures with their names.
     pub fn figures(&self) -> impl Iterator<Item = (String, &MeasuredFigure)> {
-        let known = [("mean", &self.mean), ("p50", &self.p50), ("p99", &self.p99), ("p99.9", &self.p999)];
-        let asked = self.asked.iter().map(|one| (percentile_name(one.percent / 100.0), &one.figure));
+        let known =
+            [("mean", &self.mean), ("p50", &self.p50), ("p99", &self.p99), ("p99.9", &self.p999)];
+        let asked =
+            self.asked.iter().map(|one| (percentile_name(one.percent / 100.0), &one.figure));
         known.into_iter().map(|(name, figure)| (name.to_owned(), figure)).chain(asked)
     }
 
@@ -476,13 +468,10 @@ impl LatencyFigures {
 /// A percentile that the scenario or the reader asked for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AskedPercentile {
-    /// 99.95 of `p99.95`.
     pub percent: f64,
-    /// The latency.
     pub figure: MeasuredFigure,
 }
 
-/// `p99.95` of 0.9995.
 pub fn percentile_name(quantile: f64) -> String {
     let percent = format!("{:.6}", 100.0 * quantile);
     format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
@@ -527,12 +516,12 @@ impl WritebackWait {
     }
 }
 
-/// What stacks against themselves show: nothing lies between them, so that any difference is an error of the ruler.
+/// What stacks against themselves show: nothing lies between them, so that any difference is an
+/// error of the ruler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RulerCheck {
     /// Whether none was found.
     pub holds: bool,
-    /// In words.
     pub sentence: String,
 }
 
@@ -552,27 +541,26 @@ pub struct MatchedFindings {
 /// One stack under the offered load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatchedRow {
-    /// Its name.
     pub stack: String,
     /// Whether the others are compared with it.
     pub baseline: bool,
     /// Why its figures are not representative.
     pub emulated: Option<String>,
-    /// I/Os a second.
     pub iops: MeasuredFigure,
     /// Whether it achieved 98 % of the offered rate; `None`: not measured.
     pub kept_up: Option<bool>,
-    /// Of one that achieved more than was offered: whether that was due in the discarded starts of its slices.
+    /// Of one that achieved more than was offered: whether that was due in the discarded starts of
+    /// its slices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caught_up: Option<bool>,
-    /// By direction.
     pub latency: Vec<LatencyFigures>,
     /// From an I/O's issue itself to its end; `latency` begins when it was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<LatencyFigures>,
 }
 
-/// A bill whose microseconds are of one I/O at a time and whose ratios and CPU time are of a deeper workload.
+/// A bill whose microseconds are of one I/O at a time and whose ratios and CPU time are of a deeper
+/// workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JointBill {
     /// `4k random reads: microseconds at iodepth 1, rate and CPU at iodepth 32`.
@@ -583,7 +571,6 @@ pub struct JointBill {
     pub deep: String,
     /// Whether it stands for the bills of both, as nobody asked for these workloads.
     pub sole: bool,
-    /// The lines.
     pub bill: Bill,
 }
 
@@ -607,13 +594,13 @@ pub struct BillLine {
     pub on: String,
     /// Rate with it over rate without.
     pub ratio: MeasuredFigure,
-    /// 1 and what the layer adds to the rate as a share of the baseline's: 0.95 where it takes five points of it. Points of all lines
-    /// add up to the total's.
+    /// 1 and what the layer adds to the rate as a share of the baseline's: 0.95 where it takes five
+    /// points of it. Points of all lines add up to the total's.
     pub of_baseline: MeasuredFigure,
     /// What follows: withheld for the same reasons as that of any comparison.
     pub verdict: Verdict,
     /// What hides a cost: both run into it.
-    pub masked: Option<Masked>,
+    pub masked: Option<MaskingCeiling>,
     /// Added mean latency of one I/O at a time, ns; lines add up to the total.
     pub added_latency: MeasuredFigure,
     /// Reads and writes apart; only of a mix.
@@ -628,11 +615,9 @@ pub struct BillLine {
 /// A place with its facts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlaceReport {
-    /// Which.
     pub place: Place,
     /// Why its figures are not representative.
     pub emulated: Option<String>,
-    /// As recorded.
     pub facts: serde_json::Value,
     /// Exact commands that made it, quoted for a shell.
     pub commands: Vec<String>,
@@ -641,14 +626,11 @@ pub struct PlaceReport {
     pub disks: Vec<GuestDisk>,
 }
 
-/// A warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WarningReport {
-    /// Stable word.
     pub kind: String,
     /// What it is about.
     pub subject: String,
-    /// The sentence.
     pub text: String,
 }
 

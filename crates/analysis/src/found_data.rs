@@ -1,6 +1,8 @@
-//! Data that a side of a comparison reads and nobody of this run has written: a volume that is new is written before it is read, a
-//! drive of somebody's is read as it was found. A drive answers blocks that were never written, or were trimmed, without looking for
-//! them: where one side does, the other looks slow, and where both may, what lies between drive and load is all that is measured.
+//! Data that a side of a comparison reads and nobody of this run has written: a volume that is new
+//! is written before it is read, a drive of somebody's is read as it was found. A drive answers
+//! blocks that were never written, or were trimmed, without looking for them: where one side does,
+//! the other looks slow, and where both may, what lies between drive and load is all that is
+//! measured.
 
 use super::confounders::bases;
 use super::reading::WorkloadView;
@@ -10,10 +12,13 @@ use iotax_model::scenario::{LayerSpec, Medium, Stack};
 /// Kind of these doubts.
 pub const KIND: &str = "found_data";
 
-/// Of a stack and what it is compared with: that one of them, or both, read what the run has not written.
+/// Of a stack and what it is compared with: that one of them, or both, read what the run has not
+/// written.
 pub fn data_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
-    if scenario.measure.precondition.passes > 0 || !reading.workload.jobs.iter().any(|job| job.rw.reads()) {
+    if scenario.measure.precondition.passes > 0
+        || !reading.workload.jobs.iter().any(|job| job.rw.reads())
+    {
         return Vec::new();
     }
     let said = |base: usize| {
@@ -22,7 +27,9 @@ pub fn data_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
             [true, true] => return None,
             [true, false] => was_and_was_not(one, other),
             [false, true] => was_and_was_not(other, one),
-            [false, false] => format!("{} and {} were both read as they were found", one.name, other.name),
+            [false, false] => {
+                format!("{} and {} were both read as they were found", one.name, other.name)
+            }
         };
         Some(format!(
             "{which}: a drive answers blocks that were never written, or were trimmed, without reading them; hint: --precondition 1x \
@@ -33,10 +40,14 @@ pub fn data_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
 }
 
 fn was_and_was_not(new: &Stack, found: &Stack) -> String {
-    format!("{} was written before it was measured, and {} was read as it was found", new.name, found.name)
+    format!(
+        "{} was written before it was measured, and {} was read as it was found",
+        new.name, found.name
+    )
 }
 
-/// Through the stack, into a file on a file system of its own, or because the run made and filled what it stands on.
+/// Through the stack, into a file on a file system of its own, or because the run made and filled
+/// what it is on.
 fn is_written(reading: &WorkloadView, stack: &Stack) -> bool {
     let through = reading.run.laid_out.iter().any(|one| one.stack == stack.name);
     through || stack.layers.iter().any(fills_a_file) || !is_somebodys(&stack.medium)
@@ -46,10 +57,12 @@ fn fills_a_file(layer: &LayerSpec) -> bool {
     layer.help().is_some_and(|help| help.gives == Face::File)
 }
 
-/// Not files of iotax's own and drives of a lab, which it fills, nor files that somebody else has written.
+/// Not files of iotax's own and drives of a lab, which it fills, nor files that somebody else has
+/// written.
 fn is_somebodys(medium: &Medium) -> bool {
-    let theirs =
-        |medium: &Medium| matches!(medium, Medium::Device { .. } | Medium::Remote { size: None, .. });
+    let theirs = |medium: &Medium| {
+        matches!(medium, Medium::Device { .. } | Medium::Remote { size: None, .. })
+    };
     medium.members().iter().any(theirs)
 }
 
@@ -77,7 +90,12 @@ mod tests {
             flush_ns: 1,
         }];
         change(&mut run);
-        findings(&run).warnings.into_iter().filter(|one| one.kind == KIND).map(|one| one.text).collect()
+        findings(&run)
+            .warnings
+            .into_iter()
+            .filter(|one| one.kind == KIND)
+            .map(|one| one.text)
+            .collect()
     }
 
     #[test]
@@ -91,7 +109,8 @@ mod tests {
         assert!(both[0].contains("were both read as they were found"), "{both:?}");
         let writing = |run: &mut RunData| {
             run.laid_out.clear();
-            let jobs = run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs);
+            let jobs =
+                run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs);
             jobs.for_each(|job| job.rw = Rw::RandWrite);
         };
         assert_eq!(told(writing), nothing, "a load that only writes");
@@ -107,6 +126,9 @@ mod tests {
             run.start.scenario.stacks[1].medium =
                 Medium::File { path: "/srv/x.img".into(), size: Some(1 << 30), keep: false };
         });
-        assert!(beside_a_file[0].contains("was written before it was measured"), "{beside_a_file:?}");
+        assert!(
+            beside_a_file[0].contains("was written before it was measured"),
+            "{beside_a_file:?}"
+        );
     }
 }

@@ -1,9 +1,11 @@
-//! From slices to rounds: one pass over the record of a workload for each purpose. Only whole rounds count (a kill in
-//! the middle of a round leaves it lopsided); a slice with a failed sample spoils its round for that stack.
+//! From slices to rounds: one pass over the record of a workload for each purpose. Only whole
+//! rounds count (a kill in the middle of a round leaves it lopsided); a slice with a failed sample
+//! spoils its round for that stack.
 
 use super::findings::WritebackWait;
 use iotax_model::record::{
-    CpuTimes, LOST_PLACE, OnTarget, Place, Purpose, SampleValue, Slice, SlicePart, Warning, worse_known,
+    CpuTimes, LOST_PLACE, OnTarget, Place, Purpose, SampleValue, Slice, SlicePart, Warning,
+    worse_known,
 };
 use iotax_model::scenario::Workload;
 use iotax_stats::Refusal;
@@ -15,22 +17,21 @@ use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Add;
 
-/// Visit and round.
 pub type RoundId = (u32, u32);
 
-/// Which visits are one series of rounds: those on the same of the equal files. What one file gives to a stack and the
-/// next one to the other cancels only if all files weigh alike, however often a run was resumed. Attaches that were
-/// asked for stay apart, and so do visits of records that do not say.
+/// Which visits are one series of rounds: those on the same of the equal files. What one file gives
+/// to a stack and the next one to the other cancels only if all files weigh alike, however often a
+/// run was resumed. Attaches that were asked for stay apart, and so do visits of records that do
+/// not say.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Strata {
+pub struct VisitStrata {
     siblings: Option<u32>,
 }
 
-impl Strata {
-    /// Of a run.
-    pub fn from_run(run: &RunData) -> Strata {
+impl VisitStrata {
+    pub fn from_run(run: &RunData) -> VisitStrata {
         let whole = run.start.siblings > 0 && run.start.scenario.measure.attaches <= 1;
-        Strata { siblings: whole.then_some(run.start.siblings) }
+        VisitStrata { siblings: whole.then_some(run.start.siblings) }
     }
 
     /// The number of a visit's stratum.
@@ -61,27 +62,27 @@ pub struct RoundTotal {
     pub discarded_s: f64,
     /// Bytes in the windows.
     pub bytes: f64,
-    /// Acknowledged time.
     pub window_s: f64,
     /// Time of the final flushes, if every slice had one.
     pub flush_s: Option<f64>,
     /// The generator's own CPU time in user mode, if every slice says it.
     pub cpu_user_ns: Option<f64>,
-    /// The same in the kernel.
     pub cpu_kernel_ns: Option<f64>,
     /// User and system time of the place, if every slice says it.
     pub cpu_place_ns: Option<f64>,
-    /// The same of this host where the place is a guest on it, else of the place: a guest's time is part of its host's.
+    /// The same of this host where the place is a guest on it, else of the place: a guest's time is
+    /// part of its host's.
     pub cpu_ns: Option<f64>,
     /// How long limits on CPU time held threads back there, on all processors together.
     pub throttled_s: f64,
     /// What the threads computed that serve the I/O beside the load, if every slice says it.
     pub engine_ns: Option<f64>,
     /// What a network probe saw beside its result, if every slice says it.
-    pub exchanged: Option<Exchanged>,
+    pub exchanged: Option<NetworkTotals>,
     /// Latencies of all directions.
     pub latency: Total,
-    /// What of I/Os, bytes and latencies is of each direction, in the order of [`IoDirection::ALL`].
+    /// What of I/Os, bytes and latencies is of each direction, in the order of
+    /// [`IoDirection::ALL`].
     directions: [DirectionTotal; 3],
     /// Of load in several places: what each did.
     pub parts: BTreeMap<Place, PartTotal>,
@@ -91,7 +92,8 @@ pub struct RoundTotal {
     pub with_parts: u32,
     /// Sum over these of the share of the window in which all ran.
     pub together: f64,
-    /// Sum over these, where slices end on equal bytes, of the share of the window that had passed when the last began.
+    /// Sum over these, where slices end on equal bytes, of the share of the window that had passed
+    /// when the last began.
     pub late: f64,
     /// How often one of these was run again.
     pub run_again: u32,
@@ -99,7 +101,7 @@ pub struct RoundTotal {
 
 /// What a network probe saw beside its result, both ways together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Exchanged {
+pub struct NetworkTotals {
     /// Datagrams that were sent in the windows.
     pub sent: f64,
     /// Those of them, or requests, of which nothing arrived.
@@ -110,11 +112,11 @@ pub struct Exchanged {
     pub peer_ns: f64,
 }
 
-impl Add for Exchanged {
-    type Output = Exchanged;
+impl Add for NetworkTotals {
+    type Output = NetworkTotals;
 
-    fn add(self, more: Exchanged) -> Exchanged {
-        Exchanged {
+    fn add(self, more: NetworkTotals) -> NetworkTotals {
+        NetworkTotals {
             sent: self.sent + more.sent,
             lost: self.lost + more.lost,
             sent_again: self.sent_again + more.sent_again,
@@ -128,11 +130,9 @@ impl Add for Exchanged {
 pub struct PartTotal {
     /// I/Os in its windows.
     pub ios: f64,
-    /// Bytes.
     pub bytes: f64,
     /// What of the I/Os is reads.
     pub reads: f64,
-    /// The same of writes.
     pub writes: f64,
     /// Seconds of its windows.
     pub seconds: f64,
@@ -166,12 +166,10 @@ pub struct DirectionTotal {
     pub ios: f64,
     /// Bytes in the windows.
     pub bytes: f64,
-    /// Latencies.
     pub latency: Total,
 }
 
 impl DirectionTotal {
-    /// As [`RoundTotal::waited`].
     pub fn waited(&self) -> Option<Total> {
         (self.latency.items > 0.0 || self.ios == 0.0).then_some(self.latency)
     }
@@ -197,8 +195,8 @@ impl RoundTotal {
         })
     }
 
-    /// Latencies with how many there are: none in a round without a completion, which is a round like others. `None`: there
-    /// were I/Os, and their latencies are lost.
+    /// Latencies with how many there are: none in a round without a completion, which is a round
+    /// like others. `None`: there were I/Os, and their latencies are lost.
     pub fn waited(&self) -> Option<Total> {
         (self.latency.items > 0.0 || self.ios == 0.0).then_some(self.latency)
     }
@@ -207,7 +205,6 @@ impl RoundTotal {
 /// One stack under one workload.
 #[derive(Debug, Default)]
 pub struct StackSide {
-    /// Whole rounds.
     pub rounds: BTreeMap<RoundId, RoundTotal>,
     /// Rounds that are not whole.
     pub dropped: u64,
@@ -215,11 +212,8 @@ pub struct StackSide {
     pub left_out: BTreeSet<Place>,
     /// Whole rounds in which other places took part: they are of another load.
     pub of_other_places: u64,
-    /// Latencies of reads.
     pub read: RoundHistograms,
-    /// Latencies of writes.
     pub write: RoundHistograms,
-    /// Latencies of trims.
     pub trim: RoundHistograms,
     /// Latencies of fsync and fdatasync, where the load calls them.
     pub flush: RoundHistograms,
@@ -233,14 +227,13 @@ pub struct StackSide {
     pub failed: Option<String>,
     /// Histograms whose frame is torn.
     pub torn: u64,
-    /// Of writes.
     pub debt: WritebackWait,
     /// Seconds of load in whole rounds.
     pub load_s: f64,
     /// How busy generator and CPUs were, and how much slices vary.
-    pub usage: Usage,
+    pub usage: CeilingUsage,
     /// Which of its rounds are one series.
-    pub strata: Strata,
+    pub strata: VisitStrata,
     frames: Vec<HistogramFrame>,
     /// Histograms of each of several places.
     place_frames: Vec<(Place, RoundId, u64)>,
@@ -248,32 +241,33 @@ pub struct StackSide {
 
 /// What tells a ceiling, summed over the slices of a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
+pub struct CeilingUsage {
     /// CPU time of the generator's threads.
     pub generator_ns: f64,
     /// What of it was in user mode.
     pub user_ns: f64,
     /// Time in which one thread could have computed.
     pub thread_ns: f64,
-    /// What the place computed, the generator's threads apart, where both are told, and how long the slices lasted.
+    /// What the place computed, the generator's threads apart, where both are told, and how long
+    /// the slices lasted.
     cpu_use: HostCpuUse,
     /// Idle and all CPU time of the place.
     pub place: (f64, f64),
     /// The same of this host where the place is a guest on it.
     pub host: Option<(f64, f64)>,
-    /// I/Os in flight by the queue's own count, summed up over the windows that tell them (`in_flight_windows_ns`), and the service
-    /// times of those that ended in them.
+    /// I/Os in flight by the queue's own count, summed up over the windows that tell them
+    /// (`in_flight_windows_ns`), and the service times of those that ended in them.
     pub in_flight_ns: f64,
     /// Windows of the slices behind them.
     pub in_flight_windows_ns: f64,
-    /// Service times.
     pub served_ns: f64,
     slices: f64,
     rates: f64,
     squares: f64,
 }
 
-/// What a place computed while it was loaded: not for the generator's threads, in all, and in how much time.
+/// What a place computed while it was loaded: not for the generator's threads, in all, and in how
+/// much time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct HostCpuUse {
     other_ns: f64,
@@ -287,8 +281,8 @@ fn of_all_places(slice: &Slice) -> Option<CpuTimes> {
     Some(slice.other_cpu.map_or(cpu, |other| cpu.plus(other)))
 }
 
-impl Usage {
-    fn add(&mut self, slice: &Slice, found: &Samples, rate: f64) {
+impl CeilingUsage {
+    fn add(&mut self, slice: &Slice, found: &SampleSums, rate: f64) {
         if let Some((user_ns, kernel_ns)) = found.cpu_user_ns.zip(found.cpu_kernel_ns) {
             self.generator_ns += user_ns + kernel_ns;
             self.user_ns += user_ns;
@@ -310,7 +304,8 @@ impl Usage {
         }
         if let Some(cpu) = slice.host_cpu {
             let host = self.host.unwrap_or_default();
-            // Of short slices it is what the guest takes, and nothing tells how much the host had to give.
+            // Of short slices it is what the guest takes, and nothing tells how much the host had
+            // to give.
             self.host = Some(if slice.short_slices > 0 { host } else { plus(host, cpu) });
         }
         self.slices += 1.0;
@@ -318,8 +313,9 @@ impl Usage {
         self.squares += rate * rate;
     }
 
-    /// How many processors of the place computed for others than the generator's threads on average, and which share that is of all
-    /// that it computed; `None`: it is not told, or nothing was computed.
+    /// How many processors of the place computed for others than the generator's threads on
+    /// average, and which share that is of all that it computed; `None`: it is not told, or nothing
+    /// was computed.
     pub fn others(&self) -> Option<(f64, f64)> {
         let HostCpuUse { other_ns, all_ns, lasted_ns } = self.cpu_use;
         (all_ns > 0.0 && lasted_ns > 0.0).then(|| (other_ns / lasted_ns, other_ns / all_ns))
@@ -343,7 +339,8 @@ fn plus((idle, all): (f64, f64), cpu: CpuTimes) -> (f64, f64) {
     (idle + cpu.idle_ns as f64, all + busy + cpu.idle_ns as f64)
 }
 
-/// The generator's CPU time is that of the whole slice; fio's, whose start and drain are not known, of the window.
+/// The generator's CPU time is that of the whole slice; fio's, whose start and drain are not known,
+/// of the window.
 fn generator_span(slice: &Slice) -> f64 {
     let around = if slice.drain_ns == 0 && slice.discarded_ios == 0 {
         0
@@ -372,11 +369,8 @@ enum LatencySource {
 /// What an I/O did, where its latency is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoDirection {
-    /// Reads.
     Read,
-    /// Writes.
     Write,
-    /// Trims.
     Trim,
 }
 
@@ -405,12 +399,18 @@ pub fn index(run: &RunData) -> HashMap<&str, usize> {
     stacks.map(|(at, stack)| (stack.name.as_str(), at)).collect()
 }
 
-/// The sides of all stacks of one purpose, in the order of the scenario, and the number of slices of unknown stacks.
+/// The sides of all stacks of one purpose, in the order of the scenario, and the number of slices
+/// of unknown stacks.
 pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<StackSide>, u64) {
     let index = index(run);
-    let strata = Strata::from_run(run);
-    let mut sides: Vec<StackSide> =
-        run.start.scenario.stacks.iter().map(|_| StackSide { strata, ..StackSide::default() }).collect();
+    let strata = VisitStrata::from_run(run);
+    let mut sides: Vec<StackSide> = run
+        .start
+        .scenario
+        .stacks
+        .iter()
+        .map(|_| StackSide { strata, ..StackSide::default() })
+        .collect();
     let mut unknown = 0;
     let crowded = match purpose {
         Purpose::Alone | Purpose::Beside => BTreeSet::new(),
@@ -429,25 +429,30 @@ pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Stack
             None => unknown += 1,
         }
     }
-    let expected =
-        sides.iter().flat_map(|side| side.rounds.values().map(|round| round.slices)).max().unwrap_or(0);
+    let expected = sides
+        .iter()
+        .flat_map(|side| side.rounds.values().map(|round| round.slices))
+        .max()
+        .unwrap_or(0);
     for side in &mut sides {
         side.keep_whole(expected);
     }
     let lost = |place: &Place| {
-        let named = |warning: &Warning| warning.kind == LOST_PLACE && warning.subject == place.to_string();
+        let named =
+            |warning: &Warning| warning.kind == LOST_PLACE && warning.subject == place.to_string();
         run.warnings.iter().any(named)
     };
     for (stack, side) in run.start.scenario.stacks.iter().zip(&mut sides) {
-        let ours = run.workers.iter().filter(|worker| worker.stack == stack.name && lost(&worker.place));
+        let ours =
+            run.workers.iter().filter(|worker| worker.stack == stack.name && lost(&worker.place));
         side.keep_one_set_of_places(&ours.map(|worker| worker.place.clone()).collect());
         side.read_latencies(run);
     }
     (sides, unknown)
 }
 
-/// Visits with several stacks, where such disturbed each other and were measured apart after that: what they disturbed
-/// does not count.
+/// Visits with several stacks, where such disturbed each other and were measured apart after that:
+/// what they disturbed does not count.
 fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<(u32, u32)> {
     // Sets number their visits by themselves.
     let mut stacks: BTreeMap<(u32, u32), BTreeSet<&str>> = BTreeMap::new();
@@ -456,20 +461,27 @@ fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<(u32, u32)> {
         stacks.entry((slice.visit, slice.set)).or_default().insert(&slice.stack);
     }
     let any_apart = stacks.values().any(|names| names.len() == 1);
-    stacks.into_iter().filter(|(_, names)| any_apart && names.len() > 1).map(|(visit, _)| visit).collect()
+    stacks
+        .into_iter()
+        .filter(|(_, names)| any_apart && names.len() > 1)
+        .map(|(visit, _)| visit)
+        .collect()
 }
 
 impl StackSide {
     fn add(&mut self, slice: &Slice, by_bytes: bool) {
         let id = (slice.visit, slice.round);
-        let found = Samples::from_slice(slice);
+        let found = SampleSums::from_slice(slice);
         let amount = if by_bytes { found.bytes } else { found.ios };
         self.usage.add(slice, &found, amount / (slice.window_ns.max(1) as f64 / 1e9));
         self.errors = self.errors.saturating_add(slice.errors);
         self.add_debt(slice);
         self.failed = self.failed.take().or(found.failed.clone());
-        let frame =
-            |(of, offset): &(LatencySource, u64)| HistogramFrame { round: id, of: *of, offset: *offset };
+        let frame = |(of, offset): &(LatencySource, u64)| HistogramFrame {
+            round: id,
+            of: *of,
+            offset: *offset,
+        };
         self.frames.extend(found.frames.iter().map(frame));
         let round = self.rounds.entry(id).or_default();
         let first = round.slices == 0;
@@ -488,15 +500,17 @@ impl StackSide {
         round.cpu_kernel_ns = joined(first, round.cpu_kernel_ns, found.cpu_kernel_ns);
         let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
         round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
-        // By their own clocks threads are known to the nanosecond; a guest's are in its host's QEMU.
+        // By their own clocks threads are known to the nanosecond; a guest's are in its host's
+        // QEMU.
         let by_clock = found.threads_ns.filter(|_| slice.host_cpu.is_none());
-        round.cpu_ns = joined(first, round.cpu_ns, by_clock.or_else(|| of_all_places(slice).map(used)));
+        round.cpu_ns =
+            joined(first, round.cpu_ns, by_clock.or_else(|| of_all_places(slice).map(used)));
         round.throttled_s += of_all_places(slice).map_or(0.0, |cpu| cpu.throttled_ns as f64 / 1e9);
         round.engine_ns = joined(first, round.engine_ns, found.engine_ns);
         round.exchanged = joined(first, round.exchanged, found.exchanged);
         let joined_in = |part: &SlicePart| round.parts.contains_key(&part.place);
-        round.spoiled |=
-            !first && (slice.parts.len() != round.parts.len() || !slice.parts.iter().all(joined_in));
+        round.spoiled |= !first
+            && (slice.parts.len() != round.parts.len() || !slice.parts.iter().all(joined_in));
         for part in &slice.parts {
             let of_slice = PartTotal {
                 ios: part.ios as f64,
@@ -537,8 +551,8 @@ impl StackSide {
         self.sum_load();
     }
 
-    /// Where places were lost that loaded it with others: the rounds of one set of places, that with most rounds, and of as many the
-    /// larger. `lost`: those of its places.
+    /// Where places were lost that loaded it with others: the rounds of one set of places, that
+    /// with most rounds, and of as many the larger. `lost`: those of its places.
     fn keep_one_set_of_places(&mut self, lost: &BTreeSet<Place>) {
         let set = |round: &RoundTotal| round.parts.keys().cloned().collect::<BTreeSet<Place>>();
         let mut counts: BTreeMap<BTreeSet<Place>, usize> = BTreeMap::new();
@@ -565,7 +579,8 @@ impl StackSide {
     }
 
     fn sum_load(&mut self) {
-        let lasted = self.rounds.values().map(|round| round.window_s + round.flush_s.unwrap_or(0.0));
+        let lasted =
+            self.rounds.values().map(|round| round.window_s + round.flush_s.unwrap_or(0.0));
         // Not `sum`: of nothing it gives -0.0, which is printed so.
         self.load_s = lasted.fold(0.0, |sum, seconds| sum + seconds);
     }
@@ -574,7 +589,9 @@ impl StackSide {
         let position: HashMap<RoundId, usize> =
             self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
         let ios = [&mut self.read, &mut self.write, &mut self.trim];
-        for rounds in ios.into_iter().chain([&mut self.flush, &mut self.service, &mut self.reap_gap]) {
+        for rounds in
+            ios.into_iter().chain([&mut self.flush, &mut self.service, &mut self.reap_gap])
+        {
             *rounds = RoundHistograms::new(position.len());
         }
         for frame in &self.frames {
@@ -621,9 +638,10 @@ impl StackSide {
         (seconds > 0.0).then(|| ios / seconds / offered)
     }
 
-    /// Whether it kept up with a rate that so many schedules together offered. All of them begin with the slice, so that a window
-    /// that holds no whole number of their I/Os lacks the same part of one in every slice: less than one I/O of each schedule and
-    /// slice is no shortfall, however few there are.
+    /// Whether it kept up with a rate that so many schedules together offered. All of them begin
+    /// with the slice, so that a window that holds no whole number of their I/Os lacks the same
+    /// part of one in every slice: less than one I/O of each schedule and slice is no shortfall,
+    /// however few there are.
     pub fn kept_up(&self, offered: f64, schedules: f64) -> Option<bool> {
         let sum = |of: fn(&RoundTotal) -> f64| self.rounds.values().map(of).sum::<f64>();
         let lacking = offered * sum(|round| round.window_s) - sum(|round| round.ios);
@@ -663,8 +681,14 @@ impl StackSide {
     }
 
     /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
-    pub fn latencies_of(&self, run: &RunData, rounds: &[RoundId], way: IoDirection) -> RoundHistograms {
-        let position: HashMap<RoundId, usize> = rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+    pub fn latencies_of(
+        &self,
+        run: &RunData,
+        rounds: &[RoundId],
+        way: IoDirection,
+    ) -> RoundHistograms {
+        let position: HashMap<RoundId, usize> =
+            rounds.iter().enumerate().map(|(at, id)| (*id, at)).collect();
         let mut found = RoundHistograms::new(rounds.len());
         for frame in self.frames.iter().filter(|frame| frame.of == LatencySource::Ios(way)) {
             let at = position.get(&frame.round);
@@ -679,7 +703,11 @@ impl StackSide {
 /// Seconds from a slice's first I/O until all it wrote was durable.
 fn busy_s(slice: &Slice) -> f64 {
     let flush = slice.figure("flush");
-    (slice.discarded_ns as f64 + slice.window_ns as f64 + slice.drain_ns as f64 + flush.unwrap_or(0.0)) / 1e9
+    (slice.discarded_ns as f64
+        + slice.window_ns as f64
+        + slice.drain_ns as f64
+        + flush.unwrap_or(0.0))
+        / 1e9
 }
 
 /// A sum that is there only if every part is.
@@ -689,7 +717,7 @@ fn joined<T: Add<Output = T>>(first: bool, sum: Option<T>, part: Option<T>) -> O
 
 /// The samples of a slice by meaning.
 #[derive(Default)]
-pub(super) struct Samples {
+pub(super) struct SampleSums {
     pub(super) ios: f64,
     pub(super) bytes: f64,
     /// I/Os and bytes of each direction, in the order of [`IoDirection::ALL`].
@@ -701,14 +729,14 @@ pub(super) struct Samples {
     threads_ns: Option<f64>,
     in_flight_ns: Option<f64>,
     served_ns: Option<f64>,
-    exchanged: Option<Exchanged>,
+    exchanged: Option<NetworkTotals>,
     frames: Vec<(LatencySource, u64)>,
     pub(super) failed: Option<String>,
 }
 
-impl Samples {
-    pub(super) fn from_slice(slice: &Slice) -> Samples {
-        let mut found = Samples::default();
+impl SampleSums {
+    pub(super) fn from_slice(slice: &Slice) -> SampleSums {
+        let mut found = SampleSums::default();
         for sample in &slice.samples {
             match &sample.value {
                 SampleValue::Value(value) => found.number(&sample.metric, *value),
@@ -721,7 +749,9 @@ impl Samples {
     }
 
     fn number(&mut self, metric: &str, value: f64) {
-        let way = IoDirection::ALL.into_iter().find_map(|way| Some((way, metric.strip_prefix(way.word())?)));
+        let way = IoDirection::ALL
+            .into_iter()
+            .find_map(|way| Some((way, metric.strip_prefix(way.word())?)));
         if let Some((way, of)) = way {
             let (ios, bytes) = &mut self.amounts[way as usize];
             for sum in match of {
@@ -775,16 +805,28 @@ mod tests {
 
     /// Rounds of two slices of 100 ms with so many I/Os each.
     fn side(ios: f64) -> StackSide {
-        let round = RoundTotal { slices: 2, ios: 2.0 * ios, window_s: 0.2, ..RoundTotal::default() };
-        StackSide { rounds: (0..10).map(|at| ((0, at), round.clone())).collect(), ..StackSide::default() }
+        let round =
+            RoundTotal { slices: 2, ios: 2.0 * ios, window_s: 0.2, ..RoundTotal::default() };
+        StackSide {
+            rounds: (0..10).map(|at| ((0, at), round.clone())).collect(),
+            ..StackSide::default()
+        }
     }
 
     #[test]
     fn less_than_one_io_of_a_slice_is_no_shortfall() {
         // 65 a second are 6.5 a slice, of which a window holds six.
         assert_eq!(side(6.0).kept_up(65.0, 1.0), Some(true));
-        assert_eq!(side(5.4).kept_up(65.0, 1.0), Some(false), "more than one of each slice is lacking");
-        assert_eq!(side(5.4).kept_up(65.0, 2.0), Some(true), "two jobs, and each lacks a part of one");
+        assert_eq!(
+            side(5.4).kept_up(65.0, 1.0),
+            Some(false),
+            "more than one of each slice is lacking"
+        );
+        assert_eq!(
+            side(5.4).kept_up(65.0, 2.0),
+            Some(true),
+            "two jobs, and each lacks a part of one"
+        );
         assert_eq!(side(4.4).kept_up(65.0, 2.0), Some(false));
         // Where a slice holds many, 2 % are more than one.
         assert_eq!(side(981.0).kept_up(10_000.0, 1.0), Some(true));

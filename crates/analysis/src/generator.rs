@@ -1,5 +1,6 @@
-//! What the load generator itself has in a stack's figures: its CPU time, how often it looked at its queue, whether its latencies
-//! and its counts agree. A figure of a stack is one of the stack as long as these are small.
+//! What the load generator itself has in a stack's figures: its CPU time, how often it looked at
+//! its queue, whether its latencies and its counts agree. A figure of a stack is one of the stack
+//! as long as these are small.
 
 use super::findings::{Comparison, GeneratorReport};
 use super::gather::{RoundTotal, StackSide};
@@ -27,8 +28,8 @@ pub fn littles_law_error(side: &StackSide) -> Option<f64> {
     (usage.in_flight_ns > 0.0).then(|| usage.served_ns / usage.in_flight_ns - 1.0)
 }
 
-/// An I/O that began before the window counts with all of its time where it ends, and one that ends behind the window not at all:
-/// at most a mean service time of those in flight at each end.
+/// An I/O that began before the window counts with all of its time where it ends, and one that ends
+/// after the window not at all: at most a mean service time of those in flight at each end.
 pub fn ends(side: &StackSide) -> Option<f64> {
     let usage = &side.usage;
     let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
@@ -39,7 +40,8 @@ pub fn ends(side: &StackSide) -> Option<f64> {
     (ios > 0.0 && window_s > 0.0).then(|| mean_s / window_s)
 }
 
-/// Where the baseline was loaded by another generator as well: by how much that one's rate is another.
+/// Where the baseline was loaded by another generator as well: by how much that one's rate is
+/// another.
 pub fn on_baseline(reading: &WorkloadView, comparisons: &[Comparison]) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
     let generator = |name: &str| {
@@ -55,7 +57,8 @@ pub fn on_baseline(reading: &WorkloadView, comparisons: &[Comparison]) -> Vec<St
     comparisons.iter().filter_map(said).collect()
 }
 
-/// Whether latencies and counts contradict each other beyond what the ends of the windows can make of them.
+/// Whether latencies and counts contradict each other beyond what the ends of the windows can make
+/// of them.
 pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
     let error = found.littles_law_error?;
     (error.abs() > LITTLES_LAW + found.littles_law_ends.unwrap_or(0.0)).then_some(error)
@@ -72,7 +75,8 @@ mod tests {
         let scenario = &mut run.start.scenario;
         scenario.measure.fio_on_baseline = true;
         let base = scenario.stacks[0].clone();
-        let layers = base.layers.into_iter().chain([twin::layer("engine", &[("name", "fio")])]).collect();
+        let layers =
+            base.layers.into_iter().chain([twin::layer("engine", &[("name", "fio")])]).collect();
         (scenario.stacks[at].medium, scenario.stacks[at].layers) = (base.medium, layers);
         run
     }
@@ -84,7 +88,10 @@ mod tests {
         let found = findings(&as_ruler(run, 1));
         let said = &found.workloads[0].on_baseline;
         assert_eq!(said.len(), 1);
-        assert!(said[0].starts_with("fio on the baseline: ") && said[0].contains(" +- "), "{said:?}");
+        assert!(
+            said[0].starts_with("fio on the baseline: ") && said[0].contains(" +- "),
+            "{said:?}"
+        );
         assert!(said[0].ends_with("IOPS at iodepth 32"), "{said:?}");
     }
 
@@ -98,9 +105,15 @@ mod tests {
         );
         let found = findings(&as_ruler(twin::published(), 2));
         let headline = found.headline.as_ref().unwrap();
-        assert!(headline.starts_with("loop ") && !headline.contains("the largest difference"), "{headline}");
+        assert!(
+            headline.starts_with("loop ") && !headline.contains("the largest difference"),
+            "{headline}"
+        );
         let workload = &found.workloads[0];
-        assert_eq!((workload.rows.len(), workload.comparisons.len(), workload.on_baseline.len()), (3, 2, 1));
+        assert_eq!(
+            (workload.rows.len(), workload.comparisons.len(), workload.on_baseline.len()),
+            (3, 2, 1)
+        );
         let known: Vec<bool> =
             workload.comparisons.iter().map(|one| one.rate.simultaneous.is_some()).collect();
         assert_eq!(known, [true, false]);
@@ -130,7 +143,8 @@ mod tests {
     #[test]
     fn latencies_that_contradict_the_counts_are_told() {
         let mut run = twin::guest();
-        let told = |run: &_| findings(run).warnings.into_iter().find(|one| one.kind == "littles_law");
+        let told =
+            |run: &_| findings(run).warnings.into_iter().find(|one| one.kind == "littles_law");
         assert_eq!(told(&run), None);
         for slice in run.slices.iter_mut().filter(|slice| slice.stack != "file") {
             for sample in slice.samples.iter_mut().filter(|sample| sample.metric == "served") {
@@ -140,6 +154,10 @@ mod tests {
             }
         }
         let told = told(&run).unwrap();
-        assert!(told.text.contains("-19.9 % off the mean number of I/Os in flight"), "{}", told.text);
+        assert!(
+            told.text.contains("-19.9 % off the mean number of I/Os in flight"),
+            "{}",
+            told.text
+        );
     }
 }

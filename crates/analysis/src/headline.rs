@@ -1,6 +1,7 @@
-//! The one sentence of a run, or why there is none; and beside it the check of the ruler. A headline is a verdict on throughput that
-//! holds over all comparisons of the run together. Never one: latency, CPU time, emulated figures, what a ceiling masks, and a
-//! stack against itself, which shows what the ruler is worth and nothing of the stack.
+//! The one sentence of a run, or why there is none; and beside it the check of the ruler. A
+//! headline is a verdict on throughput that holds over all comparisons of the run together. Never
+//! one: latency, CPU time, emulated figures, what a ceiling masks, and a stack against itself,
+//! which shows what the ruler is worth and nothing of the stack.
 
 use super::findings::ceiling::Ceiling;
 use super::findings::{Comparison, ComparisonRole, RulerCheck, WorkloadFindings};
@@ -17,15 +18,19 @@ pub struct Headline {
     pub sentence: String,
 }
 
-/// The largest difference in throughput. `others` is the part of what this host computed that was other work than the load.
+/// The largest difference in throughput. `others` is the part of what this host computed that was
+/// other work than the load.
 ///
 /// # Errors
 /// Why there is none: what was found instead, or what is missing.
 pub fn headline(workloads: &[WorkloadFindings], others: Option<f64>) -> Result<Headline, String> {
     let all: Vec<&Comparison> = of_role(workloads, ComparisonRole::Stack).collect();
     let real: Vec<&Comparison> = all.iter().copied().filter(|one| one.emulated.is_none()).collect();
-    let differing =
-        real.iter().copied().filter(|one| one.masked.is_none()).filter_map(|one| Some((effect(one)?, one)));
+    let differing = real
+        .iter()
+        .copied()
+        .filter(|one| one.masked.is_none())
+        .filter_map(|one| Some((effect(one)?, one)));
     let largest = differing.max_by(|one, other| one.0.total_cmp(&other.0));
     match largest {
         Some((_, one)) => Ok(Headline {
@@ -37,7 +42,10 @@ pub fn headline(workloads: &[WorkloadFindings], others: Option<f64>) -> Result<H
     }
 }
 
-fn of_role(workloads: &[WorkloadFindings], role: ComparisonRole) -> impl Iterator<Item = &Comparison> {
+fn of_role(
+    workloads: &[WorkloadFindings],
+    role: ComparisonRole,
+) -> impl Iterator<Item = &Comparison> {
     workloads.iter().flat_map(WorkloadFindings::all_comparisons).filter(move |one| one.role == role)
 }
 
@@ -63,9 +71,9 @@ fn headline_sentence(one: &Comparison, family: usize) -> String {
 }
 
 /// Instead of a headline where throughput is masked.
-const HIDDEN: &str = "both stacks hit the same limit, so throughput does not show what a layer costs";
+const HIDDEN: &str =
+    "both stacks hit the same limit, so throughput does not show what a layer costs";
 
-/// After "no difference".
 const SAME: &str = "a limit that both stacks hit would look the same";
 
 /// Where no comparison is of real hardware.
@@ -98,13 +106,18 @@ fn why_none(
 /// Says what was found if no difference was concluded, with its range. Lines of a bill count as in
 /// the family.
 fn not_found(workloads: &[WorkloadFindings], real: &[&Comparison]) -> String {
-    let lines =
-        workloads.iter().flat_map(|workload| &workload.bill).flat_map(|bill| bill.lines.iter().skip(1));
+    let lines = workloads
+        .iter()
+        .flat_map(|workload| &workload.bill)
+        .flat_map(|bill| bill.lines.iter().skip(1));
     let verdicts = real.iter().map(|one| &one.rate.verdict).chain(lines.map(|line| &line.verdict));
     let (alike, open): (Vec<&Verdict>, Vec<&Verdict>) =
         verdicts.partition(|one| matches!(one, Verdict::NoDifference { .. }));
     let of = match verdicts::many(workloads) {
-        0 => format!("{}, none with an interval", counted(real.len() as u64, "comparison", "comparisons")),
+        0 => format!(
+            "{}, none with an interval",
+            counted(real.len() as u64, "comparison", "comparisons")
+        ),
         many => counted(many as u64, "comparison", "comparisons"),
     };
     match (largest_bound(&alike), widest(&open)) {
@@ -185,7 +198,9 @@ fn ruler_found(all: &[&Comparison]) -> String {
     let counts = format!("({} of {})", alike.len(), all.len());
     match largest_bound(&alike) {
         Some(above) if open.is_empty() => format!("no difference above {above} {counts}"),
-        Some(above) => format!("no difference above {above} {counts}, the others unresolved{width}"),
+        Some(above) => {
+            format!("no difference above {above} {counts}, the others unresolved{width}")
+        }
         None if width.is_empty() => "unresolved: too little was measured".to_owned(),
         None => format!("unresolved{width}"),
     }

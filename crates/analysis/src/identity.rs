@@ -32,7 +32,8 @@ pub fn place(facts: &PlaceFacts) -> PlaceReport {
     PlaceReport {
         place: facts.place.clone(),
         emulated: facts.emulated.clone(),
-        // A value that can be stored can be printed; the error would be a failing Serialize of our own.
+        // A value that can be stored can be printed; the error would be a failing Serialize of our
+        // own.
         facts: serde_json::to_value(&facts.facts).unwrap_or_else(|error| error.to_string().into()),
         commands: facts.commands.iter().map(shell::line).collect(),
         disks: facts.disks.clone(),
@@ -42,8 +43,11 @@ pub fn place(facts: &PlaceFacts) -> PlaceReport {
 /// Places whose figures are emulated, as sentences.
 pub fn emulated(run: &RunData) -> Vec<String> {
     // Every visit has guests of its own, of the same names.
-    let found: Vec<(&Place, &str)> =
-        run.places.iter().filter_map(|place| Some((&place.place, place.emulated.as_deref()?))).collect();
+    let found: Vec<(&Place, &str)> = run
+        .places
+        .iter()
+        .filter_map(|place| Some((&place.place, place.emulated.as_deref()?)))
+        .collect();
     let reasons: Vec<&str> = found.iter().map(|(_, reason)| *reason).collect();
     let sentence = |group: Vec<usize>| {
         let reason = alike::merged(&group.iter().map(|at| reasons[*at]).collect::<Vec<_>>());

@@ -1,34 +1,31 @@
-//! The three figures of pairs of stacks, and what is left of their verdicts when all of a run are held against each other.
+//! The three figures of pairs of stacks, and what is left of their verdicts when all of a run are
+//! held against each other.
 
-use super::charges::Charged;
-use super::compare::Estimated;
+use super::charges::ChargedStack;
+use super::compare::EstimatedRatio;
 use super::findings::{Charges, Comparison, WorkloadFindings};
 use super::reading::WorkloadView;
 use super::{charges, directions, verdicts};
 use iotax_stats::family::Family;
 use iotax_store::RunData;
 
-/// The estimates of what was found of a workload; `None` where there was nothing to estimate. Those of states against
-/// the healthy one follow those of stacks against the baseline.
+/// The estimates of what was found of a workload; `None` where there was nothing to estimate. Those
+/// of states against the healthy one follow those of stacks against the baseline.
 #[derive(Default)]
-pub struct Estimates {
-    /// Of throughput.
-    pub comparisons: Vec<Option<Estimated>>,
+pub struct WorkloadEstimates {
+    pub comparisons: Vec<Option<EstimatedRatio>>,
     /// For the lines of the bill, then its total.
-    pub bill_lines: Vec<Option<Estimated>>,
-    /// Of latency.
-    pub latency: Vec<Option<Estimated>>,
-    /// Of CPU time.
-    pub cpu: Vec<Option<Estimated>>,
+    pub bill_lines: Vec<Option<EstimatedRatio>>,
+    pub latency: Vec<Option<EstimatedRatio>>,
+    pub cpu: Vec<Option<EstimatedRatio>>,
     /// Of throughput of reads and writes apart, comparison by comparison.
-    pub directions: Vec<Option<Estimated>>,
-    /// Of their latency.
-    pub direction_latency: Vec<Option<Estimated>>,
+    pub directions: Vec<Option<EstimatedRatio>>,
+    pub direction_latency: Vec<Option<EstimatedRatio>>,
 }
 
-impl Estimates {
+impl WorkloadEstimates {
     /// With those of more comparisons.
-    pub fn add(&mut self, more: Estimates) {
+    pub fn add(&mut self, more: WorkloadEstimates) {
         self.comparisons.extend(more.comparisons);
         self.bill_lines.extend(more.bill_lines);
         self.latency.extend(more.latency);
@@ -41,12 +38,10 @@ impl Estimates {
 /// The three figures of pairs of stacks, with their estimates.
 #[derive(Default)]
 pub struct JudgedPairs {
-    /// Of throughput.
     pub comparisons: Vec<Comparison>,
     /// Of latency and CPU time.
     pub charges: Vec<Charges>,
-    /// Of both.
-    pub estimates: Estimates,
+    pub estimates: WorkloadEstimates,
 }
 
 impl JudgedPairs {
@@ -57,7 +52,7 @@ impl JudgedPairs {
         let compared = verdicts::of_pair(reading, pair);
         // The first is the acknowledged figure, whose slices the CPU times are of.
         let throughput = compared.first().map(|one| &one.comparison.rate.verdict);
-        let counted = |found: Option<Estimated>| found.filter(|_| judged);
+        let counted = |found: Option<EstimatedRatio>| found.filter(|_| judged);
         // What a unit of a probe takes is its figure.
         if reading.workload.probe.is_none() {
             self.charge(charges::of_pair(reading, pair, throughput), counted);
@@ -69,7 +64,11 @@ impl JudgedPairs {
         }
     }
 
-    fn charge(&mut self, charged: Charged, counted: impl Fn(Option<Estimated>) -> Option<Estimated>) {
+    fn charge(
+        &mut self,
+        charged: ChargedStack,
+        counted: impl Fn(Option<EstimatedRatio>) -> Option<EstimatedRatio>,
+    ) {
         self.estimates.latency.push(counted(charged.latency));
         self.estimates.cpu.push(counted(charged.cpu));
         self.estimates.direction_latency.extend(charged.directions.into_iter().map(counted));
@@ -77,12 +76,13 @@ impl JudgedPairs {
     }
 }
 
-/// The weight of throughput in what a run may get wrong, where each other kind of figure has 1: it is what readers come for.
+/// The weight of throughput in what a run may get wrong, where each other kind of figure has 1: it
+/// is what readers come for.
 const WEIGHT_OF_THROUGHPUT: f64 = 3.0;
 
 /// Concludes all verdicts of a run from simultaneous intervals, so that it reports any false
 /// difference in at most 5 of 100 cases, in all figures together.
-pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<Estimates>) {
+pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<WorkloadEstimates>) {
     let (mut comparisons, mut lines) = (Vec::new(), Vec::new());
     let (mut latency, mut cpu) = (Vec::new(), Vec::new());
     let (mut directions, mut direction_latency) = (Vec::new(), Vec::new());
@@ -95,7 +95,7 @@ pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<Estima
         direction_latency.extend(one.direction_latency);
     }
     let zone = run.start.scenario.measure.equivalence;
-    let kind = |estimates: &[Option<Estimated>]| (estimates.iter().flatten().count(), 1.0);
+    let kind = |estimates: &[Option<EstimatedRatio>]| (estimates.iter().flatten().count(), 1.0);
     let [of_rates, of_directions, of_latency, of_cpu, of_direction_latency] = Family::weighted([
         (verdicts::judged_together(&comparisons, &lines), WEIGHT_OF_THROUGHPUT),
         kind(&directions),
@@ -106,10 +106,16 @@ pub fn settle(run: &RunData, workloads: &mut [WorkloadFindings], all: Vec<Estima
     verdicts::settle(workloads, &comparisons, &lines, of_rates, zone);
     directions::settle(workloads, &directions, of_directions, zone);
     verdicts::say(run, workloads);
-    verdicts::settle_charges(workloads, &latency, of_latency, zone, |charges| vec![&mut charges.latency]);
-    verdicts::settle_charges(workloads, &cpu, of_cpu, zone, |charges| vec![&mut charges.cpu]);
-    verdicts::settle_charges(workloads, &direction_latency, of_direction_latency, zone, |charges| {
-        charges.directions.iter_mut().map(|one| &mut one.latency).collect()
+    verdicts::settle_charges(workloads, &latency, of_latency, zone, |charges| {
+        vec![&mut charges.latency]
     });
+    verdicts::settle_charges(workloads, &cpu, of_cpu, zone, |charges| vec![&mut charges.cpu]);
+    verdicts::settle_charges(
+        workloads,
+        &direction_latency,
+        of_direction_latency,
+        zone,
+        |charges| charges.directions.iter_mut().map(|one| &mut one.latency).collect(),
+    );
     workloads.iter_mut().for_each(verdicts::same_in_the_bill);
 }

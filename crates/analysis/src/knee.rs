@@ -1,19 +1,20 @@
-//! The knee: where power, throughput over mean latency, is greatest (Kleinrock 1979). Below it more load buys
-//! throughput, above it latency. It refuses a knee of too few points, and one at the edge of the sweep.
+//! The knee: where power, throughput over mean latency, is greatest (Kleinrock 1979). Below it more
+//! load buys throughput, above it latency. It refuses a knee of too few points, and one at the edge
+//! of the sweep.
 
 use super::findings::sweep::{Knee, KneePosition, SweepValue};
-use super::simultaneous::Simultaneous;
+use super::simultaneous::SimultaneousFigure;
 
 /// Points with an interval that a knee needs.
 pub const LEAST: usize = 3;
 
 /// Before it is known whose it is.
-pub struct Unnamed {
+pub struct UnnamedKnee {
     place: KneePosition,
     words: String,
 }
 
-impl Unnamed {
+impl UnnamedKnee {
     /// With the stack's name.
     pub fn said_of(self, name: &str) -> Knee {
         Knee { place: self.place, sentence: format!("{name}: {}", self.words) }
@@ -21,8 +22,8 @@ impl Unnamed {
 }
 
 /// The knee of powers from the smallest value of `axis` to the largest.
-pub fn find_knee(powers: &[(SweepValue, Option<Simultaneous>)], axis: &str) -> Unnamed {
-    let known: Vec<(&SweepValue, Simultaneous)> =
+pub fn find_knee(powers: &[(SweepValue, Option<SimultaneousFigure>)], axis: &str) -> UnnamedKnee {
+    let known: Vec<(&SweepValue, SimultaneousFigure)> =
         powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
     let best = (0..known.len()).max_by(|a, b| known[*a].1.value.total_cmp(&known[*b].1.value));
     let Some(best) = best.filter(|_| known.len() >= LEAST) else {
@@ -41,8 +42,8 @@ pub fn find_knee(powers: &[(SweepValue, Option<Simultaneous>)], axis: &str) -> U
     found.unnamed()
 }
 
-fn refused(reason: String, remedy: &str) -> Unnamed {
-    Unnamed {
+fn refused(reason: String, remedy: &str) -> UnnamedKnee {
+    UnnamedKnee {
         words: format!("no knee: {reason}; to settle it: {remedy}"),
         place: KneePosition::None { reason },
     }
@@ -55,20 +56,20 @@ fn too_few(points: usize, known: usize) -> String {
     }
 }
 
-fn silent(powers: &[(SweepValue, Option<Simultaneous>)]) -> Vec<SweepValue> {
+fn silent(powers: &[(SweepValue, Option<SimultaneousFigure>)]) -> Vec<SweepValue> {
     powers.iter().filter(|(_, sure)| sure.is_none()).map(|(at, _)| at.clone()).collect()
 }
 
 struct KneeEstimate<'a> {
     axis: &'a str,
-    known: &'a [(&'a SweepValue, Simultaneous)],
+    known: &'a [(&'a SweepValue, SimultaneousFigure)],
     best: usize,
     near: Vec<SweepValue>,
     silent: Vec<SweepValue>,
 }
 
 impl KneeEstimate<'_> {
-    fn unnamed(self) -> Unnamed {
+    fn unnamed(self) -> UnnamedKnee {
         let words = format!("{}{}{}", self.claim(), self.reserve(), self.settle());
         let at = self.known[self.best].0.clone();
         let (not_told_apart, no_interval) = (self.near, self.silent);
@@ -77,7 +78,7 @@ impl KneeEstimate<'_> {
             true => KneePosition::Inside { at, not_told_apart, no_interval },
             false => KneePosition::Edge { at, not_told_apart, no_interval },
         };
-        Unnamed { place, words }
+        UnnamedKnee { place, words }
     }
 
     fn claim(&self) -> String {
@@ -95,7 +96,8 @@ impl KneeEstimate<'_> {
         }
     }
 
-    /// Power may be greater beyond the upper edge; below the lower one there is often nothing to offer.
+    /// Power may be greater beyond the upper edge; below the lower one there is often nothing to
+    /// offer.
     fn settle(&self) -> String {
         let at = &self.known[self.best].0.shown;
         match self.best + 1 == self.known.len() {
@@ -105,8 +107,9 @@ impl KneeEstimate<'_> {
     }
 
     fn reserve(&self) -> String {
-        let list =
-            |spots: &[SweepValue]| spots.iter().map(|at| at.shown.as_str()).collect::<Vec<_>>().join(" and ");
+        let list = |spots: &[SweepValue]| {
+            spots.iter().map(|at| at.shown.as_str()).collect::<Vec<_>>().join(" and ")
+        };
         let mut parts = Vec::new();
         if !self.near.is_empty() {
             parts.push(format!("{} not told apart", list(&self.near)));

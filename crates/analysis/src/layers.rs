@@ -1,5 +1,5 @@
-//! What layers made, as the tools and the kernel of its place told it: level and chunk of an array, properties of a pool, what
-//! both ends of a connection agreed to, in words.
+//! What layers made, as the tools and the kernel of its place told it: level and chunk of an array,
+//! properties of a pool, what both ends of a connection agreed to, in words.
 
 use super::findings::layers::LayerReport;
 use iotax_facts::machine::Device;
@@ -36,18 +36,25 @@ pub fn layers(run: &RunData) -> Vec<LayerReport> {
 fn sentence(one: &LayerUp) -> String {
     let name = one.device.as_ref().map_or("", |device| &device.name);
     let layer = if one.device.is_some() && one.part.is_empty() { "" } else { &one.layer };
-    let what: Vec<&str> = [layer, &one.part, name].into_iter().filter(|word| !word.is_empty()).collect();
+    let what: Vec<&str> =
+        [layer, &one.part, name].into_iter().filter(|word| !word.is_empty()).collect();
     let device = one.device.as_ref().and_then(device_words);
     let settings = one.settings.iter().map(|(key, word)| format!("{key} {}", with_unit(key, word)));
     let words: Vec<String> = device.into_iter().chain(settings).collect();
-    let words = if words.is_empty() { "nothing there tells more of it".to_owned() } else { words.join(", ") };
+    let words = if words.is_empty() {
+        "nothing there tells more of it".to_owned()
+    } else {
+        words.join(", ")
+    };
     format!("{}: {} of {}: {words}", one.stacks.join(", "), what.join(" "), one.place)
 }
 
 /// What the sentence says by itself; the rest follows by the kernel's names.
-const SAID: &[&str] = &["level", "raid_disks", "chunk_size", "layout", "metadata_version", "bitmap/location"];
+const SAID: &[&str] =
+    &["level", "raid_disks", "chunk_size", "layout", "metadata_version", "bitmap/location"];
 
-/// `raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, ...`; of what is no array its blocks.
+/// `raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, ...`; of what is no array
+/// its blocks.
 fn device_words(device: &Device) -> Option<String> {
     let md = |key: &str| device.md.get(key).map(String::as_str);
     let Some(level) = md("level") else { return blocks(device) };
@@ -61,7 +68,9 @@ fn device_words(device: &Device) -> Option<String> {
         Some(disks) => format!("{level} of {disks}"),
         None => level.to_owned(),
     }];
-    words.extend(md("chunk_size").filter(|word| *word != "0").map(|word| format!("chunk {}", size(word))));
+    words.extend(
+        md("chunk_size").filter(|word| *word != "0").map(|word| format!("chunk {}", size(word))),
+    );
     words.extend(md("layout").and_then(|word| layout(level, word.parse().ok()?)));
     words.extend(md("metadata_version").map(|word| format!("metadata {word}")));
     words.extend(md("bitmap/location").map(bitmap));
@@ -88,18 +97,21 @@ const BYTES: &[&str] = &[
 fn with_unit(key: &str, word: &str) -> String {
     let last = key.rsplit(' ').next().unwrap_or_default();
     match (word.split_once(' '), word.parse()) {
-        (Some((number, whose)), _) if key.starts_with("sync_speed") => format!("{number} KiB/s {whose}"),
+        (Some((number, whose)), _) if key.starts_with("sync_speed") => {
+            format!("{number} KiB/s {whose}")
+        }
         (_, Ok(bytes)) if BYTES.contains(&last) => show_bytes(bytes),
         _ => word.to_owned(),
     }
 }
 
-/// The layout in mdadm's words, of the kernel's number (drivers/md/raid5.h, raid10.c: near copies, far copies, and whether these
-/// are offset).
+/// The layout in mdadm's words, of the kernel's number (drivers/md/raid5.h, raid10.c: near copies,
+/// far copies, and whether these are offset).
 fn layout(level: &str, number: u64) -> Option<String> {
     match level {
         "raid4" | "raid5" | "raid6" => {
-            let names = ["left-asymmetric", "right-asymmetric", "left-symmetric", "right-symmetric"];
+            let names =
+                ["left-asymmetric", "right-asymmetric", "left-symmetric", "right-symmetric"];
             names.get(usize::try_from(number).ok()?).map(|name| (*name).to_owned())
         }
         "raid10" => {
@@ -114,7 +126,8 @@ fn layout(level: &str, number: u64) -> Option<String> {
     }
 }
 
-/// Of a volume the kernel tells the stripe unit as the smallest I/O, and the whole stripe as the best one; of ZFS's its block.
+/// Of a volume the kernel tells the stripe unit as the smallest I/O, and the whole stripe as the
+/// best one; of ZFS's its block.
 fn blocks(device: &Device) -> Option<String> {
     let keys = ["minimum_io_size", "optimal_io_size", "physical_block_size"];
     let told = |key: &str| {
@@ -155,24 +168,40 @@ mod tests {
         run.layers.push(again.clone());
         let found = layers(&run);
         assert_eq!(found.len(), 1);
-        assert!(found[0].sentence.ends_with("of lab: minimum_io_size 64 KiB"), "{}", found[0].sentence);
+        assert!(
+            found[0].sentence.ends_with("of lab: minimum_io_size 64 KiB"),
+            "{}",
+            found[0].sentence
+        );
         again.device.as_mut().unwrap().queue.clear();
-        assert_eq!(sentence(&again), "mdraid(level=5): md127 of lab: nothing there tells more of it");
+        assert_eq!(
+            sentence(&again),
+            "mdraid(level=5): md127 of lab: nothing there tells more of it"
+        );
     }
 
     #[test]
     fn both_ends_of_an_export_are_told_and_a_pool_by_its_properties() {
         let mut run = twin::states();
-        let layer = |layer: &str, part: &str, device: Option<&str>, settings: &[(&str, &str)]| LayerUp {
-            stacks: vec!["S".into()],
-            layer: layer.into(),
-            part: part.into(),
-            place: "lab".into(),
-            device: device.map(|name| Device { name: name.into(), ..Device::default() }),
-            settings: settings.iter().map(|(key, word)| ((*key).into(), (*word).into())).collect(),
-        };
+        let layer =
+            |layer: &str, part: &str, device: Option<&str>, settings: &[(&str, &str)]| LayerUp {
+                stacks: vec!["S".into()],
+                layer: layer.into(),
+                part: part.into(),
+                place: "lab".into(),
+                device: device.map(|name| Device { name: name.into(), ..Device::default() }),
+                settings: settings
+                    .iter()
+                    .map(|(key, word)| ((*key).into(), (*word).into()))
+                    .collect(),
+            };
         run.layers = vec![
-            layer("nvmf", "target", None, &[("addr_trtype", "tcp"), ("param_inline_data_size", "16384")]),
+            layer(
+                "nvmf",
+                "target",
+                None,
+                &[("addr_trtype", "tcp"), ("param_inline_data_size", "16384")],
+            ),
             layer("nvmf", "host", Some("nvme1n1"), &[("queue_count", "3"), ("sqsize", "127")]),
             layer("zfs", "", Some("zd0"), &[("compression", "lz4"), ("volblocksize", "16384")]),
             layer("lvm", "", Some("dm-3"), &[("pool chunk_size", "65536"), ("segtype", "thin")]),

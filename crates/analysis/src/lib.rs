@@ -1,10 +1,12 @@
-//! Turns a loaded run into findings. Takes values and gives values: a partial run is read like a whole one
-//! and says so; what is missing or failed keeps its reason.
+//! Turns a loaded run into findings. Takes values and gives values: a partial run is read like a
+//! whole one and says so; what is missing or failed keeps its reason.
 //!
-//! Modules: [`findings`] the results, types only; `gather` and `reading` what slices say of a stack, `compare`, `verdicts`, `lines`
-//! the comparisons and the bill; `directions` reads and writes apart; `ceiling`, `efficiency/` what the hardware could do; `confounders`, `doubts`, `neighbours`,
-//! `conservation`, `found_data`, `arc`, `baseline` what makes a comparison unfair; `sweep`, `knee`, `course` loads in steps; `states`, `rebuild`
-//! arrays; `durability`, `verification`, `published`, `imported/` their kinds of results; `against/` two runs.
+//! Modules: [`findings`] the results, types only; `gather` and `reading` what slices say of a
+//! stack, `compare`, `verdicts`, `lines` the comparisons and the bill; `directions` reads and
+//! writes apart; `ceiling`, `efficiency/` what the hardware could do; `confounders`, `doubts`,
+//! `neighbours`, `conservation`, `found_data`, `arc`, `baseline` what makes a comparison unfair;
+//! `sweep`, `knee`, `course` loads in steps; `states`, `rebuild` arrays; `durability`,
+//! `verification`, `published`, `imported/` their kinds of results; `against/` two runs.
 #![forbid(unsafe_code)]
 
 pub mod against;
@@ -72,13 +74,18 @@ pub use iotax_store::RunData;
 pub use subject::who;
 
 use findings::{ProbeReport, WorkloadFindings};
-use judged::{Estimates, JudgedPairs};
+use judged::{JudgedPairs, WorkloadEstimates};
 use reading::WorkloadView;
 
 /// Everything that can be said about a run.
 pub fn findings(run: &RunData) -> Findings {
-    let readings: Vec<WorkloadView> =
-        run.start.scenario.workloads.iter().map(|workload| WorkloadView::from_run(run, workload)).collect();
+    let readings: Vec<WorkloadView> = run
+        .start
+        .scenario
+        .workloads
+        .iter()
+        .map(|workload| WorkloadView::from_run(run, workload))
+        .collect();
     let levels = slo::number(&readings, &run.start.scenario.measure.slo);
     let mut workloads = Vec::new();
     let mut estimates = Vec::new();
@@ -94,7 +101,8 @@ pub fn findings(run: &RunData) -> Findings {
         workload.round_trips = efficiency::trips(&readings, at, &workload.charges);
     }
     let durability = durability::durability(run);
-    let others = readings.iter().filter_map(neighbours::busy).map(|(_, part)| part).reduce(f64::max);
+    let others =
+        readings.iter().filter_map(neighbours::busy).map(|(_, part)| part).reduce(f64::max);
     let compared = headline::headline(&workloads, others);
     let said = match &durability {
         Some(found) => durability::headline(found),
@@ -106,13 +114,14 @@ pub fn findings(run: &RunData) -> Findings {
         Some(found) => Err(imported::no_headline(found)),
         None => said,
     };
-    let (headline, no_headline) = match (said, verification.as_ref().and_then(|found| found.alarm())) {
-        // What a stack costs that gives back something else comes second.
-        (Ok(sentence), Some(alarm)) => (Some(format!("{alarm}. {sentence}")), None),
-        (Err(_), Some(alarm)) => (Some(alarm), None),
-        (Ok(sentence), None) => (Some(sentence), None),
-        (Err(reason), None) => (None, Some(reason)),
-    };
+    let (headline, no_headline) =
+        match (said, verification.as_ref().and_then(|found| found.alarm())) {
+            // What a stack costs that gives back something else comes second.
+            (Ok(sentence), Some(alarm)) => (Some(format!("{alarm}. {sentence}")), None),
+            (Err(_), Some(alarm)) => (Some(alarm), None),
+            (Ok(sentence), None) => (Some(sentence), None),
+            (Err(reason), None) => (None, Some(reason)),
+        };
     Findings {
         run: identity::identity(run),
         headline,
@@ -142,7 +151,7 @@ pub fn findings(run: &RunData) -> Findings {
     }
 }
 
-fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Estimates) {
+fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, WorkloadEstimates) {
     let scenario = &reading.run.start.scenario;
     let is_loaded = |at: &usize| reading.workload.is_for(&scenario.stacks[*at], &scenario.stacks);
     let others = || {
@@ -170,7 +179,10 @@ fn of_workload(reading: &WorkloadView, levels: usize) -> (WorkloadFindings, Esti
         writes: reading.writes.findings(),
         design: baseline::design(reading),
         reached_bytes: reading.reached().map(|(least, _)| least).filter(|_| !is_probe),
-        most_reached_bytes: reading.reached().filter(|(least, most)| most > least).map(|(_, most)| most),
+        most_reached_bytes: reading
+            .reached()
+            .filter(|(least, most)| most > least)
+            .map(|(_, most)| most),
         measured_s: reading.sides.iter().map(|side| side.load_s).sum(),
         rows: (0..scenario.stacks.len()).map(|at| rows::row(reading, at)).collect(),
         slo: slo::findings(reading, levels),

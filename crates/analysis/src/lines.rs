@@ -3,14 +3,17 @@
 
 use super::ceiling;
 use super::charges::cpu;
-use super::compare::{AddedPerIo, Estimated, ONLY_AT_ONE, RateComparison, rates, round_values};
+use super::compare::{
+    AddedPerIo, EstimatedRatio, ONLY_AT_ONE, RateComparison, rates, round_values,
+};
 use super::conservation;
 use super::directions;
 use super::findings::{
-    Bill, BillDirection, BillLine, Interval, JointBill, MeasuredFigure, SampleUnit, WorkloadFindings,
+    Bill, BillDirection, BillLine, Interval, JointBill, MeasuredFigure, SampleUnit,
+    WorkloadFindings,
 };
 use super::gather::{RoundId, RoundTotal, StackSide};
-use super::pairing::Paired;
+use super::pairing::PairedUnits;
 use super::reading::WorkloadView;
 use super::subject::Quantity;
 use iotax_load::Job;
@@ -20,7 +23,7 @@ use iotax_stats::spread::MeanSpread;
 use iotax_stats::{Concludes, Refusal, Verdict, visits};
 
 /// Returns the bill of one workload, and the estimates for its lines and its total.
-pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<Estimated>>) {
+pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<EstimatedRatio>>) {
     let usable = usable_prefixes(reading);
     let common = common_rounds(reading, &usable);
     let last = reading.sides.len() - 1;
@@ -30,13 +33,16 @@ pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<Estimated>>) {
     let unexplained = unexplained(reading, &total, &measured);
     let estimates = measured.iter().chain([&total]).map(|line| line.estimated).collect();
     let lines = measured.into_iter().map(|line| line.shown).collect();
-    (Bill { lines, total: BillLine { layer: "total".into(), ..total.shown }, unexplained }, estimates)
+    (
+        Bill { lines, total: BillLine { layer: "total".into(), ..total.shown }, unexplained },
+        estimates,
+    )
 }
 
-/// Bills whose microseconds are of depth 1 and whose ratios are of the deepest workload of the same kind.
+/// Bills whose microseconds are of depth 1 and whose ratios are of the deepest workload of the same
+/// kind.
 pub fn joint(workloads: &[Workload], found: &[WorkloadFindings]) -> Vec<JointBill> {
-    let sole =
-        matches!(workloads, [one, two] if is_default(one, BILL_DEPTHS[0]) && is_default(two, BILL_DEPTHS[1]));
+    let sole = matches!(workloads, [one, two] if is_default(one, BILL_DEPTHS[0]) && is_default(two, BILL_DEPTHS[1]));
     let shallow = workloads.iter().zip(found).filter(|(workload, _)| depth(workload) == 1);
     let joined = |(one, shallow): (&Workload, &WorkloadFindings)| {
         let alike = workloads.iter().zip(found).filter(|(other, _)| kind(other) == kind(one));
@@ -93,26 +99,36 @@ fn kind(workload: &Workload) -> Vec<Job> {
 fn is_default(workload: &Workload, iodepth: u32) -> bool {
     let default = Job { iodepth, ..Job::default() };
     let sized = |job: &Job| Job { name: String::new(), size: None, ..job.clone() };
-    workload.sweep.is_none() && matches!(workload.jobs.as_slice(), [job] if sized(job) == sized(&default))
+    workload.sweep.is_none()
+        && matches!(workload.jobs.as_slice(), [job] if sized(job) == sized(&default))
 }
 
 /// A line with what its interval rests on.
 struct PrefixLine {
     shown: BillLine,
-    estimated: Option<Estimated>,
+    estimated: Option<EstimatedRatio>,
     residuals: Option<Vec<f64>>,
 }
 
 /// A prefix that stopped early would cost all others their rounds; below half it counts as missing.
 fn usable_prefixes(reading: &WorkloadView) -> Vec<bool> {
     let most = reading.sides.iter().map(|side| side.rounds.len()).max().unwrap_or(0);
-    reading.sides.iter().map(|side| !side.rounds.is_empty() && side.rounds.len() * 2 >= most).collect()
+    reading
+        .sides
+        .iter()
+        .map(|side| !side.rounds.is_empty() && side.rounds.len() * 2 >= most)
+        .collect()
 }
 
 /// Rounds in which every usable prefix was measured; none where visits are the unit.
 fn common_rounds(reading: &WorkloadView, usable: &[bool]) -> Vec<RoundId> {
-    let sides: Vec<&StackSide> =
-        reading.sides.iter().zip(usable).filter(|(_, usable)| **usable).map(|(side, _)| side).collect();
+    let sides: Vec<&StackSide> = reading
+        .sides
+        .iter()
+        .zip(usable)
+        .filter(|(_, usable)| **usable)
+        .map(|(side, _)| side)
+        .collect();
     let Some((first, others)) = sides.split_first() else {
         return Vec::new();
     };
@@ -121,11 +137,18 @@ fn common_rounds(reading: &WorkloadView, usable: &[bool]) -> Vec<RoundId> {
     let mut visits: Vec<u32> = common.iter().map(|id| id.0).collect();
     visits.dedup();
     let attaches = reading.run.start.scenario.measure.attaches as usize;
-    let least = if attaches >= visits::LEAST_ATTACHES { visits::LEAST_ATTACHES } else { visits::LEAST };
+    let least =
+        if attaches >= visits::LEAST_ATTACHES { visits::LEAST_ATTACHES } else { visits::LEAST };
     if visits.len() >= least { Vec::new() } else { common }
 }
 
-fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize, to: usize) -> PrefixLine {
+fn line(
+    reading: &WorkloadView,
+    usable: &[bool],
+    common: &[RoundId],
+    from: usize,
+    to: usize,
+) -> PrefixLine {
     match (usable[to], usable[from]) {
         (false, _) => return absent(reading, from, to, reading.absence(to)),
         (_, false) => {
@@ -138,7 +161,8 @@ fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize
         return absent(reading, from, to, MeasuredFigure::missing(reason.to_string()));
     }
     let (a, b) = (&reading.sides[from], &reading.sides[to]);
-    let paired = if common.is_empty() { reading.pair(a, b) } else { Paired::Rounds(common.to_vec()) };
+    let paired =
+        if common.is_empty() { reading.pair(a, b) } else { PairedUnits::Rounds(common.to_vec()) };
     let found = RateComparison::estimate(reading, [from, to], &paired, reading.basis());
     let verdict = reading.writes.verdict(found.verdict.clone(), Quantity::Acknowledged, [from, to]);
     let taken = match reading.cpu_incomparable([from, to]) {
@@ -160,7 +184,11 @@ fn line(reading: &WorkloadView, usable: &[bool], common: &[RoundId], from: usize
         added_cpu: taken.added(),
         emulated: reading.emulated_pair(from, to),
     };
-    PrefixLine { shown, estimated: found.estimated.ok(), residuals: residuals(reading, a, b, &paired) }
+    PrefixLine {
+        shown,
+        estimated: found.estimated.ok(),
+        residuals: residuals(reading, a, b, &paired),
+    }
 }
 
 fn absent(reading: &WorkloadView, from: usize, to: usize, figure: MeasuredFigure) -> PrefixLine {
@@ -184,7 +212,11 @@ fn absent(reading: &WorkloadView, from: usize, to: usize, figure: MeasuredFigure
 }
 
 /// At depth 1 the load itself shows it; at another a second load may, one I/O at a time.
-fn added_latency(reading: &WorkloadView, [from, to]: [usize; 2], paired: &Paired) -> MeasuredFigure {
+fn added_latency(
+    reading: &WorkloadView,
+    [from, to]: [usize; 2],
+    paired: &PairedUnits,
+) -> MeasuredFigure {
     let apart = reading.matched_load().ok().filter(|load| !load.is_own() && load.rate().is_none());
     match apart {
         Some(load) => {
@@ -192,20 +224,29 @@ fn added_latency(reading: &WorkloadView, [from, to]: [usize; 2], paired: &Paired
             AddedPerIo::between(a, b, &reading.pair(a, b), RoundTotal::waited).added()
         }
         None if reading.is_deep() => MeasuredFigure::missing(ONLY_AT_ONE),
-        None => {
-            AddedPerIo::between(&reading.sides[from], &reading.sides[to], paired, RoundTotal::waited).added()
-        }
+        None => AddedPerIo::between(
+            &reading.sides[from],
+            &reading.sides[to],
+            paired,
+            RoundTotal::waited,
+        )
+        .added(),
     }
 }
 
 /// What the second takes of the baseline's rate, in rounds that all prefixes share.
-fn of_baseline(reading: &WorkloadView, [from, to]: [usize; 2], common: &[RoundId]) -> MeasuredFigure {
+fn of_baseline(
+    reading: &WorkloadView,
+    [from, to]: [usize; 2],
+    common: &[RoundId],
+) -> MeasuredFigure {
     if common.is_empty() {
         return MeasuredFigure::missing("only where all stacks are up together");
     }
     let sides = [0, from, to].map(|at| &reading.sides[at]);
     let strata = sides[0].strata.split(common).into_iter();
-    let rates: Result<Vec<_>, Refusal> = strata.map(|ids| rates(sides, &ids, reading.basis())).collect();
+    let rates: Result<Vec<_>, Refusal> =
+        strata.map(|ids| rates(sides, &ids, reading.basis())).collect();
     match rates.and_then(|rates| ratio::share_of_base(&rates)) {
         Ok(found) => {
             let share = 1.0 + found.value;
@@ -216,8 +257,13 @@ fn of_baseline(reading: &WorkloadView, [from, to]: [usize; 2], common: &[RoundId
     }
 }
 
-fn residuals(reading: &WorkloadView, a: &StackSide, b: &StackSide, paired: &Paired) -> Option<Vec<f64>> {
-    let Paired::Rounds(ids) = paired else {
+fn residuals(
+    reading: &WorkloadView,
+    a: &StackSide,
+    b: &StackSide,
+    paired: &PairedUnits,
+) -> Option<Vec<f64>> {
+    let PairedUnits::Rounds(ids) = paired else {
         return None;
     };
     // Of each stratum its own, as the ratio of the line has them.
@@ -230,8 +276,8 @@ fn residuals(reading: &WorkloadView, a: &StackSide, b: &StackSide, paired: &Pair
     strata.map(|strata| strata.concat())
 }
 
-/// Total over the product of the lines. Paired in the same rounds, the product telescopes and nothing is left
-/// but what a missing line took; else the intervals add as if independent.
+/// Total over the product of the lines. Paired in the same rounds, the product telescopes and
+/// nothing is left but what a missing line took; else the intervals add as if independent.
 fn unexplained(reading: &WorkloadView, total: &PrefixLine, lines: &[PrefixLine]) -> BillLine {
     let missing: Vec<&str> = lines
         .iter()
@@ -242,11 +288,14 @@ fn unexplained(reading: &WorkloadView, total: &PrefixLine, lines: &[PrefixLine])
         [] => "unexplained".to_owned(),
         names => format!("unexplained (with {})", names.join(", ")),
     };
-    let known: Vec<&PrefixLine> = lines.iter().filter(|line| line.shown.ratio.value().is_some()).collect();
+    let known: Vec<&PrefixLine> =
+        lines.iter().filter(|line| line.shown.ratio.value().is_some()).collect();
     let ratio = left_over(total, &known);
     let verdict = match ratio.value().zip(ratio.bounds()) {
         Some((value, (low, high))) => Verdict::of_interval(value, low, high, reading.zone()),
-        None => Verdict::refused(Refusal::NotMeasured { reason: "there is no total to explain".into() }),
+        None => {
+            Verdict::refused(Refusal::NotMeasured { reason: "there is no total to explain".into() })
+        }
     };
     BillLine {
         layer,
@@ -267,7 +316,8 @@ fn left_over(total: &PrefixLine, lines: &[&PrefixLine]) -> MeasuredFigure {
         return total.shown.ratio.clone();
     };
     let product: f64 = lines.iter().filter_map(|line| line.shown.ratio.value()).product();
-    let Some(half_width) = joint_half_width(total, lines).or_else(|| independent_half_width(total, lines))
+    let Some(half_width) =
+        joint_half_width(total, lines).or_else(|| independent_half_width(total, lines))
     else {
         return MeasuredFigure::missing("a line has no interval");
     };

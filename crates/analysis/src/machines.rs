@@ -1,5 +1,5 @@
-//! How two places differ apart from what was measured there: facts of one name that the user said of both, and how the
-//! managers of two virtual machines set them, and the disks under load.
+//! How two places differ apart from what was measured there: facts of one name that the user said
+//! of both, and how the managers of two virtual machines set them, and the disks under load.
 
 use super::reading::WorkloadView;
 use iotax_facts::vm::{VmDisk, VmFacts};
@@ -9,8 +9,7 @@ use std::path::Path;
 
 /// One thing that is not the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Difference {
-    /// `switch`, `cache`.
+pub(super) struct MachineDifference {
     pub(super) name: String,
     /// Of the one, then of the other.
     pub(super) values: [String; 2],
@@ -18,8 +17,8 @@ pub(super) struct Difference {
     pub(super) of_disk: bool,
 }
 
-/// Names of files, volumes and addresses differ by nature, and so do processors; memory of two guests has a separate
-/// check.
+/// Names of files, volumes and addresses differ by nature, and so do processors; memory of two
+/// guests has a separate check.
 const OWN: &[&str] = &["file", "volume", "device", "size", "memory", "memory_mb", "affinity"];
 
 /// What is stated for both and differs.
@@ -27,33 +26,42 @@ fn unlike(
     one: &BTreeMap<String, String>,
     other: &BTreeMap<String, String>,
     of_disk: bool,
-) -> Vec<Difference> {
+) -> Vec<MachineDifference> {
     let both = one.iter().filter_map(|(name, value)| Some((name, value, other.get(name)?)));
     both.filter(|(_, a, b)| a != b)
-        .map(|(name, a, b)| Difference { name: name.clone(), values: [a.clone(), b.clone()], of_disk })
+        .map(|(name, a, b)| MachineDifference {
+            name: name.clone(),
+            values: [a.clone(), b.clone()],
+            of_disk,
+        })
         .collect()
 }
 
 /// What the user said of two places.
-pub(super) fn user_differences(one: &PlaceFacts, other: &PlaceFacts) -> Vec<Difference> {
+pub(super) fn user_differences(one: &PlaceFacts, other: &PlaceFacts) -> Vec<MachineDifference> {
     unlike(&one.facts.said, &other.facts.said, false)
 }
 
 /// How one virtual machine is set in two runs: all of it, and its disks by their names.
-pub(super) fn of_one(one: &VmFacts, other: &VmFacts) -> Vec<Difference> {
+pub(super) fn of_one(one: &VmFacts, other: &VmFacts) -> Vec<MachineDifference> {
     let mut all = unlike(&one.settings, &other.settings, false);
     for disk in &one.disks {
         let twin = other.disks.iter().find(|twin| twin.name == disk.name);
-        let found = twin.map(|twin| unlike(&disk.settings, &twin.settings, true)).unwrap_or_default();
+        let found =
+            twin.map(|twin| unlike(&disk.settings, &twin.settings, true)).unwrap_or_default();
         all.extend(
-            found.into_iter().map(|one| Difference { name: format!("{} {}", disk.name, one.name), ..one }),
+            found.into_iter().map(|one| MachineDifference {
+                name: format!("{} {}", disk.name, one.name),
+                ..one
+            }),
         );
     }
     all
 }
 
-/// How two virtual machines of one manager are set, and their disks under load. Words of two managers are not the same words.
-fn of_two(one: (&VmFacts, &Path), other: (&VmFacts, &Path)) -> Vec<Difference> {
+/// How two virtual machines of one manager are set, and their disks under load. Words of two
+/// managers are not the same words.
+fn of_two(one: (&VmFacts, &Path), other: (&VmFacts, &Path)) -> Vec<MachineDifference> {
     if one.0.manager != other.0.manager {
         return Vec::new();
     }
@@ -62,7 +70,8 @@ fn of_two(one: (&VmFacts, &Path), other: (&VmFacts, &Path)) -> Vec<Difference> {
         all.extend(unlike(&a.settings, &b.settings, true));
     }
     let is_own = |name: &str| {
-        OWN.contains(&name) || ["passthrough.", "cputune.vcpupin"].iter().any(|part| name.starts_with(part))
+        OWN.contains(&name)
+            || ["passthrough.", "cputune.vcpupin"].iter().any(|part| name.starts_with(part))
     };
     all.retain(|one| !is_own(&one.name));
     all
@@ -75,7 +84,9 @@ fn measured<'a>((vm, path): (&'a VmFacts, &Path)) -> Option<&'a VmDisk> {
 /// How the places of two stacks differ, as sentences.
 pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<String> {
     let of = |at: usize| Some((reading.place_of(at)?, &reading.worker(at)?.target));
-    let (Some((there, there_path)), Some((here, here_path))) = (of(base), of(at)) else { return Vec::new() };
+    let (Some((there, there_path)), Some((here, here_path))) = (of(base), of(at)) else {
+        return Vec::new();
+    };
     if there.place == here.place {
         return Vec::new();
     }
@@ -85,8 +96,8 @@ pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<Str
         format!("{} is {ours} against {theirs} ({places}): the places differ", one.name)
     });
     let machines = here.facts.vm.as_deref().zip(there.facts.vm.as_deref());
-    let machines =
-        machines.map(|(ours, theirs)| of_two((ours, here_path.as_ref()), (theirs, there_path.as_ref())));
+    let machines = machines
+        .map(|(ours, theirs)| of_two((ours, here_path.as_ref()), (theirs, there_path.as_ref())));
     let settings = machines.into_iter().flatten().map(|one| {
         let (name, [ours, theirs]) = (&one.name, &one.values);
         let what = if one.of_disk { "the disks under load" } else { "the virtual machines" };
@@ -130,7 +141,8 @@ mod tests {
             let mut known = run.places[0].clone();
             known.place = place.into();
             known.facts.said = words(said[at]);
-            known.facts.vm = machines[at].map(|(manager, cache)| vm(manager, cache, &run.workers[at].target));
+            known.facts.vm =
+                machines[at].map(|(manager, cache)| vm(manager, cache, &run.workers[at].target));
             run.places.push(known);
         }
         let found = findings(&run).warnings.into_iter().filter(|one| one.kind == confounders::KIND);
@@ -161,6 +173,10 @@ mod tests {
         );
         assert_eq!(found([&[], &[]], [libvirt("none"), libvirt("none")]), Vec::<String>::new());
         let other = Some((Manager::Proxmox, "writeback"));
-        assert_eq!(found([&[], &[]], [libvirt("none"), other]), Vec::<String>::new(), "other words");
+        assert_eq!(
+            found([&[], &[]], [libvirt("none"), other]),
+            Vec::<String>::new(),
+            "other words"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! What else computed on this host while a bare baseline was loaded: CPU time per I/O is that of the whole place, so that other
-//! programs are in it. Only a bare medium tells: of any other the layers compute, too.
+//! What else computed on this host while a bare baseline was loaded: CPU time per I/O is that of
+//! the whole place, so that other programs are in it. Only a bare medium tells: of any other the
+//! layers compute, too.
 
 use super::reading::WorkloadView;
 use iotax_facts::machine::TargetFacts;
@@ -13,18 +14,22 @@ const PROCESSORS: f64 = 0.5;
 /// ... and more than this part of all that the host computed are somebody else's work.
 const PART: f64 = 0.5;
 
-/// File systems that work in the thread that asks; others have workers of their own (checksums, a network, a server in user space).
-const WITHOUT_WORKERS: &[&str] = &["ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "tmpfs", "vfat", "xfs"];
+/// File systems that work in the thread that asks; others have workers of their own (checksums, a
+/// network, a server in user space).
+const WITHOUT_WORKERS: &[&str] =
+    &["ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "tmpfs", "vfat", "xfs"];
 /// Beginnings of the names of devices behind which this host computes.
-const COMPUTED: &[&str] = &["bcache", "dm-", "drbd", "loop", "md", "nbd", "nullb", "rbd", "ublkb", "zd"];
-/// Disks that have a driver of their own unless they come over a network, which threads of the kernel serve.
+const COMPUTED: &[&str] =
+    &["bcache", "dm-", "drbd", "loop", "md", "nbd", "nullb", "rbd", "ublkb", "zd"];
+/// Disks that have a driver of their own unless they come over a network, which threads of the
+/// kernel serve.
 const DISKS: &[&str] = &["nvme", "sd"];
 
 /// Kind of the warning.
 pub const KIND: &str = "neighbours";
 
-/// Processors that others kept busy while the baseline was loaded, and the part of all that the host computed; `None` where that is
-/// little, or not known.
+/// Processors that others kept busy while the baseline was loaded, and the part of all that the
+/// host computed; `None` where that is little, or not known.
 pub fn busy(reading: &WorkloadView) -> Option<(f64, f64)> {
     let base = reading.run.start.scenario.baseline;
     let (processors, part) = reading.sides.get(base)?.usage.others()?;
@@ -46,7 +51,8 @@ pub fn neighbour_warning(reading: &WorkloadView) -> Option<String> {
 }
 
 impl WorkloadView<'_> {
-    /// Why CPU times of these two do not compare: one is not whole, or others computed on this host all the time.
+    /// Why CPU times of these two do not compare: one is not whole, or others computed on this host
+    /// all the time.
     pub fn cpu_incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
         self.cpu_lacking(pair).or_else(|| refusal(self))
     }
@@ -67,8 +73,9 @@ fn is_bare(reading: &WorkloadView, at: usize) -> bool {
     });
     let paths: Vec<&Path> = paths.chain([Path::new(&worker.target)]).collect();
     let here = reading.run.places.iter().filter(|known| known.place.is_host());
-    let mut targets =
-        here.flat_map(|known| &known.facts.targets).filter(|one| paths.contains(&one.path.as_path()));
+    let mut targets = here
+        .flat_map(|known| &known.facts.targets)
+        .filter(|one| paths.contains(&one.path.as_path()));
     stack.layers.is_empty()
         && stack.medium.places().iter().all(Place::is_host)
         && reading.by_fio(at) == Some(false)
@@ -87,7 +94,12 @@ fn has_no_workers(target: &TargetFacts) -> bool {
 
 /// A target of another stack that polls all the time is told by a warning of its own.
 fn polls(reading: &WorkloadView) -> bool {
-    reading.run.places.iter().flat_map(|place| &place.spdk).any(|target| !target.polled().is_empty())
+    reading
+        .run
+        .places
+        .iter()
+        .flat_map(|place| &place.spdk)
+        .any(|target| !target.polled().is_empty())
 }
 
 #[cfg(test)]
@@ -128,11 +140,14 @@ mod tests {
         for cpu in of_cpu(&found) {
             let why = cpu.not_measured().unwrap();
             assert!(
-                why.starts_with("1.5 processors of this host were busy with something else while file was"),
+                why.starts_with(
+                    "1.5 processors of this host were busy with something else while file was"
+                ),
                 "{why}"
             );
             assert!(
-                cpu.sentence.contains("not measured: 1.5 processors") && cpu.difference.value().is_none()
+                cpu.sentence.contains("not measured: 1.5 processors")
+                    && cpu.difference.value().is_none()
             );
         }
         let bill = found.workloads[0].bill.as_ref().unwrap();
@@ -140,7 +155,10 @@ mod tests {
         assert!(found.workloads[0].rows.iter().all(|row| row.cpu.value().is_some()), "rows stay");
         let told: Vec<_> = found.warnings.iter().filter(|one| one.kind == super::KIND).collect();
         assert_eq!((told.len(), told[0].subject.as_str()), (1, "file"));
-        assert!(told[0].text.ends_with("includes it; hint: stop the other work and run again"), "{told:?}");
+        assert!(
+            told[0].text.ends_with("includes it; hint: stop the other work and run again"),
+            "{told:?}"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! How two stacks are paired: by rounds where they were up together, by visits where they were not. Refuses to pair rounds
-//! that only one side has.
+//! How two stacks are paired: by rounds where they were up together, by visits where they were not.
+//! Refuses to pair rounds that only one side has.
 
 use super::findings::SampleUnit;
 use super::gather::{RoundId, StackSide};
@@ -8,7 +8,7 @@ use iotax_stats::visits;
 
 /// What can be paired.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Paired {
+pub enum PairedUnits {
     /// Rounds in order of time.
     Rounds(Vec<RoundId>),
     /// Numbers of the visits that both have.
@@ -20,7 +20,6 @@ pub enum Paired {
 pub enum VisitUnit {
     /// Visits that had to be, or happened to be enough.
     Visit,
-    /// The scenario's `attaches`.
     Attach,
 }
 
@@ -44,37 +43,39 @@ impl VisitUnit {
 
 /// What one round is worth.
 #[derive(Clone, Copy, Debug)]
-pub struct Basis {
-    /// Acknowledged or durable.
+pub struct RoundBasis {
     pub quantity: Quantity,
-    /// Slices end on equal bytes (writes): the round's quantity is time per byte, inverted at the end.
+    /// Slices end on equal bytes (writes): the round's quantity is time per byte, inverted at the
+    /// end.
     pub by_bytes: bool,
 }
 
 /// How the two are paired where nobody asked for attaches.
-pub fn pair(a: &StackSide, b: &StackSide) -> Paired {
+pub fn pair(a: &StackSide, b: &StackSide) -> PairedUnits {
     pair_over(a, b, 1)
 }
 
-/// How the two are paired. Visits are the unit where the stacks were never up together, or where they were in
-/// four visits or more, or in as many attaches as were asked for (then what a set-up did to the ratio is in the
-/// interval). Fewer visits are strata of one set of rounds.
-pub fn pair_over(a: &StackSide, b: &StackSide, attaches: u32) -> Paired {
-    let common: Vec<RoundId> = a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
+/// How the two are paired. Visits are the unit where the stacks were never up together, or where
+/// they were in four visits or more, or in as many attaches as were asked for (then what a set-up
+/// did to the ratio is in the interval). Fewer visits are strata of one set of rounds.
+pub fn pair_over(a: &StackSide, b: &StackSide, attaches: u32) -> PairedUnits {
+    let common: Vec<RoundId> =
+        a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
     if common.is_empty() && !a.rounds.is_empty() && !b.rounds.is_empty() {
-        // Sets number their visits alike; where one lacks a visit, those behind it are still the pairs that they were.
+        // Sets number their visits alike; where one lacks a visit, those after it are still the
+        // pairs that they were.
         let of_b = visits_of(b.rounds.keys());
         let both = visits_of(a.rounds.keys()).into_iter().filter(|visit| of_b.contains(visit));
-        return Paired::Visits(both.collect(), VisitUnit::Visit);
+        return PairedUnits::Visits(both.collect(), VisitUnit::Visit);
     }
     let together = visits_of(common.iter());
-    let as_visits = |unit| Paired::Visits(together.clone(), unit);
+    let as_visits = |unit| PairedUnits::Visits(together.clone(), unit);
     match together.len() {
         k if attaches as usize >= visits::LEAST_ATTACHES && k >= visits::LEAST_ATTACHES => {
             as_visits(VisitUnit::Attach)
         }
         k if k >= visits::LEAST => as_visits(VisitUnit::Visit),
-        _ => Paired::Rounds(common),
+        _ => PairedUnits::Rounds(common),
     }
 }
 

@@ -1,5 +1,5 @@
-//! What was done to the drives of each stack before it was measured: passes over the whole of them, and rounds of each load
-//! until its pace was steady, or not.
+//! What was done to the drives of each stack before it was measured: passes over the whole of them,
+//! and rounds of each load until its pace was steady, or not.
 
 use super::findings::WarningReport;
 use super::findings::precondition::{LoadReport, PassesReport, PreconditionReport};
@@ -17,21 +17,34 @@ const FEW: usize = 2;
 /// A line a stack; empty where nothing was preconditioned.
 pub fn reports(run: &RunData) -> Vec<PreconditionReport> {
     let report = |stack: &Stack| {
-        let passes: Vec<PassesReport> = latest(run).filter_map(|passes| of_stack(passes, stack)).collect();
-        let loads: Vec<LoadReport> =
-            run.start.scenario.workloads.iter().filter_map(|load| of_load(run, &load.name, stack)).collect();
+        let passes: Vec<PassesReport> =
+            latest(run).filter_map(|passes| of_stack(passes, stack)).collect();
+        let loads: Vec<LoadReport> = run
+            .start
+            .scenario
+            .workloads
+            .iter()
+            .filter_map(|load| of_load(run, &load.name, stack))
+            .collect();
         let said: Vec<String> = passes.iter().map(passed).chain(loaded(&loads)).collect();
         let sentence = format!("{}: {}", stack.name, said.join("; "));
-        (!said.is_empty()).then(|| PreconditionReport { stack: stack.name.clone(), passes, loads, sentence })
+        (!said.is_empty()).then(|| PreconditionReport {
+            stack: stack.name.clone(),
+            passes,
+            loads,
+            sentence,
+        })
     };
     run.start.scenario.stacks.iter().filter_map(report).collect()
 }
 
-/// The reports as lines: passes over the same drives are told once, of all stacks that stand on them.
+/// The reports as lines: passes over the same drives are told once, of all stacks that stand on
+/// them.
 pub fn sentences(reports: &[PreconditionReport]) -> Vec<String> {
     let mut lines = Vec::new();
     for (at, one) in reports.iter().enumerate() {
-        let shares = |other: &&PreconditionReport| !one.passes.is_empty() && other.passes == one.passes;
+        let shares =
+            |other: &&PreconditionReport| !one.passes.is_empty() && other.passes == one.passes;
         if reports.iter().filter(shares).count() < 2 {
             lines.push(one.sentence.clone());
             continue;
@@ -63,7 +76,8 @@ fn of_stack(passes: &Passes, stack: &Stack) -> Option<PassesReport> {
     let is_ours = |drive: &&PassedDrive| {
         stack.medium.members().iter().any(|medium| is_it(medium, &passes.place, &drive.path))
     };
-    let drives: Vec<String> = passes.drives.iter().filter(is_ours).map(|drive| drive.path.clone()).collect();
+    let drives: Vec<String> =
+        passes.drives.iter().filter(is_ours).map(|drive| drive.path.clone()).collect();
     let seconds = (passes.took_ns + passes.flush_ns) as f64 / 1e9;
     let bytes = passes.written * drives.len() as u64;
     (!drives.is_empty()).then(|| PassesReport {
@@ -80,10 +94,13 @@ fn of_stack(passes: &Passes, stack: &Stack) -> Option<PassesReport> {
 fn is_it(medium: &Medium, place: &Place, path: &str) -> bool {
     let is_named = match medium {
         Medium::File { path: file, .. } => {
-            let number = path.strip_prefix(&*file.to_string_lossy()).and_then(|rest| rest.strip_prefix('.'));
+            let number =
+                path.strip_prefix(&*file.to_string_lossy()).and_then(|rest| rest.strip_prefix('.'));
             Path::new(path) == file || number.is_some_and(|number| number.parse::<u32>().is_ok())
         }
-        Medium::Device { path: device } | Medium::Remote { path: device, .. } => Path::new(path) == device,
+        Medium::Device { path: device } | Medium::Remote { path: device, .. } => {
+            Path::new(path) == device
+        }
         Medium::Drive { name, .. } => path.ends_with(&format!("_{name}")),
         Medium::Cpu { .. }
         | Medium::Net { .. }
@@ -126,10 +143,13 @@ fn passed(report: &PassesReport) -> String {
     let often = counted(report.passes.into(), "time", "times");
     let all = report.drives.len() as u64;
     let written = match report.written < report.bytes {
-        true => format!("{} of {}", show_bytes(report.written * all), show_bytes(report.bytes * all)),
+        true => {
+            format!("{} of {}", show_bytes(report.written * all), show_bytes(report.bytes * all))
+        }
         false => show_bytes(report.bytes * all),
     };
-    let rate = report.bytes_per_s.map_or_else(String::new, |rate| format!(", {:.1} MB/s", rate / 1e6));
+    let rate =
+        report.bytes_per_s.map_or_else(String::new, |rate| format!(", {:.1} MB/s", rate / 1e6));
     format!(
         "all of {drives} written {often} in order before the visits, {written} in {:.1} s{rate}",
         report.seconds
@@ -150,13 +170,17 @@ fn loaded(loads: &[LoadReport]) -> Vec<String> {
             (steady, all) => format!("steady in {steady} of {all} set-ups"),
         };
         let round = show_ns(loads.first().map_or(0.0, |load| load.round_ns as f64));
-        let often = if all > loads.len() as u64 && steady == all { " behind each set-up" } else { "" };
+        let often =
+            if all > loads.len() as u64 && steady == all { " behind each set-up" } else { "" };
         let written = show_bytes(sum(|load| load.written));
-        let freely = if loads.iter().any(|load| load.without_rate) { " without its rate" } else { "" };
+        let freely =
+            if loads.iter().any(|load| load.without_rate) { " without its rate" } else { "" };
         format!("{name} {reached} after {rounds} rounds of {round}{freely}{often}, {written}")
     };
     match loads.len() {
-        0..=FEW => loads.iter().map(|load| said(&load.workload, std::slice::from_ref(load))).collect(),
+        0..=FEW => {
+            loads.iter().map(|load| said(&load.workload, std::slice::from_ref(load))).collect()
+        }
         many => vec![said(&format!("{many} loads"), loads)],
     }
 }
@@ -186,7 +210,8 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
     }
     for workload in &scenario.workloads {
         for stack in &scenario.stacks {
-            let unsteady: Vec<_> = shown(run, &workload.name, stack).filter(|(_, one)| !one.steady).collect();
+            let unsteady: Vec<_> =
+                shown(run, &workload.name, stack).filter(|(_, one)| !one.steady).collect();
             let Some((done, one)) = unsteady.last() else { continue };
             let all = shown(run, &workload.name, stack).count();
             let why = match (one.range, one.slope) {
@@ -196,7 +221,9 @@ pub fn warnings(run: &RunData) -> Vec<WarningReport> {
                 _ => "steady is told from five".to_owned(),
             };
             let ended = match done.ended.as_str() {
-                "rounds" | "time" => "; hint: a larger steady_limit, or a longer steady_round".to_owned(),
+                "rounds" | "time" => {
+                    "; hint: a larger steady_limit, or a longer steady_round".to_owned()
+                }
                 other => format!("; they ended: {other}"),
             };
             let text = format!(
@@ -226,7 +253,8 @@ mod tests {
             Medium::File { path, .. } | Medium::Device { path } => path.display().to_string(),
             other => panic!("{other:?}"),
         };
-        let drives = [path.clone(), format!("{path}.2")].map(|path| PassedDrive { path, serial: None });
+        let drives =
+            [path.clone(), format!("{path}.2")].map(|path| PassedDrive { path, serial: None });
         let begun = Passes {
             place: "host".into(),
             drives: drives.to_vec(),
@@ -273,7 +301,8 @@ mod tests {
     #[test]
     fn each_stack_has_a_line_and_what_was_not_steady_a_warning() {
         let run = run();
-        let mut lines: Vec<String> = reports(&run).into_iter().map(|report| report.sentence).collect();
+        let mut lines: Vec<String> =
+            reports(&run).into_iter().map(|report| report.sentence).collect();
         lines.extend(warnings(&run).into_iter().map(|one| one.to_sentence()));
         insta::assert_snapshot!(lines.join("\n"));
     }
@@ -282,9 +311,13 @@ mod tests {
     fn passes_over_drives_that_stacks_share_are_told_once() {
         let mut run = run();
         let lines = sentences(&reports(&run));
-        let names: Vec<&str> = run.start.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
+        let names: Vec<&str> =
+            run.start.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         assert!(lines[0].starts_with(&format!("{}: all of ", names.join(", "))), "{lines:?}");
-        assert!(lines.iter().filter(|line| line.contains("before the visits")).count() == 1, "{lines:?}");
+        assert!(
+            lines.iter().filter(|line| line.contains("before the visits")).count() == 1,
+            "{lines:?}"
+        );
         assert!(lines.len() == 3 && lines[2].starts_with(&format!("{}: ", names[1])), "{lines:?}");
         run.preconditioned.clear();
         assert_eq!(sentences(&reports(&run)), lines[..1]);

@@ -1,7 +1,7 @@
 //! What probes say beside their rate: single runs of a tool, losses and CPU time of a network.
 
 use super::findings::{MeasuredFigure, NetworkRow, SampleUnit, ToolRuns};
-use super::gather::{Exchanged, RoundTotal, Samples};
+use super::gather::{NetworkTotals, RoundTotal, SampleSums};
 use super::reading::WorkloadView;
 use super::rows;
 use iotax_model::record::{Purpose, Slice};
@@ -14,9 +14,11 @@ use std::ops::Add;
 pub fn runs(reading: &WorkloadView, at: usize) -> Option<ToolRuns> {
     let unit = reading.workload.probe.as_ref().filter(|probe| probe.is_tool())?.unit().ok()?;
     let rounds = &reading.sides[at].rounds;
-    let counts =
-        |slice: &&Slice| slice.purpose == Purpose::Plain && rounds.contains_key(&(slice.visit, slice.round));
-    let figures: Vec<f64> = reading.slices(at).filter(counts).map(|slice| of_run(unit, slice)).collect();
+    let counts = |slice: &&Slice| {
+        slice.purpose == Purpose::Plain && rounds.contains_key(&(slice.visit, slice.round))
+    };
+    let figures: Vec<f64> =
+        reading.slices(at).filter(counts).map(|slice| of_run(unit, slice)).collect();
     let RunSpread { best, median, mean } = RunSpread::among_figures(unit, &figures)?;
     let unit = match unit {
         ProbeUnit::Time(_) => "ns",
@@ -27,7 +29,7 @@ pub fn runs(reading: &WorkloadView, at: usize) -> Option<ToolRuns> {
 }
 
 fn of_run(unit: ProbeUnit, slice: &Slice) -> f64 {
-    let (found, window_ns) = (Samples::from_slice(slice), slice.window_ns as f64);
+    let (found, window_ns) = (SampleSums::from_slice(slice), slice.window_ns as f64);
     match unit {
         // The window is the sum of the times.
         ProbeUnit::Time(_) => window_ns / found.ios,
@@ -37,7 +39,7 @@ fn of_run(unit: ProbeUnit, slice: &Slice) -> f64 {
 }
 
 /// Divisor and dividend of a round.
-type OfRound<'a> = dyn Fn(&RoundTotal, Exchanged) -> Option<(f64, f64)> + 'a;
+type OfRound<'a> = dyn Fn(&RoundTotal, NetworkTotals) -> Option<(f64, f64)> + 'a;
 
 /// Of a stack that a network probe measured.
 pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
@@ -46,13 +48,17 @@ pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
     if rounds.is_empty() || rounds.values().any(|round| round.exchanged.is_none()) {
         return None;
     }
-    let all = rounds.values().filter_map(|round| round.exchanged).fold(Exchanged::default(), Exchanged::add);
+    let all = rounds
+        .values()
+        .filter_map(|round| round.exchanged)
+        .fold(NetworkTotals::default(), NetworkTotals::add);
     let is_time = matches!(unit, ProbeUnit::Time(_));
     let (by_datagram, moves_bytes) = (all.sent > 0.0, !is_time);
     let figure = |unit, of: &OfRound| {
         let of = |round: &RoundTotal| of(round, round.exchanged?);
         // A loss of nothing is a finding; ratios of nothing are none.
-        let is_nothing = rounds.values().all(|round| of(round).is_some_and(|(_, amount)| amount == 0.0));
+        let is_nothing =
+            rounds.values().all(|round| of(round).is_some_and(|(_, amount)| amount == 0.0));
         match is_nothing {
             true => {
                 let counted = (rounds.len() as u64, SampleUnit::Rounds);
@@ -61,11 +67,13 @@ pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
             false => rows::figure(reading, at, unit, of),
         }
     };
-    let here = |round: &RoundTotal, _| Some((whole_kib(round), round.cpu_user_ns? + round.cpu_kernel_ns?));
-    let there = |round: &RoundTotal, seen: Exchanged| Some((whole_kib(round), seen.peer_ns));
+    let here =
+        |round: &RoundTotal, _| Some((whole_kib(round), round.cpu_user_ns? + round.cpu_kernel_ns?));
+    let there = |round: &RoundTotal, seen: NetworkTotals| Some((whole_kib(round), seen.peer_ns));
     // Of round trips those that came back, and those that did not.
-    let offered =
-        |round: &RoundTotal, seen: Exchanged| if is_time { round.ios + seen.lost } else { seen.sent };
+    let offered = |round: &RoundTotal, seen: NetworkTotals| {
+        if is_time { round.ios + seen.lost } else { seen.sent }
+    };
     let found = NetworkRow {
         sent: by_datagram.then(|| figure("1/s", &|round, seen| Some((round.window_s, seen.sent)))),
         lost: (by_datagram || all.lost > 0.0)
@@ -102,8 +110,10 @@ mod tests {
     fn single_runs_of_a_tool_have_best_median_and_mean() {
         let run = twin::networks();
         let [(Some(runs), _), _] = &rows(&run, 0)[..] else { panic!() };
-        let ours =
-            run.slices.iter().filter(|one| one.stack == "host to ssh:b" && one.workload == "iperf3(tcp)");
+        let ours = run
+            .slices
+            .iter()
+            .filter(|one| one.stack == "host to ssh:b" && one.workload == "iperf3(tcp)");
         let mut figures: Vec<f64> =
             ours.map(|one| one.total(".bytes") / (one.window_ns as f64 / 1e9)).collect();
         figures.sort_by(f64::total_cmp);
@@ -112,7 +122,10 @@ mod tests {
             (runs.runs, runs.unit, runs.best),
             (figures.len() as u64, "B/s", *figures.last().unwrap())
         );
-        assert!(runs.median < runs.best && (runs.mean / mean - 1.0).abs() < 1e-9, "{runs:?} {mean}");
+        assert!(
+            runs.median < runs.best && (runs.mean / mean - 1.0).abs() < 1e-9,
+            "{runs:?} {mean}"
+        );
         assert!(rows(&run, 1).iter().all(|(runs, _)| runs.is_none()), "udp is resident");
     }
 
@@ -121,8 +134,10 @@ mod tests {
         let mut run = twin::networks();
         let last = run.slices.iter().rposition(|one| one.workload == "iperf3(tcp)").unwrap();
         let round = run.slices.remove(last).round;
-        let whole = |one: &&iotax_model::record::Slice| one.workload == "iperf3(tcp)" && one.round != round;
-        let whole = run.slices.iter().filter(whole).filter(|one| one.stack == "host to ssh:b").count();
+        let whole =
+            |one: &&iotax_model::record::Slice| one.workload == "iperf3(tcp)" && one.round != round;
+        let whole =
+            run.slices.iter().filter(whole).filter(|one| one.stack == "host to ssh:b").count();
         let counted = rows(&run, 0).iter().map(|(runs, _)| runs.unwrap().runs).min().unwrap();
         assert_eq!(counted, whole as u64);
     }
@@ -148,7 +163,9 @@ mod tests {
     #[test]
     fn other_probes_and_loads_have_none_of_it() {
         let mut run = twin::networks();
-        run.slices.iter_mut().for_each(|slice| slice.samples.retain(|one| !one.metric.starts_with("net.")));
+        run.slices
+            .iter_mut()
+            .for_each(|slice| slice.samples.retain(|one| !one.metric.starts_with("net.")));
         assert!(rows(&run, 1).iter().all(|(_, network)| network.is_none()));
         assert!(rows(&twin::bill(), 0).iter().all(|row| *row == (None, None)));
     }
@@ -163,7 +180,9 @@ mod tests {
             ("0", None)
         );
         assert!(with_bytes.bytes_per_s.value().is_some());
-        run.slices.iter_mut().for_each(|slice| slice.samples.retain(|one| !one.metric.ends_with(".bytes")));
+        run.slices
+            .iter_mut()
+            .for_each(|slice| slice.samples.retain(|one| !one.metric.ends_with(".bytes")));
         assert_eq!(row(&run).bytes_per_s, MeasuredFigure::missing("this probe counts no bytes"));
     }
 }

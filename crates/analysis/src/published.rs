@@ -1,9 +1,12 @@
-//! What somebody published of the same stacks and workloads beside what was measured. Between two machines only a ratio
-//! to the baseline compares: it is held against the run's own, and the figures themselves are shown and not judged.
+//! What somebody published of the same stacks and workloads beside what was measured. Between two
+//! machines only a ratio to the baseline compares: it is held against the run's own, and the
+//! figures themselves are shown and not judged.
 
 use super::directions;
 use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
-use super::findings::{Comparison, Interval, MeasuredFigure, RateFinding, SampleUnit, WorkloadFindings};
+use super::findings::{
+    Comparison, Interval, MeasuredFigure, RateFinding, SampleUnit, WorkloadFindings,
+};
 use super::gather;
 use super::reading::WorkloadView;
 use super::rows;
@@ -16,7 +19,6 @@ use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Agreement {
-    /// One stable word.
     pub fn word(&self) -> &'static str {
         match self {
             Agreement::Agrees => "agrees",
@@ -29,9 +31,14 @@ impl Agreement {
         Agreement::Unresolved { reason: reason.to_string() }
     }
 
-    /// A measured ratio with its bounds held against a printed one. An interval that is so wide that the run itself
-    /// concludes nothing from it, or that leaves open by how much, would agree with almost anything.
-    fn with_printed((ratio, low, high): (f64, f64, f64), printed: [f64; 2], zone: f64) -> Agreement {
+    /// A measured ratio with its bounds held against a printed one. An interval that is so wide
+    /// that the run itself concludes nothing from it, or that leaves open by how much, would agree
+    /// with almost anything.
+    fn with_printed(
+        (ratio, low, high): (f64, f64, f64),
+        printed: [f64; 2],
+        zone: f64,
+    ) -> Agreement {
         let [least, most] = printed;
         let is_bound = least == 0.0;
         let half_width = (ratio / low).ln().max((high / ratio).ln());
@@ -39,7 +46,9 @@ impl Agreement {
         match Verdict::of_interval(ratio, low, high, zone).reason() {
             _ if high < least || low > most => Agreement::Differs,
             _ if is_bound && high <= most => Agreement::Agrees,
-            _ if is_bound => Agreement::unresolved("the measured interval reaches over the printed bound"),
+            _ if is_bound => {
+                Agreement::unresolved("the measured interval reaches over the printed bound")
+            }
             Some(_) => Agreement::unresolved(format!(
                 "the measured interval takes in no difference as well, and reaches beyond {} %",
                 100.0 * zone
@@ -53,8 +62,8 @@ impl Agreement {
     }
 }
 
-/// Share of the logarithm of a ratio up to which its interval says by how much the sides differ; a run whose precision was not
-/// reached otherwise stops there too.
+/// Share of the logarithm of a ratio up to which its interval says by how much the sides differ; a
+/// run whose precision was not reached otherwise stops there too.
 const WIDE: f64 = 0.1;
 
 /// All of them; `None` where the scenario has none.
@@ -67,8 +76,13 @@ pub fn published(
     let of = |figure: &PublishedFigure| {
         let at = workloads.iter().position(|workload| workload.name == figure.workload)?;
         let stack = workloads[at].rows.iter().position(|row| row.stack == figure.stack)?;
-        let beside =
-            PublishedCell { published, figure, reading: &readings[at], found: &workloads[at], stack };
+        let beside = PublishedCell {
+            published,
+            figure,
+            reading: &readings[at],
+            found: &workloads[at],
+            stack,
+        };
         Some(beside.finding())
     };
     let figures: Vec<PublishedFinding> = published.figures.iter().filter_map(of).collect();
@@ -150,7 +164,9 @@ impl PublishedCell<'_> {
         RatioBeside {
             published,
             rounding: rounding.ok().map(|(printed, _)| printed),
-            masked: comparison.and_then(|one| one.masked.as_ref()).map(|masked| masked.words.clone()),
+            masked: comparison
+                .and_then(|one| one.masked.as_ref())
+                .map(|masked| masked.words.clone()),
             measured,
             agreement,
         }
@@ -242,8 +258,9 @@ impl PublishedCell<'_> {
         blocks.len() > 1
     }
 
-    /// Why nothing follows from the measured ratio. That an interval is too wide, or one of many, is said of the comparison
-    /// with no difference, which is another question; and an interval of rates is not one of latencies.
+    /// Why nothing follows from the measured ratio. That an interval is too wide, or one of many,
+    /// is said of the comparison with no difference, which is another question; and an interval of
+    /// rates is not one of latencies.
     fn spoilt(&self, comparison: Option<&Comparison>) -> Option<String> {
         let one = comparison?;
         if one.emulated.is_some() {
@@ -265,11 +282,12 @@ impl PublishedCell<'_> {
     }
 }
 
-/// A figure that stands there once.
+/// A figure that is there once.
 pub(super) fn single(value: f64, unit: &'static str, is_bound: bool) -> MeasuredFigure {
     let interval = Interval::Missing { missing: "one published figure has no interval".to_owned() };
     let caution = is_bound.then(|| "a bound: it was said to lie below".to_owned());
-    MeasuredFigure::known(value, unit, (1, SampleUnit::PublishedFigures), interval).cautioned(caution)
+    MeasuredFigure::known(value, unit, (1, SampleUnit::PublishedFigures), interval)
+        .cautioned(caution)
 }
 
 /// In words: how to read them, how many agree, and why the others do not.
@@ -286,7 +304,8 @@ fn sentences(figures: &[PublishedFinding]) -> Vec<String> {
     ];
     if !ratios.is_empty() {
         let count = |word: &str| ratios.iter().filter(|one| one.agreement.word() == word).count();
-        let counts = ["agrees", "differs", "unresolved"].map(|word| format!("{word} {}", count(word)));
+        let counts =
+            ["agrees", "differs", "unresolved"].map(|word| format!("{word} {}", count(word)));
         said.push(format!(
             "{} ratios: {}; each has a 95 % interval of its own, so that chance sets about one in 20 apart that are the same",
             ratios.len(),
@@ -297,7 +316,9 @@ fn sentences(figures: &[PublishedFinding]) -> Vec<String> {
         Agreement::Unresolved { reason } => Some(reason),
         _ => None,
     }));
-    said.extend(reasons(figures, "a limit stands behind the measured ratio", |one| one.masked.as_ref()));
+    said.extend(reasons(figures, "a limit stands behind the measured ratio", |one| {
+        one.masked.as_ref()
+    }));
     said
 }
 
@@ -314,7 +335,10 @@ fn reasons<'a>(
         }
     }
     let all = figures.iter().filter(|one| one.ratio.is_some()).count();
-    about.into_iter().map(|(reason, about)| format!("{what}: {reason}: {}", named(&about, all))).collect()
+    about
+        .into_iter()
+        .map(|(reason, about)| format!("{what}: {reason}: {}", named(&about, all)))
+        .collect()
 }
 
 /// `iops of a, b under read-4k, p99 of a under read-4k`; `all` are the ratios that there are.
@@ -366,7 +390,11 @@ mod tests {
         assert_eq!(word((0.7, 0.6, 0.8), [0.7, 0.71]), "unresolved");
         assert_eq!(word((0.7, 0.68, 0.72), [0.7, 0.71]), "agrees");
         assert_eq!(word((0.7, 0.0, 0.72), [0.7, 0.71]), "unresolved");
-        assert_eq!(word((0.1, 0.02, 0.2), [0.0, 0.25]), "agrees", "below a bound is below it, wide or not");
+        assert_eq!(
+            word((0.1, 0.02, 0.2), [0.0, 0.25]),
+            "agrees",
+            "below a bound is below it, wide or not"
+        );
     }
 
     fn found() -> PublishedFindings {
@@ -384,17 +412,24 @@ mod tests {
         let whole = findings(&twin::published());
         let workload = &whole.workloads[0];
         let base = &found.figures[0];
-        assert_eq!((base.stack.as_str(), base.printed.as_str(), base.ratio.is_none()), ("file", "195", true));
+        assert_eq!(
+            (base.stack.as_str(), base.printed.as_str(), base.ratio.is_none()),
+            ("file", "195", true)
+        );
         assert_eq!(base.measured, workload.rows[0].iops);
-        let MeasuredFigure::Known { value: 195.0, n: 1, interval: Interval::Missing { .. }, .. } =
-            base.published
+        let MeasuredFigure::Known {
+            value: 195.0, n: 1, interval: Interval::Missing { .. }, ..
+        } = base.published
         else {
             panic!("{:?}", base.published)
         };
         let of_loop = ratio(&found, "loop", "iops");
         assert_eq!(of_loop.measured, workload.comparisons[0].rate.at_once());
         let [low, high] = of_loop.rounding.unwrap();
-        assert!((low - 187.5 / 195.5).abs() < 1e-12 && (high - 188.5 / 194.5).abs() < 1e-12, "{low} {high}");
+        assert!(
+            (low - 187.5 / 195.5).abs() < 1e-12 && (high - 188.5 / 194.5).abs() < 1e-12,
+            "{low} {high}"
+        );
         assert_eq!(of_loop.agreement, Agreement::Agrees);
         assert_eq!(ratio(&found, "fs(xfs)", "iops").agreement, Agreement::Differs);
     }
@@ -428,7 +463,8 @@ mod tests {
             let published = run.start.scenario.published.as_mut().unwrap();
             let row = |(stack, printed): (&str, &str)| {
                 let metric = metric.to_owned().try_into().unwrap();
-                PublishedFigure::read(&workload, metric, stack, &format!("{printed}{unit}")).unwrap()
+                PublishedFigure::read(&workload, metric, stack, &format!("{printed}{unit}"))
+                    .unwrap()
             };
             published.figures = [("file", "195"), ("loop", "188")].map(row).to_vec();
             ratio(&findings(&run).published.unwrap(), "loop", metric).clone()
@@ -456,16 +492,26 @@ mod tests {
         let mut run = twin::visits();
         let workload = run.start.scenario.workloads[0].name.clone();
         let row = |stack: &str, printed: &str| {
-            PublishedFigure::read(&workload, "read p50".to_owned().try_into().unwrap(), stack, printed)
-                .unwrap()
+            PublishedFigure::read(
+                &workload,
+                "read p50".to_owned().try_into().unwrap(),
+                stack,
+                printed,
+            )
+            .unwrap()
         };
         let published = twin::published().start.scenario.published.unwrap();
         let figures = vec![row("mdraid(level=5)", "200us"), row("lvm", "150us")];
         let baseline = "mdraid(level=5)".to_owned();
-        run.start.scenario.published = Some(Box::new(Published { baseline, figures, ..*published }));
-        let p50 = |run: &RunData| ratio(&findings(run).published.unwrap(), "lvm", "read p50").clone();
+        run.start.scenario.published =
+            Some(Box::new(Published { baseline, figures, ..*published }));
+        let p50 =
+            |run: &RunData| ratio(&findings(run).published.unwrap(), "lvm", "read p50").clone();
         assert!(
-            matches!(p50(&run).measured, MeasuredFigure::Known { n: 6, of: SampleUnit::Visits, .. }),
+            matches!(
+                p50(&run).measured,
+                MeasuredFigure::Known { n: 6, of: SampleUnit::Visits, .. }
+            ),
             "{:?}",
             p50(&run)
         );
@@ -484,11 +530,15 @@ mod tests {
             ratio(&found, "fs(xfs)", "read mean").agreement,
             Agreement::unresolved("no such figure of file was published")
         );
-        assert!(ratio(&found, "fs(xfs)", "read p99").published.value() == Some(0.25), "a bound of a share");
+        assert!(
+            ratio(&found, "fs(xfs)", "read p99").published.value() == Some(0.25),
+            "a bound of a share"
+        );
         let mut run = twin::published();
         run.start.scenario.baseline = 1;
         let other = findings(&run).published.unwrap();
-        let Agreement::Unresolved { reason } = &ratio(&other, "fs(xfs)", "read p99").agreement else {
+        let Agreement::Unresolved { reason } = &ratio(&other, "fs(xfs)", "read p99").agreement
+        else {
             panic!()
         };
         assert_eq!(reason, "a share of file was published, and none of loop");
@@ -531,7 +581,9 @@ mod tests {
         let mut run = twin::failed();
         run.start.scenario.published = twin::published().start.scenario.published;
         let found = findings(&run).published.unwrap();
-        let Agreement::Unresolved { reason } = &ratio(&found, "loop", "iops").agreement else { panic!() };
+        let Agreement::Unresolved { reason } = &ratio(&found, "loop", "iops").agreement else {
+            panic!()
+        };
         assert!(reason.contains("loop failed"), "{reason}");
         assert!(matches!(found.figures[1].measured, MeasuredFigure::Failed { .. }));
         let mut run = twin::published();

@@ -1,12 +1,12 @@
-//! The tables that a scenario asks for: figures of the stacks under each load, each with its share of one of the stacks, as this
-//! run found it and as it was published.
+//! The tables that a scenario asks for: figures of the stacks under each load, each with its share
+//! of one of the stacks, as this run found it and as it was published.
 
 use super::ceiling;
 use super::compare::RateComparison;
 use super::directions;
 use super::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTable};
 use super::findings::{Interval, MeasuredFigure, SampleUnit, WorkloadFindings};
-use super::pairing::Basis;
+use super::pairing::RoundBasis;
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::{self, Quantity};
@@ -15,8 +15,11 @@ use iotax_model::scenario::{Metric, PublishedFigure, TableGroup, TableSpec};
 use iotax_store::RunData;
 use iotax_units::distinct;
 
-/// All of them.
-pub fn tables(run: &RunData, readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<RatioTable> {
+pub fn tables(
+    run: &RunData,
+    readings: &[WorkloadView],
+    workloads: &[WorkloadFindings],
+) -> Vec<RatioTable> {
     let Some(spec) = &run.start.scenario.table else { return Vec::new() };
     spec.groups
         .iter()
@@ -75,7 +78,8 @@ impl TableGroupCells<'_> {
             way: None,
         });
         let row = |direction, metric: Metric| {
-            let cells = (0..self.spec.columns.len()).map(|column| self.cell(reading, metric, column));
+            let cells =
+                (0..self.spec.columns.len()).map(|column| self.cell(reading, metric, column));
             let (workload, cells) = (name.to_owned(), cells.collect());
             RatioRow { workload, metric: metric.to_string(), direction, cells }
         };
@@ -98,8 +102,10 @@ impl TableGroupCells<'_> {
             }
         };
         let value = stack.map_or_else(absent, of_stack);
-        let base = self.spec.percent_of.filter(|base| *base != column).and_then(|base| self.stack(base));
-        let mut cell = RatioCell { value, share: None, verdict: None, masked: None, published: None };
+        let base =
+            self.spec.percent_of.filter(|base| *base != column).and_then(|base| self.stack(base));
+        let mut cell =
+            RatioCell { value, share: None, verdict: None, masked: None, published: None };
         let Some((base, at)) = base.zip(stack) else { return cell };
         if let Some(reason) = reading.incomparable([base, at]) {
             cell.share = Some(MeasuredFigure::missing(reason));
@@ -108,8 +114,12 @@ impl TableGroupCells<'_> {
             cell.share = Some(tails::latency_ratio(reading, [base, at], way, metric.quantile()));
         } else {
             let paired = reading.pair(&reading.sides[base], &reading.sides[at]);
-            let found =
-                RateComparison::estimate(reading, [base, at], &paired, Basis { quantity, ..reading.basis() });
+            let found = RateComparison::estimate(
+                reading,
+                [base, at],
+                &paired,
+                RoundBasis { quantity, ..reading.basis() },
+            );
             let (share, verdict) = match way {
                 None => (found.figure(), found.verdict),
                 Some(way) => {
@@ -119,7 +129,8 @@ impl TableGroupCells<'_> {
             };
             let verdict = reading.writes.verdict(verdict, quantity, [base, at]);
             cell.share = Some(share);
-            cell.masked = ceiling::of_pair(reading, [base, at], &verdict).map(|masked| masked.words);
+            cell.masked =
+                ceiling::of_pair(reading, [base, at], &verdict).map(|masked| masked.words);
             cell.verdict = Some(verdict);
         }
         cell.published = self.published(&reading.workload.name, metric, [base, at]);
@@ -127,7 +138,12 @@ impl TableGroupCells<'_> {
     }
 
     /// Of two printed figures; where bytes were printed and I/Os are shown, of those.
-    fn published(&self, workload: &str, metric: Metric, pair: [usize; 2]) -> Option<MeasuredFigure> {
+    fn published(
+        &self,
+        workload: &str,
+        metric: Metric,
+        pair: [usize; 2],
+    ) -> Option<MeasuredFigure> {
         let scenario = &self.run.start.scenario;
         let figures = &scenario.published.as_ref()?.figures;
         let of = |at: usize, metric: Metric| {
@@ -148,7 +164,8 @@ impl TableGroupCells<'_> {
         let [base, value] = [metric, other]
             .into_iter()
             .find_map(|metric| Some([of(pair[0], metric)?, of(pair[1], metric)?]))?;
-        let interval = Interval::Missing { missing: "published figures have no interval".to_owned() };
+        let interval =
+            Interval::Missing { missing: "published figures have no interval".to_owned() };
         Some(MeasuredFigure::known(value / base, "1", (1, SampleUnit::PublishedFigures), interval))
     }
 }
@@ -170,7 +187,10 @@ mod tests {
             })
         };
         assert!(near(iser, 2, 0.3) && near(nvmeof, 1, 1.0), "{:?}", found.tables);
-        assert!(iser.rows.iter().all(|row| row.cells[0].share.is_none()), "the column itself has none");
+        assert!(
+            iser.rows.iter().all(|row| row.cells[0].share.is_none()),
+            "the column itself has none"
+        );
         let absent = &nvmeof.rows[0].cells[2];
         assert!(absent.share.is_none() && absent.value.value().is_none());
         let published = iser.rows[0].cells[1].published.as_ref().unwrap().value().unwrap();
@@ -207,7 +227,12 @@ mod tests {
                 percent_of: Some(0),
                 rows: vec![run.start.scenario.workloads[0].name.clone()],
                 metric,
-                groups: vec![TableGroup { name: None, metric: None, rows: None, stacks: stacks.clone() }],
+                groups: vec![TableGroup {
+                    name: None,
+                    metric: None,
+                    rows: None,
+                    stacks: stacks.clone(),
+                }],
             }))
         };
         let [whole, durable, reads] = [
@@ -226,7 +251,11 @@ mod tests {
         let named = |text: &str, direction| (text.to_owned(), direction);
         assert_eq!(
             of(&whole),
-            [named("iops", None), named("read iops", Some("read")), named("write iops", Some("write"))]
+            [
+                named("iops", None),
+                named("read iops", Some("read")),
+                named("write iops", Some("write"))
+            ]
         );
         for column in 0..3 {
             let [all, read, write] =
@@ -234,9 +263,12 @@ mod tests {
             assert!(((read + write) / all - 1.0).abs() < 1e-9, "{read} + {write} is not {all}");
         }
         // The file system makes a tenth less reads and a tenth more writes of the I/Os.
-        let [all, read, write] =
-            [0, 1, 2].map(|row: usize| whole[row].cells[2].share.as_ref().unwrap().value().unwrap());
-        assert!((read / all - 0.9).abs() < 0.02 && (write / all - 1.1).abs() < 0.02, "{read} {write} {all}");
+        let [all, read, write] = [0, 1, 2]
+            .map(|row: usize| whole[row].cells[2].share.as_ref().unwrap().value().unwrap());
+        assert!(
+            (read / all - 0.9).abs() < 0.02 && (write / all - 1.1).abs() < 0.02,
+            "{read} {write} {all}"
+        );
         assert_eq!(
             of(&rows(durable)),
             [named("durable throughput", None), named("write durable throughput", Some("write"))]
@@ -252,7 +284,13 @@ mod tests {
         run.start.scenario.table = Some(Box::new(TableSpec {
             columns: stacks.iter().flatten().cloned().collect(),
             percent_of: Some(0),
-            rows: run.start.scenario.workloads.iter().map(|workload| workload.name.clone()).collect(),
+            rows: run
+                .start
+                .scenario
+                .workloads
+                .iter()
+                .map(|workload| workload.name.clone())
+                .collect(),
             metric: None,
             groups: vec![TableGroup { name: None, metric: None, rows: None, stacks }],
         }));

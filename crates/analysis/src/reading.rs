@@ -1,9 +1,10 @@
-//! One workload of a run while its findings are made: the sides, and what is asked about them again and again.
+//! One workload of a run while its findings are made: the sides, and what is asked about them again
+//! and again.
 
 use super::conservation;
 use super::findings::MeasuredFigure;
 use super::gather::{self, IoDirection, StackSide};
-use super::pairing::{self, Basis, Paired};
+use super::pairing::{self, PairedUnits, RoundBasis};
 use super::steady::WriteCourse;
 use super::subject::Quantity;
 use super::timeline::Timeline;
@@ -19,9 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A workload with its gathered rounds.
 pub struct WorkloadView<'a> {
-    /// The run.
     pub run: &'a RunData,
-    /// The workload.
     pub workload: &'a Workload,
     /// A side a stack.
     pub sides: Vec<StackSide>,
@@ -78,15 +77,26 @@ impl<'a> WorkloadView<'a> {
         let writes = WriteCourse::settle(run, workload, &mut sides);
         let (matched, _) = gather::sides(run, workload, Purpose::Matched);
         let timeline = Timeline::from_run(run, workload);
-        WorkloadView { run, workload, sides, unknown, writes, timeline, matched, emulated: emulated(run) }
+        WorkloadView {
+            run,
+            workload,
+            sides,
+            unknown,
+            writes,
+            timeline,
+            matched,
+            emulated: emulated(run),
+        }
     }
 
-    /// The load under which latencies are compared: an open loop at a matched rate, or the workload itself if it is one.
+    /// The load under which latencies are compared: an open loop at a matched rate, or the workload
+    /// itself if it is one.
     ///
     /// # Errors
     /// Why there is none.
     pub fn matched_load(&self) -> Result<CommonLoad<'_>, Refusal> {
-        let record = self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
+        let record =
+            self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
         let reached = self.matched.iter().any(|side| !side.rounds.is_empty());
         match (record, self.offered_to_all()) {
             (Some(record), _) if reached && record.rate_iops.is_none_or(|rate| rate > 0.0) => {
@@ -95,7 +105,8 @@ impl<'a> WorkloadView<'a> {
                     rate: record.rate_iops,
                     origin: match (record.rate_iops, record.slowest.as_str()) {
                         (None, _) => "a closed loop of one I/O at a time".to_owned(),
-                        // Records from before 2026-11-24 do not name one that was not up when the rate was fixed.
+                        // Records from before 2026-11-24 do not name one that was not up when the
+                        // rate was fixed.
                         (_, "") => "taken from the slowest stack".to_owned(),
                         (_, name) => format!("taken from {name}, the slowest"),
                     },
@@ -118,16 +129,19 @@ impl<'a> WorkloadView<'a> {
         }
     }
 
-    /// Whether the workload itself is a closed loop of one I/O at a time on every stack, of which every slice is timed.
+    /// Whether the workload itself is a closed loop of one I/O at a time on every stack, of which
+    /// every slice is timed.
     fn is_one_at_a_time(&self) -> bool {
-        let one = |job: &iotax_load::Job| job.iodepth == 1 && job.numjobs == 1 && job.rate_iops.is_none();
+        let one =
+            |job: &iotax_load::Job| job.iodepth == 1 && job.numjobs == 1 && job.rate_iops.is_none();
         let in_series = self.run.designs.iter().rfind(|one| one.workload == self.workload.name);
         in_series.is_some_and(|design| design.series.is_some())
             && matches!(self.workload.jobs.as_slice(), [job] if one(job))
             && (0..self.sides.len()).all(|at| self.members(at) == 1)
     }
 
-    /// I/Os a second that the workload itself offers a stack, all threads on all of its members together.
+    /// I/Os a second that the workload itself offers a stack, all threads on all of its members
+    /// together.
     pub fn offered(&self, at: usize) -> Option<f64> {
         let rate = |job: &iotax_load::Job| Some(job.rate_iops? as f64 * f64::from(job.numjobs));
         let jobs = Some(&self.workload.jobs).filter(|jobs| !jobs.is_empty())?;
@@ -135,7 +149,8 @@ impl<'a> WorkloadView<'a> {
         each.map(|each| each * self.members(at) as f64)
     }
 
-    /// The same of all stacks; `None` where some have more members, each of which is offered the rate.
+    /// The same of all stacks; `None` where some have more members, each of which is offered the
+    /// rate.
     fn offered_to_all(&self) -> Option<f64> {
         let first = self.offered(0)?;
         (1..self.sides.len()).all(|at| self.offered(at) == Some(first)).then_some(first)
@@ -149,7 +164,8 @@ impl<'a> WorkloadView<'a> {
         absent.or_else(|| conservation::refusal(self, pair))
     }
 
-    /// Why not where an open loop offers them unlike rates: each member of a stack is offered the workload's rate, and they have not as many.
+    /// Why not where an open loop offers them unlike rates: each member of a stack is offered the
+    /// workload's rate, and they have not as many.
     pub fn offered_apart(&self, [a, b]: [usize; 2]) -> Option<Refusal> {
         let [of_a, of_b] = [self.offered(a)?, self.offered(b)?];
         (of_a != of_b).then(|| {
@@ -190,8 +206,8 @@ impl<'a> WorkloadView<'a> {
         self.worker(at).map(|worker| matches!(worker.engine, Generator::Fio(_)))
     }
 
-    /// Why latencies of these two do not compare where a schedule says when I/Os begin: ours are counted from then, those of fio
-    /// from when it issues them.
+    /// Why latencies of these two do not compare where a schedule says when I/Os begin: ours are
+    /// counted from then, those of fio from when it issues them.
     pub fn unlike_clocks(&self, [a, b]: [usize; 2]) -> Option<Refusal> {
         let (fio, ours) = match (self.by_fio(a)?, self.by_fio(b)?) {
             (true, false) => (a, b),
@@ -222,8 +238,8 @@ impl<'a> WorkloadView<'a> {
         closed.then(|| jobs.iter().map(of).sum::<f64>() * self.members(at) as f64)
     }
 
-    /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each, those of posixaio a helper
-    /// each, whose CPU time is counted with theirs.
+    /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each,
+    /// those of posixaio a helper each, whose CPU time is counted with theirs.
     pub fn threads(&self, at: usize) -> f64 {
         let engine = self.worker(at).map(|worker| &worker.engine);
         let of = |job: &iotax_load::Job| {
@@ -235,23 +251,33 @@ impl<'a> WorkloadView<'a> {
             f64::from(job.numjobs) * each
         };
         // A sum of nothing is -0.
-        self.workload.jobs.iter().map(of).fold(0.0, |sum, threads| sum + threads) * self.members(at) as f64
+        self.workload.jobs.iter().map(of).fold(0.0, |sum, threads| sum + threads)
+            * self.members(at) as f64
     }
 
     /// Threads of a probe of processors, memory or the kernel.
     pub fn threads_of_probe(&self) -> Option<u32> {
-        self.workload.probe.as_ref().filter(|_| !self.workload.needs_peer()).map(|probe| probe.numjobs)
+        self.workload
+            .probe
+            .as_ref()
+            .filter(|_| !self.workload.needs_peer())
+            .map(|probe| probe.numjobs)
     }
 
-    /// Why CPU times of these two are not whole: a guest's own time leaves out what its host does for it.
+    /// Why CPU times of these two are not whole: a guest's own time leaves out what its host does
+    /// for it.
     pub fn cpu_lacking(&self, pair: [usize; 2]) -> Option<Refusal> {
         let in_guest = |at: &usize| self.worker(*at).is_some_and(|worker| worker.place.is_guest());
         let alone = |at: &usize| in_guest(at) && self.sides[*at].usage.host.is_none();
         let at = pair.into_iter().find(alone)?;
-        Some(lacking(format!("what this host computed for the guest of {} was not recorded", self.name(at))))
+        Some(lacking(format!(
+            "what this host computed for the guest of {} was not recorded",
+            self.name(at)
+        )))
     }
 
-    /// ` without ssh:b, which was lost`: places that have no part in figures of these stacks, in words; empty where there are none.
+    /// ` without ssh:b, which was lost`: places that have no part in figures of these stacks, in
+    /// words; empty where there are none.
     pub fn without(sides: &[StackSide], pair: [usize; 2]) -> String {
         let places: BTreeSet<&Place> = pair.iter().flat_map(|at| &sides[*at].left_out).collect();
         let names: Vec<String> = places.iter().map(ToString::to_string).collect();
@@ -273,7 +299,7 @@ impl<'a> WorkloadView<'a> {
     }
 
     /// How two stacks are paired.
-    pub fn pair(&self, a: &StackSide, b: &StackSide) -> Paired {
+    pub fn pair(&self, a: &StackSide, b: &StackSide) -> PairedUnits {
         pairing::pair_over(a, b, self.run.start.scenario.measure.attaches)
     }
 
@@ -290,18 +316,22 @@ impl<'a> WorkloadView<'a> {
     /// Slices of a stack under this load, in the order of the record.
     pub fn slices(&self, at: usize) -> impl Iterator<Item = &'a Slice> + use<'a> {
         let (stack, workload) = (self.name(at), &self.workload.name);
-        self.run.slices.iter().filter(move |slice| slice.stack == stack && slice.workload == *workload)
+        self.run
+            .slices
+            .iter()
+            .filter(move |slice| slice.stack == stack && slice.workload == *workload)
     }
 
     /// The worker that loaded a stack, the first of several.
     pub fn worker(&self, at: usize) -> Option<&'a WorkerUp> {
-        let ours =
-            |worker: &&WorkerUp| worker.stack == self.name(at) && worker.workload == self.workload.name;
+        let ours = |worker: &&WorkerUp| {
+            worker.stack == self.name(at) && worker.workload == self.workload.name
+        };
         self.run.workers.iter().find(ours)
     }
 
-    /// Facts of the place where a stack's load ran, as they were last recorded. Guests of different sets bear one name:
-    /// that with a disk of the stack is meant.
+    /// Facts of the place where a stack's load ran, as they were last recorded. Guests of different
+    /// sets bear one name: that with a disk of the stack is meant.
     pub fn place_of(&self, at: usize) -> Option<&'a PlaceFacts> {
         let (place, stack) = (&self.worker(at)?.place, self.name(at));
         let named = || self.run.places.iter().filter(|known| known.place == *place);
@@ -309,8 +339,8 @@ impl<'a> WorkloadView<'a> {
         named().rfind(has_it).or_else(|| named().next_back())
     }
 
-    /// Bytes of each stack that the load reached, all members and guests of one together: the least and the most of them;
-    /// `None`: nothing was loaded.
+    /// Bytes of each stack that the load reached, all members and guests of one together: the least
+    /// and the most of them; `None`: nothing was loaded.
     pub fn reached(&self) -> Option<(u64, u64)> {
         let of_each = || (0..self.sides.len()).filter_map(|at| self.reached_of(at));
         Some((of_each().min()?, of_each().max()?))
@@ -320,12 +350,15 @@ impl<'a> WorkloadView<'a> {
     fn reached_of(&self, at: usize) -> Option<u64> {
         let first = self.worker(at)?;
         let beside = |worker: &&WorkerUp| {
-            (&worker.stack, &worker.workload, worker.visit) == (&first.stack, &first.workload, first.visit)
+            (&worker.stack, &worker.workload, worker.visit)
+                == (&first.stack, &first.workload, first.visit)
         };
-        // One is prepared anew for rounds with another rate.
+        // One is prepared again for rounds with another rate.
         let all = self.run.workers.iter().filter(beside);
-        let places: BTreeMap<_, _> = all.map(|worker| ((&worker.place, &worker.target), worker)).collect();
-        let bytes = |worker: &&WorkerUp| self.job_bytes(worker.bytes) * (1 + worker.others.len() as u64);
+        let places: BTreeMap<_, _> =
+            all.map(|worker| ((&worker.place, &worker.target), worker)).collect();
+        let bytes =
+            |worker: &&WorkerUp| self.job_bytes(worker.bytes) * (1 + worker.others.len() as u64);
         Some(places.values().map(bytes).sum())
     }
 
@@ -338,12 +371,16 @@ impl<'a> WorkloadView<'a> {
     /// Directions of a load that reads and writes; none of another.
     pub fn directions(&self) -> &'static [IoDirection] {
         let has = |of: fn(Rw) -> bool| self.workload.jobs.iter().any(|job| of(job.rw));
-        if has(Rw::reads) && has(Rw::writes_data) { &[IoDirection::Read, IoDirection::Write] } else { &[] }
+        if has(Rw::reads) && has(Rw::writes_data) {
+            &[IoDirection::Read, IoDirection::Write]
+        } else {
+            &[]
+        }
     }
 
     /// What is compared first: acknowledged time.
-    pub fn basis(&self) -> Basis {
-        Basis { quantity: Quantity::Acknowledged, by_bytes: self.workload.writes() }
+    pub fn basis(&self) -> RoundBasis {
+        RoundBasis { quantity: Quantity::Acknowledged, by_bytes: self.workload.writes() }
     }
 
     /// Why a stack has no figures.
@@ -352,25 +389,31 @@ impl<'a> WorkloadView<'a> {
         let stack = &self.run.start.scenario.stacks[at];
         if !self.workload.is_for(stack, &self.run.start.scenario.stacks) {
             let lacking = if self.workload.needs_peer() { "other end" } else { "device" };
-            return MeasuredFigure::missing(format!("it has no {lacking}, and is not measured under this"));
+            return MeasuredFigure::missing(format!(
+                "it has no {lacking}, and is not measured under this"
+            ));
         }
         let name = &stack.name;
         let failure = side.failed.clone().or_else(|| self.failure_of(name));
         match failure {
             Some(reason) => MeasuredFigure::Failed { reason },
-            None if !side.rounds.is_empty() => MeasuredFigure::missing("too few rounds beside the others"),
+            None if !side.rounds.is_empty() => {
+                MeasuredFigure::missing("too few rounds beside the others")
+            }
             None if side.dropped > 0 => MeasuredFigure::missing("no whole round was measured"),
             None if self.run.outcome.is_none() => MeasuredFigure::missing("not measured yet"),
             None => MeasuredFigure::missing("no slice was recorded"),
         }
     }
 
-    /// What was recorded about a stack that failed: its I/O errors, or the words with which the workload ended.
+    /// What was recorded about a stack that failed: its I/O errors, or the words with which the
+    /// workload ended.
     fn failure_of(&self, stack: &str) -> Option<String> {
         let failed = |warning: &&Warning| warning.subject == stack && warning.kind == IO_ERRORS;
         let warning = self.run.warnings.iter().find(failed);
         warning.map(|warning| warning.text.clone()).or_else(|| {
-            let mut ends = self.run.ends.iter().filter(|(workload, _)| *workload == self.workload.name);
+            let mut ends =
+                self.run.ends.iter().filter(|(workload, _)| *workload == self.workload.name);
             ends.find(|(_, reason)| !is_ordinary(reason)).map(|(_, reason)| reason.clone())
         })
     }
@@ -391,10 +434,14 @@ pub fn is_ordinary(reason: &str) -> bool {
     ended_as_asked(reason) || ["interrupted", "complete"].contains(&reason)
 }
 
-/// By stack; a stack is emulated if any of its workers runs in a place that is, or the other end of its network is one.
+/// By stack; a stack is emulated if any of its workers runs in a place that is, or the other end of
+/// its network is one.
 fn emulated(run: &RunData) -> Vec<Option<String>> {
-    let places: HashMap<&Place, &String> =
-        run.places.iter().filter_map(|place| Some((&place.place, place.emulated.as_ref()?))).collect();
+    let places: HashMap<&Place, &String> = run
+        .places
+        .iter()
+        .filter_map(|place| Some((&place.place, place.emulated.as_ref()?)))
+        .collect();
     let of = |stack: &Stack| {
         let workers = run.workers.iter().filter(|worker| worker.stack == stack.name);
         let mut ends = workers.map(|worker| &worker.place).chain(stack.medium.far_end());

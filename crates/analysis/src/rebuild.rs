@@ -1,6 +1,6 @@
-//! How fast an array was rebuilt while it was under load, from the shares that it reported after the slices. Nobody looked when a
-//! rebuild began or ended: what is known is its pace between two looks, not how long it took. Records of before have the shares in
-//! words, in whole percent.
+//! How fast an array was rebuilt while it was under load, from the shares that it reported after
+//! the slices. Nobody looked when a rebuild began or ended: what is known is its pace between two
+//! looks, not how long it took. Records of before have the shares in words, in whole percent.
 
 use super::findings::states::Rebuild;
 use super::reading::WorkloadView;
@@ -11,22 +11,24 @@ use iotax_units::{self as units, counted};
 
 /// Of shares in whole percent both ends of a stretch are off by half a percent at most.
 const ROUNDED: f64 = 1.0;
-/// Stretches together must be this much longer than what rounding leaves unknown, or no pace is told.
+/// Stretches together must be this much longer than what rounding leaves unknown, or no pace is
+/// told.
 const TELLING: f64 = 5.0;
 
 /// Looks at one rebuild, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Stretch {
+struct RebuildStretch {
     percent: f64,
     percent_off: f64,
     seconds: f64,
     loaded_s: f64,
 }
 
-/// Of the stack `at`, which is measured while it is rebuilt; `None`: no rebuild was looked at twice.
+/// Of the stack `at`, which is measured while it is rebuilt; `None`: no rebuild was looked at
+/// twice.
 pub fn while_rebuilt(reading: &WorkloadView, at: usize, state: &InState) -> Option<Rebuild> {
     let all = stretches(reading.slices(at));
-    let sum = |of: fn(&Stretch) -> f64| all.iter().map(of).sum::<f64>();
+    let sum = |of: fn(&RebuildStretch) -> f64| all.iter().map(of).sum::<f64>();
     let (percent, seconds) = (sum(|one| one.percent), sum(|one| one.seconds));
     if all.is_empty() || seconds <= 0.0 {
         return None;
@@ -35,7 +37,8 @@ pub fn while_rebuilt(reading: &WorkloadView, at: usize, state: &InState) -> Opti
     let member_bytes = member_bytes(reading.run, reading.name(state.of));
     let is_told = percent > 0.0 && percent >= TELLING * percent_off;
     let whole_s = is_told.then(|| median(&all)).flatten();
-    let bytes_per_s = member_bytes.filter(|_| is_told).map(|bytes| bytes as f64 * percent / 100.0 / seconds);
+    let bytes_per_s =
+        member_bytes.filter(|_| is_told).map(|bytes| bytes as f64 * percent / 100.0 / seconds);
     let mut found = Rebuild {
         stretches: all.len() as u64,
         loaded: sum(|one| one.loaded_s) / seconds,
@@ -52,22 +55,32 @@ pub fn while_rebuilt(reading: &WorkloadView, at: usize, state: &InState) -> Opti
 }
 
 impl Rebuild {
-    /// `90 % +- 6 % of a rebuild were seen done in 36.0 s (6 stretches, 98 % of that time under this load): 2.50 % a second, ...`
+    /// `90 % +- 6 % of a rebuild were seen done in 36.0 s (6 stretches, 98 % of that time under
+    /// this load): 2.50 % a second, ...`
     fn to_sentence(&self) -> String {
         let seen = counted(self.stretches, "stretch", "stretches");
         let what = format!(
             "{:.0} %{} of a rebuild were seen done in {:.1} s ({seen}, {:.0} % of that time under this load)",
             self.percent,
-            if self.percent_off > 0.0 { format!(" +- {:.0} %", self.percent_off) } else { String::new() },
+            if self.percent_off > 0.0 {
+                format!(" +- {:.0} %", self.percent_off)
+            } else {
+                String::new()
+            },
             self.seconds,
             100.0 * self.loaded.min(1.0)
         );
         let Some(whole_s) = self.whole_s else {
-            let why = if self.percent_off > 0.0 { ", since shares are kept in whole percent" } else { "" };
+            let why = if self.percent_off > 0.0 {
+                ", since shares are kept in whole percent"
+            } else {
+                ""
+            };
             return format!("{what}: too little for a pace{why}");
         };
-        let rate =
-            self.bytes_per_s.map(|rate| format!(", {:.1} MB/s on each member that is rebuilt", rate / 1e6));
+        let rate = self
+            .bytes_per_s
+            .map(|rate| format!(", {:.1} MB/s on each member that is rebuilt", rate / 1e6));
         let median = if self.stretches > 1 { " in the median" } else { "" };
         format!(
             "{what}: {:.2} % a second{}; a whole one takes about {whole_s:.0} s at this pace{median}",
@@ -78,15 +91,16 @@ impl Rebuild {
 }
 
 /// Seconds of a whole rebuild, of those stretches that went far enough to tell.
-fn median(all: &[Stretch]) -> Option<f64> {
-    let telling = all.iter().filter(|one| one.percent > 0.0 && one.percent >= TELLING * one.percent_off);
+fn median(all: &[RebuildStretch]) -> Option<f64> {
+    let telling =
+        all.iter().filter(|one| one.percent > 0.0 && one.percent >= TELLING * one.percent_off);
     let whole = units::median(telling.map(|one| 100.0 * one.seconds / one.percent));
     whole.is_finite().then_some(whole)
 }
 
 /// Slices of one stack in the order of the record.
-fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<Stretch> {
-    let mut all: Vec<Stretch> = Vec::new();
+fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<RebuildStretch> {
+    let mut all: Vec<RebuildStretch> = Vec::new();
     // Visit, percent and time of the look before.
     let mut before: Option<(u32, f64, f64)> = None;
     let mut grows = false;
@@ -100,7 +114,7 @@ fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<Stretch> {
         let (begun_s, at_s) = span_s(slice);
         let same = before.filter(|(visit, told, _)| *visit == slice.visit && *told <= percent);
         if let Some((_, told, looked_s)) = same.filter(|(_, _, looked_s)| at_s > *looked_s) {
-            let more = Stretch {
+            let more = RebuildStretch {
                 percent: percent - told,
                 percent_off,
                 seconds: at_s - looked_s,
@@ -117,8 +131,8 @@ fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<Stretch> {
     all
 }
 
-impl Stretch {
-    fn add(&mut self, more: Stretch) {
+impl RebuildStretch {
+    fn add(&mut self, more: RebuildStretch) {
         self.percent += more.percent;
         self.percent_off = self.percent_off.max(more.percent_off);
         self.seconds += more.seconds;
@@ -135,15 +149,18 @@ fn percent_in_words(words: &str) -> Option<f64> {
 fn span_s(slice: &Slice) -> (f64, f64) {
     let flush_ns = slice.figure("flush");
     let begun_ns = slice.start_ns.saturating_sub(slice.discarded_ns);
-    let over_ns = (slice.start_ns + slice.window_ns + slice.drain_ns) as f64 + flush_ns.unwrap_or(0.0);
+    let over_ns =
+        (slice.start_ns + slice.window_ns + slice.drain_ns) as f64 + flush_ns.unwrap_or(0.0);
     (begun_ns as f64 / 1e9, over_ns / 1e9)
 }
 
-/// What each member of the kernel's array holds, by its level and size; of others nobody recorded what a rebuild writes.
+/// What each member of the kernel's array holds, by its level and size; of others nobody recorded
+/// what a rebuild writes.
 fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
     let ours = run.layers.iter().filter(|one| one.stacks.iter().any(|name| name == stack));
-    let device =
-        ours.filter_map(|one| one.device.as_ref()).rfind(|device| device.md.contains_key("level"))?;
+    let device = ours
+        .filter_map(|one| one.device.as_ref())
+        .rfind(|device| device.md.contains_key("level"))?;
     let number = |key: &str| device.md.get(key)?.parse::<u64>().ok();
     let (bytes, disks) = (device.bytes?, number("raid_disks")?);
     match device.md.get("level")?.as_str() {
@@ -153,7 +170,9 @@ fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
         // Near copies in the low byte, far ones in that above it.
         "raid10" => {
             let layout = number("layout")?;
-            (bytes * (layout & 0xff) * (layout >> 8 & 0xff)).checked_div(disks).filter(|bytes| *bytes > 0)
+            (bytes * (layout & 0xff) * (layout >> 8 & 0xff))
+                .checked_div(disks)
+                .filter(|bytes| *bytes > 0)
         }
         _ => None,
     }
@@ -165,7 +184,8 @@ mod tests {
     use crate::{findings, twin};
     use iotax_facts::machine::Device;
 
-    /// One second a slice, of which 0.8 are load; shares as told behind each, `None`: it left its state.
+    /// One second a slice, of which 0.8 are load; shares as told after each, `None`: it left its
+    /// state.
     fn run(told: &[(u32, Option<u32>)]) -> RunData {
         let mut run = twin::states();
         let name = "mdraid(level=5) rebuilding";
@@ -177,7 +197,9 @@ mod tests {
             discarded_ns: 100_000_000,
             window_ns: 600_000_000,
             drain_ns: 100_000_000,
-            state: Some(share.map_or("healthy".to_owned(), |share| format!("rebuilding, {share} % done"))),
+            state: Some(
+                share.map_or("healthy".to_owned(), |share| format!("rebuilding, {share} % done")),
+            ),
             samples: Vec::new(),
             ..one.clone()
         };
@@ -197,19 +219,27 @@ mod tests {
 
     #[test]
     fn the_pace_is_what_was_done_between_the_looks_at_each_rebuild() {
-        let found =
-            rebuild(&run(&[(0, Some(10)), (0, Some(20)), (0, Some(30)), (1, Some(5)), (1, Some(25))]))
-                .unwrap();
+        let found = rebuild(&run(&[
+            (0, Some(10)),
+            (0, Some(20)),
+            (0, Some(30)),
+            (1, Some(5)),
+            (1, Some(25)),
+        ]))
+        .unwrap();
         assert_eq!((found.stretches, found.percent, found.percent_off), (2, 40.0, 2.0));
-        assert!((found.seconds - 3.0).abs() < 1e-9 && (found.loaded - 0.8).abs() < 1e-9, "{found:?}");
+        assert!(
+            (found.seconds - 3.0).abs() < 1e-9 && (found.loaded - 0.8).abs() < 1e-9,
+            "{found:?}"
+        );
         // 10 s and 5 s; 40 % of 1 GiB in 3 s.
         assert!((found.whole_s.unwrap() - 7.5).abs() < 1e-6, "{found:?}");
         assert_eq!(found.member_bytes, Some(1 << 30));
         assert!((found.bytes_per_s.unwrap() / (0.4 * f64::from(1 << 30) / 3.0) - 1.0).abs() < 1e-9);
         assert!(
-            found
-                .sentence
-                .contains("40 % +- 2 % of a rebuild were seen done in 3.0 s (2 stretches, 80 % of that"),
+            found.sentence.contains(
+                "40 % +- 2 % of a rebuild were seen done in 3.0 s (2 stretches, 80 % of that"
+            ),
             "{found:?}"
         );
         assert!(found.sentence.contains("13.33 % a second, 143.2 MB/s"), "{}", found.sentence);
@@ -217,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_rebuild_that_ended_or_began_anew_is_another_one() {
-        let told = [(0, Some(60)), (0, Some(90)), (0, None), (0, Some(95)), (0, Some(20)), (0, Some(50))];
+        let told =
+            [(0, Some(60)), (0, Some(90)), (0, None), (0, Some(95)), (0, Some(20)), (0, Some(50))];
         let found = rebuild(&run(&told)).unwrap();
         assert_eq!((found.stretches, found.percent), (2, 60.0));
     }
@@ -228,11 +259,19 @@ mod tests {
         assert_eq!(rebuild(&run(&[(0, None), (0, None)])), None);
         let little = rebuild(&run(&[(0, Some(50)), (0, Some(54))])).unwrap();
         assert_eq!((little.whole_s, little.bytes_per_s), (None, None));
-        assert!(little.sentence.ends_with("too little for a pace, since shares are kept in whole percent"));
+        assert!(
+            little
+                .sentence
+                .ends_with("too little for a pace, since shares are kept in whole percent")
+        );
         let mut unknown = run(&[(0, Some(10)), (0, Some(30))]);
         unknown.layers.clear();
         let found = rebuild(&unknown).unwrap();
-        assert!(found.whole_s.is_some() && found.bytes_per_s.is_none() && !found.sentence.contains("MB/s"));
+        assert!(
+            found.whole_s.is_some()
+                && found.bytes_per_s.is_none()
+                && !found.sentence.contains("MB/s")
+        );
     }
 
     #[test]
@@ -244,7 +283,11 @@ mod tests {
         let found = rebuild(&run).unwrap();
         assert!((found.percent - 1.2).abs() < 1e-9 && found.percent_off == 0.0, "{found:?}");
         assert!((found.whole_s.unwrap() - 200.0 / 1.2).abs() < 1e-6, "{found:?}");
-        assert!(found.sentence.contains(": 1 % of a rebuild were seen done in 2.0 s"), "{}", found.sentence);
+        assert!(
+            found.sentence.contains(": 1 % of a rebuild were seen done in 2.0 s"),
+            "{}",
+            found.sentence
+        );
     }
 
     #[test]

@@ -10,12 +10,11 @@ use iotax_stats::spread::BATCHES as LEAST_ROUNDS;
 use iotax_store::RunData;
 
 /// How long a workload was measured, and why no longer.
-pub struct Effort<'a> {
+pub struct MeasuredEffort<'a> {
     /// How it was asked for.
     pub measure: &'a MeasureSpec,
     /// Length of its slices, where it is recorded.
     pub slice_ns: Option<u64>,
-    /// Why it ended.
     pub ended: Option<String>,
     /// Number of loads that share the budget of a run.
     pub loads: usize,
@@ -23,12 +22,12 @@ pub struct Effort<'a> {
     pub resumes: Option<String>,
 }
 
-impl<'a> Effort<'a> {
-    /// As recorded.
-    pub fn from_reading(reading: &WorkloadView<'a>) -> Effort<'a> {
-        let ended = reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
+impl<'a> MeasuredEffort<'a> {
+    pub fn from_reading(reading: &WorkloadView<'a>) -> MeasuredEffort<'a> {
+        let ended =
+            reading.run.ends.iter().rfind(|(workload, _)| *workload == reading.workload.name);
         let slice_ns = baseline::design(reading).map(|design| design.slice_ns);
-        Effort {
+        MeasuredEffort {
             measure: &reading.run.start.scenario.measure,
             loads: reading.run.start.scenario.workloads.len(),
             slice_ns,
@@ -46,17 +45,21 @@ impl<'a> Effort<'a> {
                 let resume = self.resumes.as_ref().map(|id| format!("iotax resume {id}"));
                 Some(resume.unwrap_or_else(|| "let it run to its end".to_owned()))
             }
-            (Refusal::TooFewRounds { .. }, Some("max_written")) => Some("raise --max-written".to_owned()),
+            (Refusal::TooFewRounds { .. }, Some("max_written")) => {
+                Some("raise --max-written".to_owned())
+            }
             (Refusal::TooFewRounds { have }, Some(_)) => Some(self.more_rounds(*have)),
             _ => reason.remedy().map(str::to_owned),
         }
     }
 
-    /// A budget for the rounds that an interval needs, by those that this one gave; slices are as short as they can be unless
-    /// their length was asked for, and where an engine made them longer than that.
+    /// A budget for the rounds that an interval needs, by those that this one gave; slices are as
+    /// short as they can be unless their length was asked for, and where an engine made them longer
+    /// than that.
     fn more_rounds(&self, have: usize) -> String {
         let asked_ns = self.measure.slice_ns;
-        let as_asked = asked_ns.is_some_and(|asked_ns| self.slice_ns.is_none_or(|ns| ns <= asked_ns));
+        let as_asked =
+            asked_ns.is_some_and(|asked_ns| self.slice_ns.is_none_or(|ns| ns <= asked_ns));
         let or_shorter = if as_asked { ", or shorten --slice" } else { "" };
         let spent_s = self.measure.budget_ns as f64 / 1e9 * self.loads as f64;
         match have {
@@ -73,7 +76,8 @@ impl<'a> Effort<'a> {
 pub fn resumable(run: &RunData) -> Option<String> {
     let is_over = matches!(run.state(), RunState::Complete | RunState::Running);
     let start = &run.start;
-    let goes_on = start.siblings <= 1 && start.scenario.measure.attaches <= 1 && start.imported.is_none();
+    let goes_on =
+        start.siblings <= 1 && start.scenario.measure.attaches <= 1 && start.imported.is_none();
     (!is_over && goes_on).then(|| start.id.clone())
 }
 

@@ -1,4 +1,5 @@
-//! A target that had another size in one part of a run than in another: a file that was cut, a volume that grew, before the run went on.
+//! A target that had another size in one part of a run than in another: a file that was cut, a
+//! volume that grew, before the run went on.
 
 use super::reading::WorkloadView;
 use iotax_model::record::Place;
@@ -8,13 +9,12 @@ use std::collections::BTreeMap;
 /// How the report calls it.
 const KIND: &str = "resized";
 
-/// Of a stack under the reading's workload: in each place the same bytes must have been loaded in every visit.
+/// Of a stack under the reading's workload: in each place the same bytes must have been loaded in
+/// every visit.
 pub fn changed_size(reading: &WorkloadView, at: usize) -> Option<(&'static str, String)> {
-    let ours = reading
-        .run
-        .workers
-        .iter()
-        .filter(|worker| worker.stack == reading.name(at) && worker.workload == reading.workload.name);
+    let ours = reading.run.workers.iter().filter(|worker| {
+        worker.stack == reading.name(at) && worker.workload == reading.workload.name
+    });
     let mut first: BTreeMap<&Place, u64> = BTreeMap::new();
     for worker in ours {
         let bytes = *first.entry(&worker.place).or_insert(worker.bytes);
@@ -48,7 +48,9 @@ mod tests {
         run.workers.push(WorkerUp { visit: 2, bytes: first.bytes / 4, ..first });
         let text = told(&run).unwrap().text;
         assert!(
-            text.contains(" at first and ") && text.contains("in visit 3") && text.contains("run it again"),
+            text.contains(" at first and ")
+                && text.contains("in visit 3")
+                && text.contains("run it again"),
             "{text}"
         );
     }

@@ -2,8 +2,8 @@
 
 use super::compare::{self, of_latency, of_totals};
 use super::findings::{
-    AskedPercentile, DirectionRow, EngineReport, GeneratorReport, LatencyFigures, MeasuredFigure, SampleUnit,
-    StackRow, TargetRow,
+    AskedPercentile, DirectionRow, EngineReport, GeneratorReport, LatencyFigures, MeasuredFigure,
+    SampleUnit, StackRow, TargetRow,
 };
 use super::gather::{IoDirection, RoundTotal, StackSide};
 use super::generator;
@@ -74,8 +74,10 @@ pub fn row(reading: &WorkloadView, at: usize) -> StackRow {
 
 /// The two places of a network; a guest above it has no name beside those of others.
 fn ends(stack: &Stack) -> Option<[Place; 2]> {
-    let to =
-        stack.medium.far_end().filter(|_| stack.layers.iter().all(|layer| !layer.is(LayerRole::Guest)))?;
+    let to = stack
+        .medium
+        .far_end()
+        .filter(|_| stack.layers.iter().all(|layer| !layer.is(LayerRole::Guest)))?;
     Some([stack.medium.place(), to.clone()])
 }
 
@@ -91,7 +93,8 @@ fn directions(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
         direction: way.word(),
         iops: of(*way, "1/s", Quantity::Acknowledged),
         bytes_per_s: of(*way, "B/s", Quantity::Acknowledged),
-        durable_bytes_per_s: (*way == IoDirection::Write).then(|| of(*way, "B/s", Quantity::Durable)),
+        durable_bytes_per_s: (*way == IoDirection::Write)
+            .then(|| of(*way, "B/s", Quantity::Durable)),
     };
     reading.directions().iter().map(row).collect()
 }
@@ -122,13 +125,15 @@ fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
     let keys: BTreeSet<&(Place, usize)> =
         reading.sides[at].rounds.values().flat_map(|round| round.targets.keys()).collect();
     let workers = || {
-        let ours =
-            |worker: &&WorkerUp| worker.stack == reading.name(at) && worker.workload == reading.workload.name;
+        let ours = |worker: &&WorkerUp| {
+            worker.stack == reading.name(at) && worker.workload == reading.workload.name
+        };
         reading.run.workers.iter().rev().filter(ours)
     };
     let row = |key: &&(Place, usize)| {
         let (place, target) = *key;
-        let worker = workers().find(|worker| worker.place == *place).or_else(|| workers().next())?;
+        let worker =
+            workers().find(|worker| worker.place == *place).or_else(|| workers().next())?;
         let path = match target {
             0 => &worker.target,
             more => worker.others.get(more - 1)?,
@@ -142,12 +147,18 @@ fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
     keys.iter().filter_map(row).collect()
 }
 
-/// The engine of a stack. What a part of it computes is not the engine: the rest must be known in the same place.
+/// The engine of a stack. What a part of it computes is not the engine: the rest must be known in
+/// the same place.
 fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     let stack = reading.name(at);
     // One that was recorded later is as it is since then.
-    let by_place: BTreeMap<_, &Serving> =
-        reading.run.serving.iter().filter(|one| one.stack == stack).map(|one| (&one.place, one)).collect();
+    let by_place: BTreeMap<_, &Serving> = reading
+        .run
+        .serving
+        .iter()
+        .filter(|one| one.stack == stack)
+        .map(|one| (&one.place, one))
+        .collect();
     let is_whole = |one: &&Serving| !one.threads.iter().all(|group| group.in_part);
     if by_place.is_empty() || !by_place.values().all(is_whole) {
         return None;
@@ -175,7 +186,11 @@ pub fn service(reading: &WorkloadView, side: &StackSide) -> Option<LatencyFigure
     some(reading, "service", &side.service)
 }
 
-fn some(reading: &WorkloadView, name: &'static str, rounds: &RoundHistograms) -> Option<LatencyFigures> {
+fn some(
+    reading: &WorkloadView,
+    name: &'static str,
+    rounds: &RoundHistograms,
+) -> Option<LatencyFigures> {
     (rounds.count() > 0).then(|| latency(reading, name, rounds))
 }
 
@@ -218,8 +233,8 @@ pub fn of_side(
     of: impl Fn(&RoundTotal) -> Option<(f64, f64)>,
 ) -> Option<MeasuredFigure> {
     let rounds = side.rounds.values().map(of).collect::<Option<Vec<_>>>();
-    let figure =
-        rounds.map_or_else(|| MeasuredFigure::missing("not recorded"), |rounds| of_totals(&rounds, unit));
+    let figure = rounds
+        .map_or_else(|| MeasuredFigure::missing("not recorded"), |rounds| of_totals(&rounds, unit));
     (!side.rounds.is_empty()).then_some(figure)
 }
 
@@ -233,8 +248,11 @@ pub fn latencies(reading: &WorkloadView, side: &StackSide) -> Vec<LatencyFigures
         .collect()
 }
 
-/// Of one kind.
-pub fn latency(reading: &WorkloadView, direction: &'static str, rounds: &RoundHistograms) -> LatencyFigures {
+pub fn latency(
+    reading: &WorkloadView,
+    direction: &'static str,
+    rounds: &RoundHistograms,
+) -> LatencyFigures {
     let at = |q: f64| latency_at(rounds, Some(q));
     let asked = &reading.run.start.scenario.measure.percentiles;
     LatencyFigures {
@@ -287,7 +305,12 @@ mod tests {
             let ios: f64 = slice.parts.iter().map(|part| part.ios as f64).sum();
             let value = SampleValue::Value(2000.0 * (ios + slice.discarded_ios as f64));
             let metric = "engine.cpu".to_owned();
-            slice.samples.push(SliceSample { metric, unit: "ns".into(), better: Better::Lower, value });
+            slice.samples.push(SliceSample {
+                metric,
+                unit: "ns".into(),
+                better: Better::Lower,
+                value,
+            });
         }
         let group = |(name, count, polls, in_part): &(&str, u32, bool, bool)| ThreadGroup {
             name: (*name).to_owned(),
@@ -304,10 +327,14 @@ mod tests {
 
     #[test]
     fn an_engine_serves_so_many_ios_for_each_core_that_it_keeps_busy() {
-        let engine = served(&[("md127_raid5", 1, false, true), ("vhost", 4, false, false)]).unwrap();
+        let engine =
+            served(&[("md127_raid5", 1, false, true), ("vhost", 4, false, false)]).unwrap();
         assert_eq!(engine.threads, "md127_raid5, vhost (4)");
         let rate = engine.iops_per_core.value().unwrap();
-        assert!((rate / 500_000.0 - 1.0).abs() < 0.01 && engine.iops_per_core.bounds().is_some(), "{rate}");
+        assert!(
+            (rate / 500_000.0 - 1.0).abs() < 0.01 && engine.iops_per_core.bounds().is_some(),
+            "{rate}"
+        );
         assert_eq!(served(&[("reactor", 2, true, false)]).unwrap().threads, "reactor (2, polling)");
     }
 

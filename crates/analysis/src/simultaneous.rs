@@ -5,20 +5,19 @@ use iotax_stats::family::{self, Family};
 
 /// A figure with the interval that holds for so many at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Simultaneous {
-    /// The figure.
+pub struct SimultaneousFigure {
     pub value: f64,
-    /// Lower bound.
     pub low: f64,
-    /// Upper bound.
     pub high: f64,
 }
 
-impl Simultaneous {
-    /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched by the
-    /// ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
-    pub fn stretch_figure(figure: &MeasuredFigure, points: usize) -> Option<Simultaneous> {
-        let MeasuredFigure::Known { value, interval: Interval::Bounds { low, high, freedom }, .. } = figure
+impl SimultaneousFigure {
+    /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched
+    /// by the ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
+    pub fn stretch_figure(figure: &MeasuredFigure, points: usize) -> Option<SimultaneousFigure> {
+        let MeasuredFigure::Known {
+            value, interval: Interval::Bounds { low, high, freedom }, ..
+        } = figure
         else {
             return None;
         };
@@ -28,11 +27,11 @@ impl Simultaneous {
         }
         let stretch = family::stretch(Family::whole(points), freedom);
         let reach = |bound: f64| value * (bound / value).powf(stretch);
-        Some(Simultaneous { value: *value, low: reach(low), high: reach(high) })
+        Some(SimultaneousFigure { value: *value, low: reach(low), high: reach(high) })
     }
 
     /// Whether the two intervals have nothing in common.
-    pub fn apart(&self, other: &Simultaneous) -> bool {
+    pub fn apart(&self, other: &SimultaneousFigure) -> bool {
         self.low > other.high || other.low > self.high
     }
 }

@@ -1,4 +1,5 @@
-//! Service levels: whether each stack keeps them, by how many of its I/Os take longer than they may.
+//! Service levels: whether each stack keeps them, by how many of its I/Os take longer than they
+//! may.
 
 use super::conservation;
 use super::findings::slo::ServiceLevelFinding;
@@ -25,8 +26,13 @@ pub fn is_broken(run: &RunData) -> bool {
     if run.start.scenario.measure.slo.is_empty() {
         return false;
     }
-    let readings: Vec<WorkloadView> =
-        run.start.scenario.workloads.iter().map(|workload| WorkloadView::from_run(run, workload)).collect();
+    let readings: Vec<WorkloadView> = run
+        .start
+        .scenario
+        .workloads
+        .iter()
+        .map(|workload| WorkloadView::from_run(run, workload))
+        .collect();
     let many = number(&readings, &run.start.scenario.measure.slo);
     readings
         .iter()
@@ -36,8 +42,9 @@ pub fn is_broken(run: &RunData) -> bool {
 
 /// Number of service levels of all stacks in a run.
 pub(crate) fn number(readings: &[WorkloadView], levels: &[ServiceLevel]) -> usize {
-    let of =
-        |reading: &WorkloadView| stacks(reading).map(|at| asked(reading, at, levels).len()).sum::<usize>();
+    let of = |reading: &WorkloadView| {
+        stacks(reading).map(|at| asked(reading, at, levels).len()).sum::<usize>()
+    };
     readings.iter().map(of).sum()
 }
 
@@ -68,7 +75,11 @@ fn stacks(reading: &WorkloadView) -> impl Iterator<Item = usize> {
 
 fn asked<'a>(reading: &WorkloadView, at: usize, levels: &'a [ServiceLevel]) -> Vec<AskedLevel<'a>> {
     let of_level = |level: &'a ServiceLevel| {
-        level.metrics(reading.workload).into_iter().map(move |metric| AskedLevel { at, level, metric })
+        level.metrics(reading.workload).into_iter().map(move |metric| AskedLevel {
+            at,
+            level,
+            metric,
+        })
     };
     levels.iter().flat_map(of_level).collect()
 }
@@ -85,14 +96,22 @@ fn latencies(side: &StackSide, metric: LatencyMetric) -> &RoundHistograms {
 fn finding(reading: &WorkloadView, asked: &AskedLevel, many: usize) -> ServiceLevelFinding {
     let AskedLevel { at, level, metric } = asked;
     let rounds = latencies(&reading.sides[*at], *metric);
-    let refused = conservation::refusal_of_one(reading, *at).or_else(|| reading.writes.refused().cloned());
-    let not_recorded = || Refusal::NotMeasured { reason: format!("no {} was recorded", metric.word()) };
+    let refused =
+        conservation::refusal_of_one(reading, *at).or_else(|| reading.writes.refused().cloned());
+    let not_recorded =
+        || Refusal::NotMeasured { reason: format!("no {} was recorded", metric.word()) };
     let found = match refused {
         Some(reason) => Err(reason),
         None if rounds.count() == 0 => Err(not_recorded()),
-        None => TailShare::estimate(rounds, Threshold::at_latency(level.below_ns), level.allowed(), many),
+        None => TailShare::estimate(
+            rounds,
+            Threshold::at_latency(level.below_ns),
+            level.allowed(),
+            many,
+        ),
     };
-    let verdict = found.as_ref().map_or(ServiceVerdict::Unresolved, |found| found.verdict(level.allowed()));
+    let verdict =
+        found.as_ref().map_or(ServiceVerdict::Unresolved, |found| found.verdict(level.allowed()));
     let stack = marked(reading.name(*at), reading.emulated(*at).is_some());
     let words = format!("{} {}", metric.word(), level.words());
     let said = match verdict {
@@ -117,7 +136,11 @@ fn finding(reading: &WorkloadView, asked: &AskedLevel, many: usize) -> ServiceLe
     }
 }
 
-fn reason(found: &Result<TailShare, Refusal>, level: &ServiceLevel, metric: LatencyMetric) -> String {
+fn reason(
+    found: &Result<TailShare, Refusal>,
+    level: &ServiceLevel,
+    metric: LatencyMetric,
+) -> String {
     let allowed = percent_name(level.allowed());
     match found {
         Ok(found) => {
@@ -152,9 +175,20 @@ mod tests {
         let found = workload(&run).slo;
         let of_file: Vec<_> = found.iter().filter(|one| one.stack == "file").collect();
         let verdicts: Vec<ServiceVerdict> = of_file.iter().map(|one| one.verdict).collect();
-        assert_eq!(verdicts, [ServiceVerdict::Kept, ServiceVerdict::Unresolved, ServiceVerdict::Broken]);
-        assert!(of_file[0].sentence.starts_with("file keeps read p99 < "), "{}", of_file[0].sentence);
-        assert!(of_file[0].sentence.ends_with(" reads take longer, allowed 1 %"), "{}", of_file[0].sentence);
+        assert_eq!(
+            verdicts,
+            [ServiceVerdict::Kept, ServiceVerdict::Unresolved, ServiceVerdict::Broken]
+        );
+        assert!(
+            of_file[0].sentence.starts_with("file keeps read p99 < "),
+            "{}",
+            of_file[0].sentence
+        );
+        assert!(
+            of_file[0].sentence.ends_with(" reads take longer, allowed 1 %"),
+            "{}",
+            of_file[0].sentence
+        );
         assert!((of_file[1].share.value().unwrap() - 0.01).abs() < 0.004);
         assert!(is_broken(&run), "half of it is broken");
         run.start.scenario.measure.slo = vec![level(1e12)];
@@ -171,7 +205,8 @@ mod tests {
         }
         // What was recorded of the writes as if it were of the flushes.
         for sample in run.slices.iter_mut().flat_map(|slice| &mut slice.samples) {
-            if matches!(sample.value, SampleValue::Histogram(_)) && sample.metric == "write.latency" {
+            if matches!(sample.value, SampleValue::Histogram(_)) && sample.metric == "write.latency"
+            {
                 sample.metric = "sync.latency".into();
             }
         }
@@ -185,6 +220,10 @@ mod tests {
         assert!(found.rows[0].flush.as_ref().unwrap().p50.value().is_some());
         assert_eq!(found.slo[0].level, "fdatasync p90 < 1000s");
         assert_eq!(found.slo[0].verdict, ServiceVerdict::Kept, "{}", found.slo[0].sentence);
-        assert!(found.slo[1].sentence.ends_with("no write was recorded"), "{}", found.slo[1].sentence);
+        assert!(
+            found.slo[1].sentence.ends_with("no write was recorded"),
+            "{}",
+            found.slo[1].sentence
+        );
     }
 }

@@ -1,9 +1,10 @@
-//! Where the rate, latency or CPU time of a stack stood in a run: by itself, or over the baseline of that run.
+//! Where the rate, latency or CPU time of a stack stood in a run: by itself, or over the baseline
+//! of that run.
 
 use super::compare::time;
 use super::findings::SampleUnit;
 use super::gather::{IoDirection, RoundTotal, StackSide};
-use super::pairing::{Paired, pair};
+use super::pairing::{PairedUnits, pair};
 use super::subject::Quantity;
 use iotax_stats::ratio::Total;
 use iotax_stats::unpaired::Level;
@@ -37,7 +38,7 @@ impl FigureKind {
 }
 
 /// A level of one run with its plain value, which short runs have too.
-pub struct Standing {
+pub struct LevelOfRun {
     pub level: Result<Level, Refusal>,
     pub log: Option<f64>,
     pub unit: SampleUnit,
@@ -54,19 +55,24 @@ fn visit(side: &StackSide, visit: u32, of: FigureKind, by_bytes: bool) -> Result
 }
 
 /// A stack by itself. Where it was set up in enough visits, they are the unit.
-pub fn alone(side: &StackSide, of: FigureKind, by_bytes: bool) -> Standing {
+pub fn alone(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
     let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
     ids.dedup();
     let (unit, totals): (_, Result<Vec<Total>, Refusal>) = match ids.len() >= visits::LEAST {
-        true => (SampleUnit::Visits, ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect()),
-        false => (SampleUnit::Rounds, side.rounds.values().map(|round| of.total(round, by_bytes)).collect()),
+        true => {
+            (SampleUnit::Visits, ids.into_iter().map(|id| visit(side, id, of, by_bytes)).collect())
+        }
+        false => (
+            SampleUnit::Rounds,
+            side.rounds.values().map(|round| of.total(round, by_bytes)).collect(),
+        ),
     };
     let log = totals.as_ref().ok().and_then(|totals| pooled(totals.iter().copied()));
     let level = totals.and_then(|totals| match unit {
         SampleUnit::Visits => Level::of_visits(&totals),
         _ => Level::of_rounds(&totals),
     });
-    Standing { level, log, unit }
+    LevelOfRun { level, log, unit }
 }
 
 /// Where the acknowledged rate of a stack stood, I/Os a second: of all, or of one direction.
@@ -78,15 +84,15 @@ pub fn rate_level(side: &StackSide, way: Option<IoDirection>) -> Result<Level, R
 }
 
 /// A stack over its baseline within one run.
-pub fn over_baseline(a: &StackSide, b: &StackSide, of: FigureKind, by_bytes: bool) -> Standing {
+pub fn over_baseline(a: &StackSide, b: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
     let paired = pair(a, b);
     let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {
-        Paired::Rounds(ids) => {
+        PairedUnits::Rounds(ids) => {
             let both = ids.iter().filter_map(|id| a.rounds.get(id).zip(b.rounds.get(id)));
             let one = |(a, b)| Ok((of.total(a, by_bytes)?, of.total(b, by_bytes)?));
             (SampleUnit::Rounds, both.map(one).collect())
         }
-        Paired::Visits(ids, _) => {
+        PairedUnits::Visits(ids, _) => {
             let one = |id: &u32| Ok((visit(a, *id, of, by_bytes)?, visit(b, *id, of, by_bytes)?));
             (SampleUnit::Visits, ids.iter().map(one).collect())
         }
@@ -96,8 +102,8 @@ pub fn over_baseline(a: &StackSide, b: &StackSide, of: FigureKind, by_bytes: boo
         Some(side(|pair| pair.1)? - side(|pair| pair.0)?)
     });
     let level = totals.and_then(|totals| match paired {
-        Paired::Visits(..) => Level::of_paired_visits(&totals),
-        Paired::Rounds(_) => Level::of_paired_rounds(&totals),
+        PairedUnits::Visits(..) => Level::of_paired_visits(&totals),
+        PairedUnits::Rounds(_) => Level::of_paired_rounds(&totals),
     });
-    Standing { level, log, unit }
+    LevelOfRun { level, log, unit }
 }

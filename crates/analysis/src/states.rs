@@ -1,8 +1,8 @@
-//! Arrays that were measured in states: what they themselves told of the state, slice by slice, which slices were left out, and
-//! each state against the same array as it was set up.
+//! Arrays that were measured in states: what they themselves told of the state, slice by slice,
+//! which slices were left out, and each state against the same array as it was set up.
 
 use super::findings::states::{ArrayStates, StateFindings};
-use super::judged::{Estimates, JudgedPairs};
+use super::judged::{JudgedPairs, WorkloadEstimates};
 use super::reading::WorkloadView;
 use super::rebuild;
 use super::subject::{marked, who};
@@ -11,17 +11,21 @@ use iotax_model::scenario::{InState, told_by};
 use iotax_stats::{Verdict, alike};
 
 /// All arrays of a workload that have states. Their estimates are added to the others.
-pub(super) fn array_states(reading: &WorkloadView, estimates: &mut Estimates) -> Vec<ArrayStates> {
+pub(super) fn array_states(
+    reading: &WorkloadView,
+    estimates: &mut WorkloadEstimates,
+) -> Vec<ArrayStates> {
     let stacks = &reading.run.start.scenario.stacks;
     let first = |at: &usize| stacks[*at].state.as_ref().is_some_and(|state| state.of == *at);
     (0..stacks.len()).filter(first).map(|of| array(reading, of, estimates)).collect()
 }
 
-fn array(reading: &WorkloadView, of: usize, estimates: &mut Estimates) -> ArrayStates {
+fn array(reading: &WorkloadView, of: usize, estimates: &mut WorkloadEstimates) -> ArrayStates {
     let scenario = &reading.run.start.scenario;
     let its = |at: usize| scenario.stacks[at].state.as_ref().filter(|state| state.of == of);
     let all = (0..scenario.stacks.len()).filter_map(|at| Some((at, its(at)?)));
-    let states: Vec<StateFindings> = all.map(|(at, state)| in_state(reading, at, state, estimates)).collect();
+    let states: Vec<StateFindings> =
+        all.map(|(at, state)| in_state(reading, at, state, estimates)).collect();
     let told_by = told_by(&scenario.stacks[of]);
     let who = marked(reading.name(of), reading.emulated(of).is_some());
     let said = states.iter().map(StateFindings::to_sentence).collect::<Vec<_>>().join("; ");
@@ -30,17 +34,23 @@ fn array(reading: &WorkloadView, of: usize, estimates: &mut Estimates) -> ArrayS
     ArrayStates { stack: reading.name(of).to_owned(), told_by, states, sentence }
 }
 
-fn in_state(reading: &WorkloadView, at: usize, state: &InState, estimates: &mut Estimates) -> StateFindings {
+fn in_state(
+    reading: &WorkloadView,
+    at: usize,
+    state: &InState,
+    estimates: &mut WorkloadEstimates,
+) -> StateFindings {
     let is_first = state.of == at;
     let mut judged = JudgedPairs::default();
-    // Against the baseline it stands with the others.
+    // Against the baseline it is with the others.
     if !is_first && state.of != reading.run.start.scenario.baseline {
         judged.add(reading, [state.of, at]);
     }
     estimates.add(judged.estimates);
     let (counted, left_out) = slices(reading, at);
     let again = !is_first && state.lost() == Some(0);
-    let name = reading.name(at).strip_prefix(reading.name(state.of)).unwrap_or_default().trim_start();
+    let name =
+        reading.name(at).strip_prefix(reading.name(state.of)).unwrap_or_default().trim_start();
     StateFindings {
         stack: reading.name(at).to_owned(),
         state: if name.is_empty() { state.state.to_string() } else { name.to_owned() },
@@ -58,15 +68,17 @@ fn in_state(reading: &WorkloadView, at: usize, state: &InState, estimates: &mut 
 
 /// Slices of a stack that figures are made of, and those in which it left its state.
 fn slices<'a>(reading: &WorkloadView<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a Slice>) {
-    let counts =
-        |slice: &&Slice| !matches!(slice.purpose, Purpose::WarmUp | Purpose::Pilot | Purpose::Precondition);
+    let counts = |slice: &&Slice| {
+        !matches!(slice.purpose, Purpose::WarmUp | Purpose::Pilot | Purpose::Precondition)
+    };
     reading.slices(at).filter(counts).partition(|slice| slice.purpose != Purpose::OutOfState)
 }
 
 /// What the array told, once for all that differs in numbers only.
 fn words(slices: &[&Slice]) -> Vec<String> {
     let all: Vec<&str> = slices.iter().filter_map(|slice| slice.state.as_deref()).collect();
-    let merged = |group: Vec<usize>| alike::merged(&group.iter().map(|at| all[*at]).collect::<Vec<_>>());
+    let merged =
+        |group: Vec<usize>| alike::merged(&group.iter().map(|at| all[*at]).collect::<Vec<_>>());
     alike::grouped(&all).into_iter().map(merged).collect()
 }
 
@@ -100,8 +112,9 @@ const BASE: &str = "the baseline";
 /// What it is here.
 const HEALTHY: &str = "the healthy array";
 
-/// Puts the conclusions of states into words of their own: what they are held against is no baseline of the run, and one that is
-/// healthy once more says whether it is what it was. Behind everything that puts verdicts into words.
+/// Puts the conclusions of states into words of their own: what they are held against is no
+/// baseline of the run, and one that is healthy once more says whether it is what it was. Behind
+/// everything that puts verdicts into words.
 pub(super) fn reword(array: &mut ArrayStates) {
     for state in &mut array.states {
         for one in &mut state.comparisons {
@@ -156,7 +169,11 @@ mod tests {
         assert_eq!((rebuilding.slices, rebuilding.told, rebuilding.left_out), (96, 96, 1));
         assert_eq!(rebuilding.told_as, ["rebuilding, 3 to 52 % done"]);
         assert_eq!(rebuilding.left_out_as, ["healthy"]);
-        assert!(array.sentence.contains("96 of 96 slices, 1 more was left out, as it was healthy after it"));
+        assert!(
+            array
+                .sentence
+                .contains("96 of 96 slices, 1 more was left out, as it was healthy after it")
+        );
     }
 
     #[test]
@@ -167,13 +184,16 @@ mod tests {
         });
         let failed = &found.arrays[0].states[1];
         assert_eq!((failed.slices, failed.told), (96, 86));
-        assert!(found.arrays[0].sentence.contains("failed(1): degraded, 1 missing (86 of 96 slices)"));
+        assert!(
+            found.arrays[0].sentence.contains("failed(1): degraded, 1 missing (86 of 96 slices)")
+        );
     }
 
     #[test]
     fn a_state_is_held_against_the_healthy_array_and_counts_among_the_others() {
         let by_each = found(|_| {});
-        let against: Vec<&str> = by_each.all_comparisons().map(|one| one.against.as_str()).collect();
+        let against: Vec<&str> =
+            by_each.all_comparisons().map(|one| one.against.as_str()).collect();
         assert_eq!(against, [["each of 4"; 4].as_slice(), &["mdraid(level=5)"; 3]].concat());
         let by_array = found(|run| run.start.scenario.baseline = 1);
         assert!(
@@ -192,18 +212,27 @@ mod tests {
                 _ => panic!("no interval"),
             }
         };
-        assert!(width(&by_each) > 1.05 * width(&by_array), "{} {}", width(&by_each), width(&by_array));
+        assert!(
+            width(&by_each) > 1.05 * width(&by_array),
+            "{} {}",
+            width(&by_each),
+            width(&by_array)
+        );
     }
 
     #[test]
     fn healthy_again_says_whether_it_is_what_it_was() {
-        let said = |found: &WorkloadFindings| found.arrays[0].states[3].comparisons[0].rate.sentence.clone();
+        let said = |found: &WorkloadFindings| {
+            found.arrays[0].states[3].comparisons[0].rate.sentence.clone()
+        };
         // Wide enough for a simultaneous interval of seven comparisons.
         let same = found(|run| run.start.scenario.measure.equivalence = 0.05);
         assert!(said(&same).ends_with("; it came back"), "{}", said(&same));
         let slow = found(|run| {
             let again = run.slices.iter_mut().filter(|slice| slice.stack.ends_with("again"));
-            again.filter(|slice| slice.purpose == Purpose::Plain).for_each(|slice| slice.window_ns *= 2);
+            again
+                .filter(|slice| slice.purpose == Purpose::Plain)
+                .for_each(|slice| slice.window_ns *= 2);
         });
         assert!(
             said(&slow).contains(": costs 50") && said(&slow).ends_with("; it did not come back"),

@@ -1,5 +1,6 @@
-//! The regime of writes in a run: which rounds a verdict may rest on, what the caches on the path were, where the pace
-//! fell. A verdict on steady writes rests on rounds behind the caches alone; one on a burst is told what it holds.
+//! The regime of writes in a run: which rounds a verdict may rest on, what the caches on the path
+//! were, where the pace fell. A verdict on steady writes rests on rounds behind the caches alone;
+//! one on a burst is told what it holds.
 
 use super::findings::WarningReport;
 use super::findings::steady::{ChangeReport, VisitReport, WritesReport};
@@ -9,7 +10,9 @@ use super::subject::Quantity;
 use iotax_facts::machine::WriteCache;
 use iotax_model::record::Purpose;
 use iotax_model::scenario::{Regime, Stack, Workload};
-use iotax_stats::steady::{self, LastingFall, Steady, SteadySpec, Why, Window, WrittenRound, Wrote};
+use iotax_stats::steady::{
+    self, LastingFall, Steady, SteadySpec, Why, Window, WrittenRound, Wrote,
+};
 use iotax_stats::{Concludes, Refusal, Verdict};
 use iotax_store::RunData;
 use iotax_units::show_bytes;
@@ -35,17 +38,18 @@ pub struct WriteCourse {
 }
 
 impl WriteCourse {
-    /// Finds where the caches end, and leaves of the sides only what a verdict of the regime may rest on. Where nothing
-    /// shows the end, all is left and verdicts are refused.
+    /// Finds where the caches end, and leaves of the sides only what a verdict of the regime may
+    /// rest on. Where nothing shows the end, all is left and verdicts are refused.
     pub fn settle(run: &RunData, workload: &Workload, sides: &mut [StackSide]) -> WriteCourse {
         if !workload.writes() {
             return WriteCourse::default();
         }
         let scenario = &run.start.scenario;
-        // Long rounds and those that precondition are judged by nobody, but what they write fills the caches too.
+        // Long rounds and those that precondition are judged by nobody, but what they write fills
+        // the caches too.
         let (long, _) = gather::sides(run, workload, Purpose::Long);
         let (before, _) = gather::sides(run, workload, Purpose::Precondition);
-        let (ids, rounds): (Vec<Numbered>, Vec<WrittenRound>) =
+        let (ids, rounds): (Vec<NumberedRound>, Vec<WrittenRound>) =
             writes(&[sides, &long, &before]).into_iter().unzip();
         let spec = SteadySpec {
             known_cache: run.start.write_caches.first().map(|cache| cache.bytes as f64),
@@ -57,7 +61,10 @@ impl WriteCourse {
             caches: run.start.write_caches.clone(),
             names: scenario.stacks.iter().map(|stack| stack.name.clone()).collect(),
             no_flush: scenario.stacks.iter().map(Stack::drops_flushes).collect(),
-            visits: visits.into_iter().map(|(range, found)| (ids[range.start].0.0, found, range)).collect(),
+            visits: visits
+                .into_iter()
+                .map(|(range, found)| (ids[range.start].0.0, found, range))
+                .collect(),
             preconditioned: precondition::is_steady(run, &workload.name),
             plain: ids.iter().map(|(_, kind)| *kind == PLAIN).collect(),
             ..WriteCourse::default()
@@ -71,12 +78,19 @@ impl WriteCourse {
         course
     }
 
-    fn keep(&mut self, run: &RunData, sides: &mut [StackSide], ids: &[Numbered], kept: &[bool]) {
+    fn keep(
+        &mut self,
+        run: &RunData,
+        sides: &mut [StackSide],
+        ids: &[NumberedRound],
+        kept: &[bool],
+    ) {
         let judged = ids.iter().zip(kept).filter(|((_, kind), kept)| **kept && *kind == PLAIN);
         let kept: BTreeSet<RoundId> = judged.map(|((id, _), _)| *id).collect();
         for (side, name) in sides.iter_mut().zip(&self.names) {
             side.keep(run, |id| kept.contains(id));
-            let wrote: Vec<f64> = side.rounds.values().map(|round| round.bytes / round.window_s).collect();
+            let wrote: Vec<f64> =
+                side.rounds.values().map(|round| round.bytes / round.window_s).collect();
             let window = Window::from_paces(&wrote).filter(|window| !window.is_level());
             self.uneven.extend(window.map(|window| (name.clone(), window)));
         }
@@ -87,8 +101,9 @@ impl WriteCourse {
         self.refused.as_ref()
     }
 
-    /// The verdict on two stacks, or why the regime allows none. Every slice ends with a flush, which empties a cache
-    /// above it: what is acknowledged from there never comes past it, however much is written.
+    /// The verdict on two stacks, or why the regime allows none. Every slice ends with a flush,
+    /// which empties a cache above it: what is acknowledged from there never comes past it, however
+    /// much is written.
     pub fn verdict(&self, found: Verdict, which: Quantity, stacks: [usize; 2]) -> Verdict {
         let undone = stacks.into_iter().find_map(|stack| self.without_flush(stack));
         if let Some(refused) = undone.filter(|_| which == Quantity::Durable) {
@@ -138,7 +153,12 @@ impl WriteCourse {
         }
         let visits: Vec<VisitReport> = self.visits.iter().map(|visit| self.visit(visit)).collect();
         let sentences = self.sentences(&visits);
-        Some(WritesReport { regime: self.regime, known_caches: self.caches.clone(), visits, sentences })
+        Some(WritesReport {
+            regime: self.regime,
+            known_caches: self.caches.clone(),
+            visits,
+            sentences,
+        })
     }
 
     fn visit(&self, (visit, found, range): &(u32, Steady, Range<usize>)) -> VisitReport {
@@ -162,11 +182,13 @@ impl WriteCourse {
 
     fn sentences(&self, visits: &[VisitReport]) -> Vec<String> {
         let several = visits.len() > 1;
-        let of =
-            |visit: &VisitReport| if several { format!("visit {}: ", visit.visit) } else { String::new() };
+        let of = |visit: &VisitReport| {
+            if several { format!("visit {}: ", visit.visit) } else { String::new() }
+        };
         let mut lines = vec![self.caches_sentence()];
         for visit in visits {
-            let changes = visit.changes.iter().map(|change| format!("{}{}", of(visit), fall(change)));
+            let changes =
+                visit.changes.iter().map(|change| format!("{}{}", of(visit), fall(change)));
             lines.extend(changes);
             if self.regime == Regime::Steady {
                 lines.push(format!("{}{}", of(visit), reached(visit)));
@@ -196,7 +218,10 @@ impl WriteCourse {
         };
         let mut found: Vec<WarningReport> = Vec::new();
         for (name, window) in &self.uneven {
-            let text = format!("the judged rounds are not level by SNIA's measure: {}", window.to_sentence());
+            let text = format!(
+                "the judged rounds are not level by SNIA's measure: {}",
+                window.to_sentence()
+            );
             found.push(warning("not_level", name, text));
         }
         for (visit, steady, _) in self.visits.iter().filter(|_| self.refused.is_none()) {
@@ -222,20 +247,20 @@ impl WriteCourse {
 }
 
 /// A round with its kind's place among the kinds: rounds count by kind.
-type Numbered = (RoundId, usize);
+type NumberedRound = (RoundId, usize);
 
 /// The kind that verdicts rest on.
 const PLAIN: usize = 0;
-/// The kind that stands before them.
+/// The kind that is before them.
 const PRECONDITIONS: usize = 2;
 
 /// Whole rounds of every kind in order of time, with what each stack wrote.
-fn writes(kinds: &[&[StackSide]]) -> Vec<(Numbered, WrittenRound)> {
-    let of_kind = |(kind, sides): (usize, &&[StackSide])| -> BTreeSet<Numbered> {
+fn writes(kinds: &[&[StackSide]]) -> Vec<(NumberedRound, WrittenRound)> {
+    let of_kind = |(kind, sides): (usize, &&[StackSide])| -> BTreeSet<NumberedRound> {
         sides.iter().flat_map(|side| side.rounds.keys()).map(|id| (*id, kind)).collect()
     };
-    let ids: BTreeSet<Numbered> = kinds.iter().enumerate().flat_map(of_kind).collect();
-    let wrote = |(id, kind): &Numbered| {
+    let ids: BTreeSet<NumberedRound> = kinds.iter().enumerate().flat_map(of_kind).collect();
+    let wrote = |(id, kind): &NumberedRound| {
         let of = |(stack, side): (usize, &StackSide)| {
             let round = side.rounds.get(id)?;
             let durable_s = round.flush_s.map(|flush| round.window_s + flush);
@@ -243,8 +268,15 @@ fn writes(kinds: &[&[StackSide]]) -> Vec<(Numbered, WrittenRound)> {
         };
         kinds[*kind].iter().enumerate().filter_map(of).collect()
     };
-    let of = |id: Numbered| {
-        (id, WrittenRound { visit: id.0.0, stacks: wrote(&id), preconditions: id.1 == PRECONDITIONS })
+    let of = |id: NumberedRound| {
+        (
+            id,
+            WrittenRound {
+                visit: id.0.0,
+                stacks: wrote(&id),
+                preconditions: id.1 == PRECONDITIONS,
+            },
+        )
     };
     ids.into_iter().map(of).collect()
 }
@@ -264,32 +296,45 @@ fn fall(change: &ChangeReport) -> String {
 fn reached(visit: &VisitReport) -> String {
     let written = show_bytes(visit.written as u64);
     let by = match visit.why {
-        Why::NotReached => return format!("steady was not reached with {written} written to a drive"),
-        Why::PastCache { cache } => format!("the largest known cache, {}", show_bytes(cache as u64)),
-        Why::PastChange { written } => format!("the fall of pace after {}", show_bytes(written as u64)),
+        Why::NotReached => {
+            return format!("steady was not reached with {written} written to a drive");
+        }
+        Why::PastCache { cache } => {
+            format!("the largest known cache, {}", show_bytes(cache as u64))
+        }
+        Why::PastChange { written } => {
+            format!("the fall of pace after {}", show_bytes(written as u64))
+        }
         Why::Preconditioned { rounds } => format!("{rounds} rounds of preconditioning"),
     };
     let from = visit.steady_from.unwrap_or(visit.rounds);
     let judged = visit.rounds.saturating_sub(from);
-    format!("steady behind {by}: {judged} of {} rounds count, {written} written to a drive", visit.rounds)
+    format!(
+        "steady behind {by}: {judged} of {} rounds count, {written} written to a drive",
+        visit.rounds
+    )
 }
 
 /// What verdicts on writes leave open.
 pub fn not_excluded(all: &[&WriteCourse]) -> Vec<String> {
     let writes = || all.iter().filter(|writes| !writes.visits.is_empty());
-    let of = |regime: Regime| writes().any(|writes| writes.regime == regime && writes.refused.is_none());
+    let of =
+        |regime: Regime| writes().any(|writes| writes.regime == regime && writes.refused.is_none());
     // Of all visits of a workload: a fall in one of them shows the drive's own pace.
     let by_cache = |writes: &&WriteCourse| {
-        let known =
-            |(_, steady, _): &(u32, Steady, Range<usize>)| matches!(steady.why, Why::PastCache { .. });
+        let known = |(_, steady, _): &(u32, Steady, Range<usize>)| {
+            matches!(steady.why, Why::PastCache { .. })
+        };
         writes.visits.iter().any(known)
             && writes.visits.iter().all(|(_, steady, _)| steady.changes.is_empty())
     };
     let mut lines = Vec::new();
-    let bursts = || writes().filter(|writes| writes.regime == Regime::Burst && writes.refused.is_none());
+    let bursts =
+        || writes().filter(|writes| writes.regime == Regime::Burst && writes.refused.is_none());
     if bursts().any(|writes| !writes.preconditioned) {
         lines.push(
-            "the steady state of writes: slices of seconds are a burst that caches may absorb".to_owned(),
+            "the steady state of writes: slices of seconds are a burst that caches may absorb"
+                .to_owned(),
         );
     }
     if bursts().any(|writes| writes.preconditioned) {

@@ -12,12 +12,14 @@ const ROUND: u64 = 64 * MIB;
 fn writes(regime: Regime, cache: Option<u64>) -> RunData {
     let mut run = twin::writes();
     run.start.scenario.measure.regime = regime;
-    let named = |bytes| WriteCache { name: "write_cache, as given".into(), bytes, stacks: Vec::new() };
+    let named =
+        |bytes| WriteCache { name: "write_cache, as given".into(), bytes, stacks: Vec::new() };
     run.start.write_caches = cache.map(named).into_iter().collect();
     run
 }
 
-/// From that round on all slices take three times as long, and the second stack's a half more than that.
+/// From that round on all slices take three times as long, and the second stack's a half more than
+/// that.
 fn with_cliff(mut run: RunData, at: u32) -> RunData {
     let second = run.start.scenario.stacks[1].name.clone();
     for slice in run.slices.iter_mut().filter(|slice| slice.round >= at) {
@@ -68,7 +70,9 @@ fn behind_a_named_cache_only_the_later_rounds_count() {
             "steady behind the largest known cache, 1 GiB: 31 of 48 rounds count, 3 GiB written to a drive"
         ]
     );
-    assert!(found.not_excluded.iter().any(|line| line.starts_with("a cache of writes that is larger")));
+    assert!(
+        found.not_excluded.iter().any(|line| line.starts_with("a cache of writes that is larger"))
+    );
     assert!(!found.not_excluded.iter().any(|line| line.starts_with("the steady state")));
 }
 
@@ -77,8 +81,10 @@ fn what_is_not_shown_to_be_steady_has_figures_and_no_verdict() {
     for cache in [None, Some(48 * ROUND)] {
         let found = findings(&writes(Regime::Steady, cache));
         for one in &found.workloads[0].comparisons {
-            let Verdict::Unresolved { reason: Refusal::SteadyNotShown { written, known_cache }, .. } =
-                one.rate.verdict
+            let Verdict::Unresolved {
+                reason: Refusal::SteadyNotShown { written, known_cache },
+                ..
+            } = one.rate.verdict
             else {
                 panic!("{}", one.rate.sentence);
             };
@@ -105,7 +111,9 @@ fn what_a_flush_empties_is_never_full() {
         findings(&run)
     };
     let steady = above(Regime::Steady);
-    let [acknowledged, durable] = steady.workloads[0].comparisons.as_slice() else { panic!("two figures") };
+    let [acknowledged, durable] = steady.workloads[0].comparisons.as_slice() else {
+        panic!("two figures")
+    };
     assert!(
         acknowledged.rate.sentence.contains("fs(ext4) acknowledges from write_cache, as given"),
         "{acknowledged:?}"
@@ -158,8 +166,12 @@ fn a_bill_of_writes_that_are_not_shown_to_be_steady_concludes_nothing() {
 fn what_long_rounds_write_fills_the_cache_too() {
     let mut run = writes(Regime::Steady, Some(16 * ROUND));
     // Every other of the first sixteen rounds has a long one of four times the bytes beside it.
-    let long: Vec<_> =
-        run.slices.iter().filter(|slice| slice.round < 16 && slice.round % 2 == 1).cloned().collect();
+    let long: Vec<_> = run
+        .slices
+        .iter()
+        .filter(|slice| slice.round < 16 && slice.round % 2 == 1)
+        .cloned()
+        .collect();
     for mut slice in long {
         slice.purpose = Purpose::Long;
         slice.window_ns *= 4;
@@ -183,7 +195,7 @@ fn behind_a_cliff_the_layer_s_cost_there_is_found() {
     let found = findings(&with_cliff(writes(Regime::Steady, None), 20));
     let (value, n) = ratio(&found);
     assert_eq!(n, 27, "the round at the cliff does not count");
-    // 40 to 48 in all rounds, and a half more time behind the cliff.
+    // 40 to 48 in all rounds, and a half more time after the cliff.
     assert!((value - 40.0 / 48.0 / 1.5).abs() < 0.02, "{value}");
     let report = found.workloads[0].writes.as_ref().unwrap();
     assert_eq!(report.visits[0].changes.len(), 2);
@@ -229,7 +241,10 @@ fn reads_have_no_regime() {
     assert_eq!(found.workloads[0].writes, None);
     assert!(found.workloads[0].comparisons.iter().all(|one| !one.rate.quantity.contains("steady")));
     assert!(
-        !found.not_excluded.iter().any(|line| line.contains("burst") || line.contains("cache of writes"))
+        !found
+            .not_excluded
+            .iter()
+            .any(|line| line.contains("burst") || line.contains("cache of writes"))
     );
 }
 
@@ -292,7 +307,10 @@ fn what_was_preconditioned_until_it_was_level_is_steady() {
         (Why::Preconditioned { rounds: 6 }, 42, Some(0))
     );
     assert!(
-        report.sentences.iter().any(|line| line.contains("behind 6 rounds of preconditioning: 42 of 42"))
+        report
+            .sentences
+            .iter()
+            .any(|line| line.contains("behind 6 rounds of preconditioning: 42 of 42"))
     );
     assert!(!kinds(&found).contains(&"not_preconditioned"));
     // What it wrote fills a cache that is known.
@@ -300,7 +318,9 @@ fn what_was_preconditioned_until_it_was_level_is_steady() {
     assert_eq!(found.workloads[0].writes.as_ref().unwrap().visits[0].steady_from, Some(5));
     let found = findings(&preconditioned(writes(Regime::Steady, None), false));
     assert!(
-        !found.workloads[0].writes.as_ref().unwrap().visits[0].why.eq(&Why::Preconditioned { rounds: 6 })
+        !found.workloads[0].writes.as_ref().unwrap().visits[0]
+            .why
+            .eq(&Why::Preconditioned { rounds: 6 })
     );
     assert!(found.workloads[0].comparisons.iter().all(|one| !one.rate.verdict.is_resolved()));
 }

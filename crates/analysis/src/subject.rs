@@ -11,8 +11,8 @@ use iotax_probe::ProbeUnit;
 /// From this block size on, people speak of throughput.
 const THROUGHPUT_FROM: u64 = 64 << 10;
 
-/// The quantity that is compared, of all I/Os or of one direction of a mix. A write names its figure and its regime, unless two
-/// runs differ in it; reads beside writes the regime alone.
+/// The quantity that is compared, of all I/Os or of one direction of a mix. A write names its
+/// figure and its regime, unless two runs differ in it; reads beside writes the regime alone.
 pub fn quantity(
     workload: &Workload,
     which: Quantity,
@@ -100,7 +100,8 @@ mod tests {
         let read = Job { iodepth: 32, numjobs: 4, ..Job::default() };
         let write = Job { rw: Rw::Write, bs: 1 << 20, ..Job::default() };
         let mix = Job { rw: Rw::RandRw, rwmixread: 70, ..Job::default() };
-        let said = |jobs| quantity(&workload(jobs), Quantity::Acknowledged, Some(Regime::Burst), None);
+        let said =
+            |jobs| quantity(&workload(jobs), Quantity::Acknowledged, Some(Regime::Burst), None);
         assert_eq!(said(vec![read.clone()]), "4k random-read IOPS at iodepth 32 x 4");
         assert_eq!(
             said(vec![write.clone()]),
@@ -109,14 +110,22 @@ mod tests {
         let paced = Job { rate_iops: Some(900), ..Job::default() };
         assert_eq!(said(vec![paced]), "4k random-read IOPS at iodepth 1, rate_iops 900");
         let of = |way| {
-            quantity(&workload(vec![mix.clone()]), Quantity::Acknowledged, Some(Regime::Burst), Some(way))
+            quantity(
+                &workload(vec![mix.clone()]),
+                Quantity::Acknowledged,
+                Some(Regime::Burst),
+                Some(way),
+            )
         };
         assert_eq!(of(IoDirection::Read), "4k random 70/30 mixed read IOPS (burst) at iodepth 1");
         assert_eq!(
             of(IoDirection::Write),
             "4k random 70/30 mixed write IOPS (acknowledged, burst) at iodepth 1"
         );
-        assert_eq!(said(vec![mix]), "4k random 70/30 mixed IOPS (acknowledged, burst) at iodepth 1");
+        assert_eq!(
+            said(vec![mix]),
+            "4k random 70/30 mixed IOPS (acknowledged, burst) at iodepth 1"
+        );
         assert_eq!(
             said(vec![read, write.clone()]),
             "IOPS (acknowledged, burst) of 4k random reads at iodepth 32 x 4 with 1M sequential writes at iodepth 1"
@@ -126,7 +135,8 @@ mod tests {
             said(vec![verified]),
             "4k random-write IOPS (acknowledged, burst) at iodepth 1, prio 3, verified"
         );
-        let durable = quantity(&workload(vec![write]), Quantity::Durable, Some(Regime::Steady), None);
+        let durable =
+            quantity(&workload(vec![write]), Quantity::Durable, Some(Regime::Steady), None);
         assert_eq!(durable, "1M sequential-write throughput (durable, steady) at iodepth 1");
     }
 }

@@ -1,10 +1,11 @@
-//! The points of a sweep side by side: rate, latency and power of each stack at each point, its cost there, the
-//! knee and whether the cost changes. Points are measured one after the other: only costs are paired.
+//! The points of a sweep side by side: rate, latency and power of each stack at each point, its
+//! cost there, the knee and whether the cost changes. Points are measured one after the other: only
+//! costs are paired.
 
 use super::compare;
 use super::course;
 use super::findings::sweep::{
-    Cost, Curve, PointDirection, StackCurve, SweepFindings, SweepValue, SweptStack,
+    Curve, PointCost, PointDirection, StackCurve, SweepFindings, SweepValue, SweptStack,
 };
 use super::findings::{
     Comparison, DirectionRow, Interval, MeasuredFigure, SampleUnit, StackRow, WorkloadFindings,
@@ -12,7 +13,7 @@ use super::findings::{
 use super::gather::{RoundTotal, StackSide};
 use super::knee;
 use super::reading::WorkloadView;
-use super::simultaneous::Simultaneous;
+use super::simultaneous::SimultaneousFigure;
 use super::subject::marked;
 use iotax_model::scenario::Coordinate;
 use iotax_stats::ratio::{self, ratio_of_totals, residuals};
@@ -46,8 +47,7 @@ struct PlacedPoint<'a> {
     at: &'a [Coordinate],
 }
 
-const OPEN_LOOP: &str =
-    "A stack that keeps up achieves the offered rate whatever it costs: there the cost shows in latency only";
+const OPEN_LOOP: &str = "A stack that keeps up achieves the offered rate whatever it costs: there the cost shows in latency only";
 
 /// None of what a hand-written record may hold: points without a coordinate.
 fn of_members(name: &str, mut members: Vec<PlacedPoint>) -> Option<SweepFindings> {
@@ -88,12 +88,15 @@ impl Sweep<'_> {
 
     fn stack(&self, members: &[PlacedPoint], stack: usize, at: Option<&Coordinate>) -> StackCurve {
         let row = &members[0].found.rows[stack];
-        let points: Vec<SweptStack> = members.iter().map(|member| self.point(member, stack)).collect();
+        let points: Vec<SweptStack> =
+            members.iter().map(|member| self.point(member, stack)).collect();
         let curve = at.map(|at| format!(" at {} {}", at.word, at.shown())).unwrap_or_default();
         let name = format!("{}{curve}", row.stack);
-        let powers: Vec<(SweepValue, Option<Simultaneous>)> = points
+        let powers: Vec<(SweepValue, Option<SimultaneousFigure>)> = points
             .iter()
-            .map(|point| (point.at.clone(), Simultaneous::stretch_figure(&point.power, self.points)))
+            .map(|point| {
+                (point.at.clone(), SimultaneousFigure::stretch_figure(&point.power, self.points))
+            })
             .collect();
         let marked = marked(&name, row.emulated.is_some());
         StackCurve {
@@ -111,7 +114,8 @@ impl Sweep<'_> {
         let row = &member.found.rows[stack];
         let offered = member.reading.offered(stack);
         let (side, schedules) = (&member.reading.sides[stack], member.reading.schedules(stack));
-        let kept_up = row.iops.value().zip(offered).and_then(|(_, offered)| side.kept_up(offered, schedules));
+        let kept_up =
+            row.iops.value().zip(offered).and_then(|(_, offered)| side.kept_up(offered, schedules));
         SweptStack {
             at: SweepValue::from_at(&member.at[0]),
             workload: member.found.name.clone(),
@@ -126,26 +130,33 @@ impl Sweep<'_> {
         }
     }
 
-    fn direction(&self, member: &PlacedPoint, row: &StackRow, one: &DirectionRow) -> PointDirection {
+    fn direction(
+        &self,
+        member: &PlacedPoint,
+        row: &StackRow,
+        one: &DirectionRow,
+    ) -> PointDirection {
         let latency = row.latency.iter().find(|latency| latency.direction == one.direction);
         PointDirection {
             direction: one.direction,
             iops: one.iops.clone(),
             bytes_per_s: one.bytes_per_s.clone(),
-            latency: latency
-                .map_or_else(|| MeasuredFigure::missing("not recorded"), |latency| latency.mean.clone()),
+            latency: latency.map_or_else(
+                || MeasuredFigure::missing("not recorded"),
+                |latency| latency.mean.clone(),
+            ),
             costs: self.costs(member, &row.stack, Some(one.direction)),
         }
     }
 
     /// Of all I/Os, or of one direction of a mix.
-    fn costs(&self, member: &PlacedPoint, stack: &str, direction: Option<&str>) -> Vec<Cost> {
+    fn costs(&self, member: &PlacedPoint, stack: &str, direction: Option<&str>) -> Vec<PointCost> {
         let cost = |one: &Comparison| {
             let rate = one.rate_of(direction)?;
-            let simultaneous = Simultaneous::stretch_figure(&rate.ratio, self.points);
+            let simultaneous = SimultaneousFigure::stretch_figure(&rate.ratio, self.points);
             let is_it = |way: &str| direction.is_none_or(|direction| direction == way);
             let median = one.latency_ratios.iter().find(|(way, q, _)| is_it(way) && *q == 0.5);
-            Some(Cost {
+            Some(PointCost {
                 quantity: one.write_word(),
                 verdict: rate.verdict.clone(),
                 masked: one.masked.clone(),
@@ -158,7 +169,10 @@ impl Sweep<'_> {
     }
 }
 
-fn of_stack<'a>(member: &PlacedPoint<'a>, stack: &str) -> impl Iterator<Item = &'a Comparison> + use<'a> {
+fn of_stack<'a>(
+    member: &PlacedPoint<'a>,
+    stack: &str,
+) -> impl Iterator<Item = &'a Comparison> + use<'a> {
     let stack = stack.to_owned();
     member.found.comparisons.iter().filter(move |one| one.stack == stack)
 }
@@ -217,16 +231,18 @@ fn waits(side: &StackSide) -> Vec<(f64, f64)> {
     side.rounds.values().map(|round| (round.latency.items, round.latency.sum)).collect()
 }
 
-/// Throughput over mean latency (Kleinrock), per millisecond of latency. Both are of the same rounds, so the
-/// residuals of the one are taken from those of the other before the spread is made: in a closed loop they go
-/// together, and intervals of each alone would not say how sure the quotient is.
+/// Throughput over mean latency (Kleinrock), per millisecond of latency. Both are of the same
+/// rounds, so the residuals of the one are taken from those of the other before the spread is made:
+/// in a closed loop they go together, and intervals of each alone would not say how sure the
+/// quotient is.
 fn power(reading: &WorkloadView, stack: usize, by_bytes: bool) -> MeasuredFigure {
     let side = &reading.sides[stack];
     if side.rounds.is_empty() {
         return reading.absence(stack);
     }
     let amount = |round: &RoundTotal| if by_bytes { round.bytes } else { round.ios };
-    let rates: Vec<(f64, f64)> = side.rounds.values().map(|round| (round.window_s, amount(round))).collect();
+    let rates: Vec<(f64, f64)> =
+        side.rounds.values().map(|round| (round.window_s, amount(round))).collect();
     let unit = if by_bytes { "B/s/ms" } else { "1/s/ms" };
     quotient(&rates, &waits(side), unit).unwrap_or_else(MeasuredFigure::missing)
 }
@@ -238,7 +254,10 @@ fn quotient(
 ) -> Result<MeasuredFigure, Refusal> {
     let silent = |_| Refusal::NotMeasured { reason: "no latency was recorded".into() };
     let (rate, wait) = (ratio_of_totals(rates)?, ratio_of_totals(waits).map_err(silent)?);
-    let left = residuals(rates, rate).into_iter().zip(residuals(waits, wait)).map(|(rate, wait)| rate - wait);
+    let left = residuals(rates, rate)
+        .into_iter()
+        .zip(residuals(waits, wait))
+        .map(|(rate, wait)| rate - wait);
     let spread = MeanSpread::from_residuals(&left.collect::<Vec<_>>());
     let ratio = rate / (wait / 1e6);
     match spread {

@@ -31,7 +31,9 @@ fn the_knee_of_a_saturating_curve_is_found() {
     let sweep = only(&twin::sweep());
     assert_eq!((sweep.axis.as_str(), sweep.throughput, sweep.points), ("iodepth", "1/s", 6));
     for (place, truth) in places(&sweep).into_iter().zip([8, 8, 4]) {
-        let KneePosition::Inside { at, not_told_apart, no_interval } = place else { panic!("{place:?}") };
+        let KneePosition::Inside { at, not_told_apart, no_interval } = place else {
+            panic!("{place:?}")
+        };
         assert!(at.value == truth || values(not_told_apart).contains(&truth), "{place:?}");
         assert!(not_told_apart.len() <= 1 && no_interval.is_empty(), "{place:?}");
     }
@@ -58,9 +60,10 @@ fn in_a_closed_loop_power_varies_twice_as_much_as_the_rate() {
     // A faster round has both more I/Os and shorter ones: twice the spread, not 1.4 times.
     let rates: Vec<(f64, f64)> = factors.iter().map(|factor| (1.0, 1e4 * factor)).collect();
     let waits: Vec<(f64, f64)> = factors.iter().map(|factor| (1.0, 1e5 / factor)).collect();
-    let spread = |figure: &MeasuredFigure| figure.bounds().map(|(low, high)| (high / low).ln()).unwrap();
-    let times =
-        spread(&quotient(&rates, &waits, "1/s/ms").unwrap()) / spread(&compare::of_totals(&rates, "1/s"));
+    let spread =
+        |figure: &MeasuredFigure| figure.bounds().map(|(low, high)| (high / low).ln()).unwrap();
+    let times = spread(&quotient(&rates, &waits, "1/s/ms").unwrap())
+        / spread(&compare::of_totals(&rates, "1/s"));
     assert!((1.9..2.1).contains(&times), "{times}");
 }
 
@@ -69,7 +72,9 @@ fn a_cost_that_grows_and_one_that_stays() {
     let sweep = only(&twin::sweep());
     let stacks = &sweep.curves[0].stacks;
     assert!(stacks[0].courses.is_empty(), "the baseline has no cost");
-    let CostTrend::Same { ratio: Interval::Bounds { low, high, .. } } = &stacks[1].courses[0].change else {
+    let CostTrend::Same { ratio: Interval::Bounds { low, high, .. } } =
+        &stacks[1].courses[0].change
+    else {
         panic!("{:?}", stacks[1].courses)
     };
     assert!(*low <= 90.0 / 93.7 && 90.0 / 93.7 <= *high, "{low} {high}");
@@ -100,18 +105,20 @@ fn a_maximum_at_the_edge_is_no_knee() {
         said(&rising)
     );
     assert!(
-        places(&rising).iter().all(|place| matches!(place, KneePosition::Edge { at, .. } if at.value == 8))
+        places(&rising)
+            .iter()
+            .all(|place| matches!(place, KneePosition::Edge { at, .. } if at.value == 8))
     );
     let two = only(&truncated(twin::rising_sweep(), 2));
     assert!(
-        said(&two)
-            .contains("file: no knee: 2 points, and a knee needs 3; to settle it: sweep over more values\n"),
+        said(&two).contains(
+            "file: no knee: 2 points, and a knee needs 3; to settle it: sweep over more values\n"
+        ),
         "{}",
         said(&two)
     );
 }
 
-/// The same run with the first workloads only.
 fn truncated(mut run: RunData, points: usize) -> RunData {
     run.start.scenario.workloads.truncate(points);
     run
@@ -124,7 +131,10 @@ fn points_are_sorted_and_unmeasured_ones_say_nothing() {
     run.slices.retain(|slice| slice.workload != "twin iodepth=16");
     let sweep = only(&run);
     let file = &sweep.curves[0].stacks[0];
-    assert_eq!(file.points.iter().map(|point| point.at.value).collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32]);
+    assert_eq!(
+        file.points.iter().map(|point| point.at.value).collect::<Vec<_>>(),
+        [1, 2, 4, 8, 16, 32]
+    );
     assert!(file.knee.sentence.ends_with("(no interval at 16)"), "{}", file.knee.sentence);
     let course = &sweep.curves[0].stacks[1].courses[0].sentence;
     assert!(course.contains("not counted, without a sure interval: 16"), "{course}");
@@ -138,7 +148,8 @@ fn a_killed_sweep_says_what_it_can() {
         run.slices.truncate(keep);
         run.outcome = None;
         let sweep = only(&run);
-        let measured = sweep.curves[0].stacks[0].points.iter().filter(|point| point.power.value().is_some());
+        let measured =
+            sweep.curves[0].stacks[0].points.iter().filter(|point| point.power.value().is_some());
         assert!(measured.count() <= keep.div_ceil(288));
         assert_eq!(told, !said(&sweep).contains("no knee: "), "{keep}: {}", said(&sweep));
     }
@@ -151,7 +162,9 @@ fn a_grid_has_a_curve_for_each_value_of_the_second_word() {
     let curves: Vec<&str> =
         sweep.curves.iter().filter_map(|curve| Some(curve.at.as_ref()?.shown.as_str())).collect();
     assert_eq!(curves, ["4k", "64k"]);
-    assert!(sweep.curves.iter().all(|curve| curve.stacks.iter().all(|stack| stack.points.len() == 5)));
+    assert!(
+        sweep.curves.iter().all(|curve| curve.stacks.iter().all(|stack| stack.points.len() == 5))
+    );
     assert!(said(&sweep).contains("file at bs 64k: knee at iodepth 8"), "{}", said(&sweep));
 }
 
@@ -166,13 +179,21 @@ fn rates_that_were_not_kept_up_are_marked_and_the_last_one_that_was_is_said() {
     assert_eq!(kept(2), flags([true, true, true, false, false]));
     insta::assert_snapshot!(said(&sweep));
     let all = only(&truncated(twin::rates(), 3));
-    assert!(said(&all).contains("file: kept up with every rate, to rate_iops 32000\n"), "{}", said(&all));
+    assert!(
+        said(&all).contains("file: kept up with every rate, to rate_iops 32000\n"),
+        "{}",
+        said(&all)
+    );
     let threads = {
         let mut run = twin::rates();
         run.start.scenario.workloads.iter_mut().for_each(|workload| workload.jobs[0].numjobs = 2);
         only(&run)
     };
-    assert_eq!(threads.curves[0].stacks[0].points[0].offered, Some(20_000.0), "a rate is one of a thread");
+    assert_eq!(
+        threads.curves[0].stacks[0].points[0].offered,
+        Some(20_000.0),
+        "a rate is one of a thread"
+    );
     assert!(said(&threads).contains("kept up with no rate (10000: 50 % of the offered rate)"));
 }
 
@@ -199,16 +220,16 @@ fn simultaneous_intervals_are_wider_and_hold_their_value() {
         interval: Interval::of_t(0.88, 0.92, freedom),
         caution: None,
     };
-    let one = Simultaneous::stretch_figure(&figure(19.0), 1).unwrap();
+    let one = SimultaneousFigure::stretch_figure(&figure(19.0), 1).unwrap();
     assert!((one.low - 0.88).abs() < 1e-9 && (one.high - 0.92).abs() < 1e-9);
-    let ten = Simultaneous::stretch_figure(&figure(19.0), 10).unwrap();
+    let ten = SimultaneousFigure::stretch_figure(&figure(19.0), 10).unwrap();
     // t(0.9975, 19) over t(0.975, 19), as printed in tables: 3.174 / 2.093.
     let stretch = (0.9f64 / ten.low).ln() / (0.9f64 / 0.88).ln();
     assert!((stretch - 3.174 / 2.093).abs() < 2e-3, "{stretch}");
     // Rounds that remember leave few degrees of freedom: 7.453 / 3.182 at three.
-    let few = Simultaneous::stretch_figure(&figure(3.0), 10).unwrap();
+    let few = SimultaneousFigure::stretch_figure(&figure(3.0), 10).unwrap();
     assert!(((0.9f64 / few.low).ln() / (0.9f64 / 0.88).ln() - 7.453 / 3.182).abs() < 2e-3);
-    assert_eq!(Simultaneous::stretch_figure(&MeasuredFigure::missing("why"), 10), None);
+    assert_eq!(SimultaneousFigure::stretch_figure(&MeasuredFigure::missing("why"), 10), None);
 }
 
 #[test]
@@ -219,12 +240,18 @@ fn what_the_gate_refuses_is_no_end_of_a_course() {
     let reason = Refusal::DependentBatches { correlation: 0.9, bound: 0.4 };
     worst.rate.verdict = Verdict::Unresolved { half_width: Some(0.01), change: None, reason };
     let run = twin::sweep();
-    let readings: Vec<WorkloadView> =
-        run.start.scenario.workloads.iter().map(|workload| WorkloadView::from_run(&run, workload)).collect();
+    let readings: Vec<WorkloadView> = run
+        .start
+        .scenario
+        .workloads
+        .iter()
+        .map(|workload| WorkloadView::from_run(&run, workload))
+        .collect();
     let sweep = sweeps(&readings, &found.workloads).remove(0);
     let course = &sweep.curves[0].stacks[2].courses[0];
     assert!(course.sentence.contains("largest at 16 ("), "{}", course.sentence);
-    let (_, left_out) = course.sentence.split_once("not counted, without a sure interval: ").unwrap();
+    let (_, left_out) =
+        course.sentence.split_once("not counted, without a sure interval: ").unwrap();
     assert!(left_out.contains("32"), "{}", course.sentence);
 }
 
@@ -237,16 +264,28 @@ fn a_point_of_a_mix_has_its_reads_and_writes_apart() {
             assert_eq!([read.direction, write.direction], ["read", "write"]);
             let [whole, reads, writes] =
                 [&point.iops, &read.iops, &write.iops].map(|figure| figure.value().unwrap());
-            assert!(((reads + writes) / whole - 1.0).abs() < 1e-9 && (reads / writes - 1.0).abs() < 0.05);
-            assert_eq!([read.costs.len(), write.costs.len()], [point.costs.len().min(1), point.costs.len()]);
+            assert!(
+                ((reads + writes) / whole - 1.0).abs() < 1e-9
+                    && (reads / writes - 1.0).abs() < 0.05
+            );
+            assert_eq!(
+                [read.costs.len(), write.costs.len()],
+                [point.costs.len().min(1), point.costs.len()]
+            );
             for (cost, of_one) in point.costs.iter().zip(&write.costs) {
                 assert_eq!(cost.quantity, of_one.quantity);
                 // The job fixes how many are writes.
                 let ratio = cost.ratio.value().unwrap();
-                let (low, high) = of_one.ratio.with_interval(of_one.simultaneous.as_ref()).bounds().unwrap();
+                let (low, high) =
+                    of_one.ratio.with_interval(of_one.simultaneous.as_ref()).bounds().unwrap();
                 assert!(low < ratio && ratio < high, "{ratio} {of_one:?}");
             }
         }
     }
-    assert!(only(&twin::sweep()).curves[0].stacks[1].points.iter().all(|point| point.directions.is_empty()));
+    assert!(
+        only(&twin::sweep()).curves[0].stacks[1]
+            .points
+            .iter()
+            .all(|point| point.directions.is_empty())
+    );
 }

@@ -1,11 +1,11 @@
-//! Latencies of pairs of stacks: ratios of percentiles, and how many I/Os of a stack take longer than
-//! a percentile of the baseline's.
+//! Latencies of pairs of stacks: ratios of percentiles, and how many I/Os of a stack take longer
+//! than a percentile of the baseline's.
 
-use super::compare::{AddedPerIo, Estimated, of_estimate, of_ratio};
+use super::compare::{AddedPerIo, EstimatedRatio, of_estimate, of_ratio};
 use super::directions;
 use super::findings::{Interval, MeasuredFigure, SampleUnit, TailFinding, percentile_name};
 use super::gather::{IoDirection, RoundId, StackSide};
-use super::pairing::{Paired, VisitUnit};
+use super::pairing::{PairedUnits, VisitUnit};
 use super::reading::WorkloadView;
 use super::rows;
 use super::subject::marked;
@@ -21,7 +21,7 @@ const TAIL_FROM: f64 = 0.9;
 pub fn ratios(
     reading: &WorkloadView,
     sides: [&StackSide; 2],
-    paired: &Paired,
+    paired: &PairedUnits,
 ) -> Vec<(&'static str, f64, MeasuredFigure)> {
     let mut ratios = Vec::new();
     for (way, pair) in PairedLatencies::of_all(reading, sides, paired) {
@@ -49,7 +49,11 @@ pub fn latency_ratio(
 }
 
 /// How many I/Os of the second stack take longer than the tail percentiles of the first.
-pub fn findings(reading: &WorkloadView, [base, at]: [usize; 2], paired: &Paired) -> Vec<TailFinding> {
+pub fn findings(
+    reading: &WorkloadView,
+    [base, at]: [usize; 2],
+    paired: &PairedUnits,
+) -> Vec<TailFinding> {
     let sides = [base, at].map(|at| &reading.sides[at]);
     let names = [base, at].map(|at| marked(reading.name(at), reading.emulated(at).is_some()));
     let mut all = Vec::new();
@@ -61,13 +65,13 @@ pub fn findings(reading: &WorkloadView, [base, at]: [usize; 2], paired: &Paired)
 }
 
 fn quantiles(reading: &WorkloadView) -> impl Iterator<Item = f64> {
-    let asked = reading.run.start.scenario.measure.percentiles.iter().map(|percent| percent / 100.0);
+    let asked =
+        reading.run.start.scenario.measure.percentiles.iter().map(|percent| percent / 100.0);
     [0.5, 0.99, 0.999].into_iter().chain(asked)
 }
 
 /// Latencies of one direction of baseline and stack, in the unit of the comparison's throughput.
 enum PairedLatencies {
-    /// By stratum.
     Rounds(Vec<[RoundHistograms; 2]>),
     Visits(Vec<[RoundHistograms; 2]>, VisitUnit),
 }
@@ -77,16 +81,19 @@ impl PairedLatencies {
     fn of_all(
         reading: &WorkloadView,
         sides: [&StackSide; 2],
-        paired: &Paired,
+        paired: &PairedUnits,
     ) -> impl Iterator<Item = (IoDirection, PairedLatencies)> {
         let of = move |way| (way, PairedLatencies::gather_pair(reading, sides, paired, way));
-        IoDirection::ALL.into_iter().map(of).filter(|(_, pair)| pair.count().iter().all(|count| *count > 0))
+        IoDirection::ALL
+            .into_iter()
+            .map(of)
+            .filter(|(_, pair)| pair.count().iter().all(|count| *count > 0))
     }
 
     fn gather_pair(
         reading: &WorkloadView,
         sides: [&StackSide; 2],
-        paired: &Paired,
+        paired: &PairedUnits,
         way: IoDirection,
     ) -> PairedLatencies {
         // All of them are there already, unless the sides differ.
@@ -95,11 +102,13 @@ impl PairedLatencies {
             false => side.latencies_of(reading.run, ids, way),
         };
         match paired {
-            Paired::Rounds(ids) => {
+            PairedUnits::Rounds(ids) => {
                 let strata = sides[0].strata.split(ids);
-                PairedLatencies::Rounds(strata.iter().map(|ids| sides.map(|side| some(side, ids))).collect())
+                PairedLatencies::Rounds(
+                    strata.iter().map(|ids| sides.map(|side| some(side, ids))).collect(),
+                )
             }
-            Paired::Visits(ids, unit) => {
+            PairedUnits::Visits(ids, unit) => {
                 let visit = |id: &u32| sides.map(|side| some(side, &side.rounds_of(*id)));
                 PairedLatencies::Visits(ids.iter().map(visit).collect(), *unit)
             }
@@ -128,8 +137,8 @@ impl PairedLatencies {
         match self {
             PairedLatencies::Rounds(strata) => {
                 let pooled = || {
-                    let [a, b] =
-                        [self.merged(0), self.merged(1)].map(|side| quantile::pooled_of_one(&side, q));
+                    let [a, b] = [self.merged(0), self.merged(1)]
+                        .map(|side| quantile::pooled_of_one(&side, q));
                     Ok::<f64, Refusal>(b? / a?)
                 };
                 match quantile::of_ratio(strata, q) {
@@ -143,20 +152,25 @@ impl PairedLatencies {
                     found => of_estimate(found, "1"),
                 }
             }
-            PairedLatencies::Visits(pairs, unit) => match quantile::of_visits(pairs, q, unit.least()) {
-                Ok(found) => Estimated::Visits(found, *unit).figure(),
-                Err(reason) => MeasuredFigure::missing(reason),
-            },
+            PairedLatencies::Visits(pairs, unit) => {
+                match quantile::of_visits(pairs, q, unit.least()) {
+                    Ok(found) => EstimatedRatio::Visits(found, *unit).figure(),
+                    Err(reason) => MeasuredFigure::missing(reason),
+                }
+            }
         }
     }
 
     fn added(&self, q: f64) -> MeasuredFigure {
         match self {
-            PairedLatencies::Rounds(strata) => of_estimate(quantile::of_difference(strata, q), "ns"),
+            PairedLatencies::Rounds(strata) => {
+                of_estimate(quantile::of_difference(strata, q), "ns")
+            }
             PairedLatencies::Visits(pairs, unit) => {
                 match quantile::difference_of_visits(pairs, q, unit.least()) {
                     Ok(found) => {
-                        let bounds = (found.value - found.half_width, found.value + found.half_width);
+                        let bounds =
+                            (found.value - found.half_width, found.value + found.half_width);
                         let interval = Interval::between(bounds.0, bounds.1);
                         MeasuredFigure::known(
                             found.value,
@@ -182,13 +196,17 @@ impl PairedLatencies {
                 share_ratio(strata, [threshold; 2]).map(|found| of_ratio(&found, "1"))
             }
             PairedLatencies::Visits(pairs, unit) => {
-                let share = |side: &RoundHistograms| number_beyond(side, threshold) / side.count() as f64;
-                let shares: Vec<(f64, f64)> = pairs.iter().map(|[a, b]| (share(a), share(b))).collect();
+                let share =
+                    |side: &RoundHistograms| number_beyond(side, threshold) / side.count() as f64;
+                let shares: Vec<(f64, f64)> =
+                    pairs.iter().map(|[a, b]| (share(a), share(b))).collect();
                 visits::of_at_least(unit.least(), &shares)
-                    .map(|found| Estimated::Visits(found, *unit).figure())
+                    .map(|found| EstimatedRatio::Visits(found, *unit).figure())
             }
         };
-        ratio.map_or_else(MeasuredFigure::missing, |ratio| ratio.map("1", |times| (beyond * times).min(1.0)))
+        ratio.map_or_else(MeasuredFigure::missing, |ratio| {
+            ratio.map("1", |times| (beyond * times).min(1.0))
+        })
     }
 
     fn finding(&self, way: IoDirection, q: f64, [base, stack]: &[String; 2]) -> TailFinding {
@@ -219,11 +237,17 @@ impl PairedLatencies {
                 digits.words()
             )
         });
-        TailFinding { direction: way.word(), quantile: q, threshold, share, added: self.added(q), sentence }
+        TailFinding {
+            direction: way.word(),
+            quantile: q,
+            threshold,
+            share,
+            added: self.added(q),
+            sentence,
+        }
     }
 }
 
-/// `0.1` of 0.001.
 pub fn percent_name(share: f64) -> String {
     percentile_name(share).trim_start_matches('p').to_owned()
 }

@@ -3,7 +3,9 @@
 use super::findings::{BillLine, Interval, MeasuredFigure, SampleUnit};
 use super::{Findings, RunData, findings, twin};
 use iotax_load::Job;
-use iotax_model::record::{DesignUp, Place, PlaceFacts, Purpose, SampleValue, Slice, Warning, WorkerUp};
+use iotax_model::record::{
+    DesignUp, Place, PlaceFacts, Purpose, SampleValue, Slice, Warning, WorkerUp,
+};
 use iotax_stats::pilot::Pattern;
 use iotax_stats::{Concludes, Refusal, Verdict};
 
@@ -31,14 +33,22 @@ fn the_bill_finds_each_layer_and_explains_the_total() {
             line.ratio
         );
         let (low, high) = line.added_latency.bounds().unwrap();
-        assert!(low < added && added < high && high - low < 5_000.0, "{}: {low} {high} {added}", line.layer);
+        assert!(
+            low < added && added < high && high - low < 5_000.0,
+            "{}: {low} {high} {added}",
+            line.layer
+        );
     }
     assert!(covers(&bill.total.ratio, 90.0 / 106.6));
     // Points of the baseline's rate add up, each within its interval.
     let rates = [1e9 / 90_000.0, 1e9 / 93_700.0, 1e9 / 96_600.0, 1e9 / 106_600.0];
     let points = |line: &BillLine| line.of_baseline.value().unwrap() - 1.0;
     for (line, pair) in bill.lines.iter().zip(rates.windows(2)) {
-        assert!(covers(&line.of_baseline, 1.0 + (pair[1] - pair[0]) / rates[0]), "{:?}", line.of_baseline);
+        assert!(
+            covers(&line.of_baseline, 1.0 + (pair[1] - pair[0]) / rates[0]),
+            "{:?}",
+            line.of_baseline
+        );
     }
     assert!((bill.lines.iter().map(points).sum::<f64>() - points(&bill.total)).abs() < 1e-9);
     let left = &bill.unexplained.ratio;
@@ -54,7 +64,11 @@ fn the_lines_of_many_bills_are_covered() {
     let covered: usize = (100..100 + SEEDS)
         .map(|seed| {
             let bill = findings(&twin::bill_of_seed(seed)).workloads.remove(0).bill.unwrap();
-            bill.lines.iter().zip(truths).filter(|(line, truth)| covers(&line.ratio, *truth)).count()
+            bill.lines
+                .iter()
+                .zip(truths)
+                .filter(|(line, truth)| covers(&line.ratio, *truth))
+                .count()
         })
         .sum();
     let share = covered as f64 / (3 * SEEDS) as f64;
@@ -76,10 +90,17 @@ fn a_against_a_is_no_difference_and_no_headline() {
     let verdict = &found.workloads[0].comparisons[0].rate.verdict;
     assert!(matches!(verdict, Verdict::NoDifference { .. }), "{verdict:?}");
     assert_eq!(found.headline, None);
-    assert_eq!(found.no_headline.unwrap(), "only a stack and itself were compared: a check of the ruler");
+    assert_eq!(
+        found.no_headline.unwrap(),
+        "only a stack and itself were compared: a check of the ruler"
+    );
     let ruler = found.ruler.unwrap();
     assert!(ruler.holds, "{}", ruler.sentence);
-    assert!(ruler.sentence.starts_with("Check of the ruler: file-again against file: no difference above "));
+    assert!(
+        ruler
+            .sentence
+            .starts_with("Check of the ruler: file-again against file: no difference above ")
+    );
     assert!(ruler.sentence.ends_with(" % (1 of 1)"), "{}", ruler.sentence);
 }
 
@@ -89,11 +110,19 @@ fn a_difference_of_a_stack_from_itself_is_the_rulers_error_and_no_headline() {
     assert!(plain.headline.is_some() && plain.ruler.is_none());
     let mut run = twin::faster();
     let base = run.start.scenario.stacks[0].layers.clone();
-    run.start.scenario.stacks[1].layers = base.into_iter().chain([twin::layer("null", &[])]).collect();
+    run.start.scenario.stacks[1].layers =
+        base.into_iter().chain([twin::layer("null", &[])]).collect();
     let found = findings(&run);
-    assert_eq!((found.headline, found.workloads[0].comparisons[0].rate.verdict.is_resolved()), (None, true));
+    assert_eq!(
+        (found.headline, found.workloads[0].comparisons[0].rate.verdict.is_resolved()),
+        (None, true)
+    );
     let ruler = found.ruler.unwrap();
-    assert!(!ruler.holds && ruler.sentence.starts_with("Check of the ruler FAILED: "), "{}", ruler.sentence);
+    assert!(
+        !ruler.holds && ruler.sentence.starts_with("Check of the ruler FAILED: "),
+        "{}",
+        ruler.sentence
+    );
     assert!(ruler.sentence.contains("treat differences below "), "{}", ruler.sentence);
 }
 
@@ -105,10 +134,15 @@ fn a_headline_of_many_has_the_interval_that_holds_over_all() {
     let mut all = found.workloads.iter().flat_map(|workload| &workload.comparisons);
     let one = all.find(|one| one.stack == stack && one.rate.quantity == quantity).unwrap();
     let Some(Interval::Bounds { low, high, .. }) = one.rate.simultaneous else { panic!("{one:?}") };
-    let at_once = Verdict::of_interval(one.rate.ratio.value().unwrap(), low, high, 0.0).sentence(&quantity);
+    let at_once =
+        Verdict::of_interval(one.rate.ratio.value().unwrap(), low, high, 0.0).sentence(&quantity);
     let end = "(the largest difference; the interval holds for all 60 comparisons together)";
     assert_eq!(headline, format!("s6 against file: {at_once} {end}"));
-    assert_eq!(one.rate.sentence, format!("s6 against file: {at_once}"), "one interval for one number");
+    assert_eq!(
+        one.rate.sentence,
+        format!("s6 against file: {at_once}"),
+        "one interval for one number"
+    );
 }
 
 /// Checks that a conclusion agrees with the interval printed beside it.
@@ -128,17 +162,24 @@ fn agrees(verdict: &Verdict, ratio: &MeasuredFigure, what: &str) {
             );
         }
         Verdict::NoDifference { above } => {
-            assert!(low <= 1.0 && high >= 1.0 && (1.0 - low).max(high - 1.0) <= above + 1e-9, "{what}");
+            assert!(
+                low <= 1.0 && high >= 1.0 && (1.0 - low).max(high - 1.0) <= above + 1e-9,
+                "{what}"
+            );
         }
         Verdict::Unresolved { change, reason, .. } => {
             if let Some(change) = change {
                 assert!(
-                    (change.low + 1.0 - low).abs() < 1e-9 && (change.high + 1.0 - high).abs() < 1e-9,
+                    (change.low + 1.0 - low).abs() < 1e-9
+                        && (change.high + 1.0 - high).abs() < 1e-9,
                     "{what}"
                 );
             }
             if matches!(reason, Refusal::AmongMany { .. } | Refusal::TooWide { .. }) {
-                assert!(low <= 1.0 && high >= 1.0, "unresolved, and the interval excludes zero: {what}");
+                assert!(
+                    low <= 1.0 && high >= 1.0,
+                    "unresolved, and the interval excludes zero: {what}"
+                );
             }
         }
     }
@@ -146,29 +187,38 @@ fn agrees(verdict: &Verdict, ratio: &MeasuredFigure, what: &str) {
 
 #[test]
 fn a_verdict_and_its_interval_never_contradict_each_other_and_comparisons_are_counted_alike() {
-    let runs =
-        [twin::many(6, 10), twin::matrix(), twin::bill(), twin::mixed(), twin::writes(), twin::visits()];
+    let runs = [
+        twin::many(6, 10),
+        twin::matrix(),
+        twin::bill(),
+        twin::mixed(),
+        twin::writes(),
+        twin::visits(),
+    ];
     for run in runs {
         let found = findings(&run);
         let mut counts = std::collections::BTreeSet::new();
         let mut families = 0;
         for workload in &found.workloads {
             for one in workload.all_comparisons() {
-                let rates = std::iter::once(&one.rate).chain(one.directions.iter().map(|one| &one.rate));
+                let rates =
+                    std::iter::once(&one.rate).chain(one.directions.iter().map(|one| &one.rate));
                 rates.for_each(|rate| agrees(&rate.verdict, &rate.at_once(), &rate.sentence));
                 families += usize::from(one.rate.simultaneous.is_some());
                 if let Some(Refusal::AmongMany { many }) = one.rate.verdict.reason() {
                     counts.insert(*many);
                 }
             }
-            for line in workload.bill.iter().flat_map(|bill| bill.lines.iter().chain([&bill.total])) {
+            for line in workload.bill.iter().flat_map(|bill| bill.lines.iter().chain([&bill.total]))
+            {
                 agrees(&line.verdict, &line.ratio, &line.layer);
             }
             if let Some(bill) = &workload.bill {
                 families += bill.lines.len() - 1;
             }
             for charges in workload.all_charges() {
-                let excludes = charges.cpu.ratio.bounds().map(|(low, high)| low > 1.0 || high < 1.0);
+                let excludes =
+                    charges.cpu.ratio.bounds().map(|(low, high)| low > 1.0 || high < 1.0);
                 let of_interval = |reason: &Refusal| matches!(reason, Refusal::AmongMany { .. });
                 if charges.cpu.verdict.reason().is_some_and(of_interval) {
                     assert_eq!(excludes, Some(false), "{}", charges.cpu.sentence);
@@ -178,7 +228,10 @@ fn a_verdict_and_its_interval_never_contradict_each_other_and_comparisons_are_co
         assert!(counts.iter().all(|many| *many == families), "{counts:?} of {families}");
         let said = found.headline.or(found.no_headline).unwrap();
         if families > 1 {
-            assert!(said.contains(&format!("{families} comparisons")) || said.contains("a limit"), "{said}");
+            assert!(
+                said.contains(&format!("{families} comparisons")) || said.contains("a limit"),
+                "{said}"
+            );
         }
     }
 }
@@ -186,11 +239,18 @@ fn a_verdict_and_its_interval_never_contradict_each_other_and_comparisons_are_co
 #[test]
 fn a_difference_that_does_not_hold_over_all_is_no_headline() {
     let mut run = twin::matrix();
-    run.start.scenario.stacks.iter_mut().for_each(|stack| stack.layers.push(twin::layer(&stack.name, &[])));
+    run.start
+        .scenario
+        .stacks
+        .iter_mut()
+        .for_each(|stack| stack.layers.push(twin::layer(&stack.name, &[])));
     let among = |found: &Findings| {
         let all = found.workloads.iter().flat_map(|workload| &workload.comparisons);
         all.filter(|one| {
-            matches!(one.rate.verdict, Verdict::Unresolved { reason: Refusal::AmongMany { .. }, .. })
+            matches!(
+                one.rate.verdict,
+                Verdict::Unresolved { reason: Refusal::AmongMany { .. }, .. }
+            )
         })
         .count()
     };
@@ -200,7 +260,8 @@ fn a_difference_that_does_not_hold_over_all_is_no_headline() {
     assert!(among(&found) > 0 && found.headline.is_none(), "{:?}", found.headline);
     let why = found.no_headline.unwrap();
     assert!(
-        why.starts_with("no difference above ") && why.contains(" of 24 comparisons, the others unresolved"),
+        why.starts_with("no difference above ")
+            && why.contains(" of 24 comparisons, the others unresolved"),
         "{why}"
     );
 }
@@ -213,9 +274,14 @@ fn emulated_figures_are_labelled_and_make_no_headline() {
         found.no_headline.as_deref(),
         Some("the guests are emulated, and emulated figures are never the headline")
     );
-    assert!(found.workloads[0].comparisons[0].rate.sentence.starts_with("vm(vcpus=2) against file ~: "));
+    assert!(
+        found.workloads[0].comparisons[0].rate.sentence.starts_with("vm(vcpus=2) against file ~: ")
+    );
     assert!(found.emulated[0].contains("figures of vm are emulated"));
-    assert!(found.workloads[0].rows[0].emulated.is_none() && found.workloads[0].rows[1].emulated.is_some());
+    assert!(
+        found.workloads[0].rows[0].emulated.is_none()
+            && found.workloads[0].rows[1].emulated.is_some()
+    );
 }
 
 #[test]
@@ -231,7 +297,9 @@ fn many_emulated_guests_are_named_once_by_their_ends() {
     }
     assert_eq!(
         findings(&run).emulated,
-        ["figures of vm0 to vm31 are emulated and not representative: no usable KVM, QEMU runs with TCG"]
+        [
+            "figures of vm0 to vm31 are emulated and not representative: no usable KVM, QEMU runs with TCG"
+        ]
     );
 }
 
@@ -241,7 +309,8 @@ fn too_few_rounds_name_the_budget_that_would_be_enough() {
     let workload = run.start.scenario.workloads[0].name.clone();
     run.ends = vec![(workload, "budget".to_owned())];
     run.start.scenario.measure.budget_ns = 30_000_000_000;
-    let remedy = |run: &RunData| findings(run).workloads[0].comparisons[0].rate.remedy.clone().unwrap();
+    let remedy =
+        |run: &RunData| findings(run).workloads[0].comparisons[0].rate.remedy.clone().unwrap();
     let rounds = findings(&run).workloads[0].rows[1].rounds as f64;
     let enough = (30.0 * 1.15 * 16.0 / rounds).ceil();
     run.start.scenario.measure.slice_ns = None;
@@ -258,7 +327,11 @@ fn too_few_rounds_name_the_budget_that_would_be_enough() {
         series: None,
         why: "the least that fio's clock and start-up allow, where 200 ms were asked for".into(),
     });
-    assert_eq!(remedy(&run), format!("raise --budget, to about {enough}s"), "shorter ones cannot be had");
+    assert_eq!(
+        remedy(&run),
+        format!("raise --budget, to about {enough}s"),
+        "shorter ones cannot be had"
+    );
 }
 
 #[test]
@@ -267,7 +340,8 @@ fn a_killed_run_is_read_without_its_lopsided_round() {
     assert_eq!(found.run.state, "killed");
     let running = findings(&RunData { is_running: true, ..twin::partial() });
     assert_eq!((running.run.state, &running.run.failure), ("running", &None));
-    let failed = findings(&RunData { outcome: Some("guest vm0: no room".into()), ..twin::partial() });
+    let failed =
+        findings(&RunData { outcome: Some("guest vm0: no room".into()), ..twin::partial() });
     assert_eq!(failed.run.state_said(), "failed: guest vm0: no room");
     for (found, kind) in [(&found, "killed"), (&running, "running")] {
         let kinds: Vec<&str> = found.warnings.iter().map(|one| one.kind.as_str()).collect();
@@ -302,7 +376,10 @@ fn a_killed_run_is_read_without_its_lopsided_round() {
 
 fn findings_dropped(found: &Findings) -> u64 {
     u64::from(
-        found.warnings.iter().any(|warning| warning.kind == "partial_rounds" && warning.subject == "loop"),
+        found
+            .warnings
+            .iter()
+            .any(|warning| warning.kind == "partial_rounds" && warning.subject == "loop"),
     )
 }
 
@@ -316,7 +393,10 @@ fn a_run_is_readable_after_any_slice() {
         assert_eq!(found.workloads[0].rows.len(), 4);
         assert!(found.workloads[0].measured_s.is_sign_positive(), "no -0.0 s of load");
         assert!(
-            found.workloads[0].comparisons.iter().all(|one| length > 0 || !one.rate.verdict.is_resolved())
+            found.workloads[0]
+                .comparisons
+                .iter()
+                .all(|one| length > 0 || !one.rate.verdict.is_resolved())
         );
     }
 }
@@ -325,7 +405,8 @@ fn a_run_is_readable_after_any_slice() {
 fn writes_have_two_figures_a_regime_and_a_debt() {
     let found = findings(&twin::writes());
     let workload = &found.workloads[0];
-    let quantities: Vec<&str> = workload.comparisons.iter().map(|one| one.rate.quantity.as_str()).collect();
+    let quantities: Vec<&str> =
+        workload.comparisons.iter().map(|one| one.rate.quantity.as_str()).collect();
     assert_eq!(
         quantities,
         [
@@ -335,12 +416,18 @@ fn writes_have_two_figures_a_regime_and_a_debt() {
     );
     // Time per byte is compared, yet a slower stack still costs.
     for one in &workload.comparisons {
-        assert!(covers(&one.rate.ratio, 40.0 / 48.0) && narrow(&one.rate.ratio, 2.0), "{:?}", one.rate.ratio);
+        assert!(
+            covers(&one.rate.ratio, 40.0 / 48.0) && narrow(&one.rate.ratio, 2.0),
+            "{:?}",
+            one.rate.ratio
+        );
         assert!(matches!(one.rate.verdict, Verdict::Costs { .. }));
     }
     let row = &workload.rows[0];
-    let (fast, slow) =
-        (row.bytes_per_s.value().unwrap(), row.durable_bytes_per_s.as_ref().unwrap().value().unwrap());
+    let (fast, slow) = (
+        row.bytes_per_s.value().unwrap(),
+        row.durable_bytes_per_s.as_ref().unwrap().value().unwrap(),
+    );
     assert!((fast / slow - 1.3).abs() < 1e-6);
     assert!((row.debt.as_ref().unwrap().waited_s - 96.0 * 0.004).abs() < 1e-9);
 }
@@ -407,7 +494,10 @@ fn a_failed_sample_spoils_its_round_only() {
     let found = findings(&run);
     let rows = &found.workloads[0].rows;
     assert_eq!(rows[0].rounds + rows[1].rounds, 95);
-    assert!(matches!(found.workloads[0].comparisons[0].rate.ratio, MeasuredFigure::Known { n: 47, .. }));
+    assert!(matches!(
+        found.workloads[0].comparisons[0].rate.ratio,
+        MeasuredFigure::Known { n: 47, .. }
+    ));
 }
 
 #[test]
@@ -446,8 +536,10 @@ fn latency_figures_are_ordered_and_come_from_merged_histograms() {
     let found = findings(&twin::bill());
     for row in found.workloads.iter().flat_map(|workload| &workload.rows) {
         let latency = &row.latency[0];
-        let values: Vec<f64> =
-            [&latency.p50, &latency.p99, &latency.p999].iter().filter_map(|figure| figure.value()).collect();
+        let values: Vec<f64> = [&latency.p50, &latency.p99, &latency.p999]
+            .iter()
+            .filter_map(|figure| figure.value())
+            .collect();
         assert!(
             values.len() >= 2 && values.windows(2).all(|pair| pair[0] < pair[1]),
             "{}: {latency:?}",
@@ -496,15 +588,20 @@ fn a_guest_without_a_cost_in_throughput_has_one_in_latency_and_cpu() {
     );
     assert!(covers(
         &charges.latency.ratio,
-        105_750.0 / 90_000.0 * (1.0 - 40_000.0 * 90e-6 / 8e3) / (1.0 - 40_000.0 * 105.75e-6 / 9.4e3)
+        105_750.0 / 90_000.0 * (1.0 - 40_000.0 * 90e-6 / 8e3)
+            / (1.0 - 40_000.0 * 105.75e-6 / 9.4e3)
     ));
     assert!(matches!(*charges.latency.verdict, Verdict::Costs { .. }));
     // The host's own 2.3 us beside what the guest computes.
     let (low, high) = charges.cpu.difference.bounds().unwrap();
     assert!(low < 2_300.0 + 100.0 && high > 2_300.0 - 100.0 && high - low < 400.0, "{low} {high}");
-    let row =
-        |at: usize| workload.rows[at].cpu.value().unwrap() - workload.rows[at].cpu_place.value().unwrap();
-    assert!(row(0).abs() < 1e-6 && (row(1) - 2_300.0).abs() < 100.0, "only the guest has a host below it");
+    let row = |at: usize| {
+        workload.rows[at].cpu.value().unwrap() - workload.rows[at].cpu_place.value().unwrap()
+    };
+    assert!(
+        row(0).abs() < 1e-6 && (row(1) - 2_300.0).abs() < 100.0,
+        "only the guest has a host below it"
+    );
     assert_eq!(found.headline, None, "latency makes no headline");
     let why = found.no_headline.as_deref().unwrap();
     assert!(
@@ -523,7 +620,10 @@ fn a_guest_without_a_cost_in_throughput_has_one_in_latency_and_cpu() {
     assert_eq!(origin.as_deref(), Some("taken from the slowest stack"));
     assert!(matched.rows.iter().all(|row| row.kept_up == Some(true)));
     let design = workload.design.as_ref().unwrap();
-    assert!(design.sentence.starts_with("slices of 20.0 ms in ") && design.period_ns == Some(81_000_000));
+    assert!(
+        design.sentence.starts_with("slices of 20.0 ms in ")
+            && design.period_ns == Some(81_000_000)
+    );
     assert!(workload.beside.as_ref().unwrap().sentence.contains("no difference above"));
     assert!(workload.comparisons[0].checks.length.is_some_and(|found| found.rounds == 8));
 }
@@ -531,18 +631,27 @@ fn a_guest_without_a_cost_in_throughput_has_one_in_latency_and_cpu() {
 #[test]
 fn long_slices_that_tell_another_ratio_withhold_the_verdict() {
     let mut run = twin::three_figures();
-    for slice in run.slices.iter_mut().filter(|slice| slice.purpose == Purpose::Long && slice.stack != "file")
+    for slice in run
+        .slices
+        .iter_mut()
+        .filter(|slice| slice.purpose == Purpose::Long && slice.stack != "file")
     {
         slice.window_ns *= 2;
     }
     let found = findings(&run);
     let one = &found.workloads[0].comparisons[0];
     assert!(
-        matches!(&one.rate.verdict, Verdict::Unresolved { reason: Refusal::LengthMatters { .. }, .. }),
+        matches!(
+            &one.rate.verdict,
+            Verdict::Unresolved { reason: Refusal::LengthMatters { .. }, .. }
+        ),
         "{one:?}"
     );
     let cpu = &found.workloads[0].charges[0].cpu;
-    assert!(matches!(cpu.verdict.reason(), Some(Refusal::LengthMatters { .. })), "the same slices: {cpu:?}");
+    assert!(
+        matches!(cpu.verdict.reason(), Some(Refusal::LengthMatters { .. })),
+        "the same slices: {cpu:?}"
+    );
     assert!(
         one.rate.sentence.ends_with("; to settle it: use longer slices (--slice)"),
         "{}",
@@ -558,7 +667,10 @@ fn who_does_not_keep_up_has_no_latency_and_a_guest_without_its_host_no_cpu_time(
     assert!(charges.percentiles.is_empty());
     assert!(charges.cpu.not_measured().unwrap().contains("was not recorded"), "{:?}", charges.cpu);
     let old = &findings(&twin::a_against_a()).workloads[0];
-    assert_eq!(old.charges[0].latency.not_measured(), Some("the run has no slices at a matched rate"));
+    assert_eq!(
+        old.charges[0].latency.not_measured(),
+        Some("the run has no slices at a matched rate")
+    );
     assert!(old.charges[0].latency.sentence.contains("not measured: the run has no slices"));
 }
 
@@ -566,9 +678,12 @@ fn who_does_not_keep_up_has_no_latency_and_a_guest_without_its_host_no_cpu_time(
 fn an_open_loop_is_its_own_matched_rate() {
     let found = findings(&twin::rates());
     let guest = |at: usize| &found.workloads[at].charges[1].latency;
-    assert!(guest(0).sentence.contains("the mean latency of 4k random reads at 10,000 I/Os a second"));
+    assert!(
+        guest(0).sentence.contains("the mean latency of 4k random reads at 10,000 I/Os a second")
+    );
     assert!(matches!(guest(3).verdict.reason(), Some(Refusal::NotKeptUp { .. })));
-    let masked = |at: usize| found.workloads[at].comparisons[0].masked.as_ref().map(|masked| masked.short());
+    let masked =
+        |at: usize| found.workloads[at].comparisons[0].masked.as_ref().map(|masked| masked.short());
     assert_eq!(masked(0), Some("offered rate"));
     assert_ne!(masked(4), Some("offered rate"), "the last rate is kept up by neither");
     // Two members are offered the rate each: that is another load.
@@ -579,7 +694,10 @@ fn an_open_loop_is_its_own_matched_rate() {
         .for_each(|w| w.others = vec!["/dev/b".into()]);
     let found = findings(&run);
     let guest = &found.workloads[0].charges[1].latency;
-    assert!(guest.not_measured().is_some_and(|why| why.contains("do not have as many")), "{guest:?}");
+    assert!(
+        guest.not_measured().is_some_and(|why| why.contains("do not have as many")),
+        "{guest:?}"
+    );
     assert_ne!(
         found.workloads[0].comparisons[0].masked.as_ref().map(|masked| masked.short()),
         Some("offered rate")
@@ -589,11 +707,16 @@ fn an_open_loop_is_its_own_matched_rate() {
 #[test]
 fn latencies_of_fio_on_a_schedule_are_not_compared_with_ours() {
     let by_fio = |mut run: RunData, stacks: &[&str]| {
-        let of = |worker: &&mut WorkerUp| stacks.is_empty() || stacks.contains(&worker.stack.as_str());
-        run.workers.iter_mut().filter(of).for_each(|worker| worker.engine = "fio 3.33".to_owned().into());
+        let of =
+            |worker: &&mut WorkerUp| stacks.is_empty() || stacks.contains(&worker.stack.as_str());
+        run.workers
+            .iter_mut()
+            .filter(of)
+            .for_each(|worker| worker.engine = "fio 3.33".to_owned().into());
         findings(&run)
     };
-    let why = "latencies of file begin when fio issues an I/O, those of vm(vcpus=2) when it was due";
+    let why =
+        "latencies of file begin when fio issues an I/O, those of vm(vcpus=2) when it was due";
     let told = |found: &Findings| {
         found.warnings.iter().any(|one| one.text.contains("what compares with latencies of"))
     };
@@ -602,7 +725,15 @@ fn latencies_of_fio_on_a_schedule_are_not_compared_with_ours() {
     let workload = &found.workloads[0];
     assert_eq!(workload.charges[0].latency.not_measured(), Some(why));
     assert!(workload.charges[0].percentiles.is_empty());
-    assert!(workload.matched.as_ref().unwrap().rows.iter().all(|row| row.latency[0].mean.value().is_some()));
+    assert!(
+        workload
+            .matched
+            .as_ref()
+            .unwrap()
+            .rows
+            .iter()
+            .all(|row| row.latency[0].mean.value().is_some())
+    );
     assert!(
         !workload.comparisons[0].latency_ratios.is_empty(),
         "of a queue that is kept full all begin alike"
@@ -644,7 +775,8 @@ fn a_round_without_a_completion_is_a_round() {
         };
         slice.samples.retain(|sample| factor > 0.0 || !sample.metric.ends_with(".latency"));
         for sample in &mut slice.samples {
-            if let (true, SampleValue::Value(count)) = (sample.metric.starts_with("read."), &mut sample.value)
+            if let (true, SampleValue::Value(count)) =
+                (sample.metric.starts_with("read."), &mut sample.value)
             {
                 *count *= factor;
             }
@@ -674,7 +806,9 @@ fn what_a_ceiling_hides_is_masked_and_no_headline() {
         found.no_headline.as_deref(),
         Some("both stacks hit the same limit, so throughput does not show what a layer costs")
     );
-    assert!(findings(&twin::bill()).workloads[0].comparisons.iter().all(|one| one.masked.is_none()));
+    assert!(
+        findings(&twin::bill()).workloads[0].comparisons.iter().all(|one| one.masked.is_none())
+    );
 }
 
 #[test]
@@ -715,7 +849,10 @@ fn threads_that_spin_until_an_io_is_due_are_no_ceiling() {
 fn a_limit_that_sets_in_is_refused_with_what_to_read_instead() {
     let one = &findings(&twin::rate_limited()).workloads[0].comparisons[0];
     assert!(
-        matches!(&one.rate.verdict, Verdict::Unresolved { reason: Refusal::RateLimited { .. }, .. }),
+        matches!(
+            &one.rate.verdict,
+            Verdict::Unresolved { reason: Refusal::RateLimited { .. }, .. }
+        ),
         "{one:?}"
     );
     assert_eq!(one.masked.as_ref().map(|masked| masked.short()), Some("rate limit"));
@@ -749,16 +886,24 @@ fn chance_is_no_cost_among_many_and_a_real_one_stays() {
     let among = |stack: &str| {
         let of = all.iter().filter(|one| (one.stack == "loop") == (stack == "loop"));
         of.filter(|one| {
-            matches!(one.rate.verdict, Verdict::Unresolved { reason: Refusal::AmongMany { many: 27 }, .. })
+            matches!(
+                one.rate.verdict,
+                Verdict::Unresolved { reason: Refusal::AmongMany { many: 27 }, .. }
+            )
         })
         .count()
     };
     assert!(among("null") > 0, "the seed was chosen for a false cost");
     assert!(all.iter().all(|one| one.stack == "loop"
         || !matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. })));
-    assert!(all.iter().any(|one| one.stack == "loop" && matches!(one.rate.verdict, Verdict::Costs { .. })));
+    assert!(
+        all.iter()
+            .any(|one| one.stack == "loop" && matches!(one.rate.verdict, Verdict::Costs { .. }))
+    );
     for one in &all {
-        let Some(Interval::Bounds { low, high, .. }) = one.rate.simultaneous else { panic!("{one:?}") };
+        let Some(Interval::Bounds { low, high, .. }) = one.rate.simultaneous else {
+            panic!("{one:?}")
+        };
         let (own_low, own_high) = one.rate.ratio.bounds().unwrap();
         assert!(low < own_low && high > own_high, "{}", one.rate.sentence);
     }
@@ -768,7 +913,10 @@ fn chance_is_no_cost_among_many_and_a_real_one_stays() {
     let width = |(low, high): (f64, f64)| high - low;
     let [own, at_once] =
         [&comparison.rate.ratio, &comparison.rate.at_once()].map(|one| one.bounds().unwrap());
-    assert!(width(at_once) > width(own), "latency and CPU time have their parts of one comparison too");
+    assert!(
+        width(at_once) > width(own),
+        "latency and CPU time have their parts of one comparison too"
+    );
 }
 
 #[test]
@@ -787,7 +935,8 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
         "{}",
         workload.charges[0].cpu.sentence
     );
-    let this_attach = |found: &Findings| found.not_excluded.iter().any(|line| line.contains("this attach"));
+    let this_attach =
+        |found: &Findings| found.not_excluded.iter().any(|line| line.contains("this attach"));
     assert!(!this_attach(&found));
     // The same record without the wish: rounds within three visits.
     run.start.scenario.measure.attaches = 1;
@@ -818,7 +967,10 @@ fn latencies_of_stacks_that_are_visited_have_the_visit_as_their_unit() {
     let mut few = twin::visits();
     few.slices.retain(|slice| slice.visit < 3);
     let few = p50(&findings(&few));
-    assert!(matches!(&few, MeasuredFigure::Missing { reason } if reason.contains("visits")), "{few:?}");
+    assert!(
+        matches!(&few, MeasuredFigure::Missing { reason } if reason.contains("visits")),
+        "{few:?}"
+    );
 }
 
 #[test]
@@ -844,7 +996,8 @@ fn a_disturbed_baseline_is_measured_apart_and_says_so() {
 fn what_was_measured_before_the_stacks_were_apart_does_not_count() {
     let mut run = twin::disturbed();
     // A visit of both together, of the set that the run began with.
-    let mut together: Vec<_> = run.slices.iter().filter(|slice| slice.visit == 1).cloned().collect();
+    let mut together: Vec<_> =
+        run.slices.iter().filter(|slice| slice.visit == 1).cloned().collect();
     together.iter_mut().for_each(|slice| (slice.visit, slice.set) = (0, 7));
     let before = findings(&run).workloads[0].comparisons[0].clone();
     run.slices.extend(together);
@@ -882,7 +1035,10 @@ fn a_bill_of_two_depths_is_one_table() {
     let found = findings(&twin::bill());
     let [joint] = found.joint_bills.as_slice() else { panic!("{:?}", found.joint_bills) };
     let [one, deep] = [0, 1].map(|at| found.workloads[at].bill.as_ref().unwrap());
-    assert!(joint.sole && joint.subject.ends_with("microseconds at iodepth 1, rate and CPU at iodepth 32"));
+    assert!(
+        joint.sole
+            && joint.subject.ends_with("microseconds at iodepth 1, rate and CPU at iodepth 32")
+    );
     for (line, (from, to)) in joint.bill.lines.iter().zip(one.lines.iter().zip(&deep.lines)) {
         assert_eq!(
             (&line.added_latency, &line.ratio, &line.added_cpu),
@@ -937,16 +1093,22 @@ fn the_bytes_that_the_load_reached_are_those_of_all_members_and_guests_of_a_stac
     assert_eq!(reached(|run| jobs(run).for_each(|job| job.size = Some(1 << 30))), Some(1 << 30));
     assert_eq!(reached(|run| jobs(run).for_each(|job| job.size = Some(8 << 30))), Some(4 << 30));
     // Two drives with the same load each, then as many guests with a part each.
-    let drives =
-        |run: &mut RunData| run.workers.iter_mut().for_each(|worker| worker.others = vec!["/dev/b".into()]);
+    let drives = |run: &mut RunData| {
+        run.workers.iter_mut().for_each(|worker| worker.others = vec!["/dev/b".into()])
+    };
     assert_eq!(reached(drives), Some(8 << 30));
     let guests = |run: &mut RunData| {
-        let another: Vec<_> =
-            run.workers.iter().cloned().map(|one| WorkerUp { place: "vm9".into(), ..one }).collect();
+        let another: Vec<_> = run
+            .workers
+            .iter()
+            .cloned()
+            .map(|one| WorkerUp { place: "vm9".into(), ..one })
+            .collect();
         run.workers.extend(another);
     };
     assert_eq!(reached(guests), Some(8 << 30));
-    // Each stack is loaded on its own: sizes are no sum over stacks, and where they differ both ends are said.
+    // Each stack is loaded on its own: sizes are no sum over stacks, and where they differ both
+    // ends are said.
     let mut run = twin::a_against_a();
     run.workers.iter_mut().skip(1).for_each(|worker| worker.others = vec!["/dev/b".into()]);
     let found = &findings(&run).workloads[0];

@@ -1,8 +1,8 @@
-//! Slices in the order of the record, as the judge wants them: which stack ran after which decides about carry-over,
-//! and rounds of longer slices stand beside the others.
+//! Slices in the order of the record, as the judge wants them: which stack ran after which decides
+//! about carry-over, and rounds of longer slices stand beside the others.
 
-use super::gather::{RoundId, Samples, Strata, index};
-use super::pairing::Basis;
+use super::gather::{RoundId, SampleSums, VisitStrata, index};
+use super::pairing::RoundBasis;
 use super::subject::Quantity;
 use iotax_load::ShortSlice;
 use iotax_model::record::{Purpose, SeriesUp, Slice};
@@ -15,15 +15,14 @@ use std::collections::{BTreeSet, HashMap};
 /// Plain and long rounds of a workload.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    rounds: Vec<Timed>,
-    strata: Strata,
+    rounds: Vec<TimedRound>,
+    strata: VisitStrata,
     /// Slices of a stack in a whole long round.
     long_slices: usize,
 }
 
-/// One round.
 #[derive(Debug)]
-struct Timed {
+struct TimedRound {
     id: RoundId,
     kind: RoundKind,
     /// Whether its slots are the short slices of a series.
@@ -31,7 +30,6 @@ struct Timed {
     slots: Vec<SliceSlot>,
 }
 
-/// One slice.
 #[derive(Debug)]
 struct SliceSlot {
     stack: usize,
@@ -52,16 +50,19 @@ impl Timeline {
             _ => None,
         };
         let of_workload = run.series.iter().filter(|one| one.workload == workload.name);
-        let series: HashMap<_, _> = of_workload.map(|one| ((one.visit, one.set, one.round), one)).collect();
-        let mut rounds: Vec<Timed> = Vec::new();
+        let series: HashMap<_, _> =
+            of_workload.map(|one| ((one.visit, one.set, one.round), one)).collect();
+        let mut rounds: Vec<TimedRound> = Vec::new();
         for slice in run.slices.iter().filter(|slice| slice.workload == workload.name) {
-            let (Some(kind), Some(stack)) = (kind(slice), index.get(slice.stack.as_str())) else { continue };
+            let (Some(kind), Some(stack)) = (kind(slice), index.get(slice.stack.as_str())) else {
+                continue;
+            };
             let id = (slice.visit, slice.round);
             if rounds.last().is_none_or(|last| (last.id, last.kind) != (id, kind)) {
                 // Without its short slices a series is known by their sums.
                 let series = series.get(&(slice.visit, slice.set, slice.round));
                 let slots = series.map(|series| in_turn(run, series, &index)).unwrap_or_default();
-                rounds.push(Timed { id, kind, in_series: !slots.is_empty(), slots });
+                rounds.push(TimedRound { id, kind, in_series: !slots.is_empty(), slots });
             }
             let Some(last) = rounds.last_mut() else { continue };
             match last.in_series {
@@ -69,31 +70,46 @@ impl Timeline {
                 false => last.slots.push(SliceSlot::from_slice(slice, *stack)),
             }
         }
-        let long_slices = rounds.iter().filter(|round| round.kind == RoundKind::Long).map(Timed::most).max();
-        Timeline { rounds, strata: Strata::from_run(run), long_slices: long_slices.unwrap_or(0) }
+        let long_slices =
+            rounds.iter().filter(|round| round.kind == RoundKind::Long).map(TimedRound::most).max();
+        Timeline {
+            rounds,
+            strata: VisitStrata::from_run(run),
+            long_slices: long_slices.unwrap_or(0),
+        }
     }
 
-    /// Rounds for the judge: the plain ones named in `paired`, and the long ones that are whole on both sides.
+    /// Rounds for the judge: the plain ones named in `paired`, and the long ones that are whole on
+    /// both sides.
     ///
     /// # Errors
     /// [`Refusal`] when a durable time was not recorded or a byte-bound slice wrote nothing.
-    pub fn rounds(&self, pair: [usize; 2], paired: &[RoundId], basis: Basis) -> Result<Vec<Round>, Refusal> {
+    pub fn rounds(
+        &self,
+        pair: [usize; 2],
+        paired: &[RoundId],
+        basis: RoundBasis,
+    ) -> Result<Vec<Round>, Refusal> {
         let counted: BTreeSet<RoundId> = paired.iter().copied().collect();
-        // Long rounds of another regime than the plain ones' (a burst before the steady state) would disagree with them.
-        let among =
-            |id: &RoundId| counted.range(..=id).next().is_some() && counted.range(id..).next().is_some();
-        let kept = |round: &&Timed| match round.kind {
+        // Long rounds of another regime than the plain ones' (a burst before the steady state)
+        // would disagree with them.
+        let among = |id: &RoundId| {
+            counted.range(..=id).next().is_some() && counted.range(id..).next().is_some()
+        };
+        let kept = |round: &&TimedRound| match round.kind {
             RoundKind::Plain => counted.contains(&round.id),
             RoundKind::Long => {
-                among(&round.id) && pair.iter().all(|stack| round.is_whole(*stack, self.long_slices))
+                among(&round.id)
+                    && pair.iter().all(|stack| round.is_whole(*stack, self.long_slices))
             }
         };
-        let judged = |round: &Timed| round.judged(self.strata.of_visit(round.id.0), pair, basis);
+        let judged =
+            |round: &TimedRound| round.judged(self.strata.of_visit(round.id.0), pair, basis);
         self.rounds.iter().filter(kept).map(judged).collect()
     }
 }
 
-impl Timed {
+impl TimedRound {
     fn of_stack(&self, stack: usize) -> impl Iterator<Item = &SliceSlot> {
         self.slots.iter().filter(move |slot| slot.stack == stack)
     }
@@ -106,8 +122,8 @@ impl Timed {
         self.of_stack(stack).count() == slices && self.of_stack(stack).all(|slot| !slot.spoiled)
     }
 
-    /// Gives the short slices of a stack their parts of what is known of all of them together: bytes by
-    /// their I/Os, the flush by their windows.
+    /// Gives the short slices of a stack their parts of what is known of all of them together:
+    /// bytes by their I/Os, the flush by their windows.
     fn share_out(&mut self, sum: &SliceSlot) {
         for slot in self.slots.iter_mut().filter(|slot| slot.stack == sum.stack) {
             slot.bytes = if sum.ios > 0.0 { sum.bytes * slot.ios / sum.ios } else { 0.0 };
@@ -115,7 +131,7 @@ impl Timed {
         }
     }
 
-    fn judged(&self, stratum: u32, pair: [usize; 2], basis: Basis) -> Result<Round, Refusal> {
+    fn judged(&self, stratum: u32, pair: [usize; 2], basis: RoundBasis) -> Result<Round, Refusal> {
         let parts = self.slots.iter().map(|slot| {
             let compared = pair.contains(&slot.stack);
             // Of a series the totals count.
@@ -125,7 +141,13 @@ impl Timed {
             slot.part(compared, basis)
         });
         let (kind, in_series) = (self.kind, self.in_series);
-        Ok(Round { kind, visit: self.id.0, stratum, in_series, parts: parts.collect::<Result<_, _>>()? })
+        Ok(Round {
+            kind,
+            visit: self.id.0,
+            stratum,
+            in_series,
+            parts: parts.collect::<Result<_, _>>()?,
+        })
     }
 }
 
@@ -133,7 +155,9 @@ impl Timed {
 fn in_turn(run: &RunData, series: &SeriesUp, index: &HashMap<&str, usize>) -> Vec<SliceSlot> {
     let stacks: Option<Vec<usize>> =
         series.stacks.iter().map(|name| index.get(name.as_str()).copied()).collect();
-    let Some((stacks, slices)) = stacks.zip((run.short_slices)(series.at)) else { return Vec::new() };
+    let Some((stacks, slices)) = stacks.zip((run.short_slices)(series.at)) else {
+        return Vec::new();
+    };
     let slot = |slice: &ShortSlice| {
         Some(SliceSlot {
             stack: *stacks.get(slice.worker)?,
@@ -149,7 +173,7 @@ fn in_turn(run: &RunData, series: &SeriesUp, index: &HashMap<&str, usize>) -> Ve
 
 impl SliceSlot {
     fn from_slice(slice: &Slice, stack: usize) -> SliceSlot {
-        let found = Samples::from_slice(slice);
+        let found = SampleSums::from_slice(slice);
         SliceSlot {
             stack,
             ios: found.ios,
@@ -161,7 +185,7 @@ impl SliceSlot {
     }
 
     /// A third stack only says who ran before: what it lacks is no matter.
-    fn part(&self, compared: bool, basis: Basis) -> Result<RoundPart, Refusal> {
+    fn part(&self, compared: bool, basis: RoundBasis) -> Result<RoundPart, Refusal> {
         let flush_s = match (basis.quantity, self.flush_s) {
             (Quantity::Durable, None) if compared => return Err(no_flush()),
             (Quantity::Durable, flush_s) => flush_s.unwrap_or(0.0),
@@ -173,7 +197,7 @@ impl SliceSlot {
 }
 
 /// Which value a slice has on that basis.
-pub fn value(basis: Basis) -> SliceValue {
+pub fn value(basis: RoundBasis) -> SliceValue {
     if basis.by_bytes { SliceValue::Time } else { SliceValue::Rate }
 }
 

@@ -1,16 +1,17 @@
-//! Simulated runs for tests: stacks with known costs under drifting noise, from a seed. Everything that a
-//! report must cope with has one: a bill, A/A, an emulated guest, a killed run, writes, visits, a failure.
+//! Simulated runs for tests: stacks with known costs under drifting noise, from a seed. Everything
+//! that a report must cope with has one: a bill, A/A, an emulated guest, a killed run, writes,
+//! visits, a failure.
 
 use iotax_facts::machine::Facts;
 use iotax_load::{EngineName, Histogram, Job, Rw};
 use iotax_model::record::{
-    Better, CpuTimes, DesignUp, Generator, GuestDisk, Matched, Place, PlaceFacts, Purpose, QuiesceGate,
-    RunStart, SampleValue, Slice, SlicePart, SliceSample, Warning, WorkerUp,
+    Better, CpuTimes, DesignUp, Generator, GuestDisk, Matched, Place, PlaceFacts, Purpose,
+    QuiesceGate, RunStart, SampleValue, Slice, SlicePart, SliceSample, Warning, WorkerUp,
 };
 use iotax_model::scenario::sweep::SWEPT;
 use iotax_model::scenario::{
-    Coordinate, LayerSpec, MeasureSpec, Medium, Published, PublishedFigure, Scenario, Stack, SweepPoint,
-    Workload,
+    Coordinate, LayerSpec, MeasureSpec, Medium, Published, PublishedFigure, Scenario, Stack,
+    SweepPoint, Workload,
 };
 use iotax_stats::noise::Noise;
 use iotax_stats::pilot::Pattern;
@@ -62,7 +63,8 @@ pub struct Twin {
     matched: Option<(u32, f64)>,
     /// Rounds with slices four times as long.
     long: u32,
-    /// Rounds of the baseline alone and beside the others, and the share of its rate that it keeps beside them.
+    /// Rounds of the baseline alone and beside the others, and the share of its rate that it keeps
+    /// beside them.
     alone: Option<(u32, f64)>,
     /// A limit of I/Os a second that all stacks share, from a round on.
     limit: Option<(u32, f64)>,
@@ -175,7 +177,8 @@ impl Twin {
     }
 
     fn measured(mut self) -> RunData {
-        self.data.start.scenario.workloads = self.jobs.iter().map(|job| self.workload(job)).collect();
+        self.data.start.scenario.workloads =
+            self.jobs.iter().map(|job| self.workload(job)).collect();
         self.data.start.scenario.bill = self.bill;
         for (at, workload) in self.data.start.scenario.workloads.clone().iter().enumerate() {
             self.workers(workload);
@@ -226,7 +229,8 @@ impl Twin {
 
     fn measure_together(&mut self, workload: &Workload, mut schedule: Schedule) {
         for visit in 0..self.attaches {
-            // What a set-up does holds for all its rounds: 2 % of each stack's latency, drawn anew.
+            // What a set-up does holds for all its rounds: 2 % of each stack's latency, drawn
+            // again.
             let lucks = self.lucks();
             for round in 0..self.rounds {
                 let number = visit * self.rounds + round;
@@ -240,7 +244,8 @@ impl Twin {
     }
 
     fn lucks(&mut self) -> Vec<f64> {
-        let luck = |noise: &mut Noise| if self.attaches > 1 { (0.02 * noise.normal()).exp() } else { 1.0 };
+        let luck =
+            |noise: &mut Noise| if self.attaches > 1 { (0.02 * noise.normal()).exp() } else { 1.0 };
         (0..self.stacks.len()).map(|_| luck(&mut self.noise)).collect()
     }
 
@@ -279,8 +284,9 @@ impl Twin {
     fn measure_alone(&mut self, workload: &Workload) {
         let Some((rounds, kept)) = self.alone else { return };
         for round in 0..rounds {
-            for (at, purpose) in
-                [Purpose::Alone, Purpose::Beside, Purpose::Beside, Purpose::Alone].into_iter().enumerate()
+            for (at, purpose) in [Purpose::Alone, Purpose::Beside, Purpose::Beside, Purpose::Alone]
+                .into_iter()
+                .enumerate()
             {
                 let factor = if purpose == Purpose::Beside { 1.0 / kept } else { 1.0 };
                 let how = How { purpose, factor, ..How::default() };
@@ -326,13 +332,15 @@ impl Twin {
         let median = self.stacks[stack].latency_ns * how.factor * noise;
         let load = f64::from(job.iodepth * job.numjobs);
         let queued = queued(median, self.stacks[stack].servers, job);
-        let capacity = self.stacks[stack].servers.map_or(f64::INFINITY, |servers| servers * 1e9 / median);
+        let capacity =
+            self.stacks[stack].servers.map_or(f64::INFINITY, |servers| servers * 1e9 / median);
         let pace = job.rate_iops.map_or(f64::INFINITY, |rate| capacity.min(rate as f64));
         let limit = match self.limit.filter(|(from, _)| round >= *from) {
             Some((_, rate)) => rate * (1.0 + 0.001 * self.noise.normal()),
             None => f64::INFINITY,
         };
-        let slice_ns = if how.purpose == Purpose::Long { 4.0 * self.slice_ns } else { self.slice_ns };
+        let slice_ns =
+            if how.purpose == Purpose::Long { 4.0 * self.slice_ns } else { self.slice_ns };
         let ios = if job.rw.writes() {
             self.writes
         } else {
@@ -344,8 +352,9 @@ impl Twin {
             (true, Some(rate)) if job.rw.reads() => 1e9 * ios / rate,
             (true, _) => directions.iter().map(|(_, ios, queued)| ios * queued * 1.12 / load).sum(),
         };
-        let latency =
-            directions.into_iter().map(|(way, ios, queued)| (way, ios, self.histogram(queued, ios)));
+        let latency = directions
+            .into_iter()
+            .map(|(way, ios, queued)| (way, ios, self.histogram(queued, ios)));
         let histograms = Histograms {
             latency: latency.collect(),
             reap_gap: (job.iodepth > 1).then(|| self.gaps(queued / f64::from(job.iodepth), ios)),
@@ -393,7 +402,8 @@ impl Twin {
         self.clock_ns += window_ns as u64 + 6_000_000;
     }
 
-    /// What the I/Os of a slice are: their number and median latency. Each of a mix is a read by chance.
+    /// What the I/Os of a slice are: their number and median latency. Each of a mix is a read by
+    /// chance.
     fn directions(
         &mut self,
         job: &Job,
@@ -451,7 +461,6 @@ struct Histograms {
 #[derive(Clone, Copy)]
 struct How {
     purpose: Purpose,
-    /// Of the latency.
     factor: f64,
     /// I/Os a second that are offered.
     rate: Option<f64>,
@@ -466,11 +475,17 @@ impl Default for How {
 /// Of a place with eight CPUs.
 fn cpu_times((user, system): (f64, f64), window_ns: f64) -> CpuTimes {
     let idle = (8.0 * window_ns - user - system).max(0.0);
-    CpuTimes { user_ns: user as u64, system_ns: system as u64, idle_ns: idle as u64, ..CpuTimes::default() }
+    CpuTimes {
+        user_ns: user as u64,
+        system_ns: system as u64,
+        idle_ns: idle as u64,
+        ..CpuTimes::default()
+    }
 }
 
-/// Latency under load. With servers it is flat until they are all busy, and bends so that throughput over
-/// latency is greatest where there are as many I/Os as servers; twice the block takes a quarter more.
+/// Latency under load. With servers it is flat until they are all busy, and bends so that
+/// throughput over latency is greatest where there are as many I/Os as servers; twice the block
+/// takes a quarter more.
 fn queued(median: f64, servers: Option<f64>, job: &Job) -> f64 {
     let load = f64::from(job.iodepth * job.numjobs);
     let Some(servers) = servers else { return median * load.powf(0.6) };
@@ -482,32 +497,51 @@ fn queued(median: f64, servers: Option<f64>, job: &Job) -> f64 {
     }
 }
 
-/// `kernel_ns` is what the place computed in the kernel, all but a little of it for the generator's threads.
+/// `kernel_ns` is what the place computed in the kernel, all but a little of it for the generator's
+/// threads.
 fn samples(
     job: &Job,
     (ios, kernel_ns): (f64, f64),
     histograms: &Histograms,
     window_ns: f64,
 ) -> Vec<SliceSample> {
-    let sample =
-        |metric: String, unit: &str, better, value| SliceSample { metric, unit: unit.into(), better, value };
+    let sample = |metric: String, unit: &str, better, value| SliceSample {
+        metric,
+        unit: unit.into(),
+        better,
+        value,
+    };
     let mut all = Vec::new();
     for (way, ios, latency) in &histograms.latency {
         all.extend([
             sample(format!("{way}.ios"), "1", Better::Higher, SampleValue::Value(*ios)),
-            sample(format!("{way}.bytes"), "B", Better::Higher, SampleValue::Value(ios * job.bs as f64)),
+            sample(
+                format!("{way}.bytes"),
+                "B",
+                Better::Higher,
+                SampleValue::Value(ios * job.bs as f64),
+            ),
             sample(format!("{way}.latency"), "ns", Better::Lower, SampleValue::Histogram(*latency)),
         ]);
     }
     all.extend([
         sample("cpu.user".into(), "ns", Better::Lower, SampleValue::Value(ios * 40.0)),
-        sample("cpu.system".into(), "ns", Better::Lower, SampleValue::Value(kernel_ns - ios * 100.0)),
+        sample(
+            "cpu.system".into(),
+            "ns",
+            Better::Lower,
+            SampleValue::Value(kernel_ns - ios * 100.0),
+        ),
     ]);
     let in_flight = f64::from(job.iodepth * job.numjobs) * window_ns;
     all.push(sample("in_flight".into(), "ns", Better::Higher, SampleValue::Value(in_flight)));
     all.push(sample("served".into(), "ns", Better::Lower, SampleValue::Value(1.001 * in_flight)));
-    for (name, offset) in [("reap_gap", histograms.reap_gap), ("service.latency", histograms.service)] {
-        all.extend(offset.map(|at| sample(name.into(), "ns", Better::Lower, SampleValue::Histogram(at))));
+    for (name, offset) in
+        [("reap_gap", histograms.reap_gap), ("service.latency", histograms.service)]
+    {
+        all.extend(
+            offset.map(|at| sample(name.into(), "ns", Better::Lower, SampleValue::Histogram(at))),
+        );
     }
     if job.rw.writes() {
         all.push(sample("flush".into(), "ns", Better::Lower, SampleValue::Value(0.3 * window_ns)));
@@ -537,7 +571,9 @@ fn start(seed: u64, stacks: &[TwinStack]) -> RunStart {
         id: format!("20260101-120000-{seed:04}"),
         at: "2026-01-01T12:00:00Z".into(),
         iotax: "0.1.0".into(),
-        argv: ["iotax", "run", stacks.last().map_or("", |stack| stack.text)].map(String::from).to_vec(),
+        argv: ["iotax", "run", stacks.last().map_or("", |stack| stack.text)]
+            .map(String::from)
+            .to_vec(),
         scenario: Scenario {
             stacks: stacks.iter().map(checked).collect(),
             measure: MeasureSpec { seed, ..MeasureSpec::default() },

@@ -3,15 +3,15 @@
 use super::at_limit;
 use super::ceiling;
 use super::charges;
-use super::compare::{Estimated, RateComparison, over_attaches};
+use super::compare::{EstimatedRatio, RateComparison, over_attaches};
 use super::directions;
 use super::findings::{
     ChargeFinding, Charges, Comparison, ComparisonRole, Interval, MeasuredFigure, RateFinding,
     WorkloadFindings,
 };
-use super::pairing::Basis;
+use super::pairing::RoundBasis;
 use super::reading::WorkloadView;
-use super::remedy::{Effort, resumable, settle_words};
+use super::remedy::{MeasuredEffort, resumable, settle_words};
 use super::subject::{self, Quantity, who};
 use super::tails;
 use iotax_stats::family::{self, Family};
@@ -19,18 +19,18 @@ use iotax_stats::{Concludes, RatioChange, Refusal};
 use iotax_store::RunData;
 
 /// One comparison with the estimate behind it.
-pub struct Compared {
+pub struct ComparedPair {
     /// As it is found by itself.
     pub comparison: Comparison,
     /// `None`: nothing to estimate.
-    pub estimated: Option<Estimated>,
+    pub estimated: Option<EstimatedRatio>,
     /// Of reads and writes apart.
-    pub directions: Vec<Option<Estimated>>,
+    pub directions: Vec<Option<EstimatedRatio>>,
 }
 
-/// The second stack against the first, which is the baseline or the same array as it was set up: reads have one quantity,
-/// writes two.
-pub fn of_pair(reading: &WorkloadView, pair: [usize; 2]) -> Vec<Compared> {
+/// The second stack against the first, which is the baseline or the same array as it was set up:
+/// reads have one quantity, writes two.
+pub fn of_pair(reading: &WorkloadView, pair: [usize; 2]) -> Vec<ComparedPair> {
     let quantities: &[Quantity] = match reading.workload.writes() {
         true => &[Quantity::Acknowledged, Quantity::Durable],
         false => &[Quantity::Acknowledged],
@@ -38,7 +38,7 @@ pub fn of_pair(reading: &WorkloadView, pair: [usize; 2]) -> Vec<Compared> {
     quantities.iter().map(|which| compared(reading, pair, *which)).collect()
 }
 
-fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> Compared {
+fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> ComparedPair {
     let (a, b) = (&reading.sides[base], &reading.sides[at]);
     let paired = reading.pair(a, b);
     let incomparable = reading.incomparable([base, at]);
@@ -48,7 +48,7 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
             reading,
             [base, at],
             &paired,
-            Basis { quantity: which, ..reading.basis() },
+            RoundBasis { quantity: which, ..reading.basis() },
         ),
     };
     let verdict = reading.writes.verdict(found.verdict.clone(), which, [base, at]);
@@ -56,7 +56,7 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         reading,
         [base, at],
         verdict,
-        found.estimated.as_ref().ok().map(Estimated::change),
+        found.estimated.as_ref().ok().map(EstimatedRatio::change),
     );
     let scenario = &reading.run.start.scenario;
     let role = match () {
@@ -68,8 +68,10 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     let whole = if limited { &verdict } else { &found.verdict };
     let whole = incomparable.as_ref().map_or(Ok(whole), Err);
     let directions = directions::of_pair(reading, [base, at], &paired, which, whole);
-    let ratios: Vec<&MeasuredFigure> = directions.iter().map(|one| &one.direction.rate.ratio).collect();
-    let says_directions = directions::are_apart(&ratios) || directions::are_asked(reading, Some(which));
+    let ratios: Vec<&MeasuredFigure> =
+        directions.iter().map(|one| &one.direction.rate.ratio).collect();
+    let says_directions =
+        directions::are_apart(&ratios) || directions::are_asked(reading, Some(which));
     let (directions, of_directions) =
         directions.into_iter().map(|one| (one.direction, one.estimated)).unzip();
     let quantity = subject::quantity(reading.workload, which, Some(scenario.measure.regime), None)
@@ -96,13 +98,16 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
         says_directions,
         emulated: reading.emulated_pair(base, at),
     };
-    Compared { comparison, estimated: found.estimated.ok(), directions: of_directions }
+    ComparedPair { comparison, estimated: found.estimated.ok(), directions: of_directions }
 }
 
 /// Returns how many comparisons of throughput are judged together: also the lines of a bill that
 /// are not comparisons with the baseline, and the states of an array against the healthy array,
 /// because readers read them like the others.
-pub fn judged_together(estimates: &[Vec<Option<Estimated>>], bills: &[Vec<Option<Estimated>>]) -> usize {
+pub fn judged_together(
+    estimates: &[Vec<Option<EstimatedRatio>>],
+    bills: &[Vec<Option<EstimatedRatio>>],
+) -> usize {
     estimates.iter().flatten().flatten().count()
         + bills.iter().flat_map(|bill| own_lines(bill)).flatten().count()
 }
@@ -112,8 +117,8 @@ pub fn judged_together(estimates: &[Vec<Option<Estimated>>], bills: &[Vec<Option
 /// of the lines and the total of each workload's bill.
 pub fn settle(
     workloads: &mut [WorkloadFindings],
-    estimates: &[Vec<Option<Estimated>>],
-    bills: &[Vec<Option<Estimated>>],
+    estimates: &[Vec<Option<EstimatedRatio>>],
+    bills: &[Vec<Option<EstimatedRatio>>],
     family: Family,
     zone: f64,
 ) {
@@ -123,12 +128,15 @@ pub fn settle(
             let Some(estimated) = estimated else { continue };
             hold(&mut one.rate, estimated, family, zone);
         }
-        let lines = bill.into_iter().flat_map(|bill| bill.lines.iter_mut().chain([&mut bill.total]));
+        let lines =
+            bill.into_iter().flat_map(|bill| bill.lines.iter_mut().chain([&mut bill.total]));
         for (line, estimated) in lines.zip(bill_estimates) {
             let Some(estimated) = estimated else { continue };
             line.ratio = line.ratio.with_interval(Some(&estimated.simultaneous(family)));
-            line.of_baseline = line.of_baseline.stretched(family::stretch(family, estimated.log().freedom));
-            let held = at_once(line.verdict.reason(), line.verdict.change(), estimated, family, zone);
+            line.of_baseline =
+                line.of_baseline.stretched(family::stretch(family, estimated.log().freedom));
+            let held =
+                at_once(line.verdict.reason(), line.verdict.change(), estimated, family, zone);
             line.verdict = held.unwrap_or_else(|| line.verdict.clone());
         }
     }
@@ -141,9 +149,11 @@ fn own_lines<T>(bill: &[T]) -> &[T] {
 }
 
 /// Concludes a rate from the simultaneous interval over all of its family.
-pub fn hold(rate: &mut RateFinding, estimated: &Estimated, family: Family, zone: f64) {
+pub fn hold(rate: &mut RateFinding, estimated: &EstimatedRatio, family: Family, zone: f64) {
     rate.simultaneous = Some(estimated.simultaneous(family));
-    if let Some(held) = at_once(rate.verdict.reason(), rate.verdict.change(), estimated, family, zone) {
+    if let Some(held) =
+        at_once(rate.verdict.reason(), rate.verdict.change(), estimated, family, zone)
+    {
         rate.verdict = held;
     }
 }
@@ -154,7 +164,7 @@ pub fn hold(rate: &mut RateFinding, estimated: &Estimated, family: Family, zone:
 pub fn at_once<C: Concludes>(
     reason: Option<&Refusal>,
     change: Option<RatioChange>,
-    estimated: &Estimated,
+    estimated: &EstimatedRatio,
     family: Family,
     zone: f64,
 ) -> Option<C> {
@@ -172,7 +182,7 @@ pub fn at_once<C: Concludes>(
 /// Does the same for latencies, for separate latencies of reads and writes, or for CPU times.
 pub fn settle_charges(
     workloads: &mut [WorkloadFindings],
-    estimates: &[Option<Estimated>],
+    estimates: &[Option<EstimatedRatio>],
     family: Family,
     zone: f64,
     pick: fn(&mut Charges) -> Vec<&mut ChargeFinding>,
@@ -200,13 +210,14 @@ pub fn same_in_the_bill(workload: &mut WorkloadFindings) {
     }
 }
 
-/// Puts what is concluded of all I/Os and of each direction of them into words: what masks the whole masks its parts.
+/// Puts what is concluded of all I/Os and of each direction of them into words: what masks the
+/// whole masks its parts.
 pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
     let measure = &run.start.scenario.measure;
     for workload in workloads {
         let slice_ns = workload.design.as_ref().map(|design| design.slice_ns);
         let (ended, loads) = (workload.ended.clone(), run.start.scenario.workloads.len());
-        let effort = Effort { measure, slice_ns, ended, loads, resumes: resumable(run) };
+        let effort = MeasuredEffort { measure, slice_ns, ended, loads, resumes: resumable(run) };
         for comparison in workload.judged().0 {
             let who = who(&comparison.stack, &comparison.against, comparison.emulated.is_some());
             let masked = comparison.masked.as_ref().map(|masked| format!("; {}", masked.words));
@@ -215,7 +226,8 @@ pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
                 one.remedy = one.verdict.reason().and_then(|reason| effort.remedy(reason));
                 let over = over_attaches(&one.ratio);
                 let settle = one.remedy.as_deref().map(settle_words).unwrap_or_default();
-                one.phrase = one.verdict.about(&one.quantity).words(over).words(&masked).words(settle);
+                one.phrase =
+                    one.verdict.about(&one.quantity).words(over).words(&masked).words(settle);
                 one.sentence = format!("{who}: {}", one.phrase);
             }
         }
@@ -225,8 +237,10 @@ pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
 /// How many comparisons of throughput with an interval a run has.
 pub fn many(workloads: &[WorkloadFindings]) -> usize {
     let comparisons = workloads.iter().flat_map(WorkloadFindings::all_comparisons);
-    let lines =
-        workloads.iter().flat_map(|workload| &workload.bill).flat_map(|bill| bill.lines.iter().skip(1));
+    let lines = workloads
+        .iter()
+        .flat_map(|workload| &workload.bill)
+        .flat_map(|bill| bill.lines.iter().skip(1));
     let known = comparisons.filter(|one| one.rate.simultaneous.is_some()).count();
     known + lines.filter(|line| line.ratio.bounds().is_some()).count()
 }

@@ -1,5 +1,5 @@
-//! Loads with `verify`: of each stack and workload, what it gave back of what had been written to it. A stack that gives back anything
-//! else is the first thing that a report says.
+//! Loads with `verify`: of each stack and workload, what it gave back of what had been written to
+//! it. A stack that gives back anything else is the first thing that a report says.
 
 use super::findings::verification::{Verification, VerifiedRow};
 use iotax_load::verify::{BlockFault, Example, VerifiedBlocks};
@@ -25,21 +25,34 @@ pub fn verification(run: &RunData) -> Option<Verification> {
 fn row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
     let is_it = |record: &&Record| record.workload == workload.name && record.stack == stack;
     let records: Vec<&Record> = run.verified.iter().filter(is_it).collect();
-    let whole: BTreeSet<(u32, u32)> =
-        records.iter().filter(|record| record.found.whole).map(|record| (record.visit, record.set)).collect();
-    let cut = records.iter().filter(|record| !record.found.whole).map(|record| (record.visit, record.set));
-    let loaded = run.slices.iter().filter(|slice| slice.workload == workload.name && slice.stack == stack);
-    let unread = loaded.map(|slice| (slice.visit, slice.set)).filter(|visit| !whole.contains(visit));
+    let whole: BTreeSet<(u32, u32)> = records
+        .iter()
+        .filter(|record| record.found.whole)
+        .map(|record| (record.visit, record.set))
+        .collect();
+    let cut = records
+        .iter()
+        .filter(|record| !record.found.whole)
+        .map(|record| (record.visit, record.set));
+    let loaded =
+        run.slices.iter().filter(|slice| slice.workload == workload.name && slice.stack == stack);
+    let unread =
+        loaded.map(|slice| (slice.visit, slice.set)).filter(|visit| !whole.contains(visit));
     let not_read: BTreeSet<(u32, u32)> = unread.chain(cut).collect();
     if records.is_empty() && not_read.is_empty() {
         return None;
     }
     let sum = |of: fn(&Record) -> &VerifiedBlocks| {
-        records.iter().map(|record| of(record).clone()).fold(VerifiedBlocks::default(), VerifiedBlocks::and)
+        records
+            .iter()
+            .map(|record| of(record).clone())
+            .fold(VerifiedBlocks::default(), VerifiedBlocks::and)
     };
     let (back, load) = (sum(|record| &record.found.back), sum(|record| &record.found.load));
-    let sizes: BTreeSet<u64> = workload.jobs.iter().filter(|job| job.verify).map(|job| job.bs).collect();
-    let examples = back.examples.iter().chain(&load.examples).take(MOST_EXAMPLES).map(shown).collect();
+    let sizes: BTreeSet<u64> =
+        workload.jobs.iter().filter(|job| job.verify).map(|job| job.bs).collect();
+    let examples =
+        back.examples.iter().chain(&load.examples).take(MOST_EXAMPLES).map(shown).collect();
     let mut row = VerifiedRow {
         workload: workload.name.clone(),
         stack: stack.to_owned(),
@@ -93,7 +106,10 @@ fn row_words(row: &VerifiedRow) -> String {
     let mut text = match (row.is_empty(), row.wrong()) {
         (true, _) => format!("{stack}: nothing was read back of what was written"),
         (false, 0) if row.back.blocks == 0 => {
-            format!("{stack}: {} reads of the load gave what was last written", count(row.load.blocks))
+            format!(
+                "{stack}: {} reads of the load gave what was last written",
+                count(row.load.blocks)
+            )
         }
         (false, 0) => {
             let blocks = format!("{} blocks of {sizes}", count(row.back.blocks));
@@ -105,10 +121,15 @@ fn row_words(row: &VerifiedRow) -> String {
         }
         (false, _) => {
             let back = (row.back.wrong() > 0).then(|| {
-                format!("of {} blocks of {sizes} read back {}", count(row.back.blocks), wrong(&row.back))
+                format!(
+                    "of {} blocks of {sizes} read back {}",
+                    count(row.back.blocks),
+                    wrong(&row.back)
+                )
             });
-            let load = (row.load.wrong() > 0)
-                .then(|| format!("of {} reads of the load {}", count(row.load.blocks), wrong(&row.load)));
+            let load = (row.load.wrong() > 0).then(|| {
+                format!("of {} reads of the load {}", count(row.load.blocks), wrong(&row.load))
+            });
             let parts: Vec<String> = back.into_iter().chain(load).collect();
             format!("WRONG DATA from {stack}: {}", parts.join("; "))
         }
@@ -146,8 +167,9 @@ mod tests {
             "WRONG DATA from file | loop: of 240,662 blocks of 4 KiB read back 3 LOST (an older write is there), 1 TORN (wrong checksum)"
         );
         assert!(
-            wrong.examples[0]
-                .starts_with("/dev/loop7, block of 4 KiB at byte 8192: write 3 of it must be there")
+            wrong.examples[0].starts_with(
+                "/dev/loop7, block of 4 KiB at byte 8192: write 3 of it must be there"
+            )
         );
         let headline = found.headline.unwrap();
         assert!(headline.starts_with(&wrong.sentence), "{headline}");
@@ -156,13 +178,22 @@ mod tests {
     #[test]
     fn what_was_not_read_back_is_said() {
         let mut run = twin::verified();
-        run.verified.iter_mut().filter(|one| one.stack == "file").for_each(|one| one.found.whole = false);
+        run.verified
+            .iter_mut()
+            .filter(|one| one.stack == "file")
+            .for_each(|one| one.found.whole = false);
         run.verified.retain(|one| one.stack == "file");
         let rows = verification(&run).unwrap().rows;
         assert!(
-            rows[0].sentence.ends_with("; 1 of its visits ended before all that was written was read back")
+            rows[0]
+                .sentence
+                .ends_with("; 1 of its visits ended before all that was written was read back")
         );
-        assert!(rows[1].sentence.starts_with("file | loop: nothing was read back"), "{}", rows[1].sentence);
+        assert!(
+            rows[1].sentence.starts_with("file | loop: nothing was read back"),
+            "{}",
+            rows[1].sentence
+        );
         assert_eq!(verification(&run).unwrap().alarm(), None);
         run.slices.clear();
         run.verified.clear();

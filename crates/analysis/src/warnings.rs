@@ -1,4 +1,5 @@
-//! What a reader must know beside the figures: what was recorded, and what only shows when the slices are read.
+//! What a reader must know beside the figures: what was recorded, and what only shows when the
+//! slices are read.
 
 use super::clusters;
 use super::doubts;
@@ -24,7 +25,8 @@ pub fn warnings(
         subject: warning.subject.clone(),
         text: warning.text.clone(),
     });
-    let notes = run.start.scenario.notes.iter().map(|note| WarningReport::new("note", "", note.clone()));
+    let notes =
+        run.start.scenario.notes.iter().map(|note| WarningReport::new("note", "", note.clone()));
     let mut all: Vec<WarningReport> = Vec::new();
     let recorded = one_a_matter(recorded);
     for one in notes.chain(recorded) {
@@ -41,7 +43,9 @@ pub fn warnings(
         RunState::Killed => Some("the run was killed; figures are of what it recorded"),
         _ => None,
     };
-    all.extend(unfinished.map(|text| WarningReport::new(run.state().word(), &run.start.id, text.into())));
+    all.extend(
+        unfinished.map(|text| WarningReport::new(run.state().word(), &run.start.id, text.into())),
+    );
     if run.torn > 0 {
         all.push(WarningReport::new(
             "torn_frames",
@@ -86,7 +90,8 @@ fn laid_out(run: &RunData) -> Vec<WarningReport> {
             .map(|one| (&one.place, one))
             .collect();
         let sum = |value: fn(&LaidOut) -> u64| of.values().map(|one| value(one)).sum::<u64>();
-        let (written, seconds) = (sum(|one| one.written), sum(|one| one.took_ns + one.flush_ns) as f64 / 1e9);
+        let (written, seconds) =
+            (sum(|one| one.written), sum(|one| one.took_ns + one.flush_ns) as f64 / 1e9);
         let text = format!(
             "before it was measured, {} of {stack} were written for the first time through it: {} in {seconds:.1} s, {:.1} MB/s \
              with flushes, in no figure",
@@ -99,10 +104,12 @@ fn laid_out(run: &RunData) -> Vec<WarningReport> {
     run.start.scenario.stacks.iter().filter_map(|stack| said(&stack.name)).collect()
 }
 
-/// Breaks of the level that the ratio does not care about; one that it does care about has withheld the verdict.
+/// Breaks of the level that the ratio does not care about; one that it does care about has withheld
+/// the verdict.
 fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
-    let broken =
-        |one: &&Comparison| one.checks.level.is_some_and(|split| split.meaning == Meaning::LevelOnly);
+    let broken = |one: &&Comparison| {
+        one.checks.level.is_some_and(|split| split.meaning == Meaning::LevelOnly)
+    };
     let said = |one: &Comparison| {
         let split = one.checks.level?;
         let change = 100.0 * (split.after.level / split.before.level - 1.0);
@@ -115,7 +122,8 @@ fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
     workload.comparisons.iter().filter(broken).filter_map(said).collect()
 }
 
-/// Guests of several sets that are short of the same are one matter. Who they are stands at the start.
+/// Guests of several sets that are short of the same are one matter. Who they are is at the
+/// start.
 fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningReport> {
     let mut all: Vec<WarningReport> = Vec::new();
     for one in recorded {
@@ -160,11 +168,15 @@ fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<Warnin
         ));
     }
     for (stack, side) in reading.run.start.scenario.stacks.iter().zip(&reading.sides) {
-        let mut add = |kind: &str, text: String| found.push(WarningReport::new(kind, &stack.name, text));
+        let mut add =
+            |kind: &str, text: String| found.push(WarningReport::new(kind, &stack.name, text));
         if side.dropped > 0 {
             add(
                 "partial_rounds",
-                format!("{name}: not whole and not counted: {}", counted(side.dropped, "round", "rounds")),
+                format!(
+                    "{name}: not whole and not counted: {}",
+                    counted(side.dropped, "round", "rounds")
+                ),
             );
         }
         if side.torn > 0 {
@@ -182,7 +194,10 @@ fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<Warnin
         if side.errors > 0 && (!told || goes_on) {
             add(
                 "io_errors",
-                format!("{name}: failed or came back short: {}", counted(side.errors, "I/O", "I/Os")),
+                format!(
+                    "{name}: failed or came back short: {}",
+                    counted(side.errors, "I/O", "I/Os")
+                ),
             );
         }
         if side.debt.gave_up > 0
@@ -209,7 +224,8 @@ mod tests {
         let page = include_str!("../../../docs/reading-a-report.md");
         let table = page.split("| kind | meaning |").nth(1).unwrap().split("\n\n").next().unwrap();
         let cells = table.lines().filter_map(|row| row.split(" | ").next()).skip(2);
-        let explained: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        let explained: Vec<&str> =
+            cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
         assert_eq!(explained, WARNING_KINDS);
     }
 

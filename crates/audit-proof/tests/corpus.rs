@@ -1,5 +1,5 @@
-//! What fuzzers found worth keeping is read again, file by file: the laws of `iotax_audit_proof::laws` hold of it. A panic shows the file
-//! in the test's output.
+//! What fuzzers found worth keeping is read again, file by file: the laws of
+//! `iotax_audit_proof::laws` hold of it. A panic shows the file in the test's output.
 
 use iotax_audit_proof::laws::targets;
 use std::collections::BTreeSet;
@@ -19,7 +19,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
             folder.display()
         )
     });
-    let mut entries: Vec<PathBuf> = read.map(|entry| entry.expect("a readable folder").path()).collect();
+    let mut entries: Vec<PathBuf> =
+        read.map(|entry| entry.expect("a readable folder").path()).collect();
     entries.sort();
     entries
 }

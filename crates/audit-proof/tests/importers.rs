@@ -1,6 +1,7 @@
-//! What holds of every importer and of the rules on what it reads: an output is found by its own lines and read whole, what stands
-//! at a spot is what was read, sound outputs give no finding, a slip in a figure that a rule bears out does, and no damage makes
-//! a reader panic, read what is not there, or take longer than the text is long.
+//! What holds of every importer and of the rules on what it reads: an output is found by its own
+//! lines and read whole, what is at a spot is what was read, sound outputs give no finding, a
+//! slip in a figure that a rule bears out does, and no damage makes a reader panic, read what is
+//! not there, or take longer than the text is long.
 
 use iotax_audit::audit::{Audited, audit};
 use iotax_audit::claim::Status;
@@ -22,8 +23,10 @@ fn fixtures(all: bool) -> Vec<Fixture> {
     // Pages of people, what cases share, and the cases of rules are no outputs of one tool.
     let mut others = vec!["cases", "people", "pool", "published", "rules"];
     others.extend(["fio", "iperf3"].iter().filter(|_| !all));
-    let tools = std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("a folder").path());
-    let is_tool = |path: &PathBuf| path.is_dir() && !others.iter().any(|other| path.ends_with(other));
+    let tools =
+        std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("a folder").path());
+    let is_tool =
+        |path: &PathBuf| path.is_dir() && !others.iter().any(|other| path.ends_with(other));
     let mut fixtures = Vec::new();
     for tool in tools.filter(is_tool) {
         for entry in std::fs::read_dir(tool).expect("a folder") {
@@ -58,12 +61,17 @@ fn every_format_has_a_name_of_its_own_and_finds_and_reads_its_example() {
         let page = AuditedPage::new("example", format.example);
         let imported = scan(&page);
         assert!(!imported.outputs.is_empty(), "{}", format.name);
-        assert!(imported.outputs.iter().any(|output| output.format == format.name), "{}", format.name);
+        assert!(
+            imported.outputs.iter().any(|output| output.format == format.name),
+            "{}",
+            format.name
+        );
         figures_stand_where_they_say(&page, &imported);
     }
     for format in json_formats::ALL {
         let page = AuditedPage::new("example", format.example);
-        let parsed = iotax_audit::json::parse(page.text(), format.example.find('{').unwrap()).unwrap();
+        let parsed =
+            iotax_audit::json::parse(page.text(), format.example.find('{').unwrap()).unwrap();
         let knowing = json_formats::ALL.iter().filter(|one| (one.knows)(&parsed.node));
         assert_eq!(knowing.map(|one| one.name).collect::<Vec<_>>(), [format.name]);
         assert!(figures_stand_where_they_say(&page, &scan(&page)) > 0, "{}", format.name);
@@ -103,7 +111,8 @@ fn told(reading: &ToolResult) -> String {
     if counted > 0 { format!("{line} histogram of {counted}") } else { line }
 }
 
-/// What is read of a text, with its spots held: outputs with their lines and readings, what was asked, what was not read.
+/// What is read of a text, with its spots held: outputs with their lines and readings, what was
+/// asked, what was not read.
 fn shown(name: &str, text: &str) -> String {
     let page = AuditedPage::new(name, text);
     let imported = scan(&page);
@@ -122,12 +131,15 @@ fn shown(name: &str, text: &str) -> String {
             }));
         }
     }
-    let unread =
-        imported.unread.iter().map(|one| format!("unread {} to {}: {}", one.line, one.last, one.why));
+    let unread = imported
+        .unread
+        .iter()
+        .map(|one| format!("unread {} to {}: {}", one.line, one.last, one.why));
     lines.into_iter().chain(unread).map(|line| line + "\n").collect()
 }
 
-/// Holds a text against a file, or writes that anew where `IOTAX_READINGS=write` asks for it: read the difference.
+/// Holds a text against a file, or writes that again where `IOTAX_READINGS=write` asks for it: read
+/// the difference.
 fn is_as_checked(path: &str, checked: &str, now: &str) {
     if std::env::var("IOTAX_READINGS").is_ok_and(|what| what == "write") {
         return std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), now).unwrap();
@@ -155,7 +167,8 @@ fn every_text_is_imported_as_was_checked() {
     is_as_checked("../audit/fixtures/imports.txt", CASES, &all);
 }
 
-/// What is imported of every fixture, and what is found: figures by their status, findings by their rule.
+/// What is imported of every fixture, and what is found: figures by their status, findings by their
+/// rule.
 #[test]
 fn every_fixture_is_read_and_held_as_was_checked() {
     let mut all = String::new();
@@ -185,17 +198,25 @@ fn what_is_left_of_a_cut_output_is_what_the_whole_has() {
             }
             figures
         };
-        let whole: HashSet<_> = all(&AuditedPage::new(name.as_str(), text.as_str())).into_iter().collect();
+        let whole: HashSet<_> =
+            all(&AuditedPage::new(name.as_str(), text.as_str())).into_iter().collect();
         for cut in (0..text.len()).step_by(1 + text.len() / 20) {
             let page = AuditedPage::new(name.as_str(), &text[..cut]);
             for figure in all(&page) {
-                assert!(whole.contains(&figure), "{name} cut at {cut}: {} {figure:?}", page.quote(figure.0));
+                assert!(
+                    whole.contains(&figure),
+                    "{name} cut at {cut}: {} {figure:?}",
+                    page.quote(figure.0)
+                );
             }
         }
         if name.ends_with(".json") {
             let page = AuditedPage::new(name.as_str(), &text[..text.len() / 2]);
             let unread = scan(&page).unread;
-            assert!(unread.len() == 1 && unread[0].last as usize == page.len(), "{name}: {unread:?}");
+            assert!(
+                unread.len() == 1 && unread[0].last as usize == page.len(),
+                "{name}: {unread:?}"
+            );
         }
     }
 }
@@ -207,7 +228,8 @@ fn slips_in_figures_that_hold_are_found() {
         let sound = read(&text);
         for claim in sound.claims.iter().filter(|claim| claim.status == Status::Holds) {
             let offset = sound.page.offset(claim.spot.index());
-            let (start, end) = (offset + claim.spot.start as usize, offset + claim.spot.end as usize);
+            let (start, end) =
+                (offset + claim.spot.start as usize, offset + claim.spot.end as usize);
             for slipped in slips(sound.page.quote(claim.spot)) {
                 let audited = read(&format!("{}{slipped}{}", &text[..start], &text[end..]));
                 let count = counts.entry(name[..name.find('/').unwrap()].to_owned()).or_default();
@@ -229,18 +251,24 @@ fn findings_tell_the_figure_the_arithmetic_and_the_slip() {
         audited.findings.into_iter().next().unwrap()
     };
     let finding = told("dd/gnu-old.txt", "834 MB/s", "83 MB/s");
-    assert_eq!((finding.rule, &*finding.printed, &*finding.recomputed), ("X29", "83 MB/s", "834 MB/s"));
+    assert_eq!(
+        (finding.rule, &*finding.printed, &*finding.recomputed),
+        ("X29", "83 MB/s", "834 MB/s")
+    );
     assert_eq!(finding.arithmetic.as_deref(), Some("34359738368 bytes / 41.2208 s = 834 MB/s"));
     assert_eq!(finding.slip, Some(iotax_audit::finding::Slip::FactorTen));
     // The bytes are what both sizes and the rate speak against.
-    assert!(told("dd/gnu.txt", "104857600 bytes", "204857600 bytes").printed.starts_with("204857600"));
+    assert!(
+        told("dd/gnu.txt", "104857600 bytes", "204857600 bytes").printed.starts_with("204857600")
+    );
     assert_eq!(told("dd/busybox.txt", "181.5MB/s", "190.3MB/s").recomputed, "181.5 MB/s");
     assert_eq!(told("dd/gnu-de.txt", "2,1 GB/s", "3,1 GB/s").recomputed, "2,1 GB/s");
 }
 
 #[test]
 fn what_cannot_be_held_is_not() {
-    // sysbench prints a block of less than a KiB as 0KiB: nothing can be said of the MiB that were moved.
+    // sysbench prints a block of less than a KiB as 0KiB: nothing can be said of the MiB that were
+    // moved.
     let text = fixture("sysbench/memory-1.0.txt").replace("block size: 2KiB", "block size: 0KiB");
     assert_eq!(wrong(&read(&text)), 0);
     // Threads that a page leaves out are no slip of the total.
@@ -263,8 +291,8 @@ fn what_cannot_be_held_is_not() {
     }
 }
 
-/// Each line at which an output may begin as a line of a megabyte and many times over, halves of outputs over and over: nobody
-/// waits for it.
+/// Each line at which an output may begin as a line of a megabyte and many times over, halves of
+/// outputs over and over: nobody waits for it.
 #[test]
 fn long_lines_and_many_equal_lines_are_read_once() {
     let mut seen = HashSet::new();
@@ -276,7 +304,10 @@ fn long_lines_and_many_equal_lines_are_read_once() {
             let shape = line.replace(|one: char| one.is_ascii_digit(), "0");
             if seen.insert(shape.chars().take(20).collect::<String>()) {
                 let _ = scan(&AuditedPage::new("p", format!("{line}\n").repeat(10_000)));
-                let _ = scan(&AuditedPage::new("p", format!("{line}{}", "1234567 8.5 | x, ".repeat(60_000))));
+                let _ = scan(&AuditedPage::new(
+                    "p",
+                    format!("{line}{}", "1234567 8.5 | x, ".repeat(60_000)),
+                ));
             }
         }
         let half: String =

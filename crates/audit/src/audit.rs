@@ -7,7 +7,7 @@ use crate::import::{self, ToolOutput};
 use crate::link::grid;
 use crate::link::{self, DerivedLink};
 use crate::number::{NumberUnit, PrintedNumber, Quantity};
-use crate::page::{AuditedPage, Unread};
+use crate::page::{AuditedPage, UnreadRange};
 use crate::prose::{self, Sentence};
 use crate::rule;
 use crate::table::{self, PageTable};
@@ -20,7 +20,7 @@ pub struct Audited {
     pub claims: Vec<Claim>,
     /// What does not hold, in the order of the page.
     pub findings: Vec<Finding>,
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadRange>,
     pub links: Vec<DerivedLink>,
 }
 
@@ -34,12 +34,13 @@ pub fn audit(page: AuditedPage) -> Audited {
     audit_by(page, &|_| true)
 }
 
-/// Audits a page by the rules that are asked for. The others look all the same, since later rules build on what they correct;
-/// what they say is left out, of the claims too.
+/// Audits a page by the rules that are asked for. The others look all the same, since later rules
+/// build on what they correct; what they say is left out, of the claims too.
 pub fn audit_by(mut page: AuditedPage, asked: &dyn Fn(&str) -> bool) -> Audited {
     let imported = import::scan(&page);
-    let mut taken: Vec<Range<usize>> = imported.outputs.iter().map(|output| output.lines.clone()).collect();
-    let table::Scanned { tables, unread: not_read, refused } = table::scan(&page, &taken);
+    let mut taken: Vec<Range<usize>> =
+        imported.outputs.iter().map(|output| output.lines.clone()).collect();
+    let table::ScannedTables { tables, unread: not_read, refused } = table::scan(&page, &taken);
     // What is said not to be read is not read by anybody, as sentences either.
     refused.into_iter().for_each(|lines| page.pass_over(lines));
     taken.extend(tables.iter().map(|table| table.lines.clone()));
@@ -90,16 +91,21 @@ fn claims(outputs: &[ToolOutput], tables: &[PageTable], sentences: &[Sentence]) 
         let kind = if derived && kind == ClaimKind::Cell { ClaimKind::Derived } else { kind };
         claim(metric, quantity.unit, &quantity.figure, kind)
     };
-    for cell in tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten()) {
+    for cell in
+        tables.iter().flat_map(|table| &table.rows).flat_map(|row| row.cells.iter().flatten())
+    {
         let figures = cell.figure.iter().chain(&cell.more).chain(cell.share.as_deref());
         claims.extend(figures.map(|quantity| of(quantity, ClaimKind::Cell)));
     }
     let said = sentences.iter().flat_map(|sentence| &sentence.figures);
-    claims.extend(said.filter(|one| is_result(one.unit)).map(|quantity| of(quantity, ClaimKind::Prose)));
+    claims.extend(
+        said.filter(|one| is_result(one.unit)).map(|quantity| of(quantity, ClaimKind::Prose)),
+    );
     claims
 }
 
-/// Whether a sentence's figure of this unit is a result; sizes, times and counts mostly say how it was done.
+/// Whether a sentence's figure of this unit is a result; sizes, times and counts mostly say how it
+/// was done.
 fn is_result(unit: NumberUnit) -> bool {
     matches!(
         unit,

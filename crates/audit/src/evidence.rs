@@ -1,5 +1,5 @@
-//! What rules look at, and what they say: all that a page holds, and a sink for findings, for figures that hold, and for what
-//! later rules must compute with.
+//! What rules look at, and what they say: all that a page holds, and a sink for findings, for
+//! figures that hold, and for what later rules must compute with.
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
@@ -42,7 +42,9 @@ impl<'a> Evidence<'a> {
     ) -> Evidence<'a> {
         let mut places = vec![LineOwner::Text; page.len()];
         let whose = tables.iter().map(|table| (&table.lines, LineOwner::Table));
-        for (lines, place) in whose.chain(outputs.iter().map(|output| (&output.lines, LineOwner::Output))) {
+        for (lines, place) in
+            whose.chain(outputs.iter().map(|output| (&output.lines, LineOwner::Output)))
+        {
             places[lines.start.min(page.len())..lines.end.min(page.len())].fill(place);
         }
         let superseded = snapshots::superseded(outputs);
@@ -54,12 +56,14 @@ impl<'a> Evidence<'a> {
         (0..self.places.len()).filter(|line| self.places[*line] == LineOwner::Text)
     }
 
-    /// fio's outputs, without those that it printed before a run was over: what was in flight is counted in some of their
-    /// figures and not in others.
+    /// fio's outputs, without those that it printed before a run was over: what was in flight is
+    /// counted in some of their figures and not in others.
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
-        self.outputs.iter().zip(&self.superseded).filter_map(|(output, superseded)| match &output.said {
-            ToolReport::Fio(fio) if !superseded => Some(&**fio),
-            _ => None,
+        self.outputs.iter().zip(&self.superseded).filter_map(|(output, superseded)| {
+            match &output.said {
+                ToolReport::Fio(fio) if !superseded => Some(&**fio),
+                _ => None,
+            }
         })
     }
 }
@@ -68,7 +72,7 @@ impl<'a> Evidence<'a> {
 pub type SettledFigure = (TextSpan, Status, &'static str);
 
 #[derive(Default)]
-pub struct Sink<'a> {
+pub struct EvidenceSink<'a> {
     pub findings: Vec<Finding>,
     /// Takes every figure that a rule settled.
     settles: Option<&'a mut dyn FnMut(SettledFigure)>,
@@ -83,10 +87,10 @@ pub struct Correction {
     pub text: String,
 }
 
-impl<'a> Sink<'a> {
+impl<'a> EvidenceSink<'a> {
     /// Hands on every figure that a rule settles.
-    pub fn handing_on(settles: &'a mut dyn FnMut(SettledFigure)) -> Sink<'a> {
-        Sink { settles: Some(settles), ..Sink::default() }
+    pub fn handing_on(settles: &'a mut dyn FnMut(SettledFigure)) -> EvidenceSink<'a> {
+        EvidenceSink { settles: Some(settles), ..EvidenceSink::default() }
     }
     fn settle(&mut self, check: SettledFigure) {
         if let Some(settles) = &mut self.settles {
@@ -109,7 +113,8 @@ impl<'a> Sink<'a> {
         self.settle((figure.spot, Status::Plausible, rule));
     }
 
-    /// Something does not hold. It marks the figure at its spot where that is wrong, or told what it should be.
+    /// Something does not hold. It marks the figure at its spot where that is wrong, or told what
+    /// it should be.
     pub fn finds(&mut self, finding: Finding) {
         if finding.severity == Severity::WrongFigure || !finding.recomputed.is_empty() {
             self.settle((finding.spot, Status::DoesNotHold, finding.rule));
@@ -118,7 +123,7 @@ impl<'a> Sink<'a> {
         self.findings.push(finding);
     }
 
-    /// What a figure that does not hold should be, for the rules behind.
+    /// What a figure that does not hold should be, for the rules after.
     pub fn corrects(&mut self, spot: TextSpan, value: Interval, text: impl Into<String>) {
         self.corrected.insert(spot, Correction { value, text: text.into() });
     }
@@ -128,7 +133,8 @@ impl<'a> Sink<'a> {
         self.refined.insert(spot, value);
     }
 
-    /// What a figure stands for by all that is known: its correction, what it is more exactly, else its printed digits.
+    /// What a figure stands for by all that is known: its correction, what it is more exactly, else
+    /// its printed digits.
     pub fn meant(&self, figure: &PrintedNumber) -> Interval {
         let corrected = self.corrected.get(&figure.spot).map(|correction| correction.value);
         corrected.or(self.refined.get(&figure.spot).copied()).unwrap_or(figure.interval())

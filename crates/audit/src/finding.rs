@@ -20,7 +20,6 @@ impl Severity {
     pub const ALL: [Severity; 4] =
         [Severity::WrongConclusion, Severity::WrongFigure, Severity::Ambiguous, Severity::Cosmetic];
 
-    /// Its word: `wrong-figure`.
     pub fn word(self) -> &'static str {
         match self {
             Severity::WrongConclusion => "wrong-conclusion",
@@ -69,7 +68,8 @@ pub enum Slip {
     ThousandFor1024,
     /// Cut off where it should be rounded.
     Truncated,
-    /// A percentage of the other operand: a loss told as `host / VM - 1`, a share the other way round.
+    /// A percentage of the other operand: a loss told as `host / VM - 1`, a share the other way
+    /// round.
     WrongBase,
     /// It was computed from a figure that is wrong itself.
     FromWrongFigure,
@@ -148,8 +148,11 @@ impl Finding {
             // Only what needs no figure.
             "" => {
                 let said = said.replace(": {}", "");
-                let kept =
-                    said.split(" or ").filter(|part| !part.contains("{}")).collect::<Vec<_>>().join(" or ");
+                let kept = said
+                    .split(" or ")
+                    .filter(|part| !part.contains("{}"))
+                    .collect::<Vec<_>>()
+                    .join(" or ");
                 if kept.is_empty() { own.to_owned() } else { kept }
             }
             recomputed => said.replace("{}", recomputed),
@@ -196,8 +199,8 @@ mod tests {
     #[test]
     fn every_finding_says_what_to_do() {
         let advised = |slip, recomputed: &str| {
-            let one =
-                Finding::new("T1", Severity::WrongFigure, TextSpan::default(), "").recomputed(recomputed);
+            let one = Finding::new("T1", Severity::WrongFigure, TextSpan::default(), "")
+                .recomputed(recomputed);
             Finding { slip, ..one }.advice()
         };
         assert_eq!(advised(Some(FioCarry), "26.0k"), "read it as 26.0k");
@@ -206,12 +209,19 @@ mod tests {
         assert_eq!(advised(None, ""), "ask for the raw output");
         let slips = [FioCarry, FactorTen, ThousandFor1024, Truncated, WrongBase];
         let slips = slips.into_iter().chain([FromWrongFigure]);
-        slips.for_each(|slip| assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7')));
+        slips.for_each(|slip| {
+            assert!(!slip.words().is_empty() && advised(Some(slip), "7").contains('7'))
+        });
         for rule in all() {
             let one = Finding::new(rule.id, rule.severity, TextSpan::default(), "");
             assert!(!one.advice().contains('{') && !one.topic().is_empty(), "{}", rule.id);
-            let is_opinion = matches!(rule.severity, Severity::Ambiguous | Severity::WrongConclusion);
-            assert!(!is_opinion || known(rule.id).is_some() || rule.id == "N10", "{} has no advice", rule.id);
+            let is_opinion =
+                matches!(rule.severity, Severity::Ambiguous | Severity::WrongConclusion);
+            assert!(
+                !is_opinion || known(rule.id).is_some() || rule.id == "N10",
+                "{} has no advice",
+                rule.id
+            );
         }
     }
 }

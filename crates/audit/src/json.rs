@@ -1,5 +1,6 @@
-//! JSON as tools really print it: with text before and behind, the same key twice, `nan`, an end that is missing. Every value
-//! knows where it stands, which the libraries at hand do not tell; what is broken is given as far as it goes, with why.
+//! JSON as tools really print it: with text before and after, the same key twice, `nan`, an end
+//! that is missing. Every value knows where it stands, which the libraries at hand do not tell;
+//! what is broken is given as far as it goes, with why.
 
 use crate::number::parsed;
 use std::borrow::Cow;
@@ -7,7 +8,8 @@ use std::ops::Range;
 
 /// Deeper nesting is an attack on the stack, not a result.
 ///
-/// An object of no known format is read again from each line within it that begins one: that often at most.
+/// An object of no known format is read again from each line within it that begins one: that often
+/// at most.
 const DEEPEST: usize = 32;
 
 /// A value and the bytes that it takes.
@@ -22,11 +24,10 @@ pub enum JsonValue<'a> {
     /// Members in their order; a key may come twice.
     Object(Vec<(&'a str, JsonNode<'a>)>),
     Array(Vec<JsonNode<'a>>),
-    /// A text as it stands between its quotes, escapes and all.
+    /// A text as it is between its quotes, escapes and all.
     Text(&'a str),
     Number(&'a str),
     Truth(bool),
-    /// `null`, `nan`, `inf`.
     Nothing,
 }
 
@@ -45,7 +46,8 @@ pub fn parse(text: &str, at: usize) -> Option<ParsedJson<'_>> {
         return None;
     }
     let (members, elements) = (Vec::new(), Vec::new());
-    let mut reader = JsonReader { text, bytes: text.as_bytes(), at, broken: None, members, elements };
+    let mut reader =
+        JsonReader { text, bytes: text.as_bytes(), at, broken: None, members, elements };
     let node = reader.value(0)?;
     Some(ParsedJson { node, end: reader.at, broken: reader.broken })
 }
@@ -83,14 +85,16 @@ impl<'a> JsonNode<'a> {
         }
     }
 
-    /// A text without its escapes: what it is the name of. One whose escapes are broken stays as it stands.
+    /// A text without its escapes: what it is the name of. One whose escapes are broken stays as it
+    /// stands.
     pub fn text_value(&self) -> Option<Cow<'a, str>> {
         let text = self.text()?;
-        let said = text.contains('\\').then(|| serde_json::from_str::<String>(&format!("\"{text}\"")));
+        let said =
+            text.contains('\\').then(|| serde_json::from_str::<String>(&format!("\"{text}\"")));
         Some(said.and_then(Result::ok).map_or(Cow::Borrowed(text), Cow::Owned))
     }
 
-    /// A number; also one that stands in quotes.
+    /// A number; also one that is in quotes.
     pub fn number(&self) -> Option<f64> {
         match self.value {
             JsonValue::Number(text) | JsonValue::Text(text) => parsed(text.trim()),
@@ -111,8 +115,8 @@ struct JsonReader<'a> {
     bytes: &'a [u8],
     at: usize,
     broken: Option<(usize, &'static str)>,
-    /// Members of the objects that are open, those of the innermost last: an object gets its own when it is closed, and room for
-    /// no more.
+    /// Members of the objects that are open, those of the innermost last: an object gets its own
+    /// when it is closed, and room for no more.
     members: Vec<(&'a str, JsonNode<'a>)>,
     /// Elements of the arrays that are open.
     elements: Vec<JsonNode<'a>>,
@@ -130,12 +134,14 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// `None` with `broken` where no value stands there.
+    /// `None` with `broken` where no value is there.
     fn value(&mut self, depth: usize) -> Option<JsonNode<'a>> {
         self.blank();
         let start = self.at;
         let value = match self.bytes.get(self.at) {
-            Some(b'{' | b'[') if depth >= DEEPEST => return self.breaks("nested deeper than 32 levels"),
+            Some(b'{' | b'[') if depth >= DEEPEST => {
+                return self.breaks("nested deeper than 32 levels");
+            }
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => JsonValue::Text(self.string()?),
@@ -146,7 +152,8 @@ impl<'a> JsonReader<'a> {
         Some(JsonNode { bytes: start..self.at, value })
     }
 
-    /// Goes on to the end of an object or array: commas are passed over, `item` reads all else as far as it can.
+    /// Goes on to the end of an object or array: commas are passed over, `item` reads all else as
+    /// far as it can.
     fn items(&mut self, close: u8, ends: &'static str, item: impl Fn(&mut Self) -> Option<()>) {
         self.at += 1;
         while self.broken.is_none() {
@@ -194,11 +201,13 @@ impl<'a> JsonReader<'a> {
         JsonValue::Array(self.elements.split_off(before))
     }
 
-    /// What stands between quotes; `at` is the first.
+    /// What is between quotes; `at` is the first.
     fn string(&mut self) -> Option<&'a str> {
         let start = self.at + 1;
         let mut from = start;
-        while let Some(found) = memchr::memchr2(b'"', b'\\', self.bytes.get(from..).unwrap_or_default()) {
+        while let Some(found) =
+            memchr::memchr2(b'"', b'\\', self.bytes.get(from..).unwrap_or_default())
+        {
             if self.bytes[from + found] == b'"' {
                 self.at = from + found + 1;
                 return self.text.get(start..from + found);
@@ -224,7 +233,9 @@ impl<'a> JsonReader<'a> {
                 self.at = start;
                 self.breaks("a word that is no value")
             }
-            _ if text.bytes().all(numeric) && text.ends_with(|last: char| last.is_ascii_digit()) => {
+            _ if text.bytes().all(numeric)
+                && text.ends_with(|last: char| last.is_ascii_digit()) =>
+            {
                 Some(JsonValue::Number(text))
             }
             // `-nan`, `-inf`.
@@ -239,7 +250,8 @@ mod tests {
 
     #[test]
     fn values_know_where_they_stand_and_names_are_said_without_escapes() {
-        let text = "noise {\"a\": [1, -2.5e3], \"b\": {\"c\": \"x\\\"y\"}, \"a\": nan, \"d\": -nan} tail";
+        let text =
+            "noise {\"a\": [1, -2.5e3], \"b\": {\"c\": \"x\\\"y\"}, \"a\": nan, \"d\": -nan} tail";
         let parsed = parse(text, 6).unwrap();
         assert!(parsed.broken.is_none() && parse(text, 0).is_none());
         assert_eq!(&text[parsed.end..], " tail");

@@ -1,5 +1,5 @@
-//! A page: the text of one document as numbered lines, and where in it something stands. What could not be read is
-//! listed with its lines, never dropped in silence.
+//! A page: the text of one document as numbered lines, and where in it something stands. What could
+//! not be read is listed with its lines, never dropped in silence.
 
 pub use iotax_hardware::TextSpan;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// Lines that a reader gave up on, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unread {
+pub struct UnreadRange {
     /// First line, from 1.
     pub line: u32,
     pub last: u32,
@@ -27,7 +27,7 @@ struct LineAt {
 
 #[derive(Clone, Debug)]
 pub struct AuditedPage {
-    /// Path, or `standard input`, with the sheet of a workbook behind it.
+    /// Path, or `standard input`, with the sheet of a workbook after it.
     pub name: String,
     text: String,
     lines: Vec<LineAt>,
@@ -35,7 +35,7 @@ pub struct AuditedPage {
     /// Made when it is asked for.
     unlisted: OnceLock<String>,
     /// What could not be read before lines were looked at: undecodable bytes, a broken workbook.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadRange>,
 }
 
 impl AuditedPage {
@@ -59,8 +59,8 @@ impl AuditedPage {
         page
     }
 
-    /// The page as it is behind a prefix: of each line so many bytes are none of its text, and where `prefix` is
-    /// `None` nothing is. Spots are those of this page.
+    /// The page as it is behind a prefix: of each line so many bytes are none of its text, and
+    /// where `prefix` is `None` nothing is. Spots are those of this page.
     pub(crate) fn after_prefix(&self, prefix: impl Fn(&str) -> Option<u32>) -> AuditedPage {
         let mut page = self.clone();
         page.unlisted = OnceLock::new();
@@ -71,7 +71,8 @@ impl AuditedPage {
         page
     }
 
-    /// Whether its lines are not those of the file: their numbers are, but the columns in them are not.
+    /// Whether its lines are not those of the file: their numbers are, but the columns in them are
+    /// not.
     pub fn is_rendered(&self) -> bool {
         self.rendered
     }
@@ -88,20 +89,21 @@ impl AuditedPage {
         &self.text
     }
 
-    /// A line as it stands there, without its end; empty behind the last.
+    /// A line as it is there, without its end; empty after the last.
     pub fn line(&self, index: usize) -> &str {
         self.lines.get(index).map_or("", |line| &self.text[line.start..line.end])
     }
 
-    /// A line without the number of a listing (` 1fio-3.16`) or a prefix (`s1: `) before it, and how many bytes those are.
+    /// A line without the number of a listing (` 1fio-3.16`) or a prefix (`s1: `) before it, and
+    /// how many bytes those are.
     pub fn bare(&self, index: usize) -> (&str, usize) {
         let Some(line) = self.lines.get(index) else { return ("", 0) };
         let prefix = line.prefix as usize;
         (&self.text[line.start + prefix..line.end], prefix)
     }
 
-    /// The whole text as a reader of JSON that begins at a line wants it: where that line is of a listing, with spaces for the
-    /// numbers of listings and all else where it was.
+    /// The whole text as a reader of JSON that begins at a line wants it: where that line is of a
+    /// listing, with spaces for the numbers of listings and all else where it was.
     pub fn json_text(&self, index: usize) -> &str {
         if self.bare(index).1 == 0 {
             return &self.text;
@@ -126,7 +128,6 @@ impl AuditedPage {
         self.lines.get(index).map_or(self.text.len(), |line| line.start)
     }
 
-    /// What stands there.
     pub fn quote(&self, spot: TextSpan) -> &str {
         self.line(spot.index()).get(spot.start as usize..spot.end as usize).unwrap_or("")
     }
@@ -137,7 +138,8 @@ impl AuditedPage {
         self.spot_near(bytes, index)
     }
 
-    /// The same, where the line is known to be `from` or a later one: for readers that go on and on through a text.
+    /// The same, where the line is known to be `from` or a later one: for readers that go on and on
+    /// through a text.
     pub fn spot_near(&self, bytes: Range<usize>, from: usize) -> TextSpan {
         let mut index = from;
         while self.lines.get(index + 1).is_some_and(|next| next.start <= bytes.start) {
@@ -148,7 +150,8 @@ impl AuditedPage {
         TextSpan::new(index, bytes.start.saturating_sub(line.start)..end - line.start)
     }
 
-    /// Empties lines that a reader has given up on, so that nobody else looks at them; their numbers stay.
+    /// Empties lines that a reader has given up on, so that nobody else looks at them; their
+    /// numbers stay.
     pub fn pass_over(&mut self, lines: Range<usize>) {
         let end = lines.end.min(self.lines.len());
         for line in &mut self.lines[lines.start.min(end)..end] {
@@ -157,9 +160,9 @@ impl AuditedPage {
     }
 
     /// A note that lines could not be read.
-    pub fn unread(&self, lines: Range<usize>, why: impl Into<String>) -> Unread {
+    pub fn unread(&self, lines: Range<usize>, why: impl Into<String>) -> UnreadRange {
         let last = lines.end.saturating_sub(1).max(lines.start);
-        Unread { line: self.number(lines.start), last: self.number(last), why: why.into() }
+        UnreadRange { line: self.number(lines.start), last: self.number(last), why: why.into() }
     }
 }
 
@@ -172,13 +175,18 @@ fn split(text: &str) -> Vec<LineAt> {
             break;
         }
         let end = if text[start..next].ends_with('\r') { next - 1 } else { next };
-        lines.push(LineAt { start, end, number: u32::try_from(at + 1).unwrap_or(u32::MAX), prefix: 0 });
+        lines.push(LineAt {
+            start,
+            end,
+            number: u32::try_from(at + 1).unwrap_or(u32::MAX),
+            prefix: 0,
+        });
         start = next + 1;
     }
     lines
 }
 
-/// What stands before the lines of a tool where a page lists them: line numbers, or who printed it.
+/// What is before the lines of a tool where a page lists them: line numbers, or who printed it.
 mod listing {
     use super::LineAt;
 
@@ -199,7 +207,9 @@ mod listing {
                 }
                 _ => 0,
             };
-            for (next, line) in lines[at..].iter_mut().take(count).enumerate().filter(|_| count >= LEAST) {
+            for (next, line) in
+                lines[at..].iter_mut().take(count).enumerate().filter(|_| count >= LEAST)
+            {
                 line.prefix = numbered(of(line), next + 1).map_or(0, |(length, _)| length);
             }
             at += count.max(1);
@@ -217,7 +227,8 @@ mod listing {
         (0..).take_while(goes_on).count()
     }
 
-    /// Bytes of `  17` in front of a line, and whether its own text goes on with digits (`202048.00 MiB` in line 20).
+    /// Bytes of `  17` in front of a line, and whether its own text goes on with digits (`202048.00
+    /// MiB` in line 20).
     fn numbered(line: &str, number: usize) -> Option<(u32, bool)> {
         let bare = line.trim_start_matches(' ');
         let padding = line.len() - bare.len();
@@ -226,7 +237,7 @@ mod listing {
         }
         let behind = bare.strip_prefix(number.to_string().as_str())?;
         let digit = |at: usize| behind.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
-        // Decimals are figures, and `2...` is a line of fio's behind its number.
+        // Decimals are figures, and `2...` is a line of fio's after its number.
         let melted = digit(0) || behind.starts_with('.') && digit(1);
         Some((u32::try_from(line.len() - behind.len()).unwrap_or(0), melted))
     }
@@ -266,7 +277,7 @@ mod tests {
             ),
             // Two lines are chance.
             ("1 2.5|2 2.6|x", "1 2.5|2 2.6|x"),
-            // The next line tells what stands against a number; nothing behind the last does.
+            // The next line tells what is against a number; nothing behind the last does.
             ("1a|2b|3c|42048.00 MiB|5d|62048.00 MiB", "a|b|c|2048.00 MiB|d|62048.00 MiB"),
             ("1.5|2.5|3.5|4.5", "1.5|2.5|3.5|4.5"),
             ("s1: [ ID] Interval|s1:|six: 7", "[ ID] Interval||six: 7"),

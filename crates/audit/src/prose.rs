@@ -1,5 +1,5 @@
-//! Text outside outputs and tables: sentences with the figures that they have. Figures of sentences are counted; they
-//! are judged in one form only (`link::change`).
+//! Text outside outputs and tables: sentences with the figures that they have. Figures of sentences
+//! are counted; they are judged in one form only (`link::change`).
 
 use crate::number::{Quantity, quantities};
 use crate::page::AuditedPage;
@@ -25,7 +25,10 @@ pub fn sentences(page: &AuditedPage, taken: &[Range<usize>]) -> Vec<Sentence> {
         let line = page.line(index);
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
-        } else if !fenced && !next.peek().is_some_and(|range| range.contains(&index)) && is_prose(line) {
+        } else if !fenced
+            && !next.peek().is_some_and(|range| range.contains(&index))
+            && is_prose(line)
+        {
             split(index, line, &mut sentences);
         }
     }
@@ -40,8 +43,11 @@ fn is_prose(line: &str) -> bool {
     }
     let indented = line.starts_with("    ") && text.is_ascii();
     // Settings and commands: `runtime=300`, `fio -direct=1`.
-    let settings = text.matches('=').take(2).count() == 2 || text.contains(" --") || text.contains("://");
-    !indented && !settings && text.chars().filter(|letter| letter.is_alphabetic()).take(4).count() == 4
+    let settings =
+        text.matches('=').take(2).count() == 2 || text.contains(" --") || text.contains("://");
+    !indented
+        && !settings
+        && text.chars().filter(|letter| letter.is_alphabetic()).take(4).count() == 4
 }
 
 fn split(index: usize, line: &str, sentences: &mut Vec<Sentence>) {
@@ -58,22 +64,25 @@ fn split(index: usize, line: &str, sentences: &mut Vec<Sentence>) {
     }
 }
 
-/// Whether a letter ends a sentence. A stop between digits is a decimal point, and after a short word an abbreviation.
+/// Whether a letter ends a sentence. A stop between digits is a decimal point, and after a short
+/// word an abbreviation.
 fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
     match letter {
         '。' | '!' | '?' | '！' | '？' | ';' | '；' => true,
         '.' => {
             let behind = &line[at + 1..];
-            let word = line[..at].rsplit(|letter: char| !letter.is_alphabetic()).next().unwrap_or("");
-            let short = ["vs", "approx", "ca", "resp", "bzw", "incl"].contains(&word.to_lowercase().as_str());
+            let word =
+                line[..at].rsplit(|letter: char| !letter.is_alphabetic()).next().unwrap_or("");
+            let short = ["vs", "approx", "ca", "resp", "bzw", "incl"]
+                .contains(&word.to_lowercase().as_str());
             !short && (behind.is_empty() || behind.starts_with([' ', '\u{a0}']))
         }
         _ => false,
     }
 }
 
-/// The one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; of 1024 whatever the prefix, as tools
-/// have it.
+/// The one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; of 1024 whatever the
+/// prefix, as tools have it.
 pub(crate) fn size_of(text: &str) -> Option<f64> {
     let mut sizes: Vec<f64> = Vec::new();
     let mut from = 0;
@@ -92,12 +101,16 @@ pub(crate) fn size_of(text: &str) -> Option<f64> {
             Some(b'M' | b'm') => 1_048_576.0,
             _ => continue,
         };
-        let rest =
-            behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix(['B', 'b'])).unwrap_or(&behind[1..]);
+        let rest = behind[1..]
+            .strip_prefix("iB")
+            .or(behind[1..].strip_prefix(['B', 'b']))
+            .unwrap_or(&behind[1..]);
         // `4kqd1`, `4KQ32T1`: the depth follows.
         let depth = rest.trim_start_matches(['q', 'Q', 'd', 'D']);
-        let depth = depth.len() < rest.len() && depth.starts_with(|letter: char| letter.is_ascii_digit());
-        let ends = depth || !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
+        let depth =
+            depth.len() < rest.len() && depth.starts_with(|letter: char| letter.is_ascii_digit());
+        let ends = depth
+            || !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
         let number: Option<f64> = text[start..start + digits].parse().ok();
         if let (true, true, Some(number)) = (free, ends, number) {
             sizes.push(number * factor);

@@ -1,5 +1,6 @@
-//! What most likely happened where a figure is not what its operands give: N6 and N7 of the catalogue. Told only where the
-//! figure is right but for the slip, which chance rarely makes of a wrong one.
+//! What most likely happened where a figure is not what its operands give: N6 and N7 of the
+//! catalogue. Told only where the figure is right but for the slip, which chance rarely makes of a
+//! wrong one.
 
 use crate::finding::Slip;
 use crate::number::{Interval, NumberUnit};
@@ -7,7 +8,8 @@ use crate::number::{Interval, NumberUnit};
 /// Powers of ten that people lose or add.
 const TENS: [f64; 6] = [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001];
 /// 1024 for 1000, once to three times, either way.
-const BASES: [f64; 6] = [1.024, 1.048_576, 1.073_741_824, 1.0 / 1.024, 1.0 / 1.048_576, 1.0 / 1.073_741_824];
+const BASES: [f64; 6] =
+    [1.024, 1.048_576, 1.073_741_824, 1.0 / 1.024, 1.0 / 1.048_576, 1.0 / 1.073_741_824];
 
 /// The slip that makes `printed` of `recomputed`.
 pub fn find_slip(printed: Interval, recomputed: Interval) -> Option<Slip> {
@@ -42,7 +44,11 @@ mod tests {
         assert_eq!(find_slip(around(2558.0), around(255.8)), Some(Slip::FactorTen));
         assert_eq!(find_slip(around(6969.0), around(7136.0)), Some(Slip::ThousandFor1024));
         assert_eq!(find_slip(around(94.0), around(93.0)), None);
-        assert_eq!(find_slip(Interval::around(7.0, 0.5), Interval::exact(7.6)), None, "too few digits");
+        assert_eq!(
+            find_slip(Interval::around(7.0, 0.5), Interval::exact(7.6)),
+            None,
+            "too few digits"
+        );
         assert_eq!(
             find_slip(Interval::around(0.0, 0.05), Interval::exact(-2.8)),
             None,

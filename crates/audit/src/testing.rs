@@ -1,7 +1,9 @@
-//! Files of cases in `fixtures`: `=== name`, a text, `--- `, and what is read in it; after `--- from => to && from => to` what is
-//! read where the text has that instead, with a reason after `###`.
+//! Files of cases in `fixtures`: `=== name`, a text, `--- `, and what is read in it; after `---
+//! from => to && from => to` what is read where the text has that instead, with a reason after
+//! `###`.
 
-/// Holds a file of cases; where `IOTAX_CASES=write` is set what is read is written into it: read the difference.
+/// Holds a file of cases; where `IOTAX_CASES=write` is set what is read is written into it: read
+/// the difference.
 pub(crate) fn hold(file: &str, shown: impl Fn(&str) -> String) {
     hold_named(file, |_, text| shown(text));
 }
@@ -44,6 +46,7 @@ fn changed(text: &str, changes: &str) -> String {
 /// A line, or the fixture that it names: `@fio/randread-3.33.txt`.
 fn with_fixture(line: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
-    let fixture = line.strip_prefix('@').map(|name| std::fs::read_to_string(format!("{folder}/{name}")));
+    let fixture =
+        line.strip_prefix('@').map(|name| std::fs::read_to_string(format!("{folder}/{name}")));
     fixture.and_then(Result::ok).unwrap_or_else(|| format!("{line}\n"))
 }

@@ -1,4 +1,5 @@
-//! What a reader gets of a page, whatever the form: one sentence, one block for each root cause, the coverage in a line.
+//! What a reader gets of a page, whatever the form: one sentence, one block for each root cause,
+//! the coverage in a line.
 
 use crate::audit::Audited;
 use crate::claim::{Claim, ClaimKind, Status};
@@ -11,18 +12,20 @@ use std::collections::{BTreeMap, HashMap};
 
 #[derive(Clone, Debug)]
 pub struct AuditVerdict {
-    /// What was checked, then what came of it: `8 of 19 figures checked, all 8 hold; not checked: ...`,
-    /// `102 of 342 figures checked, 3 do not hold, 1 conclusion changes: 21.6 %, not 18.4 % (line 4)`.
+    /// What was checked, then what came of it: `8 of 19 figures checked, all 8 hold; not checked:
+    /// ...`, `102 of 342 figures checked, 3 do not hold, 1 conclusion changes: 21.6 %, not 18.4 %
+    /// (line 4)`.
     pub line: String,
-    pub blocks: Vec<Block>,
-    /// `not checked: 5 percentages in sentences, 6 figures without operands`; empty where all were, or the line says it.
+    pub blocks: Vec<FindingBlock>,
+    /// `not checked: 5 percentages in sentences, 6 figures without operands`; empty where all were,
+    /// or the line says it.
     pub coverage: String,
-    pub counts: Counts,
+    pub counts: FigureCounts,
 }
 
 /// A root cause and all that comes from it, as indices of the page's findings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Block {
+pub struct FindingBlock {
     pub root: usize,
     /// The same fault elsewhere on the page, and other findings about the same figures.
     pub also: Vec<usize>,
@@ -31,7 +34,7 @@ pub struct Block {
     pub severity: Severity,
 }
 
-impl Block {
+impl FindingBlock {
     pub fn findings(&self) -> impl Iterator<Item = usize> + '_ {
         [self.root].into_iter().chain(self.also.iter().chain(&self.consequences).copied())
     }
@@ -39,7 +42,7 @@ impl Block {
 
 /// Figures of a page, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct FigureCounts {
     /// Figures with findings by the worst of these, in the order of `Severity::ALL`.
     pub found: [usize; Severity::ALL.len()],
     /// Wrong conclusions of which the right one is known.
@@ -54,9 +57,9 @@ pub struct Counts {
     pub figures: usize,
 }
 
-impl Counts {
+impl FigureCounts {
     #[must_use]
-    pub fn and(mut self, other: &Counts) -> Counts {
+    pub fn and(mut self, other: &FigureCounts) -> FigureCounts {
         self.found.iter_mut().zip(other.found).for_each(|(own, other)| *own += other);
         self.changed += other.changed;
         self.checked += other.checked;
@@ -91,7 +94,9 @@ impl Counts {
         match (self.checked, self.figures) {
             (_, 0) => "no figure to check".to_owned(),
             (0, all) => format!("none of {} checked", counted(all, "figure", "figures")),
-            (checked, all) if checked == all => format!("all {} checked", counted(all, "figure", "figures")),
+            (checked, all) if checked == all => {
+                format!("all {} checked", counted(all, "figure", "figures"))
+            }
             _ => format!("{} figures checked", self.share()),
         }
     }
@@ -104,7 +109,9 @@ impl Counts {
             (1, 0) if wrong == 0 => "it holds".to_owned(),
             (hold, 0) if wrong == 0 => format!("all {} hold", grouped(hold)),
             (0, plausible) => format!("{} are plausible", grouped(plausible)),
-            (hold, plausible) => format!("{} hold, {} are plausible", grouped(hold), grouped(plausible)),
+            (hold, plausible) => {
+                format!("{} hold, {} are plausible", grouped(hold), grouped(plausible))
+            }
         }
     }
 
@@ -118,11 +125,11 @@ impl Counts {
             (others, "figure without operands", "figures without operands"),
         ];
         let kinds = kinds.iter().filter(|(count, ..)| *count > 0);
-        let kinds: Vec<String> = kinds.map(|(count, one, many)| counted(*count, one, many)).collect();
+        let kinds: Vec<String> =
+            kinds.map(|(count, one, many)| counted(*count, one, many)).collect();
         if kinds.is_empty() { String::new() } else { format!("not checked: {}", kinds.join(", ")) }
     }
 
-    /// `102 of 1,342`.
     pub fn share(&self) -> String {
         format!("{} of {}", grouped(self.checked), grouped(self.figures))
     }
@@ -133,12 +140,12 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// `44,400`.
 pub fn grouped(count: usize) -> String {
     iotax_units::grouped(count as f64)
 }
 
-/// Text of at most `most` columns, a longer one marked as cut: between words, never within a figure or before its unit.
+/// Text of at most `most` columns, a longer one marked as cut: between words, never within a figure
+/// or before its unit.
 pub fn cut(text: &str, most: usize, width: fn(char) -> usize) -> String {
     let chars: Vec<char> = text.chars().collect();
     let ends = chars.iter().scan(0, |end, c| {
@@ -167,14 +174,21 @@ pub fn verdict(audited: &Audited) -> AuditVerdict {
     let unchecked = audited.count(Status::CannotBeChecked);
     let all = audited.claims.len();
     let plausible = audited.count(Status::Plausible);
-    let mut counts = Counts { checked: all - unchecked, plausible, figures: all, ..Counts::default() };
-    let open = |claim: &&Claim| claim.kind == ClaimKind::Prose && claim.status == Status::CannotBeChecked;
+    let mut counts = FigureCounts {
+        checked: all - unchecked,
+        plausible,
+        figures: all,
+        ..FigureCounts::default()
+    };
+    let open =
+        |claim: &&Claim| claim.kind == ClaimKind::Prose && claim.status == Status::CannotBeChecked;
     for claim in audited.claims.iter().filter(open) {
         let is_ratio = matches!(claim.unit, NumberUnit::Percent | NumberUnit::Times);
         *if is_ratio { &mut counts.ratios_in_sentences } else { &mut counts.in_sentences } += 1;
     }
     for figure in 0..figures.found.len() {
-        let found = || figures.of_figure(figure).map(|one| (one.severity, one.recomputed.is_empty()));
+        let found =
+            || figures.of_figure(figure).map(|one| (one.severity, one.recomputed.is_empty()));
         let Some((severity, unknown)) = found().min() else { continue };
         counts.found[severity as usize] += 1;
         counts.changed += usize::from(severity == Severity::WrongConclusion && !unknown);
@@ -184,14 +198,15 @@ pub fn verdict(audited: &Audited) -> AuditVerdict {
         (counts.checked, counts.figures) = (figures.found.len(), figures.found.len());
     }
     let line = line(audited, &blocks, &counts);
-    let coverage = Some(counts.not_checked()).filter(|text| !line.contains(text)).unwrap_or_default();
+    let coverage =
+        Some(counts.not_checked()).filter(|text| !line.contains(text)).unwrap_or_default();
     AuditVerdict { line, coverage, blocks, counts }
 }
 
 /// Columns of the first line, more or less.
 const LINE: usize = 105;
 
-fn line(audited: &Audited, blocks: &[Block], counts: &Counts) -> String {
+fn line(audited: &Audited, blocks: &[FindingBlock], counts: &FigureCounts) -> String {
     if let (Some(wrong), Some(first)) = (counts.wrong(), blocks.first()) {
         let said = format!("{}, {wrong}", counts.scope());
         let room = LINE.saturating_sub(said.chars().count() + 2).max(LINE / 2);
@@ -200,7 +215,9 @@ fn line(audited: &Audited, blocks: &[Block], counts: &Counts) -> String {
     let mut said = match (counts.checked, counts.count_of(Severity::Cosmetic)) {
         (0, _) => format!("{}: {}", counts.scope(), why_nothing(audited)),
         (_, 0) => format!("{}, {}", counts.scope(), counts.outcome()),
-        (_, slips) => format!("{}, {}, {} cosmetic", counts.scope(), counts.outcome(), grouped(slips)),
+        (_, slips) => {
+            format!("{}, {}, {} cosmetic", counts.scope(), counts.outcome(), grouped(slips))
+        }
     };
     if counts.checked > 0 && counts.checked < counts.figures {
         said += &format!("; {}", counts.not_checked());
@@ -212,9 +229,14 @@ fn line(audited: &Audited, blocks: &[Block], counts: &Counts) -> String {
 }
 
 /// What the weightiest block comes to: `writes lose 21.6 %, not 18.4 % (line 4)`.
-fn lead(audited: &Audited, block: &Block, room: usize) -> String {
-    let worst = block.findings().map(|at| &audited.findings[at]).filter(|one| one.severity == block.severity);
-    let Some(finding) = worst.min_by_key(|one| one.recomputed.is_empty()) else { return String::new() };
+fn lead(audited: &Audited, block: &FindingBlock, room: usize) -> String {
+    let worst = block
+        .findings()
+        .map(|at| &audited.findings[at])
+        .filter(|one| one.severity == block.severity);
+    let Some(finding) = worst.min_by_key(|one| one.recomputed.is_empty()) else {
+        return String::new();
+    };
     let place = format!(" (line {})", audited.page.number(finding.spot.index()));
     let room = room.saturating_sub(place.len());
     let clause = finding.message.split(": ").next().unwrap_or_default();
@@ -228,8 +250,10 @@ fn lead(audited: &Audited, block: &Block, room: usize) -> String {
     let subject = subject(audited, finding);
     // Where row and column have no room, the column.
     let subjects =
-        [finding.subject.as_str(), &subject, subject.rsplit(", ").next().unwrap_or_default()].into_iter();
-    let named = subjects.filter(|subject| !subject.is_empty()).map(|subject| format!("{subject} {change}"));
+        [finding.subject.as_str(), &subject, subject.rsplit(", ").next().unwrap_or_default()]
+            .into_iter();
+    let named =
+        subjects.filter(|subject| !subject.is_empty()).map(|subject| format!("{subject} {change}"));
     let message = Some(clause.to_owned()).filter(|clause| clause.contains(&finding.recomputed));
     let mut said = named.chain(message).filter(|said| length(said) <= room);
     said.next().unwrap_or(change) + &place
@@ -248,7 +272,8 @@ fn subject(audited: &Audited, finding: &Finding) -> String {
             let at = row.cells.iter().position(|cell| cell.as_ref().is_some_and(is_here))?;
             Some([row.label.trim(), table.columns.get(at)?.head.trim()])
         });
-        let names: Vec<&str> = names.into_iter().flatten().filter(|name| !name.is_empty()).collect();
+        let names: Vec<&str> =
+            names.into_iter().flatten().filter(|name| !name.is_empty()).collect();
         return if names.is_empty() { String::new() } else { names.join(", ") + ":" };
     }
     let before = line.get(..spot.start as usize).unwrap_or_default();
@@ -257,7 +282,8 @@ fn subject(audited: &Audited, finding: &Finding) -> String {
         ',' | '.' => !before[at + 1..].starts_with(|next: char| next.is_ascii_alphanumeric()),
         _ => false,
     };
-    let start = before.char_indices().rfind(|one| ends(*one)).map_or(0, |(at, c)| at + c.len_utf8());
+    let start =
+        before.char_indices().rfind(|one| ends(*one)).map_or(0, |(at, c)| at + c.len_utf8());
     let not_words = |c: char| c.is_whitespace() || "=:*_`>#|-+~\u{ff1a}\"".contains(c);
     let colon = if before.trim_end().ends_with([':', '\u{ff1a}']) { ":" } else { "" };
     match before[start..].trim_matches(not_words) {
@@ -274,7 +300,8 @@ fn why_nothing(audited: &Audited) -> &'static str {
     }
 }
 
-/// The findings by figure. A figure is where a spot begins: rules differ in whether its unit belongs to it.
+/// The findings by figure. A figure is where a spot begins: rules differ in whether its unit
+/// belongs to it.
 struct FiguresBySpot<'a> {
     all: &'a [Finding],
     at: HashMap<(u32, u32), usize>,
@@ -316,7 +343,8 @@ impl<'a> FiguresBySpot<'a> {
         figures.find(|figure| self.is_wrong(*figure))
     }
 
-    /// For each figure the one at the root of its fault. Of figures that each blame another, the first on the page.
+    /// For each figure the one at the root of its fault. Of figures that each blame another, the
+    /// first on the page.
     fn roots(&self) -> Vec<usize> {
         let cause = |figure: usize| self.of_figure(figure).find_map(|one| self.cause(one));
         let causes: Vec<Option<usize>> = (0..self.found.len()).map(cause).collect();
@@ -341,13 +369,18 @@ fn key(spot: TextSpan) -> (u32, u32) {
     (spot.line, spot.start)
 }
 
-fn blocks(findings: &[Finding], figures: &FiguresBySpot) -> Vec<Block> {
-    let mut of_root: BTreeMap<usize, Block> = BTreeMap::new();
+fn blocks(findings: &[Finding], figures: &FiguresBySpot) -> Vec<FindingBlock> {
+    let mut of_root: BTreeMap<usize, FindingBlock> = BTreeMap::new();
     for (figure, root) in figures.roots().into_iter().enumerate() {
         let block = of_root.entry(root).or_insert_with(|| {
             let found = figures.found[root].iter().copied();
             let first = found.min_by_key(|index| findings[*index].severity).unwrap_or_default();
-            Block { root: first, also: vec![], consequences: vec![], severity: findings[first].severity }
+            FindingBlock {
+                root: first,
+                also: vec![],
+                consequences: vec![],
+                severity: findings[first].severity,
+            }
         });
         for index in figures.found[figure].iter().copied().filter(|index| *index != block.root) {
             let follows = figure != root && figures.cause(&findings[index]).is_some();
@@ -365,11 +398,15 @@ fn blocks(findings: &[Finding], figures: &FiguresBySpot) -> Vec<Block> {
     blocks
 }
 
-/// Blocks of one rule whose messages differ in figures only are one; so are those of a wrong figure that is printed again.
-fn alike_together(findings: &[Finding], separate: impl Iterator<Item = Block>) -> Vec<Block> {
+/// Blocks of one rule whose messages differ in figures only are one; so are those of a wrong figure
+/// that is printed again.
+fn alike_together(
+    findings: &[Finding],
+    separate: impl Iterator<Item = FindingBlock>,
+) -> Vec<FindingBlock> {
     let mut kinds: HashMap<(&str, Severity, String), usize> = HashMap::new();
     let mut figures: HashMap<(&str, &str), usize> = HashMap::new();
-    let mut blocks: Vec<Block> = Vec::new();
+    let mut blocks: Vec<FindingBlock> = Vec::new();
     for block in separate {
         let root = &findings[block.root];
         let kind = (root.rule, root.severity, shape(&root.message));
@@ -416,11 +453,14 @@ fn shape(message: &str) -> String {
 }
 
 /// The largest share by which a printed figure of the block is off.
-fn error(findings: &[Finding], block: &Block) -> f64 {
+fn error(findings: &[Finding], block: &FindingBlock) -> f64 {
     let size = |text: &str| quantities(0, text).first().map(|quantity| quantity.figure.value);
     let off = |finding: &Finding| {
         let (printed, recomputed) = (size(&finding.printed)?, size(&finding.recomputed)?);
-        Some((printed - recomputed).abs() / printed.abs().max(recomputed.abs()).max(f64::MIN_POSITIVE))
+        Some(
+            (printed - recomputed).abs()
+                / printed.abs().max(recomputed.abs()).max(f64::MIN_POSITIVE),
+        )
     };
     block.findings().filter_map(|index| off(&findings[index])).fold(0.0, f64::max)
 }

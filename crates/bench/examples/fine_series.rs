@@ -16,7 +16,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (depth, seconds): (u32, f64) = (depth.parse()?, seconds.parse()?);
     let bin_us: u64 = if depth == 1 { 1000 } else { 500 };
-    let target = TargetSpec { path: target.into(), bytes: None, writable: false, hold: Default::default() };
+    let target =
+        TargetSpec { path: target.into(), bytes: None, writable: false, hold: Default::default() };
     let job = Job { rw: Rw::RandRead, bs: 4096, iodepth: depth, ..Job::default() };
     let worker = Worker::prepare(&[target], &[job], None)?;
     let window_ns = KEPT.end as u64 * bin_us * 1000;

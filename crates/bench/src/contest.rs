@@ -1,6 +1,7 @@
-//! Load generators against each other, on targets where the generator itself is what is measured: ours, the installed fio as it
-//! comes and as it is tuned, and fio's own t/io_uring where somebody built it. Nothing is written to any target but the scratch
-//! that is made here, which is gone with the process.
+//! Load generators against each other, on targets where the generator itself is what is measured:
+//! ours, the installed fio as it comes and as it is tuned, and fio's own t/io_uring where somebody
+//! built it. Nothing is written to any target but the scratch that is made here, which is gone with
+//! the process.
 
 pub mod goals;
 mod honesty;
@@ -22,32 +23,27 @@ use iotax_units::median;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Folder within that of the runs in which compressed disks are noted while they exist; no run can be called so.
+/// Folder within that of the runs in which compressed disks are noted while they exist; no run can
+/// be called so.
 pub const NOTES: &str = ".zram";
 
 /// What every contender does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContestLoad {
-    /// Reads only.
     pub rw: Rw,
-    /// Bytes.
     pub bs: u64,
     /// I/Os in flight a thread.
     pub iodepth: u32,
-    /// Threads.
     pub numjobs: u32,
-    /// O_DIRECT.
     pub direct: bool,
     /// Of ours; `None`: it chooses by the target, and others are told what it chose.
     pub engine: Option<EngineName>,
     /// Pages of the buffers.
     pub iomem: Iomem,
-    /// Open loop.
     pub rate_iops: Option<u64>,
 }
 
 impl ContestLoad {
-    /// Of our generator.
     fn job(&self, stamps: Stamping) -> Job {
         Job {
             rw: self.rw,
@@ -67,11 +63,9 @@ impl ContestLoad {
 /// What one run of one contender gave.
 #[derive(Clone, Debug, Default)]
 pub struct Shot {
-    /// I/Os a second.
     pub iops: f64,
     /// CPU time in user mode an I/O, ns.
     pub user_ns: f64,
-    /// The same in the kernel.
     pub kernel_ns: f64,
     /// Of every I/O; empty where none was recorded.
     pub latency: Histogram,
@@ -79,7 +73,6 @@ pub struct Shot {
     pub reap_gap: Histogram,
     /// Of ours: mean latency times rate against the mean in flight, a fraction off.
     pub littles_law_error: Option<f64>,
-    /// I/Os that failed.
     pub errors: u64,
     /// Which engine and why.
     pub engine: String,
@@ -99,21 +92,16 @@ impl Shot {
     }
 }
 
-/// Who runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
-    /// Our generator.
     Ours(Ours),
-    /// Another one.
     Peer(Peer),
 }
 
 /// The shots of one contender, in the order of the rounds, or why there are none.
 #[derive(Debug)]
 pub struct ContenderShots {
-    /// Who.
     pub who: Contender,
-    /// One a round.
     pub shots: Result<Vec<Shot>, String>,
 }
 
@@ -131,7 +119,6 @@ pub struct Effort {
 /// What a line of the table came to.
 #[derive(Clone, Debug)]
 pub struct LineOfTable {
-    /// The line.
     pub line: &'static GoalLine,
     /// Its value: of the medians, over all rounds.
     pub found: Result<ContestFigure, String>,
@@ -163,8 +150,11 @@ pub fn run(
     t_io_uring: Option<&Path>,
     go_on: &mut dyn FnMut(Contender) -> ControlFlow<()>,
 ) -> Result<Vec<ContenderShots>, ContestStopped> {
-    let mut entries: Vec<ContenderShots> =
-        contest.contenders().into_iter().map(|who| ContenderShots { who, shots: Ok(Vec::new()) }).collect();
+    let mut entries: Vec<ContenderShots> = contest
+        .contenders()
+        .into_iter()
+        .map(|who| ContenderShots { who, shots: Ok(Vec::new()) })
+        .collect();
     let mut random = Random::new(effort.seed, 0);
     let load = contest.load();
     for _ in 0..effort.runs {
@@ -183,7 +173,9 @@ pub fn run(
                     .map_err(|e| e.to_string()),
             });
             match one {
-                Ok(shot) if shot.errors > 0 => entry.shots = Err(format!("{} I/Os failed", shot.errors)),
+                Ok(shot) if shot.errors > 0 => {
+                    entry.shots = Err(format!("{} I/Os failed", shot.errors))
+                }
                 Ok(shot) => shots.push(shot),
                 Err(why) => entry.shots = Err(why),
             }
@@ -192,7 +184,6 @@ pub fn run(
     Ok(entries)
 }
 
-/// Ctrl-C.
 #[derive(Debug)]
 pub struct ContestStopped;
 
@@ -265,8 +256,11 @@ mod tests {
 
     #[test]
     fn a_ratio_is_of_medians_and_tells_its_rounds() {
-        let line =
-            goals::ALL.iter().flat_map(|contest| contest.lines).find(|line| line.against.is_some()).unwrap();
+        let line = goals::ALL
+            .iter()
+            .flat_map(|contest| contest.lines)
+            .find(|line| line.against.is_some())
+            .unwrap();
         let shots = |iops: [f64; 3]| Ok(iops.map(|iops| Shot { iops, ..Shot::default() }).to_vec());
         let entries = [
             ContenderShots { who: Contender::Ours(line.ours), shots: shots([20.0, 30.0, 40.0]) },
@@ -274,8 +268,10 @@ mod tests {
         ];
         let found = found(line, &entries).unwrap();
         assert_eq!((found.value, found.lowest, found.highest), (3.0, 1.5, 4.0));
-        let lacking =
-            [ContenderShots { who: Contender::Ours(line.ours), shots: Err("no such engine".into()) }];
+        let lacking = [ContenderShots {
+            who: Contender::Ours(line.ours),
+            shots: Err("no such engine".into()),
+        }];
         assert_eq!(super::found(line, &lacking), Err("no such engine".into()));
     }
 }

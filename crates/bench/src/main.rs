@@ -1,5 +1,6 @@
-//! `iotax-bench engine`: the load generator against its peers on targets where it shows, as the table of goals; or one load on one
-//! target, ours and the installed fio in turn, or one of them alone. For those who work on the generator; it is not shipped.
+//! `iotax-bench engine`: the load generator against its peers on targets where it shows, as the
+//! table of goals; or one load on one target, ours and the installed fio in turn, or one of them
+//! alone. For those who work on the generator; it is not shipped.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +14,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use contest::goals::{self, Contest, GoalFigure};
 use contest::{
-    Anywhere, Contender, ContenderShots, Effort, LineOfTable, Slices, Spots, Stopped, TargetKind, keep_to,
+    Anywhere, Contender, ContenderShots, Effort, LineOfTable, Slices, Spots, Stopped, TargetKind,
+    keep_to,
 };
 use iotax_load::engine::ALL;
 use iotax_units::exit::{Failed, code_of};
@@ -40,7 +42,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum BenchCommand {
-    /// The load generator against the installed fio: the table of its goals, or one load on a target that is only read
+    /// The load generator against the installed fio: the table of its goals, or one load on a
+    /// target that is only read
     Engine(Box<Args>),
 }
 
@@ -98,7 +101,8 @@ struct Args {
     /// Open loop: so many I/Os a second a thread
     #[arg(long, value_name = "N", requires = "target")]
     rate_iops: Option<String>,
-    /// When latencies of ours begin: each (a reading of the clock for every I/O), batch, off (none is recorded, nor by fio)
+    /// When latencies of ours begin: each (a reading of the clock for every I/O), batch, off (none
+    /// is recorded, nor by fio)
     #[arg(long, value_name = "WORD", requires = "target", default_value = "each", value_parser = ["each", "batch", "off"])]
     stamps: String,
     /// Memory of the I/Os, of both: malloc, mmaphuge (huge pages)
@@ -113,13 +117,15 @@ struct Args {
     /// Runs of each, in turn; medians count
     #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "only", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeats: u32,
-    /// Keep everybody to this processor, but for the goals of several threads [default: the first one; with --target none]
+    /// Keep everybody to this processor, but for the goals of several threads [default: the first
+    /// one; with --target none]
     #[arg(long, value_name = "N")]
     cpu: Option<usize>,
     /// Goals to look at, of 1 to 14 [default: all]
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "target", value_parser = clap::value_parser!(u8).range(1..=14))]
     goal: Vec<u8>,
-    /// Folder of the scratch files, on the disk that goal 11 is about; not tmpfs or overlay [default: /var/tmp]
+    /// Folder of the scratch files, on the disk that goal 11 is about; not tmpfs or overlay
+    /// [default: /var/tmp]
     #[arg(long, value_name = "DIR", conflicts_with = "target")]
     dir: Option<PathBuf>,
     /// t/io_uring of fio's sources, where it was built
@@ -136,14 +142,20 @@ struct Args {
 /// All of the family, as they are named in scenario files.
 fn help_of_engine() -> String {
     let words: Vec<&str> = ALL.iter().map(|kind| kind.word).collect();
-    format!("Engine of ours: {}; fio takes its nearest [default: chosen by the target]", words.join(", "))
+    format!(
+        "Engine of ours: {}; fio takes its nearest [default: chosen by the target]",
+        words.join(", ")
+    )
 }
 
 /// Bad input, a target that cannot be read, no fio where it is asked for, or Ctrl-C is an error.
 fn run(args: &Args, runs: &Path) -> Result<u8> {
     if args.time < LEAST {
         let least = LEAST.as_millis();
-        return Err(Failed::input(format!("--time: a run of less than {least} ms measures nothing")).into());
+        return Err(Failed::input(format!(
+            "--time: a run of less than {least} ms measures nothing"
+        ))
+        .into());
     }
     if let Some(target) = &args.target {
         return single::run(args, target);
@@ -204,8 +216,9 @@ fn against_all(args: &Args, runs: &Path, stop: &AtomicBool) -> Result<BenchTable
             saying.say(&format!("{}: {}", contest.to_sentence(), table::name(who)));
             stop::asked(stop)
         };
-        let entries = contest::run(contest, &spots, args.effort(), args.t_io_uring.as_deref(), &mut told)
-            .map_err(|_| interrupted())?;
+        let entries =
+            contest::run(contest, &spots, args.effort(), args.t_io_uring.as_deref(), &mut told)
+                .map_err(|_| interrupted())?;
         worst_law = worst(worst_law, &entries);
         let outcomes = contest::outcomes(contest, &entries);
         let ours = outcomes.into_iter().filter(|outcome| args.looks_at(outcome.line.goal));
@@ -304,7 +317,8 @@ fn other_rows(goal: u8, spots: &Spots, worst_law: Option<f64>, effort: Effort) -
         }
         _ => {
             let place = spots.ready(TargetKind::Zero);
-            let bytes = place.and_then(|place| contest::memory_of_a_job(&place).map_err(|e| e.to_string()));
+            let bytes =
+                place.and_then(|place| contest::memory_of_a_job(&place).map_err(|e| e.to_string()));
             let bytes = bytes.map(|bytes| bytes as f64);
             vec![plain(
                 "memory of a job at depth 128 and 4 KiB",

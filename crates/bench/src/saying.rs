@@ -1,4 +1,5 @@
-//! What is found, on standard output, and what is being done, on standard error. Names of others do nothing to a terminal.
+//! What is found, on standard output, and what is being done, on standard error. Names of others do
+//! nothing to a terminal.
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -23,7 +24,6 @@ pub(super) fn say_aside(text: &str) {
 pub struct Saying(Option<ProgressBar>);
 
 impl Saying {
-    /// Nothing yet.
     pub fn new() -> Saying {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
@@ -34,7 +34,6 @@ impl Saying {
         Saying(bar)
     }
 
-    /// This.
     pub fn say(&self, text: &str) {
         if let Some(bar) = &self.0 {
             bar.set_message(text.to_owned());

@@ -1,4 +1,5 @@
-//! One load on one target: one run of ours as a JSON object, or ours and fio in turn with their ratio.
+//! One load on one target: one run of ours as a JSON object, or ours and fio in turn with their
+//! ratio.
 
 use super::Args;
 use super::table::iops;
@@ -21,7 +22,6 @@ use std::path::Path;
 const FORMAT: &str = "iotax-selfcheck-engine-target";
 /// Raised when a field changes its meaning or goes.
 const VERSION: u32 = 1;
-/// For people.
 const OURS: &str = "iotax";
 /// Read without end and without a disk.
 const ZERO: &str = "/dev/zero";
@@ -36,8 +36,8 @@ struct Bout {
     seconds: f64,
 }
 
-/// Runs it. Ctrl-C ends the process at once, also within a run or while a target is read: nothing is stored or made that would have to be
-/// taken down, and a fio dies with us (`ends_with_us`).
+/// Runs it. Ctrl-C ends the process at once, also within a run or while a target is read: nothing
+/// is stored or made that would have to be removed, and a fio dies with us (`ends_with_us`).
 ///
 /// # Errors
 /// Bad input, a target that may not or cannot be read, no fio.
@@ -77,7 +77,8 @@ pub(super) fn run(args: &Args, target: &Path) -> Result<u8> {
 impl Bout {
     fn of_ours(&self) -> Result<Shot> {
         self.warm()?;
-        Ok(contest::our_shot(&self.place, &self.load, self.ours, self.seconds).map_err(Failed::from)?)
+        Ok(contest::our_shot(&self.place, &self.load, self.ours, self.seconds)
+            .map_err(Failed::from)?)
     }
 
     fn of_fio(&self, peer: Peer, engine: EngineName) -> Result<Shot> {
@@ -119,7 +120,8 @@ fn stamps(word: &str) -> Stamping {
 fn load(args: &Args, target: &Path) -> Result<ContestLoad> {
     let mut words = JobWords::default();
     let origin = Origin::command_line();
-    let direct = args.direct.clone().or_else(|| (target == Path::new(ZERO)).then(|| "0".to_owned()));
+    let direct =
+        args.direct.clone().or_else(|| (target == Path::new(ZERO)).then(|| "0".to_owned()));
     let given = [
         ("rw", &args.rw),
         ("bs", &args.bs),
@@ -146,9 +148,10 @@ fn load(args: &Args, target: &Path) -> Result<ContestLoad> {
         None | Some(Ok(None)) => None,
         Some(Ok(Some(Engine::Native(name)))) => Some(name),
         Some(Ok(Some(Engine::Fio))) => {
-            return Err(
-                Failed::input("--engine fio: it is one of ours that is named; hint: --only fio").into()
-            );
+            return Err(Failed::input(
+                "--engine fio: it is one of ours that is named; hint: --only fio",
+            )
+            .into());
         }
         Some(Err(fault)) => return Err(Failed::from(origin.error("engine", fault)).into()),
     };
@@ -201,7 +204,8 @@ fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool) -> Res
     }
     let of = |pick: fn(&(Shot, Shot)) -> f64| median(pairs.iter().map(pick));
     let (ours, theirs) = (of(|pair| pair.0.iops), of(|pair| pair.1.iops));
-    let cpu = of(|pair| pair.0.user_ns + pair.0.kernel_ns) / of(|pair| pair.1.user_ns + pair.1.kernel_ns);
+    let cpu =
+        of(|pair| pair.0.user_ns + pair.0.kernel_ns) / of(|pair| pair.1.user_ns + pair.1.kernel_ns);
     let text = if json {
         let all = |pick: fn(&(Shot, Shot)) -> &Shot| {
             pairs.iter().map(|pair| object(pick(pair))).collect::<Vec<Value>>()
@@ -240,7 +244,8 @@ fn shot_words(who: &str, shot: &Shot) -> String {
 }
 
 fn sentence(shot: &Shot) -> String {
-    let at = |q: f64| shot.latency.percentile(q).map_or_else(|| "-".to_owned(), |ns| show_ns(ns as f64));
+    let at =
+        |q: f64| shot.latency.percentile(q).map_or_else(|| "-".to_owned(), |ns| show_ns(ns as f64));
     let law = shot
         .littles_law_error
         .map(|error| format!(", off Little's law by {:.2} %", 100.0 * error))
@@ -279,7 +284,6 @@ fn document(bout: &Bout, found: Value) -> String {
     format!("{document:#}\n")
 }
 
-/// One run.
 fn object(shot: &Shot) -> Value {
     let cpu_ns = shot.user_ns + shot.kernel_ns;
     let times = |histogram: &Histogram| {

@@ -18,7 +18,6 @@ const OK: &str = "ok";
 const MISSED: &str = "MISSED";
 const NOT_RUN: &str = "not run";
 
-/// All rows.
 pub(super) struct BenchTable {
     pub(super) effort: Effort,
     /// Goals that were named one by one.
@@ -28,22 +27,18 @@ pub(super) struct BenchTable {
     pub(super) rows: Vec<BenchRow>,
 }
 
-/// A line.
 pub(super) struct BenchRow {
     pub(super) goal: u8,
-    /// Target and load.
     pub(super) under: String,
     /// All ran on this one; `None`: on any.
     pub(super) cpu: Option<usize>,
     pub(super) what: String,
     pub(super) unit: BenchUnit,
-    /// Of contests.
     pub(super) of: Option<GoalFigure>,
     pub(super) found: Result<BenchFigures, String>,
     pub(super) bound: GoalBound,
 }
 
-/// What was found.
 #[derive(Clone, Copy)]
 pub(super) struct BenchFigures {
     pub(super) value: f64,
@@ -81,7 +76,6 @@ impl BenchUnit {
     }
 }
 
-/// For people.
 pub(super) fn name(who: Contender) -> String {
     match who {
         Contender::Peer(peer) => peer.name().to_owned(),
@@ -98,7 +92,6 @@ fn kind(ours: Ours) -> &'static str {
     }
 }
 
-/// `1.16M`
 pub(super) fn iops(value: f64) -> String {
     match value {
         value if value >= 1e6 => format!("{}M", three_digits(value / 1e6)),
@@ -156,9 +149,9 @@ impl BenchRow {
         match &self.found {
             Err(why) => format!("{head}{:>10}  {:<24}{why}", self.state(), ""),
             Ok(found) => {
-                let spread = found
-                    .spread
-                    .map(|(low, high)| format!("({} to {})", self.unit.show(low), self.unit.show(high)));
+                let spread = found.spread.map(|(low, high)| {
+                    format!("({} to {})", self.unit.show(low), self.unit.show(high))
+                });
                 format!(
                     "{head}{:>10}  {:<24}{:<12}{:<8}{}",
                     self.unit.show(found.value),
@@ -178,10 +171,11 @@ impl BenchTable {
         self.rows.iter().filter_map(BenchRow::holds).reduce(|all, one| all && one)
     }
 
-    /// A goal that is missed is a finding; where one that was named could not be looked at, or none at all, this machine lacks what it
-    /// takes.
+    /// A goal that is missed is a finding; where one that was named could not be looked at, or none
+    /// at all, this machine lacks what it takes.
     pub(super) fn code(&self) -> u8 {
-        let looked_at = |goal: &u8| self.rows.iter().any(|row| row.goal == *goal && row.holds().is_some());
+        let looked_at =
+            |goal: &u8| self.rows.iter().any(|row| row.goal == *goal && row.holds().is_some());
         match self.holds() {
             Some(false) => FINDING,
             Some(true) if self.asked.iter().all(looked_at) => DONE,
@@ -193,7 +187,6 @@ impl BenchTable {
         self.rows.iter().filter(|row| row.state() == state).count()
     }
 
-    /// As text.
     pub(super) fn text(&self) -> String {
         let Effort { seconds, runs, .. } = self.effort;
         let fio = match &self.fio {
@@ -204,9 +197,12 @@ impl BenchTable {
             "iotax {} and {fio}: {runs} runs of {seconds} s each, in turn; medians, and in brackets the rounds\n",
             env!("CARGO_PKG_VERSION"),
         );
-        for group in self.rows.chunk_by(|one, next| (&one.under, one.cpu) == (&next.under, next.cpu)) {
-            let cpu =
-                group[0].cpu.map_or_else(|| "any processor".to_owned(), |cpu| format!("processor {cpu}"));
+        for group in
+            self.rows.chunk_by(|one, next| (&one.under, one.cpu) == (&next.under, next.cpu))
+        {
+            let cpu = group[0]
+                .cpu
+                .map_or_else(|| "any processor".to_owned(), |cpu| format!("processor {cpu}"));
             // Writing to a string does not fail.
             let _ = writeln!(out, "\n{}; on {cpu}", group[0].under);
             group.iter().for_each(|row| {
@@ -218,7 +214,6 @@ impl BenchTable {
         out
     }
 
-    /// As JSON.
     pub(super) fn json(&self) -> String {
         let rows: Vec<serde_json::Value> = self.rows.iter().map(row).collect();
         let document = json!({
@@ -316,9 +311,18 @@ mod tests {
     fn a_goal_that_was_named_must_have_been_looked_at() {
         let found = |asked: &[u8], rows| BenchTable { asked: asked.to_vec(), ..table(rows) }.code();
         let other = |found| BenchRow { goal: 4, ..row_of(found) };
-        assert_eq!(found(&[2, 4], vec![row_of(Ok(figures(1.4))), other(Err("no zram".into()))]), UNMET_NEED);
-        assert_eq!(found(&[2], vec![row_of(Ok(figures(1.4))), row_of(Err("no t/io_uring".into()))]), DONE);
-        assert_eq!(found(&[2, 4], vec![row_of(Ok(figures(1.2))), other(Err("no zram".into()))]), FINDING);
+        assert_eq!(
+            found(&[2, 4], vec![row_of(Ok(figures(1.4))), other(Err("no zram".into()))]),
+            UNMET_NEED
+        );
+        assert_eq!(
+            found(&[2], vec![row_of(Ok(figures(1.4))), row_of(Err("no t/io_uring".into()))]),
+            DONE
+        );
+        assert_eq!(
+            found(&[2, 4], vec![row_of(Ok(figures(1.2))), other(Err("no zram".into()))]),
+            FINDING
+        );
     }
 
     #[test]
@@ -326,7 +330,8 @@ mod tests {
         let anywhere = BenchRow { cpu: None, ..row_of(Ok(figures(1.4))) };
         let text = table(vec![row_of(Ok(figures(1.4))), anywhere]).text();
         assert!(
-            text.contains("iodepth 32; on processor 0\n") && text.contains("iodepth 32; on any processor\n"),
+            text.contains("iodepth 32; on processor 0\n")
+                && text.contains("iodepth 32; on any processor\n"),
             "{text}"
         );
         assert!(!text.lines().next().unwrap().contains("processor"), "{text}");
@@ -338,6 +343,9 @@ mod tests {
         assert_eq!(all.code(), FINDING);
         assert!(all.text().contains("MISSED"));
         let value: serde_json::Value = serde_json::from_str(&all.json()).unwrap();
-        assert_eq!((&value["holds"], &value["lines"][0]["state"]), (&json!(false), &json!("missed")));
+        assert_eq!(
+            (&value["holds"], &value["lines"][0]["state"]),
+            (&json!(false), &json!("missed"))
+        );
     }
 }

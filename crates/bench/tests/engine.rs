@@ -1,4 +1,5 @@
-//! `iotax-bench engine` as its user runs it: one run as an object, ours and fio in turn, the table, and what it refuses.
+//! `iotax-bench engine` as its user runs it: one run as an object, ours and fio in turn, the table,
+//! and what it refuses.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -13,7 +14,9 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
-        Rig { folder: tempfile::Builder::new().prefix("iotax-bench-").tempdir_in("/var/tmp").unwrap() }
+        Rig {
+            folder: tempfile::Builder::new().prefix("iotax-bench-").tempdir_in("/var/tmp").unwrap(),
+        }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -45,12 +48,18 @@ impl Rig {
 }
 
 fn text_of(output: &Output) -> String {
-    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 fn has_fio() -> bool {
-    let has =
-        std::env::var("PATH").unwrap_or_default().split(':').any(|dir| Path::new(dir).join("fio").exists());
+    let has = std::env::var("PATH")
+        .unwrap_or_default()
+        .split(':')
+        .any(|dir| Path::new(dir).join("fio").exists());
     if !has {
         println!("skipped: needs fio");
     }
@@ -68,16 +77,22 @@ fn one_run_is_one_object() {
     std::fs::write(rig.path("x.img"), vec![1; 16 << 20]).unwrap();
     let file = rig.path("x.img");
     let file = file.to_str().unwrap();
-    let target = ["--target", file, "--size", "8MiB", "--engine", "sync", "--rw", "randread", "--bs", "4k"];
+    let target =
+        ["--target", file, "--size", "8MiB", "--engine", "sync", "--rw", "randread", "--bs", "4k"];
     let found = one(&rig, &target);
     let number = |name: &str| found[name].as_f64().unwrap_or_else(|| panic!("{name}: {found}"));
     assert!(
-        number("iops") > 0.0 && number("cpu_user_ns_per_io") >= 0.0 && number("cpu_kernel_ns_per_io") >= 0.0
+        number("iops") > 0.0
+            && number("cpu_user_ns_per_io") >= 0.0
+            && number("cpu_kernel_ns_per_io") >= 0.0
     );
-    // One I/O in flight for nearly all of the time, by figures that the law's own error is not made of. A machine that is busy takes the
-    // generator away between two of them.
+    // One I/O in flight for nearly all of the time, by figures that the law's own error is not made
+    // of. A machine that is busy takes the generator away between two of them.
     let in_flight = number("iops") * found["latency_ns"]["mean"].as_f64().unwrap() / 1e9;
-    assert!((0.2..1.5).contains(&in_flight) && number("littles_law_error") < 0.25, "{in_flight}: {found}");
+    assert!(
+        (0.2..1.5).contains(&in_flight) && number("littles_law_error") < 0.25,
+        "{in_flight}: {found}"
+    );
     let latency = |name: &str| found["latency_ns"][name].as_f64().unwrap();
     assert!(
         latency("p50") <= latency("p99")
@@ -86,7 +101,11 @@ fn one_run_is_one_object() {
     );
     assert!(latency("mean") > 0.0);
     assert_eq!(found["format"], "iotax-selfcheck-engine-target");
-    assert_eq!((found["size"].as_u64(), found["iodepth"].as_u64()), (Some(8 << 20), Some(1)), "{found}");
+    assert_eq!(
+        (found["size"].as_u64(), found["iodepth"].as_u64()),
+        (Some(8 << 20), Some(1)),
+        "{found}"
+    );
     assert!(found["engine"].as_str().unwrap().starts_with("sync (named by the user"), "{found}");
     assert!(!rig.path("runs").exists(), "no run");
 }
@@ -94,11 +113,12 @@ fn one_run_is_one_object() {
 #[test]
 fn zeros_are_read_without_a_disk_and_a_rate_is_kept() {
     let rig = Rig::new();
-    let target = ["--target", "/dev/zero", "--engine", "sync", "--rate-iops", "2000", "--iodepth", "1"];
+    let target =
+        ["--target", "/dev/zero", "--engine", "sync", "--rate-iops", "2000", "--iodepth", "1"];
     let found = one(&rig, &target);
     let iops = found["iops"].as_f64().unwrap();
-    // Of a busy machine: what was late is caught up with, and some of it may be from before the window or end behind it. Without a rate
-    // it is hundreds of thousands.
+    // Of a busy machine: what was late is caught up with, and some of it may be from before the
+    // window or end after it. Without a rate it is hundreds of thousands.
     assert!((1_000.0..3_000.0).contains(&iops), "at the rate: {iops}");
     let off = one(&rig, &["--target", "/dev/zero", "--engine", "sync", "--stamps", "off"]);
     assert!(off["latency_ns"].is_null() && off["iops"].as_f64().unwrap() > 0.0, "{off}");
@@ -116,7 +136,10 @@ fn ours_and_fio_run_in_turn() {
     let text = rig.expect(0, &[&args[..], &["--json"]].concat());
     let found: Value = serde_json::from_str(&text).unwrap();
     assert!(found["iops_ratio"].as_f64().unwrap() > 0.0);
-    assert_eq!((found["iotax"].as_array().unwrap().len(), found["fio"].as_array().unwrap().len()), (2, 2));
+    assert_eq!(
+        (found["iotax"].as_array().unwrap().len(), found["fio"].as_array().unwrap().len()),
+        (2, 2)
+    );
     assert!(found["fio"][0]["latency_ns"]["p50"].as_f64().unwrap() > 0.0, "{found}");
 }
 
@@ -148,8 +171,10 @@ fn fio_reads_a_file_whose_name_it_would_split() {
     let rig = Rig::new();
     let file = rig.path("disk:0.img");
     std::fs::write(&file, vec![1; 1 << 20]).unwrap();
-    let words =
-        ["--only", "fio", "--engine", "sync", "--direct", "0", "--time", "200ms", "--json", "--target"];
+    let words = [
+        "--only", "fio", "--engine", "sync", "--direct", "0", "--time", "200ms", "--json",
+        "--target",
+    ];
     let text = rig.expect(0, &[&words[..], &[file.to_str().unwrap()]].concat());
     let found: Value = serde_json::from_str(&text).unwrap();
     assert!(found["iops"].as_f64().unwrap() > 0.0, "{found}");
@@ -178,7 +203,8 @@ fn the_table_has_a_line_a_goal_and_leaves_nothing() {
     assert_eq!(found["format"], "iotax-selfcheck-engine");
     let lines = found["lines"].as_array().unwrap();
     // Without root, zram or fio there is no line of goal 4.
-    let lacking = lines.iter().filter(|line| line["goal"] == 4).all(|line| line["state"] == "not_run");
+    let lacking =
+        lines.iter().filter(|line| line["goal"] == 4).all(|line| line["state"] == "not_run");
     let codes = if lacking { [1, 3] } else { [0, 1] };
     assert!(codes.contains(&output.status.code().unwrap()), "{found}");
     let states = ["ok", "missed", "not_run"].map(|state| found[state].as_u64().unwrap());
@@ -213,7 +239,8 @@ fn a_goal_of_the_disk_needs_a_disk() {
     let args = ["--goal", "11", "--time", "100ms", "--repeats", "1", "--dir", "/dev/shm"];
     let text = rig.expect(3, &args);
     assert!(text.contains("not run") && text.contains("hint: --dir on a disk"), "{text}");
-    let found: Value = serde_json::from_str(&rig.expect(3, &[&args[..], &["--json"]].concat())).unwrap();
+    let found: Value =
+        serde_json::from_str(&rig.expect(3, &[&args[..], &["--json"]].concat())).unwrap();
     assert!(found["holds"].is_null() && found["not_run"].as_u64() > Some(0), "{found}");
 }
 
@@ -230,10 +257,15 @@ fn ctrl_c_ends_a_long_run_on_a_target_at_once() {
             std::thread::sleep(Duration::from_millis(50));
         }
     };
-    wait(&|| std::fs::read_dir(of("task")).is_ok_and(|threads| threads.count() > 2), 30, "a load thread");
+    wait(
+        &|| std::fs::read_dir(of("task")).is_ok_and(|threads| threads.count() > 2),
+        30,
+        "a load thread",
+    );
     std::thread::sleep(Duration::from_millis(200));
     kill_process(Pid::from_child(&run), Signal::INT).unwrap();
-    let ended = || std::fs::read_to_string(of("status")).is_ok_and(|text| text.contains("State:\tZ"));
+    let ended =
+        || std::fs::read_to_string(of("status")).is_ok_and(|text| text.contains("State:\tZ"));
     wait(&ended, 20, "its end");
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(4));
@@ -276,7 +308,8 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
     assert!(of(&["--bs", "5x"]).contains("5x"));
     assert!(of(&["--bs", "1000B", "--direct", "1"]).contains("a multiple of 512 bytes"));
     assert!(of(&["--cpu", "100000"]).contains("no processor 100000"));
-    // Numbers that the system knows, of processors that no machine here has; also before a table writes anything.
+    // Numbers that the system knows, of processors that no machine here has; also before a table
+    // writes anything.
     assert!(of(&["--cpu", "1023"]).contains("hint: --cpu with one of "));
     assert!(refused(2, &["--cpu", "1023"]).contains("no processor 1023"));
     assert!(of(&["--time", "0s"]).contains("less than 50 ms"));

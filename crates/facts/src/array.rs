@@ -1,4 +1,5 @@
-//! In which state a thing made of several members is, as whoever made it tells: for the record of what was measured.
+//! In which state a thing made of several members is, as whoever made it tells: for the record of
+//! what was measured.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +10,10 @@ pub enum ArrayState {
     /// All members are in it and in sync.
     Healthy,
     /// Members are missing, and nothing takes their place.
-    Degraded {
-        /// How many.
-        missing: u32,
-    },
-    /// Members are to hold nothing more, and what they hold goes to others; they serve it meanwhile.
-    Out {
-        /// How many.
-        members: u32,
-    },
+    Degraded { missing: u32 },
+    /// Members are to hold nothing more, and what they hold goes to others; they serve it
+    /// meanwhile.
+    Out { members: u32 },
     /// What members lack is computed from the others and written to those that take their place.
     Rebuilding {
         /// Members that are not whole yet.
@@ -25,16 +21,14 @@ pub enum ArrayState {
         /// Share of it that is done, 0 to 1.
         done: f64,
     },
-    /// All members are there, and parity or copies are computed or compared: the first sync, a check.
+    /// All members are there, and parity or copies are computed or compared: the first sync, a
+    /// check.
     Syncing {
         /// Share of it that is done, 0 to 1.
         done: f64,
     },
     /// It gives no data.
-    Down {
-        /// The kernel's word.
-        word: String,
-    },
+    Down { word: String },
 }
 
 impl ArrayState {
@@ -53,7 +47,9 @@ impl std::fmt::Display for ArrayState {
             ArrayState::Healthy => write!(f, "healthy"),
             ArrayState::Degraded { missing } => write!(f, "degraded, {missing} missing"),
             ArrayState::Out { members } => write!(f, "{members} out"),
-            ArrayState::Rebuilding { done, .. } => write!(f, "rebuilding, {:.0} % done", done * 100.0),
+            ArrayState::Rebuilding { done, .. } => {
+                write!(f, "rebuilding, {:.0} % done", done * 100.0)
+            }
             ArrayState::Syncing { done } => write!(f, "syncing, {:.0} % done", done * 100.0),
             ArrayState::Down { word } => write!(f, "down ({word})"),
         }

@@ -4,11 +4,10 @@ use crate::array::ArrayState;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A reading. Only all of it together is a state: the health checks call a cluster that has an OSD out healthy, the map of OSDs is
-/// ahead of the placement groups, and these are up to 5 s old.
+/// A reading. Only all of it together is a state: the health checks call a cluster that has an OSD
+/// out healthy, the map of OSDs is ahead of the placement groups, and these are up to 5 s old.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterStatus {
-    /// `HEALTH_OK`.
     pub health: String,
     /// Names of its checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -33,7 +32,6 @@ pub struct ClusterStatus {
 }
 
 impl ClusterStatus {
-    /// Placement groups.
     pub fn group_count(&self) -> u64 {
         self.groups.iter().map(|(_, count)| count).sum()
     }
@@ -57,8 +55,9 @@ impl ClusterStatus {
 
     /// The state in the words of every array.
     pub fn state(&self) -> ArrayState {
-        let all =
-            |is: fn(&str) -> bool| !self.groups.is_empty() && self.groups.iter().all(|(state, _)| is(state));
+        let all = |is: fn(&str) -> bool| {
+            !self.groups.is_empty() && self.groups.iter().all(|(state, _)| is(state))
+        };
         let any = |is: &str| self.groups.iter().any(|(state, _)| state.contains(is));
         let serves = all(|state| {
             let words: Vec<&str> = state.split('+').collect();
@@ -85,13 +84,17 @@ impl fmt::Display for ClusterStatus {
         let ClusterStatus { health, osds, up, within, .. } = self;
         let groups: Vec<String> =
             self.groups.iter().map(|(state, count)| format!("{count} {state}")).collect();
-        let groups = if groups.is_empty() { "no placement groups".to_owned() } else { groups.join(", ") };
+        let groups =
+            if groups.is_empty() { "no placement groups".to_owned() } else { groups.join(", ") };
         write!(f, "{health}, {osds} OSDs: {up} up, {within} in, {groups}")?;
         if !self.checks.is_empty() {
             write!(f, ", {}", self.checks.join(" "))?;
         }
-        let ratios =
-            [("degraded", self.degraded), ("misplaced", self.misplaced), ("inactive", self.inactive)];
+        let ratios = [
+            ("degraded", self.degraded),
+            ("misplaced", self.misplaced),
+            ("inactive", self.inactive),
+        ];
         for (name, ratio) in ratios.iter().filter(|(_, ratio)| *ratio > 0.0) {
             write!(f, ", {name} {:.1} %", 100.0 * ratio)?;
         }
@@ -106,20 +109,37 @@ impl fmt::Display for ClusterStatus {
 mod tests {
     use super::*;
 
-    fn status([osds, up, within]: [u32; 3], groups: &[(&str, u64)], degraded: f64) -> ClusterStatus {
+    fn status(
+        [osds, up, within]: [u32; 3],
+        groups: &[(&str, u64)],
+        degraded: f64,
+    ) -> ClusterStatus {
         let groups = groups.iter().map(|(state, count)| ((*state).to_owned(), *count)).collect();
         let (health, checks) = ("HEALTH_WARN".to_owned(), vec!["OSD_DOWN".to_owned()]);
-        ClusterStatus { health, checks, osds, up, within, groups, degraded, ..ClusterStatus::default() }
+        ClusterStatus {
+            health,
+            checks,
+            osds,
+            up,
+            within,
+            groups,
+            degraded,
+            ..ClusterStatus::default()
+        }
     }
 
     /// As Ceph 16.2.15 reported it of three OSDs, one of which was ended and came back empty.
     #[test]
     fn a_state_is_that_of_all_parts_together() {
-        let shown =
-            |osds, groups: &[(&str, u64)], degraded: f64| status(osds, groups, degraded).state().to_string();
+        let shown = |osds, groups: &[(&str, u64)], degraded: f64| {
+            status(osds, groups, degraded).state().to_string()
+        };
         assert_eq!(shown([3, 3, 3], &[("active+clean", 16)], 0.0), "healthy");
         let stale = shown([3, 2, 3], &[("active+clean", 12), ("stale+active+clean", 4)], 0.0);
-        assert!(stale.starts_with("down (HEALTH_WARN, 3 OSDs: 2 up, 3 in, 12 active+clean"), "{stale}");
+        assert!(
+            stale.starts_with("down (HEALTH_WARN, 3 OSDs: 2 up, 3 in, 12 active+clean"),
+            "{stale}"
+        );
         assert!(
             shown([3, 2, 3], &[("active+clean", 16)], 0.0).starts_with("down"),
             "the groups do not know yet"
@@ -146,7 +166,10 @@ mod tests {
         let shown = "HEALTH_OK, 3 OSDs: 3 up, 2 in, 16 active+clean+remapped, misplaced 33.3 %";
         assert_eq!(out.to_string(), shown);
         // It was moved to others, and it is out still.
-        assert_eq!(status([5, 5, 4], &[("active+clean", 16)], 0.0).state(), ArrayState::Out { members: 1 });
+        assert_eq!(
+            status([5, 5, 4], &[("active+clean", 16)], 0.0).state(),
+            ArrayState::Out { members: 1 }
+        );
         // Out and down is not the state that was asked for.
         let both = status([3, 2, 2], &[("active+undersized+degraded", 16)], 1.0 / 3.0);
         assert_eq!(both.state(), ArrayState::Degraded { missing: 1 });
@@ -155,7 +178,8 @@ mod tests {
     #[test]
     fn a_check_of_room_is_found_by_its_name_and_a_reading_is_kept_whole() {
         let mut low = status([1, 1, 1], &[("active+clean", 8)], 0.0);
-        low.checks = ["OSD_NEARFULL", "POOL_NEARFULL", "POOL_NO_REDUNDANCY"].map(str::to_owned).to_vec();
+        low.checks =
+            ["OSD_NEARFULL", "POOL_NEARFULL", "POOL_NO_REDUNDANCY"].map(str::to_owned).to_vec();
         low.recovering = 2.5e6;
         assert_eq!(low.full(), ["OSD_NEARFULL", "POOL_NEARFULL"]);
         assert!(low.to_string().ends_with("POOL_NO_REDUNDANCY, recovering 2.5 MB/s"));

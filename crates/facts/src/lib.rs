@@ -1,5 +1,5 @@
-//! What is known of places, machines, arrays, clusters and slices: types only. `iotax_host` and the steps gather them, records keep them,
-//! the analysis reads them.
+//! What is known of places, machines, arrays, clusters and slices: types only. `iotax_host` and the
+//! steps gather them, records keep them, the analysis reads them.
 #![forbid(unsafe_code)]
 
 pub mod array;
@@ -22,9 +22,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
-    /// The installed fio.
     Fio,
-    /// One of crates/load.
     #[serde(untagged)]
     Native(EngineName),
 }
@@ -32,11 +30,12 @@ pub enum Engine {
 /// `--destroy serial=X,wipe=gpt`: the user's explicit word for one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
-    /// Serial or WWN.
     pub serial: String,
-    /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`, `data`).
+    /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`,
+    /// `data`).
     pub wipe: Vec<String>,
-    /// Checks that cannot be made on a host without an agent, and need not be (`open`, `exclusive`, `content`).
+    /// Checks that cannot be made on a host without an agent, and need not be (`open`, `exclusive`,
+    /// `content`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
 }

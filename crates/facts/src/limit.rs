@@ -6,14 +6,10 @@ use std::fmt;
 /// What a limit counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limited {
-    /// Reads.
+pub enum LimitUnit {
     ReadIos,
-    /// Bytes read.
     ReadBytes,
-    /// Writes.
     WriteIos,
-    /// Bytes written.
     WriteBytes,
     /// Reads and writes together.
     TotalIos,
@@ -27,31 +23,31 @@ pub enum Limited {
     Allowed,
 }
 
-impl Limited {
+impl LimitUnit {
     /// Whether it holds for reads or for writes, and for I/Os or for bytes.
     pub fn holds_for(self, writes: bool, bytes: bool) -> bool {
         match self {
-            Limited::ReadIos => !writes && !bytes,
-            Limited::ReadBytes => !writes && bytes,
-            Limited::WriteIos => writes && !bytes,
-            Limited::WriteBytes => writes && bytes,
-            Limited::TotalIos => !bytes,
-            Limited::TotalBytes => bytes,
-            Limited::Sent | Limited::Processors | Limited::Allowed => false,
+            LimitUnit::ReadIos => !writes && !bytes,
+            LimitUnit::ReadBytes => !writes && bytes,
+            LimitUnit::WriteIos => writes && !bytes,
+            LimitUnit::WriteBytes => writes && bytes,
+            LimitUnit::TotalIos => !bytes,
+            LimitUnit::TotalBytes => bytes,
+            LimitUnit::Sent | LimitUnit::Processors | LimitUnit::Allowed => false,
         }
     }
 
     fn word(self) -> &'static str {
         match self {
-            Limited::ReadIos => "reads a second",
-            Limited::ReadBytes => "bytes read a second",
-            Limited::WriteIos => "writes a second",
-            Limited::WriteBytes => "bytes written a second",
-            Limited::TotalIos => "I/Os a second",
-            Limited::TotalBytes => "bytes a second",
-            Limited::Sent => "bytes sent a second",
-            Limited::Processors => "processors",
-            Limited::Allowed => "processors allowed",
+            LimitUnit::ReadIos => "reads a second",
+            LimitUnit::ReadBytes => "bytes read a second",
+            LimitUnit::WriteIos => "writes a second",
+            LimitUnit::WriteBytes => "bytes written a second",
+            LimitUnit::TotalIos => "I/Os a second",
+            LimitUnit::TotalBytes => "bytes a second",
+            LimitUnit::Sent => "bytes sent a second",
+            LimitUnit::Processors => "processors",
+            LimitUnit::Allowed => "processors allowed",
         }
     }
 }
@@ -59,8 +55,7 @@ impl Limited {
 /// A limit as it is set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetLimit {
-    /// What it counts.
-    pub of: Limited,
+    pub of: LimitUnit,
     /// So much a second; of processors their number.
     pub rate: f64,
     /// What passes at once after a rest, where that is set apart.

@@ -1,4 +1,5 @@
-//! What a machine is: processor, memory, drives and what lies below files, networks. Unknown is `None`, never an empty word.
+//! What a machine is: processor, memory, drives and what lies below files, networks. Unknown is
+//! `None`, never an empty word.
 
 use super::limit::SetLimit;
 use super::vm::VmFacts;
@@ -13,7 +14,6 @@ use std::path::PathBuf;
 pub struct Facts {
     /// Name of the machine.
     pub hostname: Option<String>,
-    /// `PRETTY_NAME` of os-release.
     pub os: Option<String>,
     /// Release of the kernel: `6.1.0-18-amd64`.
     pub kernel: Option<String>,
@@ -23,7 +23,6 @@ pub struct Facts {
     pub command_line: Option<String>,
     /// Random id of this boot.
     pub boot_id: Option<String>,
-    /// The processor.
     pub cpu: Box<Processor>,
     /// Bytes of memory that the kernel manages.
     pub memory_bytes: Option<u64>,
@@ -38,8 +37,8 @@ pub struct Facts {
     /// Networks that its cards lead to; none where no card tells its speed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Network>,
-    /// Limits that control groups set for this process, on what lies below its targets and on processors, and that tc sets on
-    /// interfaces.
+    /// Limits that control groups set for this process, on what lies below its targets and on
+    /// processors, and that tc sets on interfaces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<SetLimit>,
     /// First line of `--version` of the programs that a run may use.
@@ -53,19 +52,17 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The network that an address is reached by, or lies in; `None` of one that is no IPv4, or where none is recorded.
+    /// The network that an address is reached by, or lies in; `None` of one that is no IPv4, or
+    /// where none is recorded.
     pub fn network_of(&self, address: &str) -> Option<&Network> {
         toward(&self.networks, address.parse().ok()?)
     }
 }
 
-/// The processor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Processor {
-    /// Model name.
     pub model: Option<String>,
-    /// Packages.
     pub sockets: Option<u64>,
     /// Physical cores of all packages.
     pub cores: Option<u64>,
@@ -90,11 +87,8 @@ pub struct Processor {
 /// Huge pages of one size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HugePages {
-    /// Bytes of one.
     pub size: u64,
-    /// Reserved.
     pub total: Option<u64>,
-    /// Of these free.
     pub free: Option<u64>,
     /// Of the free ones promised to somebody who has not touched them yet; no node tells its own.
     pub reserved: Option<u64>,
@@ -104,7 +98,6 @@ pub struct HugePages {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TargetFacts {
-    /// As named.
     pub path: PathBuf,
     /// File system that a file lies in; `None` for a device.
     pub file_system: Option<FileSystem>,
@@ -115,21 +108,17 @@ pub struct TargetFacts {
 /// A mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystem {
-    /// Type.
     pub kind: String,
     /// Where it is mounted.
     pub point: PathBuf,
-    /// What was mounted.
     pub source: String,
     /// Options of the mount, then those of the file system.
     pub options: String,
 }
 
-/// A block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Device {
-    /// Kernel name.
     pub name: String,
     /// Model of the disk.
     pub model: Option<String>,
@@ -137,15 +126,12 @@ pub struct Device {
     pub serial: Option<String>,
     /// WWN of the disk.
     pub wwn: Option<String>,
-    /// Firmware revision.
     pub firmware: Option<String>,
     /// Driver of the disk or its controller.
     pub driver: Option<String>,
-    /// Size in bytes.
     pub bytes: Option<u64>,
     /// Whether the kernel refuses to write it.
     pub read_only: Option<bool>,
-    /// Whether it turns.
     pub rotational: Option<bool>,
     /// The scheduler in force.
     pub scheduler: Option<String>,
@@ -153,8 +139,8 @@ pub struct Device {
     pub write_cache: Option<String>,
     /// Number of hardware queues.
     pub hardware_queues: Option<u64>,
-    /// Other settings below `queue/` that change figures, as the kernel prints them; see also [`Device::rotational`],
-    /// [`Device::scheduler`] and [`Device::write_cache`].
+    /// Other settings below `queue/` that change figures, as the kernel prints them; see also
+    /// [`Device::rotational`], [`Device::scheduler`] and [`Device::write_cache`].
     pub queue: BTreeMap<String, String>,
     /// Of an array of the kernel's RAID: its settings below `md/`, as the kernel prints them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -175,9 +161,7 @@ pub struct Device {
 pub struct PcieLink {
     /// Address of the function: `0000:01:00.0`.
     pub address: String,
-    /// `16.0 GT/s PCIe`.
     pub speed: Option<String>,
-    /// Lanes.
     pub width: Option<u64>,
     /// What the device could.
     pub max_speed: Option<String>,
@@ -185,7 +169,6 @@ pub struct PcieLink {
     pub max_width: Option<u64>,
 }
 
-/// A cable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cable {
     /// `sata`, `sas` or `usb`: what the drive speaks.
@@ -199,7 +182,6 @@ pub struct Cable {
 /// A network of the routing table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
-    /// Its first address.
     pub address: Ipv4Addr,
     /// Bits that all of its addresses share.
     pub bits: u8,
@@ -215,7 +197,8 @@ pub struct Network {
 
 /// The one that an address is reached by, or lies in: that which shares most bits with it.
 pub fn toward(networks: &[Network], address: Ipv4Addr) -> Option<&Network> {
-    let leads = |one: &&Network| (u32::from(address) ^ u32::from(one.address)) & mask(one.bits) == 0;
+    let leads =
+        |one: &&Network| (u32::from(address) ^ u32::from(one.address)) & mask(one.bits) == 0;
     networks.iter().filter(leads).max_by_key(|one| one.bits)
 }
 
@@ -230,7 +213,8 @@ pub struct WriteCache {
     pub name: String,
     /// The most that it takes, in bytes.
     pub bytes: u64,
-    /// Names of the stacks that write into it above the flush, which empties it; none of a drive's own.
+    /// Names of the stacks that write into it above the flush, which empties it; none of a drive's
+    /// own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<String>,
 }

@@ -12,27 +12,25 @@ pub struct Requirement {
     /// What supplies it, by distribution; the last one holds for those not named.
     pub supply: &'static [Supply],
     /// All that must be found.
-    pub finds: &'static [Find],
+    pub finds: &'static [SearchedThing],
 }
 
 /// Something to look for; `String` when it is sent to another place.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Find<S = &'static str> {
-    /// A program.
+pub enum SearchedThing<S = &'static str> {
     Program(S),
     /// A module of the kernel, by the name of its file.
     Module(S),
-    /// A file.
     File(S),
 }
 
-impl From<Find> for Find<String> {
-    fn from(find: Find) -> Find<String> {
+impl From<SearchedThing> for SearchedThing<String> {
+    fn from(find: SearchedThing) -> SearchedThing<String> {
         match find {
-            Find::Program(name) => Find::Program(name.to_owned()),
-            Find::Module(name) => Find::Module(name.to_owned()),
-            Find::File(path) => Find::File(path.to_owned()),
+            SearchedThing::Program(name) => SearchedThing::Program(name.to_owned()),
+            SearchedThing::Module(name) => SearchedThing::Module(name.to_owned()),
+            SearchedThing::File(path) => SearchedThing::File(path.to_owned()),
         }
     }
 }
@@ -42,7 +40,6 @@ impl From<Find> for Find<String> {
 pub struct Supply {
     /// `ID` or a word of `ID_LIKE` in os-release; empty for every other.
     pub distribution: &'static str,
-    /// The command.
     pub command: &'static str,
 }
 
@@ -76,13 +73,14 @@ macro_rules! need_module {
                 $config,
                 " /boot/config-* shows which have it), or install the kernel's package of extra modules"
             ))],
-            finds: &[$crate::need::Find::Module($file)],
+            finds: &[$crate::need::SearchedThing::Module($file)],
         }
     };
 }
 pub use need_module as module;
 
-/// A need for one program (whose name is its id) or several, with the package on Debian, on Fedora and elsewhere.
+/// A need for one program (whose name is its id) or several, with the package on Debian, on Fedora
+/// and elsewhere.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! need_program {
@@ -98,7 +96,7 @@ macro_rules! need_program {
                 $crate::need::fedora(concat!("dnf install ", $fedora)),
                 $crate::need::everywhere(concat!("install ", $other)),
             ],
-            finds: &[$($crate::need::Find::Program($name)),+],
+            finds: &[$($crate::need::SearchedThing::Program($name)),+],
         }
     };
 }

@@ -5,17 +5,17 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::path::Path;
 
-/// Where load runs, and where a step is performed. It is written, stored and ordered as a string: `host`, `ssh:HOST`, a name.
+/// Where load runs, and where a step is performed. It is written, stored and ordered as a string:
+/// `host`, `ssh:HOST`, a name.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(from = "String")]
 pub enum Place {
-    /// This host.
     #[default]
     Host,
     /// A host that is reached over SSH: its destination as given to ssh.
     Ssh(String),
-    /// A guest of the run, by its name. A lab is one: its name is the scenario's, and does not tell it from those of other guests,
-    /// which plans number (`vm0`).
+    /// A guest of the run, by its name. A lab is one: its name is the scenario's, and does not tell
+    /// it from those of other guests, which plans number (`vm0`).
     Guest(String),
 }
 
@@ -82,7 +82,6 @@ impl fmt::Display for Place {
     }
 }
 
-/// As a string's.
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.to_string(), f)
@@ -133,11 +132,17 @@ mod tests {
         let keyed = std::collections::BTreeMap::from(places.clone().map(|place| (place, 1)));
         let json = serde_json::to_string(&keyed).unwrap();
         assert!(json.starts_with(r#"{"hos":1,"host":1,"hosts":1"#), "{json}");
-        assert_eq!(serde_json::from_str::<std::collections::BTreeMap<Place, u32>>(&json).unwrap(), keyed);
+        assert_eq!(
+            serde_json::from_str::<std::collections::BTreeMap<Place, u32>>(&json).unwrap(),
+            keyed
+        );
         places.sort();
         texts.sort_unstable();
         assert_eq!(places.map(|place| place.to_string()), texts);
         assert_eq!(Place::from("ssh:root@s1").ssh_host(), Some("root@s1"));
-        assert_eq!((Place::from("host"), Place::from("lab")), (Place::Host, Place::Guest("lab".into())));
+        assert_eq!(
+            (Place::from("host"), Place::from("lab")),
+            (Place::Host, Place::Guest("lab".into()))
+        );
     }
 }

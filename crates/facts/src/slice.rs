@@ -5,25 +5,26 @@ use serde::{Deserialize, Serialize};
 /// Deltas of /proc/stat of the place and of `cpu.stat` of the own control group, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
-    /// user + nice.
     pub user_ns: u64,
     /// system + irq + softirq.
     pub system_ns: u64,
-    /// steal.
     pub steal_ns: u64,
-    /// idle + iowait.
     pub idle_ns: u64,
-    /// Time in which a limit on CPU time of the own control group held its threads back, on all CPUs together.
+    /// Time in which a limit on CPU time of the own control group held its threads back, on all
+    /// CPUs together.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,
-    /// CPU time of the kernel's threads by their own clocks, of short slices; `None`: none is visible.
+    /// CPU time of the kernel's threads by their own clocks, of short slices; `None`: none is
+    /// visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_threads_ns: Option<u64>,
 }
 
 /// In the order of the fields, as a load generator keeps them that knows nothing of what they are.
 impl From<[u64; 6]> for CpuTimes {
-    fn from([user_ns, system_ns, steal_ns, idle_ns, throttled_ns, threads_ns]: [u64; 6]) -> CpuTimes {
+    fn from(
+        [user_ns, system_ns, steal_ns, idle_ns, throttled_ns, threads_ns]: [u64; 6],
+    ) -> CpuTimes {
         let kernel_threads_ns = (threads_ns > 0).then_some(threads_ns);
         CpuTimes { user_ns, system_ns, steal_ns, idle_ns, throttled_ns, kernel_threads_ns }
     }
@@ -31,7 +32,8 @@ impl From<[u64; 6]> for CpuTimes {
 
 impl From<CpuTimes> for [u64; 6] {
     fn from(times: CpuTimes) -> [u64; 6] {
-        let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, throttled_ns, kernel_threads_ns } = times;
+        let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, throttled_ns, kernel_threads_ns } =
+            times;
         [user_ns, system_ns, steal_ns, idle_ns, throttled_ns, kernel_threads_ns.unwrap_or(0)]
     }
 }
@@ -41,7 +43,8 @@ fn is_zero(ns: &u64) -> bool {
 }
 
 impl CpuTimes {
-    /// What passed from an earlier reading to this one. A count that ran backwards (iowait may) is none.
+    /// What passed from an earlier reading to this one. A count that ran backwards (iowait may) is
+    /// none.
     pub fn since(self, earlier: CpuTimes) -> CpuTimes {
         CpuTimes {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
@@ -72,7 +75,8 @@ impl CpuTimes {
     }
 }
 
-/// I/O that a block device has completed, as `/sys/block/X/stat` counts it (Documentation/block/stat.rst of Linux).
+/// I/O that a block device has completed, as `/sys/block/X/stat` counts it
+/// (Documentation/block/stat.rst of Linux).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounts {
     /// The kernel's name for the device.
@@ -80,13 +84,9 @@ pub struct DeviceCounts {
     /// Whether no other device is known below it in the same place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lowest: bool,
-    /// Reads, after merging.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Writes, after merging.
     pub writes: u64,
-    /// Bytes written.
     pub write_bytes: u64,
     /// Requests that were merged into another before they reached the device.
     pub merged: u64,
@@ -129,9 +129,13 @@ impl DeviceReading {
     /// Returns the difference between an earlier reading and this one: the nanoseconds, and the
     /// counts of devices that are in both.
     pub fn since(&self, earlier: &DeviceReading) -> DeviceReading {
-        let before = |one: &DeviceCounts| earlier.devices.iter().find(|known| known.device == one.device);
+        let before =
+            |one: &DeviceCounts| earlier.devices.iter().find(|known| known.device == one.device);
         let devices = self.devices.iter().filter_map(|one| Some(one.since(before(one)?)));
-        DeviceReading { at_ns: self.at_ns.saturating_sub(earlier.at_ns), devices: devices.collect() }
+        DeviceReading {
+            at_ns: self.at_ns.saturating_sub(earlier.at_ns),
+            devices: devices.collect(),
+        }
     }
 
     /// Adds another difference of readings.
@@ -149,16 +153,13 @@ impl DeviceReading {
 /// What was done on one of several targets of a place in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnTarget {
-    /// I/Os.
     pub ios: u64,
-    /// Bytes.
     pub bytes: u64,
 }
 
 /// A thread of a place, by its process and its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ThreadId {
-    /// The process.
     pub pid: u32,
     /// The thread; of a thread of the kernel the same.
     pub tid: u32,
@@ -167,13 +168,12 @@ pub struct ThreadId {
 /// The quiesce gate: a clean stack, or what was still owed when it gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuiesceGate {
-    /// Nanoseconds waited.
     pub waited_ns: u64,
-    /// Dirty and Writeback bytes left: of the files and devices under load where the kernel tells it of one
-    /// (6.5 and newer), else of the whole machine.
+    /// Dirty and Writeback bytes left: of the files and devices under load where the kernel tells
+    /// it of one (6.5 and newer), else of the whole machine.
     pub dirty_bytes: u64,
-    /// I/Os in flight on the lower devices; `None` where one of them does not tell, or there is none (a
-    /// network file system).
+    /// I/Os in flight on the lower devices; `None` where one of them does not tell, or there is
+    /// none (a network file system).
     pub in_flight: Option<u64>,
     /// Whether the gate gave up.
     pub gave_up: bool,
@@ -184,8 +184,8 @@ impl QuiesceGate {
     pub const NOTHING_OWED: QuiesceGate =
         QuiesceGate { waited_ns: 0, dirty_bytes: 0, in_flight: Some(0), gave_up: false };
 
-    /// Two gates before one slice: waits add up, of the rest the worse counts, and what one of them does
-    /// not know is not known.
+    /// Two gates before one slice: waits add up, of the rest the worse counts, and what one of them
+    /// does not know is not known.
     #[must_use]
     pub fn and(self, other: QuiesceGate) -> QuiesceGate {
         QuiesceGate {

@@ -9,7 +9,6 @@ pub const USUAL_SOCKET: &str = "/var/tmp/spdk.sock";
 /// An SPDK target, which ran before the run and goes on after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpdkTarget {
-    /// Its JSON-RPC socket.
     pub socket: PathBuf,
     /// As it tells it: `SPDK v26.05`.
     pub version: String,
@@ -20,9 +19,9 @@ pub struct SpdkTarget {
 /// A reactor of an SPDK target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reactor {
-    /// Its processor.
     pub core: u32,
-    /// It asks for work without a pause, so that its processor is busy whatever it does; else it waits for interrupts.
+    /// It asks for work without a pause, so that its processor is busy whatever it does; else it
+    /// waits for interrupts.
     pub polls: bool,
 }
 
@@ -38,7 +37,9 @@ impl SpdkTarget {
             let cores = self.reactors.iter().filter(|reactor| reactor.polls == polls);
             cores.map(|reactor| reactor.core.to_string()).collect::<Vec<_>>().join(", ")
         };
-        let some = |does: &str, cores: String| (!cores.is_empty()).then(|| format!("{does} on core {cores}"));
+        let some = |does: &str, cores: String| {
+            (!cores.is_empty()).then(|| format!("{does} on core {cores}"))
+        };
         let parts = [
             Some(self.version.clone()),
             some("polls", cores(true)),

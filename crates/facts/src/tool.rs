@@ -1,5 +1,5 @@
-//! The commands of an engine that iotax does not know, as a scenario writes them and a journal keeps them: lists of arguments with
-//! placeholders, never a line for a shell.
+//! The commands of an engine that iotax does not know, as a scenario writes them and a journal
+//! keeps them: lists of arguments with placeholders, never a line for a shell.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,7 +19,6 @@ pub struct ToolCommands {
     /// Exit codes by which `find` says that nothing is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<i32>,
-    /// A member fails.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fail: Vec<Argv>,
     /// One that failed comes back, and is rebuilt.
@@ -34,13 +33,12 @@ pub struct ToolCommands {
     /// What the engine calls a member, with placeholders; `None`: by its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// What separates members that are one argument; `None`: each is a separate argument, and within a word a comma
-    /// separates them.
+    /// What separates members that are one argument; `None`: each is a separate argument, and
+    /// within a word a comma separates them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<String>,
     /// What it gives to the layer above.
-    pub gives: Gives,
-    /// Where that is.
+    pub gives: EngineGives,
     pub path: MadePath,
     /// Seconds that each command may take.
     pub limit: u64,
@@ -56,8 +54,7 @@ pub struct ToolCommands {
 /// What an engine gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Gives {
-    /// A block device.
+pub enum EngineGives {
     Block,
     /// A file in the run's folder.
     File,
@@ -69,7 +66,6 @@ pub enum Gives {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MadePath {
-    /// There, with placeholders.
     Fixed(String),
     /// Where the last `find` says: a pointer into its JSON, with placeholders.
     Pointer(String),
@@ -78,7 +74,6 @@ pub enum MadePath {
 /// What tells a state, and by which words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateQuery {
-    /// What is asked.
     pub command: Argv,
     /// Where in its JSON the state is; `None`: anywhere in what it prints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,24 +94,20 @@ pub struct StateQuery {
     pub missing: Option<String>,
 }
 
-/// What tells settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsQuery {
-    /// What is asked.
     pub command: Argv,
     /// Name of a setting, and where in its JSON that is; empty: it prints lines of KEY=VALUE.
     pub pointers: BTreeMap<String, String>,
 }
 
-/// What a placeholder stands for: a name, and where it is a size the unit behind a colon.
-pub type Slots = BTreeMap<String, String>;
+/// What a placeholder stands for: a name, and where it is a size the unit after a colon.
+pub type PlaceholderSlots = BTreeMap<String, String>;
 
 /// A stretch of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WordPiece<'a> {
-    /// As it is.
     Text(String),
-    /// `{NAME}`.
     Slot(&'a str),
 }
 
@@ -156,7 +147,9 @@ pub fn pieces(word: &str) -> Result<Vec<WordPiece<'_>>, String> {
         }
         let slot = behind.split_once('}').filter(|_| brace == "{");
         let Some((slot, after)) = slot.filter(|(slot, _)| !slot.contains('{')) else {
-            return Err(format!("\"{word}\" has a brace that is no placeholder; hint: write {brace}{brace}"));
+            return Err(format!(
+                "\"{word}\" has a brace that is no placeholder; hint: write {brace}{brace}"
+            ));
         };
         if !text.is_empty() {
             all.push(WordPiece::Text(std::mem::take(&mut text)));
@@ -172,7 +165,7 @@ pub fn pieces(word: &str) -> Result<Vec<WordPiece<'_>>, String> {
 }
 
 /// A word with what its placeholders stand for; `None`: one of them stands for nothing.
-pub fn filled(word: &str, slots: &Slots) -> Option<String> {
+pub fn filled(word: &str, slots: &PlaceholderSlots) -> Option<String> {
     let fill = |piece: WordPiece<'_>| match piece {
         WordPiece::Text(text) => Some(text),
         WordPiece::Slot(name) => slots.get(name).cloned(),
@@ -183,8 +176,7 @@ pub fn filled(word: &str, slots: &Slots) -> Option<String> {
 
 /// What a command is run once for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Each {
-    /// All.
+pub enum CommandScope {
     All,
     /// A member, which it names.
     Member,
@@ -192,13 +184,13 @@ pub enum Each {
     Part,
 }
 
-impl Each {
+impl CommandScope {
     /// What that command is run once for.
-    pub fn in_argv(argv: &[String]) -> Each {
+    pub fn in_argv(argv: &[String]) -> CommandScope {
         match argv {
-            _ if has_slot(argv, &[MEMBER, NUMBER, DEVICE, PCI]) => Each::Member,
-            _ if has_slot(argv, &[PART]) => Each::Part,
-            _ => Each::All,
+            _ if has_slot(argv, &[MEMBER, NUMBER, DEVICE, PCI]) => CommandScope::Member,
+            _ if has_slot(argv, &[PART]) => CommandScope::Part,
+            _ => CommandScope::All,
         }
     }
 }
@@ -209,8 +201,14 @@ pub fn has_slot(words: &[String], names: &[&str]) -> bool {
     all.into_iter().any(|piece| matches!(piece, WordPiece::Slot(slot) if names.contains(&slot)))
 }
 
-/// A command as it is run. An argument whose placeholder stands for nothing is left out: an option that was not written.
-pub fn command(argv: &[String], slots: &Slots, members: &[String], separator: Option<&str>) -> Vec<String> {
+/// A command as it is run. An argument whose placeholder stands for nothing is left out: an option
+/// that was not written.
+pub fn command(
+    argv: &[String],
+    slots: &PlaceholderSlots,
+    members: &[String],
+    separator: Option<&str>,
+) -> Vec<String> {
     let whole = format!("{{{MEMBERS}}}");
     let mut slots = slots.clone();
     slots.insert(MEMBERS.to_owned(), members.join(separator.unwrap_or(",")));
@@ -222,7 +220,6 @@ pub fn command(argv: &[String], slots: &Slots, members: &[String], separator: Op
 }
 
 impl ToolCommands {
-    /// All commands.
     pub fn all(&self) -> impl Iterator<Item = &Argv> {
         let lists = [&self.make, &self.undo, &self.find, &self.fail, &self.bring_back];
         let asked = self.state.iter().map(|state| &state.command);
@@ -232,7 +229,8 @@ impl ToolCommands {
 
     /// Whether the engine gets PCI addresses.
     pub fn names_pci(&self) -> bool {
-        let member = self.member.iter().any(|member| has_slot(std::slice::from_ref(member), &[PCI]));
+        let member =
+            self.member.iter().any(|member| has_slot(std::slice::from_ref(member), &[PCI]));
         member || self.all().any(|argv| has_slot(argv, &[PCI]))
     }
 
@@ -250,18 +248,27 @@ impl ToolCommands {
 mod tests {
     use super::*;
 
-    fn slots(pairs: &[(&str, &str)]) -> Slots {
+    fn slots(pairs: &[(&str, &str)]) -> PlaceholderSlots {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
     fn members_are_words_of_their_own_or_a_list_within_one() {
-        let argv =
-            ["make", "-n", "{name}", "-d", "{members}", "--all={members}", "--size={size:GiB}", "{{x}}"];
+        let argv = [
+            "make",
+            "-n",
+            "{name}",
+            "-d",
+            "{members}",
+            "--all={members}",
+            "--size={size:GiB}",
+            "{{x}}",
+        ];
         let argv = argv.map(str::to_owned);
         let members = ["/dev/a", "/dev/b"].map(str::to_owned);
         let words = command(&argv, &slots(&[("name", "iotax-r-tool0")]), &members, None);
-        let wanted = ["make", "-n", "iotax-r-tool0", "-d", "/dev/a", "/dev/b", "--all=/dev/a,/dev/b", "{x}"];
+        let wanted =
+            ["make", "-n", "iotax-r-tool0", "-d", "/dev/a", "/dev/b", "--all=/dev/a,/dev/b", "{x}"];
         assert_eq!(words, wanted, "an option that was not written is left out with its argument");
         let listed = command(&argv[3..6], &slots(&[]), &members, Some(" "));
         assert_eq!(listed, ["-d", "/dev/a /dev/b", "--all=/dev/a /dev/b"]);
@@ -269,18 +276,23 @@ mod tests {
 
     #[test]
     fn a_command_is_run_once_for_what_it_names() {
-        let of = |word: &str| Each::in_argv(&["make".to_owned(), word.to_owned()]);
-        assert_eq!(of("--all={members}"), Each::All);
+        let of = |word: &str| CommandScope::in_argv(&["make".to_owned(), word.to_owned()]);
+        assert_eq!(of("--all={members}"), CommandScope::All);
         assert_eq!(
             (of("{device}"), of("{pci}n1"), of("x{number}")),
-            (Each::Member, Each::Member, Each::Member)
+            (CommandScope::Member, CommandScope::Member, CommandScope::Member)
         );
-        assert_eq!(of("{name}.{part}"), Each::Part);
+        assert_eq!(of("{name}.{part}"), CommandScope::Part);
     }
 
     #[test]
     fn what_a_placeholder_stands_for_is_not_read_again() {
-        let words = command(&["{label}".to_owned()], &slots(&[("label", "{members} $(reboot)")]), &[], None);
+        let words = command(
+            &["{label}".to_owned()],
+            &slots(&[("label", "{members} $(reboot)")]),
+            &[],
+            None,
+        );
         assert_eq!(words, ["{members} $(reboot)"]);
     }
 

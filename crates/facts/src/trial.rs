@@ -1,4 +1,5 @@
-//! A durability trial as it is recorded: what was acknowledged before the kill, and what was found of it after.
+//! A durability trial as it is recorded: what was acknowledged before the kill, and what was found
+//! of it after.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kill {
-    /// The guest: reset hard in the midst of its writes, while its QEMU and what serves its disks live on.
+    /// The guest: reset hard in the midst of its writes, while its QEMU and what serves its disks
+    /// live on.
     Guest,
     /// QEMU, by SIGKILL, and the guest with it.
     Qemu,
@@ -15,7 +17,6 @@ pub enum Kill {
 }
 
 impl Kill {
-    /// All of them.
     pub const ALL: [Kill; 3] = [Kill::Guest, Kill::Qemu, Kill::Daemon];
 
     /// Its word in scenarios and reports.
@@ -47,9 +48,9 @@ pub struct DurabilityTrial {
     pub stack: String,
     /// Number among the trials of the stack, from 0.
     pub trial: u32,
-    /// What was killed.
     pub kill: Kill,
-    /// From the first acknowledgement to the kill, or until the writer had written all that it may, nanoseconds.
+    /// From the first acknowledgement to the kill, or until the writer had written all that it may,
+    /// nanoseconds.
     pub load_ns: u64,
     /// Writes between two flushes.
     pub batch: u32,
@@ -57,15 +58,16 @@ pub struct DurabilityTrial {
     pub in_flight: u32,
     /// Writes of 4 KiB whose flush was acknowledged to this host before the guest was gone.
     pub acknowledged: u64,
-    /// Whether it was still writing when it was killed: `false` where it had written its share of `max_written` before.
-    /// Records from before it do not say.
+    /// Whether it was still writing when it was killed: `false` where it had written its share of
+    /// `max_written` before. Records from before it do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writing: Option<bool>,
     /// What was read back.
     pub found: ReadBack,
 }
 
-/// What was read back after a kill. Blocks are of 4 KiB; `blocks` is the sum of `kept`, `lost`, `torn` and `unreadable`.
+/// What was read back after a kill. Blocks are of 4 KiB; `blocks` is the sum of `kept`, `lost`,
+/// `torn` and `unreadable`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadBack {
@@ -85,7 +87,8 @@ pub struct ReadBack {
     pub under_way: u64,
     /// Of these, blocks with a sector of that write.
     pub under_way_new: u64,
-    /// Of these, blocks with a torn sector or one that belongs elsewhere, or that could not be read and could before.
+    /// Of these, blocks with a torn sector or one that belongs elsewhere, or that could not be read
+    /// and could before.
     pub under_way_torn: u64,
     /// Some of the blocks that were not kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -104,7 +107,8 @@ pub struct Example {
 }
 
 impl ReadBack {
-    /// Blocks that are not as they were promised, in flight ones included: these may be old or new, never torn.
+    /// Blocks that are not as they were promised, in flight ones included: these may be old or new,
+    /// never torn.
     pub fn broken(&self) -> u64 {
         self.lost + self.torn + self.unreadable + self.under_way_torn
     }

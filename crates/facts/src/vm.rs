@@ -1,5 +1,5 @@
-//! A place that is an existing virtual machine of libvirt, Proxmox VE or ESXi: which one, and what its manager reports
-//! about it.
+//! A place that is an existing virtual machine of libvirt, Proxmox VE or ESXi: which one, and what
+//! its manager reports about it.
 
 use super::place::Place;
 use serde::{Deserialize, Serialize};
@@ -10,19 +10,14 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manager {
-    /// By `virsh`.
     Libvirt,
-    /// By `qm`.
     Proxmox,
-    /// By `govc`.
     Esxi,
 }
 
 impl Manager {
-    /// All of them.
     pub const ALL: [Manager; 3] = [Manager::Libvirt, Manager::Proxmox, Manager::Esxi];
 
-    /// `libvirt`
     pub fn word(self) -> &'static str {
         match self {
             Manager::Libvirt => "libvirt",
@@ -44,7 +39,6 @@ impl Manager {
 /// One virtual machine, as a person names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Vm {
-    /// What manages it.
     pub manager: Manager,
     /// A domain, a VMID, a name or path in the inventory.
     pub name: String,
@@ -69,7 +63,9 @@ const PARAMETERS: [&str; 4] = ["mode", "no_tty", "proxy", "sshauth"];
 /// # Errors
 /// Says what the URI must not name.
 pub fn transport_of(uri: &str) -> Result<&str, String> {
-    let plain = |text: &str, also: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c));
+    let plain = |text: &str, also: &str| {
+        text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c))
+    };
     let (scheme, rest) = uri.split_once("://").ok_or("it is not a URI such as qemu:///system")?;
     let (driver, transport) = scheme.split_once('+').unwrap_or((scheme, "unix"));
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -78,10 +74,15 @@ pub fn transport_of(uri: &str) -> Result<&str, String> {
         return Err(format!("\"{driver}\" is not a driver of libvirt"));
     }
     if !TRANSPORTS.contains(&transport) {
-        return Err(format!("the transport \"{transport}\" is not one of {}", TRANSPORTS.join(", ")));
+        return Err(format!(
+            "the transport \"{transport}\" is not one of {}",
+            TRANSPORTS.join(", ")
+        ));
     }
     // ssh would treat a host that begins with "-" as an option.
-    if !plain(host, "._-@:[]") || host.split('@').any(|part| part.trim_start_matches('[').starts_with('-')) {
+    if !plain(host, "._-@:[]")
+        || host.split('@').any(|part| part.trim_start_matches('[').starts_with('-'))
+    {
         return Err(format!("\"{host}\" is not a plain host name"));
     }
     if !["", "/", "/system", "/session", "/default"].contains(&path) {
@@ -90,7 +91,10 @@ pub fn transport_of(uri: &str) -> Result<&str, String> {
     for parameter in query.split(['&', ';']).filter(|parameter| !parameter.is_empty()) {
         let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         if !PARAMETERS.contains(&key) || !plain(value, "_-,") {
-            return Err(format!("its parameter \"{parameter}\" is not one of {}", PARAMETERS.join(", ")));
+            return Err(format!(
+                "its parameter \"{parameter}\" is not one of {}",
+                PARAMETERS.join(", ")
+            ));
         }
     }
     Ok(transport)
@@ -106,14 +110,11 @@ impl std::fmt::Display for Vm {
 /// What its manager says of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmFacts {
-    /// What manages it.
     pub manager: Manager,
-    /// Its name there.
     pub name: String,
     /// Of the machine, in the manager's words: `memory`, `cputune.shares`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
-    /// Its disks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<VmDisk>,
 }
@@ -135,7 +136,7 @@ pub struct VmDisk {
 
 /// What a scenario says of a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Described {
+pub struct PlaceDescription {
     /// In the user's own words.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,

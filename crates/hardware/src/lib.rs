@@ -1,6 +1,7 @@
-//! What hardware can do: line rates by their standards and arithmetic, floors of media, ratings of drives by their data sheets.
-//! Facts with their source, nothing measured here. Rules hold published figures against them; reports may as well.
-//! [`number`] reads figures in any notation, each with the interval that it stands for.
+//! What hardware can do: line rates by their standards and arithmetic, floors of media, ratings of
+//! drives by their data sheets. Facts with their source, nothing measured here. Rules hold
+//! published figures against them; reports may as well. [`number`] reads figures in any notation,
+//! each with the interval that it stands for.
 #![forbid(unsafe_code)]
 
 mod link;
@@ -55,7 +56,13 @@ mod tests {
     fn figures_of_messages_are_short() {
         assert_eq!([rate_text(3.938e9), rate_text(6.3e10)], ["3938 MB/s", "63.0 GB/s"]);
         assert_eq!([rate_text(8.01e5), rate_text(2.54e6)], ["801 KB/s", "2.5 MB/s"]);
-        assert_eq!([1.22e11, 4.2e9, 4.23e6, 5.1e4].map(size_text), ["122 GB", "4.2 GB", "4.2 MB", "51 KB"]);
-        assert_eq!([iops_text(685_000.0), iops_text(195.0), iops_text(2.7e6)], ["685k", "195", "2.70M"]);
+        assert_eq!(
+            [1.22e11, 4.2e9, 4.23e6, 5.1e4].map(size_text),
+            ["122 GB", "4.2 GB", "4.2 MB", "51 KB"]
+        );
+        assert_eq!(
+            [iops_text(685_000.0), iops_text(195.0), iops_text(2.7e6)],
+            ["685k", "195", "2.70M"]
+        );
     }
 }

@@ -10,7 +10,8 @@ pub struct Rate {
     pub line: f64,
     /// What payloads get in practice, from small packets to large ones.
     pub practical: Interval,
-    /// What payloads get with the largest packets and nothing else on the link: no measurement of what really crossed it is above.
+    /// What payloads get with the largest packets and nothing else on the link: no measurement of
+    /// what really crossed it is above.
     pub most: f64,
 }
 
@@ -18,13 +19,17 @@ impl Rate {
     /// Of so many such links side by side.
     #[must_use]
     pub fn times(self, links: f64) -> Rate {
-        Rate { line: self.line * links, practical: self.practical.scaled(links), most: self.most * links }
+        Rate {
+            line: self.line * links,
+            practical: self.practical.scaled(links),
+            most: self.most * links,
+        }
     }
 }
 
 /// A line of `links.txt`.
 #[derive(Debug, PartialEq)]
-struct Known {
+struct KnownLink {
     family: &'static str,
     gigabits: f64,
     called: f64,
@@ -32,17 +37,25 @@ struct Known {
     rate: Rate,
 }
 
-fn known() -> &'static [Known] {
-    static ALL: OnceLock<Vec<Known>> = OnceLock::new();
+fn known() -> &'static [KnownLink] {
+    static ALL: OnceLock<Vec<KnownLink>> = OnceLock::new();
     let read = |line: &'static str| {
         let fields: Vec<&str> = line.split(" | ").collect();
-        let [family, gigabits, called, name, data, practical, most] = fields[..] else { return None };
+        let [family, gigabits, called, name, data, practical, most] = fields[..] else {
+            return None;
+        };
         let line = data.parse::<f64>().ok()? * 1e9 / 8.0;
         let share = |text: &str| Some(line * text.parse::<f64>().ok()?);
         let (low, high) = practical.split_once(' ')?;
         let practical = Interval { low: share(low)?, high: share(high)? };
         let rate = Rate { line, practical, most: share(most)? };
-        Some(Known { family, gigabits: gigabits.parse().ok()?, called: called.parse().ok()?, name, rate })
+        Some(KnownLink {
+            family,
+            gigabits: gigabits.parse().ok()?,
+            called: called.parse().ok()?,
+            name,
+            rate,
+        })
     };
     ALL.get_or_init(|| include_str!("links.txt").lines().filter_map(read).collect())
 }
@@ -50,7 +63,7 @@ fn known() -> &'static [Known] {
 /// A link that a page or a machine can name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HardwareLink {
-    known: &'static Known,
+    known: &'static KnownLink,
     /// One of what has no lanes.
     lanes: u8,
 }
@@ -61,26 +74,33 @@ impl HardwareLink {
         known().iter().map(|known| HardwareLink { known, lanes: 1 })
     }
 
-    /// The link of a family (`pcie`, `sata`, `sas`, `usb`, `ethernet`, `infiniband`) of so many Gb/s on the wire, of PCIe a lane.
+    /// The link of a family (`pcie`, `sata`, `sas`, `usb`, `ethernet`, `infiniband`) of so many
+    /// Gb/s on the wire, of PCIe a lane.
     pub fn of_speed(family: &str, gigabits: f64) -> Option<HardwareLink> {
-        HardwareLink::all()
-            .rfind(|link| link.known.family == family && (link.known.gigabits - gigabits).abs() < 1e-6)
+        HardwareLink::all().rfind(|link| {
+            link.known.family == family && (link.known.gigabits - gigabits).abs() < 1e-6
+        })
     }
 
-    /// The link of a family that is called by a number: a generation of PCIe, a revision of SATA, the Gb/s of others.
+    /// The link of a family that is called by a number: a generation of PCIe, a revision of SATA,
+    /// the Gb/s of others.
     pub fn called(family: &str, number: f64) -> Option<HardwareLink> {
         HardwareLink::all().find(|link| link.known.family == family && link.known.called == number)
     }
 
     /// That of a network card by the Mb/s that the kernel reports of it.
     pub fn of_card(infiniband: bool, megabits: u64) -> Option<HardwareLink> {
-        HardwareLink::of_speed(if infiniband { "infiniband" } else { "ethernet" }, megabits as f64 / 1000.0)
+        HardwareLink::of_speed(
+            if infiniband { "infiniband" } else { "ethernet" },
+            megabits as f64 / 1000.0,
+        )
     }
 
     /// The link of a name as [`HardwareLink::name`] has it.
     pub fn named(text: &str) -> Option<HardwareLink> {
         let (name, lanes) = text.rsplit_once(" x").unwrap_or((text, "1"));
-        let link = HardwareLink::all().find(|link| link.known.name == name)?.lanes(lanes.parse().ok()?)?;
+        let link =
+            HardwareLink::all().find(|link| link.known.name == name)?.lanes(lanes.parse().ok()?)?;
         (link.name() == text).then_some(link)
     }
 
@@ -106,7 +126,8 @@ impl HardwareLink {
 
     /// As its standard calls it: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `40GbE`.
     pub fn name(self) -> String {
-        let lanes = if self.known.family == "pcie" { format!(" x{}", self.lanes) } else { String::new() };
+        let lanes =
+            if self.known.family == "pcie" { format!(" x{}", self.lanes) } else { String::new() };
         format!("{}{lanes}", self.known.name)
     }
 
@@ -138,7 +159,11 @@ mod tests {
             ("25GbE", 3125.0),
             ("InfiniBand FDR", 6818.0),
         ] {
-            assert_eq!((HardwareLink::named(name).unwrap().rate().line / 1e6).round(), megabytes, "{name}");
+            assert_eq!(
+                (HardwareLink::named(name).unwrap().rate().line / 1e6).round(),
+                megabytes,
+                "{name}"
+            );
         }
         for none in ["PCIe 3.0 x5", "PCIe 7.0 x4", "PCIe 3.0", "SATA 6 Gb/s x2", "7GbE"] {
             assert_eq!(HardwareLink::named(none), None, "{none}");
@@ -154,11 +179,17 @@ mod tests {
             [HardwareLink::called("sata", 3.0), HardwareLink::called("sas", 24.0)].map(names),
             ["SATA 6 Gb/s", "24G SAS"]
         );
-        assert_eq!(names(HardwareLink::of_speed("pcie", 8.0).and_then(|link| link.lanes(4))), "PCIe 3.0 x4");
+        assert_eq!(
+            names(HardwareLink::of_speed("pcie", 8.0).and_then(|link| link.lanes(4))),
+            "PCIe 3.0 x4"
+        );
         let lines = include_str!("links.txt").lines().filter(|line| !line.starts_with('#'));
         assert_eq!(lines.count(), known().len(), "a line is not read");
         for rate in HardwareLink::all().map(HardwareLink::rate) {
-            assert!(rate.practical.low > 0.0 && rate.practical.low < rate.practical.high, "{rate:?}");
+            assert!(
+                rate.practical.low > 0.0 && rate.practical.low < rate.practical.high,
+                "{rate:?}"
+            );
             assert!(rate.practical.high <= rate.most && rate.most < rate.line, "{rate:?}");
         }
     }

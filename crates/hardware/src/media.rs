@@ -4,17 +4,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Medium {
-    /// Turning disks.
     Hdd,
     /// Flash of four bits a cell.
     Qlc,
-    /// Three.
     Tlc,
-    /// Two.
     Mlc,
-    /// One.
     Slc,
-    /// 3D `XPoint`.
     #[serde(rename = "Optane")]
     Optane,
 }
@@ -28,7 +23,8 @@ const GAIN_OF_QUEUES: f64 = 2.5;
 /// I/Os a second of a turning disk at random places with a deep queue, one each mean seek and half
 /// a turn: about 200 of 7200 rpm, 330 of 10,000, 455 of 15,000.
 pub fn hdd_iops(rpm: u32) -> f64 {
-    let seek = SPINDLES.iter().min_by_key(|(speed, _)| speed.abs_diff(rpm)).map_or(8.5, |(_, seek)| *seek);
+    let seek =
+        SPINDLES.iter().min_by_key(|(speed, _)| speed.abs_diff(rpm)).map_or(8.5, |(_, seek)| *seek);
     let half_turn = 30_000.0 / f64::from(rpm.max(1));
     1000.0 / (seek + half_turn) * GAIN_OF_QUEUES
 }

@@ -1,6 +1,7 @@
-//! Numbers in every guise that people print them in: `26.0k`, `1,234.5`, `3 604 МБ/с`, `12,7 Гбит/с`, `(94 %)`, `１２％`. A
-//! printed figure stands for the interval that rounds to it. It refuses what only looks like a number: parts of names
-//! (`nvme0n1`, `E5-2678`), versions, dates, addresses.
+//! Numbers in every guise that people print them in: `26.0k`, `1,234.5`, `3 604 МБ/с`, `12,7
+//! Гбит/с`, `(94 %)`, `１２％`. A printed figure stands for the interval that rounds to it. It refuses
+//! what only looks like a number: parts of names (`nvme0n1`, `E5-2678`), versions, dates,
+//! addresses.
 
 use crate::TextSpan;
 pub use iotax_units::show_ns;
@@ -10,21 +11,18 @@ mod scan;
 mod unit;
 mod words;
 
-pub use scan::{Shows, Style, hedges, quantities, quantities_in, quantity, shows};
+pub use scan::{DecimalSign, Style, hedges, quantities, quantities_in, quantity, shows};
 pub use unit::cyrillic;
-pub use unit::{Base, Measure, NumberUnit, whole as measure};
+pub use unit::{Measure, NumberUnit, PrefixBase, whole as measure};
 
 /// Everything between two ends, both included; what a printed figure stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The least.
     pub low: f64,
-    /// The most.
     pub high: f64,
 }
 
 impl Interval {
-    /// Exactly one value.
     pub fn exact(value: f64) -> Interval {
         Interval { low: value, high: value }
     }
@@ -47,10 +45,12 @@ impl Interval {
 
     /// Wider by a share of its ends.
     pub fn wider(self, share: f64) -> Interval {
-        Interval { low: self.low - share * self.low.abs(), high: self.high + share * self.high.abs() }
+        Interval {
+            low: self.low - share * self.low.abs(),
+            high: self.high + share * self.high.abs(),
+        }
     }
 
-    /// Its middle.
     pub fn middle(self) -> f64 {
         self.low + (self.high - self.low) / 2.0
     }
@@ -65,7 +65,6 @@ impl Interval {
         Interval { low: self.low * factor, high: self.high * factor }
     }
 
-    /// All sums.
     pub fn plus(self, other: Interval) -> Interval {
         Interval { low: self.low + other.low, high: self.high + other.high }
     }
@@ -79,17 +78,14 @@ impl Interval {
     }
 }
 
-/// A printed figure and where it stands, in the unit that its field is of: I/Os or bytes a second, nanoseconds, bytes, a
-/// count, percent.
+/// A printed figure and where it stands, in the unit that its field is of: I/Os or bytes a second,
+/// nanoseconds, bytes, a count, percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrintedNumber {
-    /// Where it stands.
     pub spot: TextSpan,
-    /// As printed.
     pub value: f64,
     /// The least that rounds to it.
     pub low: f64,
-    /// The most.
     pub high: f64,
 }
 
@@ -99,17 +95,20 @@ impl PrintedNumber {
         Interval { low: self.low, high: self.high }
     }
 
-    /// The same figure in another unit.
     pub fn scaled(self, factor: f64) -> PrintedNumber {
-        PrintedNumber { value: self.value * factor, low: self.low * factor, high: self.high * factor, ..self }
+        PrintedNumber {
+            value: self.value * factor,
+            low: self.low * factor,
+            high: self.high * factor,
+            ..self
+        }
     }
 }
 
 /// What a sentence says of how exact a figure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Hedge {
-    /// Nothing.
+pub enum NumberHedge {
     Plain,
     /// `about`, `~`, `约`, `около`.
     About,
@@ -117,26 +116,24 @@ pub enum Hedge {
     Below,
     /// `above`, `>`, `超过`, `more than`.
     Above,
-    /// `+-5%`.
     PlusMinus,
 }
 
 /// A figure with its unit, as found in a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// The figure in the base of its unit (bytes a second for `MB/s`, nanoseconds for `us`, percent for `%`), where it
-    /// stands with its unit.
+    /// The figure in the base of its unit (bytes a second for `MB/s`, nanoseconds for `us`, percent
+    /// for `%`), where it is with its unit.
     pub figure: PrintedNumber,
-    /// What it counts.
     pub unit: NumberUnit,
     /// How much of the unit a printed 1 is: 1,048,576 of `MiB/s`, 1000 of `26.0k`.
     pub scale: f64,
     /// Whether its prefix is of 1000 or of 1024.
-    pub base: Base,
-    /// Printed digits behind the point.
+    pub base: PrefixBase,
+    /// Printed digits after the point.
     pub decimals: u8,
     /// What is said of it.
-    pub hedge: Hedge,
+    pub hedge: NumberHedge,
 }
 
 impl Quantity {
@@ -146,7 +143,8 @@ impl Quantity {
     }
 }
 
-/// A value that was printed with so many digits behind the point, as a figure: half a unit of the last digit to either side.
+/// A value that was printed with so many digits after the point, as a figure: half a unit of the
+/// last digit to either side.
 pub fn rounded(spot: TextSpan, printed: f64, decimals: usize, scale: f64) -> PrintedNumber {
     let half = POWERS.get(decimals).map_or(0.0, |power| 0.5 / power);
     PrintedNumber {
@@ -159,11 +157,13 @@ pub fn rounded(spot: TextSpan, printed: f64, decimals: usize, scale: f64) -> Pri
 
 const POWERS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12];
 
-/// Reads the plain decimal number that a text begins with (`118.47us`), with the bytes that it takes and its digits behind the
-/// point; `None` where there is none. An exponent counts (`1.2e+06`).
+/// Reads the plain decimal number that a text begins with (`118.47us`), with the bytes that it
+/// takes and its digits after the point; `None` where there is none. An exponent counts
+/// (`1.2e+06`).
 pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
     let bytes = text.as_bytes();
-    let run = |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
+    let run =
+        |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
     let sign = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));
     let whole = run(sign);
     let point = sign + whole;
@@ -176,8 +176,8 @@ pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
     // The quick way is exact while digits fit a double and the power of ten does.
     if exponent == 0 && whole + decimals <= 15 && decimals < POWERS.len() {
         let digits = bytes[sign..at].iter().filter(|byte| **byte != b'.');
-        let value =
-            digits.fold(0u64, |value, digit| value * 10 + u64::from(digit - b'0')) as f64 / POWERS[decimals];
+        let value = digits.fold(0u64, |value, digit| value * 10 + u64::from(digit - b'0')) as f64
+            / POWERS[decimals];
         return Some((if bytes[0] == b'-' { -value } else { value }, at, decimals));
     }
     let end = at + exponent;
@@ -198,7 +198,6 @@ pub fn parsed(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.abs() <= LARGEST)
 }
 
-/// Bytes of `e+06`.
 fn exponent(bytes: &[u8]) -> usize {
     let Some(b'e' | b'E') = bytes.first() else { return 0 };
     let sign = usize::from(matches!(bytes.get(1), Some(b'-' | b'+')));

@@ -1,5 +1,5 @@
-//! Ratings of drives: `ratings.toml` of this crate, and what users lay over it. A drive is known by words in a row in what the kernel, a
-//! tool or a page calls it; the longest such name wins.
+//! Ratings of drives: `ratings.toml` of this crate, and what users lay over it. A drive is known by
+//! words in a row in what the kernel, a tool or a page calls it; the longest such name wins.
 
 use super::media::Medium;
 use crate::number::{NumberUnit, quantities};
@@ -18,7 +18,7 @@ pub use name::words;
 /// What data sheets rate, in the words of a scenario's `[rating]`, which is of these too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rated {
+pub enum DriveRatings {
     /// Random reads of 4 KiB a second.
     RandreadIops,
     /// Random writes of 4 KiB a second; in a scenario's `[rating]` those that are sustained.
@@ -33,22 +33,24 @@ pub enum Rated {
     RandwriteLatency,
 }
 
-impl Rated {
+impl DriveRatings {
     /// Each with its key.
-    pub const ALL: [(Rated, &'static str); 6] = [
-        (Rated::RandreadIops, "randread_iops"),
-        (Rated::RandwriteIops, "randwrite_iops"),
-        (Rated::Read, "read"),
-        (Rated::Write, "write"),
-        (Rated::RandreadLatency, "randread_latency"),
-        (Rated::RandwriteLatency, "randwrite_latency"),
+    pub const ALL: [(DriveRatings, &'static str); 6] = [
+        (DriveRatings::RandreadIops, "randread_iops"),
+        (DriveRatings::RandwriteIops, "randwrite_iops"),
+        (DriveRatings::Read, "read"),
+        (DriveRatings::Write, "write"),
+        (DriveRatings::RandreadLatency, "randread_latency"),
+        (DriveRatings::RandwriteLatency, "randwrite_latency"),
     ];
 
     fn unit(self) -> NumberUnit {
         match self {
-            Rated::RandreadIops | Rated::RandwriteIops => NumberUnit::PerSecond,
-            Rated::Read | Rated::Write => NumberUnit::BytesPerSecond,
-            Rated::RandreadLatency | Rated::RandwriteLatency => NumberUnit::Nanoseconds,
+            DriveRatings::RandreadIops | DriveRatings::RandwriteIops => NumberUnit::PerSecond,
+            DriveRatings::Read | DriveRatings::Write => NumberUnit::BytesPerSecond,
+            DriveRatings::RandreadLatency | DriveRatings::RandwriteLatency => {
+                NumberUnit::Nanoseconds
+            }
         }
     }
 }
@@ -66,9 +68,8 @@ pub enum RatedWrites {
 /// A drive of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedDrive {
-    /// `Samsung 980 PRO`.
     pub name: String,
-    /// What it is called; the words of each, the last of them perhaps with more behind it.
+    /// What it is called; the words of each, the last of them perhaps with more after it.
     pub models: Vec<String>,
     /// What data lie on.
     pub media: Medium,
@@ -76,9 +77,7 @@ pub struct RatedDrive {
     pub rpm: Option<u32>,
     /// What its write figures are of.
     pub writes: RatedWrites,
-    /// The data sheet.
     pub source: String,
-    /// Its capacities.
     pub sizes: Vec<Size>,
 }
 
@@ -89,32 +88,32 @@ pub struct Size {
     pub capacity: Option<f64>,
     /// Part numbers of this capacity.
     pub parts: Vec<String>,
-    /// I/Os a second, bytes a second, nanoseconds, in the order of [`Rated::ALL`].
+    /// I/Os a second, bytes a second, nanoseconds, in the order of [`DriveRatings::ALL`].
     figures: [Option<f64>; 6],
 }
 
 /// A drive that was recognised, with the capacities that it may have.
 #[derive(Clone, Debug)]
-pub struct Match<'a> {
-    /// The drive.
+pub struct DriveMatch<'a> {
     pub drive: &'a RatedDrive,
     /// One where the capacity is known, else all.
     pub sizes: Vec<&'a Size>,
 }
 
-impl Match<'_> {
-    /// The most that any of its possible capacities has; `None` where one of them is not rated, which may have more.
-    pub fn most(&self, rated: Rated) -> Option<f64> {
+impl DriveMatch<'_> {
+    /// The most that any of its possible capacities has; `None` where one of them is not rated,
+    /// which may have more.
+    pub fn most(&self, rated: DriveRatings) -> Option<f64> {
         self.over(rated, f64::max)
     }
 
-    /// The least.
-    pub fn least(&self, rated: Rated) -> Option<f64> {
+    pub fn least(&self, rated: DriveRatings) -> Option<f64> {
         self.over(rated, f64::min)
     }
 
-    fn over(&self, rated: Rated, pick: fn(f64, f64) -> f64) -> Option<f64> {
-        let values: Option<Vec<f64>> = self.sizes.iter().map(|size| size.figures[rated as usize]).collect();
+    fn over(&self, rated: DriveRatings, pick: fn(f64, f64) -> f64) -> Option<f64> {
+        let values: Option<Vec<f64>> =
+            self.sizes.iter().map(|size| size.figures[rated as usize]).collect();
         values?.into_iter().reduce(pick)
     }
 }
@@ -136,7 +135,8 @@ pub fn known() -> &'static Ratings {
 
 /// So much above a rating is no scatter: data sheets round, and drives of one model differ.
 pub const ABOVE_RATING: f64 = 1.1;
-/// And so much below a rated latency: what is rated is a typical one, and a cache of SLC answers sooner.
+/// And so much below a rated latency: what is rated is a typical one, and a cache of SLC answers
+/// sooner.
 pub const BELOW_RATED_LATENCY: f64 = 0.75;
 
 /// Capacities that differ by less are one: 1000 GB and 1024 GB.
@@ -146,17 +146,22 @@ impl Ratings {
     /// Reads a file of ratings.
     ///
     /// # Errors
-    /// The first line and key at fault: what no drive can have, an unknown key, no source, a name that stands twice.
+    /// The first line and key at fault: what no drive can have, an unknown key, no source, a name
+    /// that is twice.
     pub fn read(text: &str) -> Result<Ratings, Fault> {
         Ok(Ratings::from_drives(file::drives(text)?, 0))
     }
 
     fn from_drives(drives: Vec<RatedDrive>, own: usize) -> Ratings {
-        Ratings { names: Arc::new(name::DriveNames::from_drives(&drives, own)), drives: drives.into(), own }
+        Ratings {
+            names: Arc::new(name::DriveNames::from_drives(&drives, own)),
+            drives: drives.into(),
+            own,
+        }
     }
 
-    /// These with those of a user's file over them: an entry of the same name replaces, others are added and win over entries that
-    /// have a name of theirs, or more letters of the same words.
+    /// These with those of a user's file over them: an entry of the same name replaces, others are
+    /// added and win over entries that have a name of theirs, or more letters of the same words.
     ///
     /// # Errors
     /// As [`Ratings::read`].
@@ -169,43 +174,52 @@ impl Ratings {
         Ok(Ratings::from_drives(drives, own))
     }
 
-    /// All drives.
     pub fn drives(&self) -> &[RatedDrive] {
         &self.drives
     }
 
-    /// The drive that a model string names (as the kernel or a page prints it: `Samsung SSD 980 PRO 1TB`, `INTEL SSDPE2KX010T8`), of a
-    /// capacity in bytes where it is known; else of that which the string names, else of all that there are. `None` where nothing
-    /// or more than one drive is named, or the drive is not rated in that capacity.
-    pub fn rating_of(&self, model: &str, capacity: Option<f64>) -> Option<Match<'_>> {
+    /// The drive that a model string names (as the kernel or a page prints it: `Samsung SSD 980 PRO
+    /// 1TB`, `INTEL SSDPE2KX010T8`), of a capacity in bytes where it is known; else of that which
+    /// the string names, else of all that there are. `None` where nothing or more than one drive is
+    /// named, or the drive is not rated in that capacity.
+    pub fn rating_of(&self, model: &str, capacity: Option<f64>) -> Option<DriveMatch<'_>> {
         let found = self.find(model);
         let first = found.first()?;
         if found.iter().any(|other| other.drive != first.drive) {
             return None;
         }
-        let part = || self.drives[first.drive].sizes[found.iter().find_map(|found| found.size)?].capacity;
+        let part =
+            || self.drives[first.drive].sizes[found.iter().find_map(|found| found.size)?].capacity;
         let printed = || {
-            let mut bytes = quantities(0, model).into_iter().filter(|one| one.unit == NumberUnit::Bytes);
-            bytes.find(|one| self.sized(first.drive, one.figure.value).is_some()).map(|one| one.figure.value)
+            let mut bytes =
+                quantities(0, model).into_iter().filter(|one| one.unit == NumberUnit::Bytes);
+            bytes
+                .find(|one| self.sized(first.drive, one.figure.value).is_some())
+                .map(|one| one.figure.value)
         };
         self.match_of(first.drive, capacity.or_else(part).or_else(printed))
     }
 
     /// A drive by its index, in a capacity if one is known.
-    pub fn match_of(&self, drive: usize, capacity: Option<f64>) -> Option<Match<'_>> {
+    pub fn match_of(&self, drive: usize, capacity: Option<f64>) -> Option<DriveMatch<'_>> {
         let found = self.drives.get(drive)?;
         let sizes = match capacity {
             Some(bytes) => vec![&found.sizes[self.sized(drive, bytes)?]],
             None => found.sizes.iter().collect(),
         };
-        Some(Match { drive: found, sizes })
+        Some(DriveMatch { drive: found, sizes })
     }
 
     /// Index of the size of a capacity; that of the whole family has any.
     pub fn sized(&self, drive: usize, bytes: f64) -> Option<usize> {
         let sizes = &self.drives.get(drive)?.sizes;
-        let near = |size: &Size| size.capacity.is_some_and(|own| (own / bytes - 1.0).abs() < SAME_CAPACITY);
-        sizes.iter().position(near).or_else(|| sizes.iter().position(|size| size.capacity.is_none()))
+        let near = |size: &Size| {
+            size.capacity.is_some_and(|own| (own / bytes - 1.0).abs() < SAME_CAPACITY)
+        };
+        sizes
+            .iter()
+            .position(near)
+            .or_else(|| sizes.iter().position(|size| size.capacity.is_none()))
     }
 
     /// Every drive that a text names, in order.
@@ -223,6 +237,6 @@ pub struct NamedDrive {
     pub size: Option<usize>,
     /// Bytes of the text.
     pub bytes: Range<usize>,
-    /// How many of it, where that stands against the name: 6 of `6xPM9A3`.
+    /// How many of it, where that is against the name: 6 of `6xPM9A3`.
     pub count: Option<u32>,
 }

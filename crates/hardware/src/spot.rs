@@ -9,7 +9,7 @@ pub struct TextSpan {
     pub line: u32,
     /// First byte in the line.
     pub start: u32,
-    /// Byte behind the last.
+    /// Byte after the last.
     pub end: u32,
 }
 

@@ -1,6 +1,7 @@
 //! Latency histogram: log-linear over all 64 bits, 128 sub-buckets an octave, mergeable without
 //! loss. It keeps counts and nothing else, so merging is addition; bytes of another layout, or
 //! that do not add up, are refused.
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
 /// Histogram of nanoseconds. Values below 128 have a bucket each; above, a bucket is at most
@@ -24,7 +25,7 @@ pub enum DecodeError {
     /// Another program's, or a later version's, buckets.
     #[error("histogram has another bucket layout than {LAYOUT}")]
     Layout,
-    /// The bytes end in the middle, or go on behind the end.
+    /// The bytes end in the middle, or go on after the end.
     #[error("histogram is cut short or followed by other bytes")]
     Length,
     /// An index out of order or range, a zero count, or a total beyond 64 bits.
@@ -101,7 +102,8 @@ impl Histogram {
     /// Mean of the buckets' middles, within 1/256 of the true mean.
     pub fn mean(&self) -> Option<f64> {
         let total = self.count();
-        let sum = self.sparse().map(|(bucket, count)| middle(bucket as usize) as f64 * count as f64);
+        let sum =
+            self.sparse().map(|(bucket, count)| middle(bucket as usize) as f64 * count as f64);
         (total > 0).then(|| sum.sum::<f64>() / total as f64)
     }
 
@@ -132,7 +134,9 @@ impl Histogram {
     ///
     /// # Errors
     /// When buckets do not rise, are out of range, are empty, or add up beyond 64 bits.
-    pub fn from_sparse(buckets: impl IntoIterator<Item = (u32, u64)>) -> Result<Histogram, DecodeError> {
+    pub fn from_sparse(
+        buckets: impl IntoIterator<Item = (u32, u64)>,
+    ) -> Result<Histogram, DecodeError> {
         let mut histogram = Histogram::new();
         let mut total = 0u64;
         for (bucket, count) in buckets {
@@ -149,7 +153,7 @@ impl Histogram {
         Ok(histogram)
     }
 
-    /// Compact bytes: the layout's name behind its length, the number of buckets in use, then of
+    /// Compact bytes: the layout's name after its length, the number of buckets in use, then of
     /// each the distance from the one before and the count; all numbers are LEB128 varints.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -8,11 +8,8 @@ use std::path::{Path, PathBuf};
 /// A block device as sysfs knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockNode {
-    /// Kernel name: `sda1`.
     pub name: String,
-    /// `8:1`.
     pub devnum: String,
-    /// Size in bytes.
     pub bytes: u64,
     /// First byte on the disk; 0 for a whole disk.
     pub start: u64,
@@ -52,27 +49,28 @@ pub struct Identity {
 /// Where a partition lies on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionExtent {
-    /// Of the partition.
     pub number: u64,
-    /// Its first byte.
     pub start: u64,
-    /// Its bytes.
     pub bytes: u64,
 }
 
 impl Identity {
-    /// Whether both are of one device. Names and numbers, others' too, are the kernel's to deal out again when a drive comes
-    /// back from a guest; they count only where nothing better is known.
+    /// Whether both are of one device. Names and numbers, others' too, are the kernel's to deal out
+    /// again when a drive comes back from a guest; they count only where nothing better is known.
     pub fn is_same_device(&self, other: &Identity) -> bool {
         self.lasting() == other.lasting()
     }
 
-    /// What stays while the kernel deals out names: all, where nothing else tells it from every other.
+    /// What stays while the kernel deals out names: all, where nothing else tells it from every
+    /// other.
     fn lasting(&self) -> Identity {
         match (&self.serial, &self.wwn) {
-            (_, Some(_)) => {
-                Identity { name: None, devnum: None, serial_shared_with: Vec::new(), ..self.clone() }
-            }
+            (_, Some(_)) => Identity {
+                name: None,
+                devnum: None,
+                serial_shared_with: Vec::new(),
+                ..self.clone()
+            },
             (Some(_), None) if self.serial_shared_with.is_empty() => {
                 Identity { name: None, devnum: None, ..self.clone() }
             }
@@ -120,7 +118,8 @@ fn node_at(probe: &Probe, dir: &Path) -> Option<BlockNode> {
     let queue = sys_block(parent.as_deref().unwrap_or(&name)).join("queue");
     Some(BlockNode {
         devnum: probe.read(dir.join("dev"))?,
-        // Both are in units of 512 bytes, whatever the device's block (Documentation/ABI/stable/sysfs-block).
+        // Both are in units of 512 bytes, whatever the device's block
+        // (Documentation/ABI/stable/sysfs-block).
         bytes: probe.number(dir.join("size"))?.checked_mul(512)?,
         start: probe.number(dir.join("start")).unwrap_or(0).checked_mul(512)?,
         logical_block_bytes: probe.number(queue.join("logical_block_size")).unwrap_or(512),
@@ -144,8 +143,8 @@ pub fn partitions(probe: &Probe, disk: &BlockNode) -> Vec<BlockNode> {
         .collect()
 }
 
-/// The device numbers whose use by somebody is a use of the target: for a disk its partitions too, for
-/// a partition also the whole disk, but not its siblings.
+/// The device numbers whose use by somebody is a use of the target: for a disk its partitions too,
+/// for a partition also the whole disk, but not its siblings.
 pub fn numbers_in_question(probe: &Probe, node: &BlockNode) -> Vec<(String, String)> {
     let parent = node.parent.as_deref().and_then(|name| disk(probe, name));
     std::iter::once(node.clone())
@@ -192,7 +191,7 @@ pub fn serial(probe: &Probe, name: &str) -> Option<String> {
         .filter(|serial| says_something(serial))
 }
 
-/// WWN of a disk: NVMe's `wwid` stands at the disk, SCSI's below `device`; else udev's.
+/// WWN of a disk: NVMe's `wwid` is at the disk, SCSI's below `device`; else udev's.
 pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
     let dir = sys_block(name);
     first_of(probe, &dir, &["wwid", "nguid", "eui", "device/wwid"])
@@ -220,10 +219,13 @@ fn says_something(serial: &str) -> bool {
     serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0')
 }
 
-/// A WWN without the prefix of its kind: the kernel writes `naa.5000...` and `eui.0025...`, udev and
-/// labels `0x5000...`.
+/// A WWN without the prefix of its kind: the kernel writes `naa.5000...` and `eui.0025...`, udev
+/// and labels `0x5000...`.
 pub fn bare_wwn(text: &str) -> &str {
-    ["naa.", "eui.", "uuid.", "0x"].iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)
+    ["naa.", "eui.", "uuid.", "0x"]
+        .iter()
+        .find_map(|prefix| text.strip_prefix(prefix))
+        .unwrap_or(text)
 }
 
 /// Page 0x80 of SCSI's vital product data: 4 bytes of header, the last two its length.
@@ -239,8 +241,9 @@ fn udev(probe: &Probe, dir: &Path, keys: &[&str]) -> Option<String> {
     let number = probe.read(dir.join("dev"))?;
     let data = probe.read(format!("/run/udev/data/b{number}"))?;
     keys.iter().find_map(|key| {
-        let line =
-            data.lines().find_map(|line| line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('='))?;
+        let line = data
+            .lines()
+            .find_map(|line| line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('='))?;
         Some(one_space(line)).filter(|value| !value.is_empty())
     })
 }
@@ -265,7 +268,10 @@ fn others_with_serial(probe: &Probe, name: &str, own: &str) -> Vec<String> {
 
 /// Other disks with the same WWN: ways to the very same disk.
 pub fn others_with_wwn(probe: &Probe, name: &str, own: &str) -> Vec<String> {
-    other_disks(probe, name).into_iter().filter(|other| wwn(probe, other).as_deref() == Some(own)).collect()
+    other_disks(probe, name)
+        .into_iter()
+        .filter(|other| wwn(probe, other).as_deref() == Some(own))
+        .collect()
 }
 
 fn other_disks(probe: &Probe, name: &str) -> Vec<String> {
@@ -294,7 +300,10 @@ mod tests {
             (Some("S4EVNF0M"), Some("eui.0025385b71b00001"))
         );
         let scsi = named(&machine.probe, "sda");
-        assert_eq!((scsi.serial.as_deref(), scsi.wwn.as_deref()), (Some("WD-1"), Some("naa.50000")));
+        assert_eq!(
+            (scsi.serial.as_deref(), scsi.wwn.as_deref()),
+            (Some("WD-1"), Some("naa.50000"))
+        );
         machine.block("/sys/devices/virtio9/block/vdb", "254:16", &[("serial", "disk-1\0\0")]);
         assert_eq!(named(&machine.probe, "vdb").serial.as_deref(), Some("disk-1"));
         machine.block(
@@ -323,7 +332,10 @@ mod tests {
     fn a_disk_without_names_gets_one_for_this_attachment() {
         let machine = server();
         machine.block("/sys/devices/virtual/block/zram0", "253:0", &[("diskseq", "12\n")]);
-        assert_eq!(named(&machine.probe, "zram0").transient.as_deref(), Some("boot-1a2b3c4d-diskseq-12"));
+        assert_eq!(
+            named(&machine.probe, "zram0").transient.as_deref(),
+            Some("boot-1a2b3c4d-diskseq-12")
+        );
         assert_eq!(named(&machine.probe, "dm-0").transient, None, "no diskseq, no name");
         assert_eq!(named(&machine.probe, "sda").transient, None, "the serial does");
     }
@@ -336,11 +348,17 @@ mod tests {
             wwn: Some("eui.00".into()),
             ..Identity::default()
         };
-        let back = Identity { name: Some("nvme1n1".into()), devnum: Some("259:4".into()), ..drive.clone() };
+        let back = Identity {
+            name: Some("nvme1n1".into()),
+            devnum: Some("259:4".into()),
+            ..drive.clone()
+        };
         assert!(drive.is_same_device(&back));
         assert!(!drive.is_same_device(&Identity { serial: Some("S5".into()), ..back }));
         let nameless = Identity { name: Some("vdb".into()), ..Identity::default() };
-        assert!(!nameless.is_same_device(&Identity { name: Some("vdc".into()), ..Identity::default() }));
+        assert!(
+            !nameless.is_same_device(&Identity { name: Some("vdc".into()), ..Identity::default() })
+        );
         let namespace = Identity { wwn: Some("eui.01".into()), ..drive.clone() };
         assert!(!drive.is_same_device(&namespace));
     }
@@ -352,14 +370,17 @@ mod tests {
         let second = [("partition", "2\n"), ("start", "4194304\n")];
         machine.block(&format!("{dir}/sdb2"), "8:18", &second);
         let disk = disk(&machine.probe, "sdb").unwrap();
-        let parts: Vec<Identity> =
-            partitions(&machine.probe, &disk).iter().map(|part| identity(&machine.probe, part)).collect();
+        let parts: Vec<Identity> = partitions(&machine.probe, &disk)
+            .iter()
+            .map(|part| identity(&machine.probe, part))
+            .collect();
         let [first, second] = parts.as_slice() else { panic!("{parts:?}") };
         assert_eq!(first.serial.as_deref(), Some("WD-2"), "that of its disk");
         assert!(!first.is_same_device(second));
         assert!(!first.is_same_device(&identity(&machine.probe, &disk)), "nor is one the whole");
         // The same partition after its disk has come back under another name.
-        let back = Identity { name: Some("sdc1".into()), devnum: Some("8:33".into()), ..first.clone() };
+        let back =
+            Identity { name: Some("sdc1".into()), devnum: Some("8:33".into()), ..first.clone() };
         assert!(first.is_same_device(&back));
     }
 
@@ -393,7 +414,10 @@ mod tests {
         let machine = server();
         let disk = disk(&machine.probe, "sda").expect("disk");
         let part = partitions(&machine.probe, &disk).remove(0);
-        assert_eq!((part.name.as_str(), part.parent.as_deref(), part.start), ("sda1", Some("sda"), 1 << 20));
+        assert_eq!(
+            (part.name.as_str(), part.parent.as_deref(), part.start),
+            ("sda1", Some("sda"), 1 << 20)
+        );
         assert_eq!(identity(&machine.probe, &part).serial.as_deref(), Some("WD-1"));
         let names = |node: &BlockNode| -> Vec<String> {
             numbers_in_question(&machine.probe, node).into_iter().map(|(_, name)| name).collect()

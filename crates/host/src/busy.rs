@@ -1,5 +1,5 @@
-//! Who keeps the CPUs busy: names what would disturb a measurement before it begins. Programs that this one has started do not count,
-//! nor do threads of the kernel, which work for it too.
+//! Who keeps the CPUs busy: names what would disturb a measurement before it begins. Programs that
+//! this one has started do not count, nor do threads of the kernel, which work for it too.
 
 use super::gauges::Gauges;
 use super::probe::Probe;
@@ -11,7 +11,8 @@ use std::time::Instant;
 const LEAST_OF_PROGRAM: f64 = 0.1;
 /// Less than this of a CPU disturbs nobody who is not measuring that CPU alone.
 const LEAST_BUSY: f64 = 0.3;
-/// A smaller share of the time of all CPUs that a hypervisor took is not worth a line before a measurement.
+/// A smaller share of the time of all CPUs that a hypervisor took is not worth a line before a
+/// measurement.
 const LEAST_STOLEN: f64 = 0.05;
 /// So many programs are named.
 const NAMED: usize = 3;
@@ -54,9 +55,11 @@ impl CpuReading {
         let pids = probe.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
         let program = |pid: u32| {
             let (name, parent) = parse_stat(&probe.read(format!("/proc/{pid}/stat"))?)?;
-            // Of all threads: what the first alone computes is not enough, and ticks are too coarse.
+            // Of all threads: what the first alone computes is not enough, and ticks are too
+            // coarse.
             let threads = probe.names(format!("/proc/{pid}/task")).into_iter();
-            let ns = threads.filter_map(|tid| gauges.thread_ns(ThreadId { pid, tid: tid.parse().ok()? }));
+            let ns = threads
+                .filter_map(|tid| gauges.thread_ns(ThreadId { pid, tid: tid.parse().ok()? }));
             Some((pid, Program { name, parent, ns: ns.sum() }))
         };
         Some(CpuReading {
@@ -69,9 +72,11 @@ impl CpuReading {
     /// Who was busy since an earlier reading, without the program `own` and all that it started.
     pub fn since(&self, earlier: &CpuReading, own: u32) -> BusyCpus {
         let passed_ns = (self.read_at - earlier.read_at).as_nanos().max(1) as f64;
-        let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, .. } = self.times.since(earlier.times);
+        let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, .. } =
+            self.times.since(earlier.times);
         let all_ns = (user_ns + system_ns + steal_ns + idle_ns).max(1) as f64;
-        let is_anothers = |pid: &u32| ![own, KTHREADD].iter().any(|from| self.descends(*pid, *from));
+        let is_anothers =
+            |pid: &u32| ![own, KTHREADD].iter().any(|from| self.descends(*pid, *from));
         let others = self.programs.iter().filter(|(pid, _)| is_anothers(pid));
         let mut programs: Vec<(String, f64)> = others
             .map(|(pid, now)| {
@@ -109,11 +114,13 @@ impl BusyCpus {
     pub fn sentence(&self) -> Option<String> {
         let busy = (self.busy >= LEAST_BUSY).then(|| {
             let names: Vec<&str> = self.programs.iter().map(|(name, _)| name.as_str()).collect();
-            let who = if names.is_empty() { "many small programs".to_owned() } else { names.join(", ") };
+            let who =
+                if names.is_empty() { "many small programs".to_owned() } else { names.join(", ") };
             format!("{:.1} of {} CPUs are busy: {who}", self.busy.min(self.cpus), self.cpus)
         });
-        let stolen = (self.stolen >= LEAST_STOLEN)
-            .then(|| format!("a hypervisor takes {:.0} % of the CPU time for others", 100.0 * self.stolen));
+        let stolen = (self.stolen >= LEAST_STOLEN).then(|| {
+            format!("a hypervisor takes {:.0} % of the CPU time for others", 100.0 * self.stolen)
+        });
         let parts: Vec<String> = [busy, stolen].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }

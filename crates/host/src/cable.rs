@@ -1,4 +1,5 @@
-//! The cable of a drive: SATA, SAS, USB, as both ends settled it. What the kernel does not tell is unknown.
+//! The cable of a drive: SATA, SAS, USB, as both ends settled it. What the kernel does not tell is
+//! unknown.
 
 use super::probe::Probe;
 use iotax_facts::machine::Cable;
@@ -28,7 +29,6 @@ fn name(dir: &Path) -> &str {
     dir.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// `ata1/link1/ata_link/link1/sata_spd`.
 fn sata(dir: &Path) -> Option<(&'static str, Vec<String>)> {
     let number = name(dir).strip_prefix("ata")?.parse::<u32>().ok()?;
     let link = format!("link{number}");
@@ -42,7 +42,8 @@ fn sas(dir: &Path) -> Option<(&'static str, Vec<String>)> {
     let phys = std::fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
     let rate = |phy: PathBuf| {
         let own = name(&phy).to_owned();
-        own.starts_with("phy-").then(|| text(&phy.join("sas_phy").join(&own).join("negotiated_linkrate")))
+        own.starts_with("phy-")
+            .then(|| text(&phy.join("sas_phy").join(&own).join("negotiated_linkrate")))
     };
     let speeds: Option<Vec<String>> = phys.filter_map(rate).collect();
     Some(("sas", speeds.filter(|speeds| !speeds.is_empty())?))
@@ -80,20 +81,25 @@ mod tests {
         assert_eq!(told(&disk, &[(&speed, "<unknown>\n")], &[]), None);
         let port = "/sys/devices/pci0000:00/0000:00:03.0/host0/port-0:1";
         let disk = format!("{port}/end_device-0:1/target0:0:1/0:0:1:0/block/sde");
-        let rates =
-            ["phy-0:4", "phy-0:5"].map(|phy| format!("{port}/{phy}/sas_phy/{phy}/negotiated_linkrate"));
-        let both: Vec<(&str, &str)> = rates.iter().map(|rate| (rate.as_str(), "12.0 Gbit\n")).collect();
+        let rates = ["phy-0:4", "phy-0:5"]
+            .map(|phy| format!("{port}/{phy}/sas_phy/{phy}/negotiated_linkrate"));
+        let both: Vec<(&str, &str)> =
+            rates.iter().map(|rate| (rate.as_str(), "12.0 Gbit\n")).collect();
         assert_eq!(told(&disk, &both, &[]), cable("sas", "12.0 Gbit", 2));
         assert_eq!(
             told(&disk, &[(&rates[0], "6.0 Gbit\n")], &[("device/vendor", "ATA     \n")]),
             cable("sata", "6.0 Gbit", 1)
         );
-        assert_eq!(told(&disk, &[(&rates[0], "12.0 Gbit\n"), (&rates[1], "6.0 Gbit\n")], &[]), None);
+        assert_eq!(
+            told(&disk, &[(&rates[0], "12.0 Gbit\n"), (&rates[1], "6.0 Gbit\n")], &[]),
+            None
+        );
         let usb = "/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1";
         let disk = format!("{usb}/2-1:1.0/host6/target6:0:0/6:0:0:0/block/sde");
-        let files =
-            [("busnum", "2"), ("speed", "5000\n")].map(|(file, text)| (format!("{usb}/{file}"), text));
-        let files: Vec<(&str, &str)> = files.iter().map(|(file, text)| (file.as_str(), *text)).collect();
+        let files = [("busnum", "2"), ("speed", "5000\n")]
+            .map(|(file, text)| (format!("{usb}/{file}"), text));
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(file, text)| (file.as_str(), *text)).collect();
         assert_eq!(told(&disk, &files, &[]), cable("usb", "5000", 1));
         assert_eq!(told("/sys/devices/virtual/block/sde", &[], &[]), None);
     }

@@ -1,30 +1,37 @@
-//! Caches that hold writes back on their way to a drive, as far as this machine tells how large they are. A drive's
-//! own it does not tell.
+//! Caches that hold writes back on their way to a drive, as far as this machine tells how large
+//! they are. A drive's own it does not tell.
 
 use super::facts::memory_bytes;
 use super::probe::Probe;
 pub use iotax_facts::machine::WriteCache;
 use iotax_units::show_bytes;
 
-/// What the page cache of the machine may hold back before a writer has to wait: `vm.dirty_bytes`, or `vm.dirty_ratio`
-/// of the memory that is available now (Documentation/admin-guide/sysctl/vm.rst of the kernel). `None` where the kernel
-/// does not tell.
+/// What the page cache of the machine may hold back before a writer has to wait: `vm.dirty_bytes`,
+/// or `vm.dirty_ratio` of the memory that is available now (Documentation/admin-guide/sysctl/vm.rst
+/// of the kernel). `None` where the kernel does not tell.
 pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
     let whose = "the page cache of this host";
     if let Some(bytes) = probe.number("/proc/sys/vm/dirty_bytes").filter(|bytes| *bytes > 0) {
-        return Some(WriteCache { name: format!("{whose} (vm.dirty_bytes)"), bytes, stacks: Vec::new() });
+        return Some(WriteCache {
+            name: format!("{whose} (vm.dirty_bytes)"),
+            bytes,
+            stacks: Vec::new(),
+        });
     }
     let ratio = probe.number("/proc/sys/vm/dirty_ratio")?;
     let available = memory_bytes(probe, "MemAvailable")?;
-    let name = format!("{whose} (vm.dirty_ratio, {ratio} % of {} available)", show_bytes(available));
+    let name =
+        format!("{whose} (vm.dirty_ratio, {ratio} % of {} available)", show_bytes(available));
     let bytes = (u128::from(available) * u128::from(ratio) / 100) as u64;
     Some(WriteCache { name, bytes, stacks: Vec::new() })
 }
 
-/// What ZFS holds back before a writer has to wait: `zfs_dirty_data_max`, or where its module is not loaded yet what it will
-/// be (a tenth of the memory, 4 GiB at most: zfs(4)). `None` where the memory is not known.
+/// What ZFS holds back before a writer has to wait: `zfs_dirty_data_max`, or where its module is
+/// not loaded yet what it will be (a tenth of the memory, 4 GiB at most: zfs(4)). `None` where the
+/// memory is not known.
 pub fn zfs(probe: &Probe) -> Option<WriteCache> {
-    let told = probe.number("/sys/module/zfs/parameters/zfs_dirty_data_max").filter(|bytes| *bytes > 0);
+    let told =
+        probe.number("/sys/module/zfs/parameters/zfs_dirty_data_max").filter(|bytes| *bytes > 0);
     let usual = || memory_bytes(probe, "MemTotal").map(|bytes| (bytes / 10).min(4 << 30));
     let bytes = told.or_else(usual)?;
     let name = "ZFS's dirty data (zfs_dirty_data_max)".to_owned();

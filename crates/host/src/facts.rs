@@ -39,7 +39,8 @@ const QUEUE: &[&str] = &[
     "dax",
 ];
 
-/// Settings of an array that change figures (Documentation/admin-guide/md.rst). Chunk in bytes, speeds in KiB a second.
+/// Settings of an array that change figures (Documentation/admin-guide/md.rst). Chunk in bytes,
+/// speeds in KiB a second.
 const MD: &[&str] = &[
     "level",
     "raid_disks",
@@ -74,7 +75,9 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> F
         cpu: Box::new(cpu(probe)),
         memory_bytes: memory_bytes(probe, "MemTotal"),
         huge_pages: huge_pages(probe),
-        transparent_huge_pages: chosen_word(probe.read("/sys/kernel/mm/transparent_hugepage/enabled")),
+        transparent_huge_pages: chosen_word(
+            probe.read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        ),
         clocksource: probe.read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         targets: targets.iter().map(|path| target(probe, path)).collect(),
         networks: net::networks(probe),
@@ -85,11 +88,14 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> F
     }
 }
 
-/// All are asked at once: each takes as long as a program takes to start, and that is long in a translated guest.
+/// All are asked at once: each takes as long as a program takes to start, and that is long in a
+/// translated guest.
 fn versions(probe: &Probe, programs: &[String]) -> BTreeMap<String, String> {
     std::thread::scope(|scope| {
-        let asked: Vec<_> =
-            programs.iter().map(|name| (name.clone(), scope.spawn(move || probe.version(name)))).collect();
+        let asked: Vec<_> = programs
+            .iter()
+            .map(|name| (name.clone(), scope.spawn(move || probe.version(name))))
+            .collect();
         asked.into_iter().filter_map(|(name, asked)| Some((name, asked.join().ok()??))).collect()
     })
 }
@@ -105,7 +111,6 @@ pub fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
     bytes_in(&probe.read("/proc/meminfo")?, key)
 }
 
-/// The same of a NUMA node.
 pub fn node_memory_bytes(probe: &Probe, node: u32, key: &str) -> Option<u64> {
     bytes_in(&probe.read(node_dir(node).join("meminfo"))?, &format!("Node {node} {key}"))
 }
@@ -152,7 +157,6 @@ fn huge_pages_in(probe: &Probe, dir: &Path) -> Vec<HugePages> {
     pages
 }
 
-/// The processor.
 pub fn cpu(probe: &Probe) -> Processor {
     let info = probe.read("/proc/cpuinfo").unwrap_or_default();
     let field = |key: &str| {
@@ -188,14 +192,16 @@ pub fn cpu(probe: &Probe) -> Processor {
         smt_groups: smt_groups(probe, &cpus),
         governors: distinct("cpufreq/scaling_governor").into_iter().collect(),
         turbo: turbo(probe),
-        under_hypervisor: field("flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+        under_hypervisor: field("flags")
+            .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
         mitigations: mitigations(probe),
     }
 }
 
 fn is_cpu(name: &str) -> bool {
-    name.strip_prefix("cpu")
-        .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    name.strip_prefix("cpu").is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 fn numa_nodes(probe: &Probe) -> BTreeMap<String, String> {
@@ -210,7 +216,8 @@ fn numa_nodes(probe: &Probe) -> BTreeMap<String, String> {
 fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
     let mut groups: Vec<String> = Vec::new();
     for cpu in cpus {
-        let caches = probe.names(cpu.join("cache")).into_iter().map(|index| cpu.join("cache").join(index));
+        let caches =
+            probe.names(cpu.join("cache")).into_iter().map(|index| cpu.join("cache").join(index));
         for cache in caches.filter(|cache| probe.number(cache.join("level")) == Some(3)) {
             let shared = probe.read(cache.join("shared_cpu_list"));
             groups.extend(shared.filter(|shared| !groups.contains(shared)));
@@ -220,7 +227,8 @@ fn l3_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
 }
 
 fn smt_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
-    let siblings = cpus.iter().filter_map(|cpu| probe.read(cpu.join("topology/thread_siblings_list")));
+    let siblings =
+        cpus.iter().filter_map(|cpu| probe.read(cpu.join("topology/thread_siblings_list")));
     let mut seen = BTreeSet::new();
     siblings.filter(|core| core.contains([',', '-']) && seen.insert(core.clone())).collect()
 }
@@ -267,7 +275,8 @@ pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     chain
 }
 
-/// Bytes of the blocks that direct I/O to a file has to be made of: the largest of what is below it, at least 512.
+/// Bytes of the blocks that direct I/O to a file has to be made of: the largest of what is below
+/// it, at least 512.
 pub fn logical_block_below(path: &Path) -> u64 {
     let probe = Probe::of_files(Path::new("/"));
     let blocks = device_chain(&probe, path).into_iter().filter_map(|name| {
@@ -319,7 +328,8 @@ fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
 fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
     let Some(first) = device_of(probe, path) else { return Vec::new() };
     let pools = probe.names("/sys/fs/btrfs").into_iter();
-    let mut pools = pools.map(|id| probe.names(Path::new("/sys/fs/btrfs").join(id).join("devices")));
+    let mut pools =
+        pools.map(|id| probe.names(Path::new("/sys/fs/btrfs").join(id).join("devices")));
     match pools.find(|devices| devices.contains(&first) && device_at(probe, path).is_none()) {
         Some(devices) => devices,
         None => vec![first],
@@ -330,8 +340,9 @@ fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
 fn device_of(probe: &Probe, path: &Path) -> Option<String> {
     device_at(probe, path).or_else(|| {
         let mount = mount_of(probe, path)?;
-        // btrfs gives its file systems numbers of their own, so the source must say it. That source may
-        // be a name that does not exist (`/dev/root`): it is not searched for in a file system again.
+        // btrfs gives its file systems numbers of their own, so the source must say it. That source
+        // may be a name that does not exist (`/dev/root`): it is not searched for in a file system
+        // again.
         probe
             .link_name(format!("/sys/dev/block/{}", mount.devnum))
             .or_else(|| device_at(probe, Path::new(&mount.source)))
@@ -348,11 +359,12 @@ fn device_at(probe: &Probe, path: &Path) -> Option<String> {
     }
 }
 
-/// The device whose kernel name a path in /dev bears, when there is no node: in a made-up machine, and
-/// where /dev is bare.
+/// The device whose kernel name a path in /dev bears, when there is no node: in a made-up machine,
+/// and where /dev is bare.
 fn named_device(probe: &Probe, path: &Path) -> Option<String> {
     let name = path.strip_prefix("/dev").ok()?.to_str()?;
-    (!name.is_empty() && probe.path_below(device_dir(probe, name)).exists()).then(|| name.to_owned())
+    (!name.is_empty() && probe.path_below(device_dir(probe, name)).exists())
+        .then(|| name.to_owned())
 }
 
 fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
@@ -361,7 +373,8 @@ fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
     Some(FileSystem { kind: mount.kind, point: mount.point, source: mount.source, options })
 }
 
-/// The mount that a path lies in: the longest mount point that it starts with, the last one of equals.
+/// The mount that a path lies in: the longest mount point that it starts with, the last one of
+/// equals.
 fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
     let real = if probe.root == Path::new("/") { real_path(path) } else { path.to_owned() };
     mounts::parse(&probe.read("/proc/self/mountinfo")?)
@@ -372,7 +385,9 @@ fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
 
 /// Without links; of a file that is still to be made, its folder's.
 fn real_path(path: &Path) -> PathBuf {
-    path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok()).unwrap_or_else(|| path.to_owned())
+    path.ancestors()
+        .find_map(|ancestor| ancestor.canonicalize().ok())
+        .unwrap_or_else(|| path.to_owned())
 }
 
 /// Facts of the device with this kernel name.
@@ -395,9 +410,13 @@ pub fn device(probe: &Probe, name: &str) -> Device {
         rotational: queue("rotational").map(|word| word == "1"),
         scheduler: chosen_word(queue("scheduler")),
         write_cache: queue("write_cache"),
-        hardware_queues: Some(probe.names(disk_dir.join("mq")).len() as u64).filter(|count| *count > 0),
+        hardware_queues: Some(probe.names(disk_dir.join("mq")).len() as u64)
+            .filter(|count| *count > 0),
         queue: QUEUE.iter().filter_map(|file| Some(((*file).to_owned(), queue(file)?))).collect(),
-        md: MD.iter().filter_map(|file| Some(((*file).to_owned(), read(&format!("md/{file}"))?))).collect(),
+        md: MD
+            .iter()
+            .filter_map(|file| Some(((*file).to_owned(), read(&format!("md/{file}"))?)))
+            .collect(),
         backing_file: read("loop/backing_file"),
         pcie: pcie_link(probe, &disk_dir),
         cable: cable::disk_cable(probe, &disk_dir, &above),
@@ -416,12 +435,15 @@ fn driver(probe: &Probe, disk_dir: &Path) -> Option<String> {
 }
 
 fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
-    let dir = ancestors(probe, disk_dir).into_iter().find(|dir| dir.join("current_link_speed").exists())?;
+    let dir = ancestors(probe, disk_dir)
+        .into_iter()
+        .find(|dir| dir.join("current_link_speed").exists())?;
     let speed = |file| text_in(&dir, file).filter(|speed| !speed.starts_with("Unknown"));
     let link = PcieLink {
         address: dir.file_name()?.to_str()?.to_owned(),
         speed: speed("current_link_speed"),
-        // 0 and 63 and 255 stand for a link that does not exist (an integrated or emulated endpoint).
+        // 0 and 63 and 255 stand for a link that does not exist (an integrated or emulated
+        // endpoint).
         width: number_in(&dir, "current_link_width").filter(|width| (1..=32).contains(width)),
         max_speed: speed("max_link_speed"),
         max_width: number_in(&dir, "max_link_width").filter(|width| (1..=32).contains(width)),
@@ -508,7 +530,8 @@ mod tests {
         assert_eq!(facts.targets[0].file_system.as_ref().map(|fs| fs.kind.as_str()), Some("btrfs"));
     }
 
-    /// What the sides of a comparison are held against each other by: each of them is in the record of both.
+    /// What the sides of a comparison are held against each other by: each of them is in the record
+    /// of both.
     #[test]
     fn settings_of_a_queue_that_change_figures_are_recorded() {
         let machine = server();

@@ -24,8 +24,7 @@ pub struct Gauges {
 
 /// What the page cache has yet to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owed {
-    /// Bytes.
+pub struct OwedBytes {
     pub bytes: u64,
     /// Of the whole machine, since this kernel does not tell it of one file.
     pub of_all: bool,
@@ -56,20 +55,21 @@ impl Gauges {
         Some(CpuTimes { throttled_ns: held.sum(), ..times })
     }
 
-    /// Nanoseconds that a thread has computed; `None`: it has ended, or this kernel does not report it.
+    /// Nanoseconds that a thread has computed; `None`: it has ended, or this kernel does not report
+    /// it.
     pub fn thread_ns(&self, ThreadId { pid, tid }: ThreadId) -> Option<u64> {
         let told = self.probe.read(format!("/proc/{pid}/task/{tid}/schedstat"))?;
         told.split_whitespace().next()?.parse().ok()
     }
 
-    /// Bytes that wait to be written back or are being written: of these files and devices where the kernel
-    /// tells (cachestat, from 6.5 on), else of the whole machine, which others make too.
-    pub fn owed(&self, paths: &[PathBuf]) -> Option<Owed> {
+    /// Bytes that wait to be written back or are being written: of these files and devices where
+    /// the kernel tells (cachestat, from 6.5 on), else of the whole machine, which others make too.
+    pub fn owed(&self, paths: &[PathBuf]) -> Option<OwedBytes> {
         let of_paths: std::io::Result<u64> =
             paths.iter().map(|path| iotax_sys::cachestat::owed_bytes(File::open(path)?)).sum();
         match of_paths {
-            Ok(bytes) => Some(Owed { bytes, of_all: false }),
-            Err(_) => Some(Owed { bytes: self.dirty_bytes()?, of_all: true }),
+            Ok(bytes) => Some(OwedBytes { bytes, of_all: false }),
+            Err(_) => Some(OwedBytes { bytes: self.dirty_bytes()?, of_all: true }),
         }
     }
 
@@ -77,8 +77,8 @@ impl Gauges {
         Some(memory_bytes(&self.probe, "Dirty")? + memory_bytes(&self.probe, "Writeback")?)
     }
 
-    /// Kernel names of the device at a path (or below a file), and of all below that. Looked up once: it takes a walk through
-    /// the mounts, and slices ask three times each.
+    /// Kernel names of the device at a path (or below a file), and of all below that. Looked up
+    /// once: it takes a walk through the mounts, and slices ask three times each.
     pub fn lower_devices(&mut self, path: &Path) -> Vec<String> {
         if let Some(chain) = self.chains.get(path) {
             return chain.clone();
@@ -88,12 +88,13 @@ impl Gauges {
         chain
     }
 
-    /// Looks up anew what is below paths: layers were made or taken down.
+    /// Looks up again what is below paths: layers were made or removed.
     pub fn forget(&mut self) {
         self.chains.clear();
     }
 
-    /// I/Os in flight on these devices together; `None` if one of them does not tell, or there is none.
+    /// I/Os in flight on these devices together; `None` if one of them does not tell, or there is
+    /// none.
     pub fn in_flight(&self, names: &[String]) -> Option<u64> {
         if names.is_empty() {
             return None;
@@ -108,7 +109,8 @@ impl Gauges {
         let mut names: Vec<String> = Vec::new();
         for path in paths {
             let chain = self.lower_devices(path);
-            names.extend(chain.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
+            names
+                .extend(chain.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
         }
         names.iter().filter_map(|name| self.counts_of(name)).collect()
     }
@@ -121,8 +123,10 @@ impl Gauges {
             return None;
         }
         let text = self.probe.read(folder.join("stat"))?;
-        let figures: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        let [reads, reads_merged, read_sectors, _, writes, writes_merged, write_sectors, ..] = figures[..]
+        let figures: Vec<u64> =
+            text.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        let [reads, reads_merged, read_sectors, _, writes, writes_merged, write_sectors, ..] =
+            figures[..]
         else {
             return None;
         };
@@ -145,13 +149,15 @@ impl Gauges {
     }
 }
 
-/// The first line of /proc/stat (proc_stat(5)): user nice system idle iowait irq softirq steal ...; guest
-/// time is part of user already.
+/// The first line of /proc/stat (proc_stat(5)): user nice system idle iowait irq softirq steal ...;
+/// guest time is part of user already.
 fn parse_stat(text: &str) -> Option<CpuTimes> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let ticks: Vec<u64> = line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let ticks: Vec<u64> =
+        line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
     let sum = |fields: &[usize]| -> Option<u64> {
-        let total: u64 = fields.iter().map(|field| ticks.get(*field).copied()).sum::<Option<u64>>()?;
+        let total: u64 =
+            fields.iter().map(|field| ticks.get(*field).copied()).sum::<Option<u64>>()?;
         total.checked_mul(TICK_NS)
     };
     Some(CpuTimes {
@@ -180,7 +186,8 @@ mod tests {
 
     #[test]
     fn cpu_line() {
-        let times = parse_stat("cpu  10 1 5 100 20 2 3 4 9 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n").expect("parsed");
+        let times =
+            parse_stat("cpu  10 1 5 100 20 2 3 4 9 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n").expect("parsed");
         let ms = |ns: u64| ns / 1_000_000;
         assert_eq!((ms(times.user_ns), ms(times.system_ns)), (110, 100));
         assert_eq!((ms(times.steal_ns), ms(times.idle_ns)), (40, 1200));
@@ -226,7 +233,10 @@ mod tests {
         let seen = |name: &str| counts.iter().filter(|one| one.device == name).collect::<Vec<_>>();
         let [top] = seen("dm-0")[..] else { panic!("{counts:?}") };
         assert_eq!(&counts[0], top);
-        assert_eq!((top.reads, top.read_bytes, top.writes, top.write_bytes), (10, 1 << 20, 20, 2 << 20));
+        assert_eq!(
+            (top.reads, top.read_bytes, top.writes, top.write_bytes),
+            (10, 1 << 20, 20, 2 << 20)
+        );
         assert_eq!((top.merged, top.lowest), (3, false));
         assert!(seen("sda")[0].lowest && seen("sdb").is_empty(), "cut short: it reports nothing");
         assert_eq!(gauges.device_counts(&["/proc/version".into()]), [], "nothing below it");

@@ -5,7 +5,8 @@ use iotax_sys::cputime;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Flag of a kernel thread in the ninth field of /proc/PID/stat: `PF_KTHREAD` of Linux (include/linux/sched.h).
+/// Flag of a kernel thread in the ninth field of /proc/PID/stat: `PF_KTHREAD` of Linux
+/// (include/linux/sched.h).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 /// Threads are looked up again after so many times as long as that took.
 const LOOK_ONE_IN: u32 = 20;
@@ -15,8 +16,8 @@ const LOOK_ONE_IN: u32 = 20;
 pub struct KernelThreads {
     /// Every process that was there at the last look: whether it is a thread of the kernel.
     seen: BTreeMap<u32, bool>,
-    /// Nanoseconds that each thread had computed when it was last read. All are read: work queues give their work now to this
-    /// thread, now to that.
+    /// Nanoseconds that each thread had computed when it was last read. All are read: work queues
+    /// give their work now to this thread, now to that.
     last_ns: BTreeMap<u32, u64>,
     sum_ns: u64,
     looked: Option<(Instant, Duration)>,
@@ -29,19 +30,24 @@ impl KernelThreads {
         if self.looked.is_some_and(|(at, took)| now.duration_since(at) < took * LOOK_ONE_IN) {
             return;
         }
-        let pids: Vec<u32> = probe.names("/proc").iter().filter_map(|name| name.parse().ok()).collect();
+        let pids: Vec<u32> =
+            probe.names("/proc").iter().filter_map(|name| name.parse().ok()).collect();
         let stat = |pid: u32| probe.read(format!("/proc/{pid}/stat"));
         let is_kernels = |pid: u32| {
-            self.seen.get(&pid).copied().unwrap_or_else(|| stat(pid).is_some_and(|stat| is_kernel(&stat)))
+            self.seen
+                .get(&pid)
+                .copied()
+                .unwrap_or_else(|| stat(pid).is_some_and(|stat| is_kernel(&stat)))
         };
         self.seen = pids.into_iter().map(|pid| (pid, is_kernels(pid))).collect();
         let threads = self.seen.iter().filter(|(_, is_kernels)| **is_kernels);
-        self.last_ns = threads.filter_map(|(pid, _)| Some((*pid, cputime::process_ns(*pid)?))).collect();
+        self.last_ns =
+            threads.filter_map(|(pid, _)| Some((*pid, cputime::process_ns(*pid)?))).collect();
         self.looked = Some((now, now.elapsed()));
     }
 
-    /// Returns a sum that grows by the nanoseconds that the threads compute, and by one with each reading. `None`: no
-    /// thread is visible, as in a container.
+    /// Returns a sum that grows by the nanoseconds that the threads compute, and by one with each
+    /// reading. `None`: no thread is visible, as in a container.
     pub fn sum_ns(&mut self) -> Option<u64> {
         for (pid, last_ns) in &mut self.last_ns {
             if let Some(ns) = cputime::process_ns(*pid) {
@@ -56,7 +62,8 @@ impl KernelThreads {
 
 fn is_kernel(stat: &str) -> bool {
     // The name, in parentheses, may contain anything.
-    let flags = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse().ok());
+    let flags =
+        stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse().ok());
     flags.is_some_and(|flags: u64| flags & KERNEL_THREAD != 0)
 }
 

@@ -1,4 +1,5 @@
-//! What /dev/kvm is worth, as a plain value: the guest's probe finds it out, doctor and needs read it.
+//! What /dev/kvm is worth, as a plain value: the guest's probe finds it out, doctor and needs read
+//! it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! What this machine is (facts) and what it lacks (needs).
 //!
-//! Modules: [`facts`] with `block`, `cable`, `net`, `pci`, `mounts`, `caches`, `limits`, `routes` what is there, [`probe`] how it is read, [`gauges`] CPU
-//! and dirty bytes, [`needs`] what may be missing; [`guard`] what may be written: markers of our files, inspection of targets,
-//! consent.
+//! Modules: [`facts`] with `block`, `cable`, `net`, `pci`, `mounts`, `caches`, `limits`, `routes`
+//! what is there, [`probe`] how it is read, [`gauges`] CPU and dirty bytes, [`needs`] what may be
+//! missing; [`guard`] what may be written: markers of our files, inspection of targets, consent.
 #![forbid(unsafe_code)]
 
 pub mod block;

@@ -1,5 +1,5 @@
-//! Limits that are set on this machine: those of the own control group and of the groups above it, on devices and processors, and
-//! those of the queues of interfaces.
+//! Limits that are set on this machine: those of the own control group and of the groups above it,
+//! on devices and processors, and those of the queues of interfaces.
 
 use super::facts::device_chain;
 use super::mounts::{self, Mount};
@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-pub use iotax_facts::limit::{Limited, SetLimit};
+pub use iotax_facts::limit::{LimitUnit, SetLimit};
 
 /// Files of the block controller, version 1: a line `8:0 1000` for each device.
-const THROTTLES: &[(&str, Limited)] = &[
-    ("blkio.throttle.read_iops_device", Limited::ReadIos),
-    ("blkio.throttle.read_bps_device", Limited::ReadBytes),
-    ("blkio.throttle.write_iops_device", Limited::WriteIos),
-    ("blkio.throttle.write_bps_device", Limited::WriteBytes),
+const THROTTLES: &[(&str, LimitUnit)] = &[
+    ("blkio.throttle.read_iops_device", LimitUnit::ReadIos),
+    ("blkio.throttle.read_bps_device", LimitUnit::ReadBytes),
+    ("blkio.throttle.write_iops_device", LimitUnit::WriteIos),
+    ("blkio.throttle.write_bps_device", LimitUnit::WriteBytes),
 ];
 /// Words of `io.max`, version 2: `8:0 rbps=max wbps=1048576 riops=120 wiops=max`.
-const IO_MAX: &[(&str, Limited)] = &[
-    ("riops", Limited::ReadIos),
-    ("rbps", Limited::ReadBytes),
-    ("wiops", Limited::WriteIos),
-    ("wbps", Limited::WriteBytes),
+const IO_MAX: &[(&str, LimitUnit)] = &[
+    ("riops", LimitUnit::ReadIos),
+    ("rbps", LimitUnit::ReadBytes),
+    ("wiops", LimitUnit::WriteIos),
+    ("wbps", LimitUnit::WriteBytes),
 ];
 /// tc takes longer only where something is wrong.
 const TC_LIMIT: Duration = Duration::from_secs(5);
@@ -57,7 +57,8 @@ pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
 
 /// Where the kernel counts how long quotas of CPU time held threads back.
 pub fn quota_stats(probe: &Probe) -> Vec<PathBuf> {
-    let limited = groups(probe, "cpu").into_iter().filter(|group| of_processors(probe, group).is_some());
+    let limited =
+        groups(probe, "cpu").into_iter().filter(|group| of_processors(probe, group).is_some());
     limited.map(|group| group.folder.join("cpu.stat")).collect()
 }
 
@@ -72,7 +73,10 @@ fn groups(probe: &Probe, controller: &str) -> Vec<ControlGroup> {
         let version = if names.is_empty() { 2 } else { 1 };
         let has = |mount: &&Mount| match version {
             2 => mount.kind == "cgroup2",
-            _ => mount.kind == "cgroup" && mount.super_options.split(',').any(|word| word == controller),
+            _ => {
+                mount.kind == "cgroup"
+                    && mount.super_options.split(',').any(|word| word == controller)
+            }
         };
         if version == 1 && !names.split(',').any(|name| name == controller) {
             continue;
@@ -89,9 +93,13 @@ fn groups(probe: &Probe, controller: &str) -> Vec<ControlGroup> {
     groups
 }
 
-fn on_devices(probe: &Probe, group: &ControlGroup, devices: &BTreeMap<String, String>) -> Vec<SetLimit> {
+fn on_devices(
+    probe: &Probe,
+    group: &ControlGroup,
+    devices: &BTreeMap<String, String>,
+) -> Vec<SetLimit> {
     let mut limits = Vec::new();
-    let mut add = |file: &Path, number: &str, of: Limited, rate: &str| {
+    let mut add = |file: &Path, number: &str, of: LimitUnit, rate: &str| {
         if let (Some(on), Ok(rate)) = (devices.get(number), rate.parse::<u64>()) {
             let set_in = file.display().to_string();
             limits.push(SetLimit { of, rate: rate as f64, burst: None, on: on.clone(), set_in });
@@ -144,7 +152,7 @@ fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     };
     let (quota, period): (u64, u64) = (quota, period);
     (period > 0).then(|| SetLimit {
-        of: Limited::Processors,
+        of: LimitUnit::Processors,
         rate: quota as f64 / period as f64,
         burst: burst.filter(|burst| *burst > 0).map(|burst| burst as f64 / period as f64),
         on: "cpu".into(),
@@ -152,13 +160,16 @@ fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     })
 }
 
-/// Processors that the own group may use, as `0-3,8`, with the file that says it; `None`: any, or no group tells.
+/// Processors that the own group may use, as `0-3,8`, with the file that says it; `None`: any, or
+/// no group tells.
 pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     let own = groups(probe, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
     let of = |group: &ControlGroup| {
-        let file =
-            files.iter().map(|file| group.folder.join(file)).find(|file| probe.path_below(file).exists())?;
+        let file = files
+            .iter()
+            .map(|file| group.folder.join(file))
+            .find(|file| probe.path_below(file).exists())?;
         Some((probe.read(&file)?, file))
     };
     own.iter().find_map(of)
@@ -173,7 +184,13 @@ fn allowed(probe: &Probe) -> Option<SetLimit> {
         Some((group, file)) if count(&group) == Some(mine) => file.display().to_string(),
         _ => "Cpus_allowed_list of /proc/self/status; taskset -p".to_owned(),
     };
-    let limit = SetLimit { of: Limited::Allowed, rate: mine as f64, burst: None, on: "cpu".into(), set_in };
+    let limit = SetLimit {
+        of: LimitUnit::Allowed,
+        rate: mine as f64,
+        burst: None,
+        on: "cpu".into(),
+        set_in,
+    };
     (mine < online).then_some(limit)
 }
 
@@ -199,8 +216,10 @@ pub fn of_interfaces(probe: &Probe) -> Vec<SetLimit> {
     let queues = ask(&["-j", "qdisc", "show"]).unwrap_or_default();
     let mut limits = of_queues(&queues);
     for interface in with_classes(&queues) {
-        limits
-            .extend(of_classes(&interface, &ask(&["class", "show", "dev", &interface]).unwrap_or_default()));
+        limits.extend(of_classes(
+            &interface,
+            &ask(&["class", "show", "dev", &interface]).unwrap_or_default(),
+        ));
     }
     limits
 }
@@ -216,7 +235,7 @@ fn of_queues(text: &str) -> Vec<SetLimit> {
         (queue["kind"] == "tbf").then_some(())?;
         let on = queue["dev"].as_str()?.to_owned();
         Some(SetLimit {
-            of: Limited::Sent,
+            of: LimitUnit::Sent,
             rate: options["rate"].as_f64()?,
             burst: options["burst"].as_f64(),
             set_in: format!("tbf; tc qdisc show dev {on}"),
@@ -237,14 +256,16 @@ fn with_classes(text: &str) -> Vec<String> {
     all
 }
 
-/// Ceilings in what `tc class show` prints: `class htb 1:10 root prio 0 rate 50Mbit ceil 80Mbit burst 64Kb cburst 32750b`.
+/// Ceilings in what `tc class show` prints: `class htb 1:10 root prio 0 rate 50Mbit ceil 80Mbit
+/// burst 64Kb cburst 32750b`.
 fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     let limit = |line: &str| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let behind = |name: &str| words.get(words.iter().position(|word| *word == name)? + 1).copied();
+        let behind =
+            |name: &str| words.get(words.iter().position(|word| *word == name)? + 1).copied();
         let id = words.strip_prefix(&["class", "htb"])?.first()?;
         Some(SetLimit {
-            of: Limited::Sent,
+            of: LimitUnit::Sent,
             rate: amount(behind("ceil")?)?,
             burst: behind("cburst").and_then(amount),
             on: interface.to_owned(),
@@ -321,8 +342,10 @@ mod tests {
 
     #[test]
     fn limits_of_version_2_are_read() {
-        let machine =
-            machine("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/system.slice/x.service\n");
+        let machine = machine(
+            "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+            "0::/system.slice/x.service\n",
+        );
         let at = "/sys/fs/cgroup/system.slice";
         machine.put(&[
             (
@@ -356,7 +379,8 @@ mod tests {
         let texts = || texts(&of_groups(&machine.probe, &[]));
         assert_eq!(texts(), ["cpu: 3 processors allowed (/sys/fs/cgroup/x/cpuset.cpus.effective)"]);
         machine.put(&[("/sys/fs/cgroup/x/cpuset.cpus.effective", "0-7\n")]);
-        let by_taskset = "cpu: 3 processors allowed (Cpus_allowed_list of /proc/self/status; taskset -p)";
+        let by_taskset =
+            "cpu: 3 processors allowed (Cpus_allowed_list of /proc/self/status; taskset -p)";
         assert_eq!(texts(), [by_taskset]);
         machine.put(&[("/proc/self/status", "Cpus_allowed_list:\t0-7\n")]);
         assert_eq!(texts(), [""; 0]);
@@ -395,7 +419,8 @@ mod tests {
 
     #[test]
     fn amounts_have_units_of_tc() {
-        let all = ["500bit", "1Kbit", "1Gbit", "1500b", "1Kb", "2Mb"].map(|word| amount(word).unwrap());
+        let all =
+            ["500bit", "1Kbit", "1Gbit", "1500b", "1Kb", "2Mb"].map(|word| amount(word).unwrap());
         assert_eq!(all, [62.5, 125.0, 125e6, 1500.0, 1024.0, 2097152.0]);
         assert_eq!(["", "b", "1Zbit", "x"].map(amount), [None; 4]);
     }

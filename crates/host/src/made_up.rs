@@ -8,7 +8,6 @@ use tempfile::TempDir;
 /// A machine in a folder.
 pub struct MadeUpMachine {
     folder: TempDir,
-    /// What sees it.
     pub probe: Probe,
 }
 
@@ -41,7 +40,9 @@ impl MadeUpMachine {
     /// A disk or partition at its place in /sys/devices, with the links to it.
     pub fn block(&self, device: &str, devnum: &str, files: &[(&str, &str)]) {
         let name = Path::new(device).file_name().and_then(|name| name.to_str()).expect("name");
-        for (file, text) in [("dev", devnum), ("size", "2097152"), ("inflight", "       1        0")] {
+        for (file, text) in
+            [("dev", devnum), ("size", "2097152"), ("inflight", "       1        0")]
+        {
             self.put(&[(&format!("{device}/{file}"), text)]);
         }
         for (file, text) in files {
@@ -68,7 +69,10 @@ pub fn server() -> MadeUpMachine {
             "/proc/cpuinfo",
             "processor\t: 0\nmodel name\t: Made-up CPU @ 2.00GHz\nflags\t\t: fpu vme\n\nprocessor\t: 1\n",
         ),
-        ("/proc/meminfo", "MemTotal:       1048576 kB\nMemFree: 1 kB\nDirty: 8 kB\nWriteback: 0 kB\n"),
+        (
+            "/proc/meminfo",
+            "MemTotal:       1048576 kB\nMemFree: 1 kB\nDirty: 8 kB\nWriteback: 0 kB\n",
+        ),
         (
             "/proc/self/mountinfo",
             "1 0 8:2 / / rw - ext4 /dev/sda2 rw\n2 1 252:0 / /srv/data rw,noatime shared:1 - xfs /dev/mapper/vg-data rw,attr2\n",
@@ -146,12 +150,14 @@ fn disks_of_server(machine: &MadeUpMachine) {
         // A page is bytes, not UTF-8: 0x80 is one byte.
         let page = header.chars().map(|c| c as u8).collect::<Vec<u8>>();
         machine.put(&[(&format!("{dir}/device/vpd_pg80"), "")]);
-        std::fs::write(machine.probe.path_below(format!("{dir}/device/vpd_pg80")), page).expect("file");
+        std::fs::write(machine.probe.path_below(format!("{dir}/device/vpd_pg80")), page)
+            .expect("file");
         let part = [("partition", "1\n"), ("start", "2048\n"), ("inflight", "0 0")];
         machine.block(&format!("{dir}/{disk}1"), &format!("8:{}", number + 1), &part);
         machine.put(&[(&format!("{dir}/{disk}1/holders/md0"), "")]);
     }
-    let md = [("md/level", "raid1\n"), ("slaves/sda1", ""), ("slaves/sdb1", ""), ("holders/dm-0", "")];
+    let md =
+        [("md/level", "raid1\n"), ("slaves/sda1", ""), ("slaves/sdb1", ""), ("holders/dm-0", "")];
     machine.block("/sys/devices/virtual/block/md0", "9:0", &md);
     let dm = [("dm/name", "vg-data\n"), ("dm/uuid", "LVM-abc\n"), ("slaves/md0", "")];
     machine.block("/sys/devices/virtual/block/dm-0", "252:0", &dm);
@@ -161,7 +167,10 @@ fn disks_of_server(machine: &MadeUpMachine) {
 pub fn bare_guest() -> MadeUpMachine {
     let machine = MadeUpMachine::new(&[
         ("/proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"),
-        ("/proc/cpuinfo", "processor\t: 0\nmodel name\t: QEMU TCG CPU\nflags\t\t: fpu hypervisor\n"),
+        (
+            "/proc/cpuinfo",
+            "processor\t: 0\nmodel name\t: QEMU TCG CPU\nflags\t\t: fpu hypervisor\n",
+        ),
         ("/proc/meminfo", "MemTotal: 262144 kB\n"),
         ("/proc/self/mountinfo", "1 0 0:2 / / rw - rootfs rootfs rw\n"),
     ]);
@@ -238,7 +247,9 @@ pub fn complete_server() -> MadeUpMachine {
     let files = modules.iter().chain(&more).map(|module| format!("kernel/drivers/{module}.ko:\n"));
     machine.put(&[("/lib/modules/6.1.0-18-amd64/modules.dep", &files.collect::<String>())]);
     let loaded = ["dm_mod", "raid0", "raid1", "raid10", "raid456"];
-    loaded.iter().for_each(|module| machine.put(&[(&format!("/sys/module/{module}/initstate"), "live\n")]));
+    loaded
+        .iter()
+        .for_each(|module| machine.put(&[(&format!("/sys/module/{module}/initstate"), "live\n")]));
     machine.put(&[
         ("/dev/loop-control", ""),
         ("/dev/fuse", ""),

@@ -1,4 +1,5 @@
-//! The kernel's list of mounts, as one mount namespace sees it. Lines that make no sense are left out.
+//! The kernel's list of mounts, as one mount namespace sees it. Lines that make no sense are left
+//! out.
 
 use std::path::PathBuf;
 
@@ -7,7 +8,6 @@ use std::path::PathBuf;
 pub struct Mount {
     /// `major:minor` of the file system; not a device's on btrfs and ZFS.
     pub devnum: String,
-    /// Where.
     pub point: PathBuf,
     /// Options of the mount.
     pub options: String,
@@ -64,7 +64,10 @@ mod tests {
                     37 35 0:55 / /b rw - btrfs /dev/sdb rw\nnonsense\n";
         let mounts = parse(text);
         assert_eq!(mounts.len(), 2);
-        assert_eq!((mounts[0].devnum.as_str(), mounts[0].point.to_str()), ("98:0", Some("/mnt two")));
+        assert_eq!(
+            (mounts[0].devnum.as_str(), mounts[0].point.to_str()),
+            ("98:0", Some("/mnt two"))
+        );
         assert_eq!((mounts[1].kind.as_str(), mounts[1].source.as_str()), ("btrfs", "/dev/sdb"));
     }
 

@@ -4,7 +4,9 @@
 use super::Missing;
 use super::pci;
 use super::probe::{GuestProbe, Probe};
-use iotax_facts::need::{Find, Requirement, Supply, debian, everywhere, fedora, module, program};
+use iotax_facts::need::{
+    Requirement, SearchedThing, Supply, debian, everywhere, fedora, module, program,
+};
 use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -30,7 +32,7 @@ pub enum NeedCheck {
     /// What is lacking, in words with the object; `None` when nothing is.
     By(fn(&Probe) -> Option<String>),
     /// All of these are found.
-    Finds(&'static [Find]),
+    Finds(&'static [SearchedThing]),
 }
 
 impl Need {
@@ -41,7 +43,8 @@ impl Need {
     }
 }
 
-/// Needs of no single layer, and those of which more is to be found out than whether something is there.
+/// Needs of no single layer, and those of which more is to be found out than whether something is
+/// there.
 pub const OWN: &[Need] = &[
     Need {
         id: "folder",
@@ -67,7 +70,9 @@ pub const OWN: &[Need] = &[
     Need {
         id: "io_uring",
         why: "to keep many I/Os in flight from one thread (the sync engine does without)",
-        supply: &[everywhere("sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)")],
+        supply: &[everywhere(
+            "sysctl -w kernel.io_uring_disabled=0 (in a container: its seccomp profile)",
+        )],
         check: NeedCheck::By(io_uring),
         reboot: false,
     },
@@ -107,7 +112,9 @@ pub const OWN: &[Need] = &[
             ),
             fedora("dnf install kernel-core"),
             Supply { distribution: "arch", command: "pacman -S linux" },
-            everywhere("make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder"),
+            everywhere(
+                "make /boot/vmlinuz-* readable (sudo chmod +r), with its /lib/modules folder",
+            ),
         ],
         check: NeedCheck::By(|probe| (probe.guest.kernel)().err()),
         reboot: false,
@@ -182,7 +189,7 @@ pub const OWN: &[Need] = &[
         supply: &[everywhere(
             "boot a kernel with CONFIG_VHOST_SCSI and CONFIG_TARGET_CORE (grep VHOST_SCSI /boot/config-* shows which have it), or install the kernel's package of extra modules",
         )],
-        check: NeedCheck::Finds(&[Find::Module("vhost_scsi")]),
+        check: NeedCheck::Finds(&[SearchedThing::Module("vhost_scsi")]),
         reboot: false,
     },
     Need {
@@ -203,17 +210,25 @@ pub const OWN: &[Need] = &[
         supply: &[everywhere(
             "modprobe tun, or boot a kernel with CONFIG_TUN (in a container: give it /dev/net/tun)",
         )],
-        check: NeedCheck::Finds(&[Find::File("/dev/net/tun")]),
+        check: NeedCheck::Finds(&[SearchedThing::File("/dev/net/tun")]),
         reboot: false,
     },
     Need {
         id: "vhost_net",
         why: "for vm(net=tap,vhost=on)",
-        supply: &[everywhere("modprobe vhost_net, or leave vhost=on out: QEMU then serves the card itself")],
-        check: NeedCheck::Finds(&[Find::File("/dev/vhost-net")]),
+        supply: &[everywhere(
+            "modprobe vhost_net, or leave vhost=on out: QEMU then serves the card itself",
+        )],
+        check: NeedCheck::Finds(&[SearchedThing::File("/dev/vhost-net")]),
         reboot: false,
     },
-    Need::requiring(program!("rdma", "for RDMA where no card has it", "iproute2", "iproute", "iproute2")),
+    Need::requiring(program!(
+        "rdma",
+        "for RDMA where no card has it",
+        "iproute2",
+        "iproute",
+        "iproute2"
+    )),
     Need::requiring(program!(
         "ssh",
         "to measure on another machine",
@@ -238,7 +253,8 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
         return None;
     }
     let cpu = probe.read("/proc/cpuinfo").unwrap_or_default();
-    let has_table = |name: &str| probe.path_below(format!("/sys/firmware/acpi/tables/{name}")).exists();
+    let has_table =
+        |name: &str| probe.path_below(format!("/sys/firmware/acpi/tables/{name}")).exists();
     let is_amd = ["AuthenticAMD", "HygonGenuine"].iter().any(|vendor| cpu.contains(vendor));
     let (switch, words) = match () {
         () if has_table("DMAR") => ("VT-d", "intel_iommu=on iommu=pt"),
@@ -249,7 +265,9 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
     let distribution = distribution(probe);
     let boot = match () {
         () if distribution.iter().any(|word| word == "debian") => {
-            format!("add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub, reboot")
+            format!(
+                "add {words} to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub, reboot"
+            )
         }
         () if distribution.iter().any(|word| word == "fedora") => {
             format!("run grubby --update-kernel=ALL --args='{words}', reboot")
@@ -280,8 +298,8 @@ impl Need {
         AskedNeed { id: self.id.to_owned(), finds }
     }
 
-    /// What is missing on a machine of this distribution, where somebody else found out what that is. A finding with a hint of
-    /// its own knows better than the table.
+    /// What is missing on a machine of this distribution, where somebody else found out what that
+    /// is. A finding with a hint of its own knows better than the table.
     pub fn lacking(&self, distribution: &[String], what: String) -> Missing {
         let (what, command) = match what.split_once("; hint: ") {
             Some((what, hint)) => (what.to_owned(), hint.to_owned()),
@@ -293,7 +311,8 @@ impl Need {
     /// The command for a distribution.
     pub fn command(&self, distribution: &[String]) -> &'static str {
         let fits = |supply: &&Supply| {
-            supply.distribution.is_empty() || distribution.iter().any(|word| word == supply.distribution)
+            supply.distribution.is_empty()
+                || distribution.iter().any(|word| word == supply.distribution)
         };
         self.supply.iter().find(fits).map_or("", |supply| supply.command)
     }
@@ -302,10 +321,9 @@ impl Need {
 /// A need as another place is asked for it: what is to be found, or by its id alone one of [`OWN`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AskedNeed {
-    /// Its id.
     pub id: String,
     /// All that must be found.
-    pub finds: Vec<Find<String>>,
+    pub finds: Vec<SearchedThing<String>>,
 }
 
 impl AskedNeed {
@@ -329,7 +347,8 @@ pub fn distribution(probe: &Probe) -> Vec<String> {
         .collect()
 }
 
-/// How a program is installed where iotax does not know the package manager: the words behind are for people.
+/// How a program is installed where iotax does not know the package manager: the words after are
+/// for people.
 pub const BY_HAND: &str = "install";
 
 /// Behind the name of a program that is lacking.
@@ -343,7 +362,8 @@ impl Missing {
 
     /// How a package manager is called for it, and its packages; `None` where none supplies it.
     pub fn packages(&self) -> Option<(&str, &str)> {
-        let command = self.command.split(" (").next().filter(|_| self.what.ends_with(NOT_INSTALLED))?;
+        let command =
+            self.command.split(" (").next().filter(|_| self.what.ends_with(NOT_INSTALLED))?;
         let at = command.find("install ")? + "install".len();
         Some((&command[..at], command[at..].trim()))
     }
@@ -352,18 +372,25 @@ impl Missing {
 /// Before the name of a module that is lacking.
 const NO_MODULE: &str = "there is no module ";
 
-fn not_found(probe: &Probe, find: &Find<String>) -> Option<String> {
+fn not_found(probe: &Probe, find: &SearchedThing<String>) -> Option<String> {
     match find {
-        Find::Program(name) => probe.program(name).is_none().then(|| format!("{name}{NOT_INSTALLED}")),
-        Find::Module(name) => no_module(probe, name, &format!("/sys/module/{}", name.replace('-', "_"))),
-        Find::File(path) => (!probe.path_below(path).exists()).then(|| format!("there is no {path}")),
+        SearchedThing::Program(name) => {
+            probe.program(name).is_none().then(|| format!("{name}{NOT_INSTALLED}"))
+        }
+        SearchedThing::Module(name) => {
+            no_module(probe, name, &format!("/sys/module/{}", name.replace('-', "_")))
+        }
+        SearchedThing::File(path) => {
+            (!probe.path_below(path).exists()).then(|| format!("there is no {path}"))
+        }
     }
 }
 
 /// A module that is loaded (`there` tells), or that `modprobe` would find.
 fn no_module(probe: &Probe, name: &str, there: &str) -> Option<String> {
     let release = probe.read("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let lists = ["modules.dep", "modules.builtin"].map(|list| format!("/lib/modules/{release}/{list}"));
+    let lists =
+        ["modules.dep", "modules.builtin"].map(|list| format!("/lib/modules/{release}/{list}"));
     let file = format!("/{name}.ko");
     let listed = lists.iter().filter_map(|list| probe.read(list)).any(|list| list.contains(&file));
     let found = probe.path_below(there).exists() || listed;
@@ -375,8 +402,9 @@ fn space(probe: &Probe) -> Option<String> {
     let Some(space) = probe.space else {
         return Some(format!("the free space of {dir} is not known"));
     };
-    (space.free <= space.total / 10)
-        .then(|| format!("{dir}: only {} of {} are free", show_bytes(space.free), show_bytes(space.total)))
+    (space.free <= space.total / 10).then(|| {
+        format!("{dir}: only {} of {} are free", show_bytes(space.free), show_bytes(space.total))
+    })
 }
 
 fn root(probe: &Probe) -> Option<String> {
@@ -413,8 +441,10 @@ mod tests {
         };
         assert_eq!(of_cpu("GenuineIntel"), said("VT-d", "intel_iommu=on iommu=pt"));
         assert_eq!(of_cpu("AuthenticAMD"), said("AMD-Vi", "iommu=pt"));
-        let emulated =
-            [("/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n"), ("/sys/firmware/acpi/tables/DMAR", "")];
+        let emulated = [
+            ("/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n"),
+            ("/sys/firmware/acpi/tables/DMAR", ""),
+        ];
         assert_eq!(hint(&emulated), said("VT-d", "intel_iommu=on iommu=pt"));
     }
 }

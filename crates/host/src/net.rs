@@ -1,5 +1,5 @@
-//! Networks that cards lead to, with the speed that each card settled with its other end. Only cards that are hardware and tell a
-//! speed have one; what IPv6 leads to is not looked at.
+//! Networks that cards lead to, with the speed that each card settled with its other end. Only
+//! cards that are hardware and tell a speed have one; what IPv6 leads to is not looked at.
 
 use super::probe::Probe;
 use iotax_facts::machine::Network;
@@ -20,7 +20,8 @@ pub(super) fn networks(probe: &Probe) -> Vec<Network> {
     if of_use { all } else { Vec::new() }
 }
 
-/// Interface, destination, gateway, flags, two counts, metric, mask: words of 32 bits as they lie in memory.
+/// Interface, destination, gateway, flags, two counts, metric, mask: words of 32 bits as they lie
+/// in memory.
 fn network(probe: &Probe, line: &str) -> Option<Network> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let address = |at: usize| {
@@ -30,8 +31,8 @@ fn network(probe: &Probe, line: &str) -> Option<Network> {
     let card = (*fields.first()?).to_owned();
     let dir = Path::new("/sys/class/net").join(&card);
     let kind = probe.number(dir.join("type"));
-    let is_card =
-        probe.path_below(dir.join("device")).exists() && matches!(kind, Some(ETHERNET | INFINIBAND));
+    let is_card = probe.path_below(dir.join("device")).exists()
+        && matches!(kind, Some(ETHERNET | INFINIBAND));
     // -1 is unknown.
     let megabits = probe.number(dir.join("speed")).filter(|speed| is_card && *speed > 0);
     Some(Network {
@@ -82,7 +83,8 @@ mod tests {
         assert_eq!(toward(&all[1..], Ipv4Addr::new(8, 8, 8, 8)), None);
         let text = serde_json::to_string(&all).unwrap();
         assert_eq!(serde_json::from_str::<Vec<Network>>(&text).unwrap(), all);
-        let many: String = (0..MANY).map(|at| format!("eth1\t{at:08X}\t0\t1\t0\t0\t0\tFFFFFFFF\n")).collect();
+        let many: String =
+            (0..MANY).map(|at| format!("eth1\t{at:08X}\t0\t1\t0\t0\t0\tFFFFFFFF\n")).collect();
         machine.put(&[("/proc/net/route", &(TABLE.to_owned() + &many))]);
         assert_eq!(networks(&machine.probe), []);
     }

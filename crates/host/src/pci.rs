@@ -1,5 +1,6 @@
-//! PCI functions as sysfs tells of them: what drives them, which IOMMU group they are in, which disks hang on them. A
-//! group is what the IOMMU can keep apart from the rest: it is given to a guest as a whole or not at all.
+//! PCI functions as sysfs tells of them: what drives them, which IOMMU group they are in, which
+//! disks hang on them. A group is what the IOMMU can keep apart from the rest: it is given to a
+//! guest as a whole or not at all.
 
 use super::probe::Probe;
 use super::{block, facts};
@@ -8,10 +9,8 @@ use std::path::{Path, PathBuf};
 /// Where the kernel lists IOMMU groups.
 const GROUPS: &str = "/sys/kernel/iommu_groups";
 
-/// A PCI function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// `0000:01:00.0`.
     pub address: String,
     /// Base class, sub-class and interface, a byte each: 0x010802 is an NVMe drive.
     pub class: u64,
@@ -20,8 +19,8 @@ pub struct Function {
 }
 
 impl Function {
-    /// Bridges from PCI to PCI carry others and are never given to a guest; vfio leaves them to their driver. What else is of
-    /// the class of bridges (ISA, host) is a device like any other.
+    /// Bridges from PCI to PCI carry others and are never given to a guest; vfio leaves them to
+    /// their driver. What else is of the class of bridges (ISA, host) is a device like any other.
     pub fn is_bridge(&self) -> bool {
         self.class >> 8 == 0x0604
     }
@@ -43,7 +42,6 @@ impl Function {
 /// A drive that is a PCI function of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PciDrive {
-    /// Its PCI address.
     pub address: String,
     /// Names of its disk: `/dev/nvme0n1` first, then udev's links.
     pub paths: Vec<PathBuf>,
@@ -51,13 +49,10 @@ pub struct PciDrive {
     pub driver: Option<String>,
     /// Model, as its disk tells it.
     pub model: Option<String>,
-    /// Serial.
     pub serial: Option<String>,
-    /// Firmware revision.
     pub firmware: Option<String>,
     /// Bytes of a logical block, by its LBA format.
     pub logical_block: Option<u64>,
-    /// Bytes.
     pub bytes: Option<u64>,
     /// Other disks (namespaces) that hang on the same function.
     pub siblings: Vec<String>,
@@ -95,11 +90,14 @@ pub fn group(probe: &Probe, address: &str) -> Option<String> {
     probe.link_name(folder(address).join("iommu_group"))
 }
 
-/// Why the group of this function cannot be given to a guest with it: members that are in use here; or that there is none, though
-/// this machine has an IOMMU.
+/// Why the group of this function cannot be given to a guest with it: members that are in use here;
+/// or that there is none, though this machine has an IOMMU.
 pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
     let Some(group) = group(probe, address) else {
-        return has_iommu(probe).then(|| format!("{address} is in no IOMMU group")).into_iter().collect();
+        return has_iommu(probe)
+            .then(|| format!("{address} is in no IOMMU group"))
+            .into_iter()
+            .collect();
     };
     let members = probe.names(Path::new(GROUPS).join(&group).join("devices"));
     let others = members.iter().filter(|member| *member != address);
@@ -111,7 +109,11 @@ pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
 fn in_use(other: &Function, group: &str) -> Option<String> {
     let driver = other.driver.as_deref()?;
     (!["vfio-pci", "pci-stub"].contains(&driver)).then(|| {
-        format!("IOMMU group {group} also holds {}, {} bound to {driver}", other.address, other.kind())
+        format!(
+            "IOMMU group {group} also holds {}, {} bound to {driver}",
+            other.address,
+            other.kind()
+        )
     })
 }
 
@@ -120,12 +122,13 @@ pub fn has_iommu(probe: &Probe) -> bool {
     !probe.names(GROUPS).is_empty()
 }
 
-/// The function that a disk hangs on: the last address on its way from the root complex. A disk with several ways
-/// (native NVMe multipath) hangs on none, unless only one of them is there.
+/// The function that a disk hangs on: the last address on its way from the root complex. A disk
+/// with several ways (native NVMe multipath) hangs on none, unless only one of them is there.
 pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     let below = |path: PathBuf| -> Option<String> {
         let real = probe.path_below(path).canonicalize().ok()?;
-        let parts: Vec<&str> = real.components().filter_map(|part| part.as_os_str().to_str()).collect();
+        let parts: Vec<&str> =
+            real.components().filter_map(|part| part.as_os_str().to_str()).collect();
         parts.into_iter().rfind(|part| is_address(part)).map(str::to_owned)
     };
     let direct = below(block::sys_block(name));
@@ -154,13 +157,12 @@ fn all_disks(probe: &Probe) -> Vec<(String, String)> {
         .collect()
 }
 
-/// `nvme0`, not `nvme0n1`.
 fn is_controller(name: &str) -> bool {
-    name.strip_prefix("nvme")
-        .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    name.strip_prefix("nvme").is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
-/// `0000:01:00.0`.
 fn is_address(part: &str) -> bool {
     let mut fields = part.split([':', '.']);
     let widths = [4, 2, 2, 1];
@@ -208,7 +210,7 @@ fn drive(
     })
 }
 
-/// udev's names of disks: the link and the kernel's name behind it.
+/// udev's names of disks: the link and the kernel's name after it.
 fn links(probe: &Probe) -> Vec<(PathBuf, String)> {
     let kinds = probe.names("/dev/disk").into_iter().map(|kind| Path::new("/dev/disk").join(kind));
     let of_kind = |dir: PathBuf| {
@@ -233,7 +235,10 @@ mod tests {
             nvme.paths,
             [Path::new("/dev/nvme0n1"), Path::new("/dev/disk/by-id/nvme-Made-up_S4EVNF0M")]
         );
-        assert_eq!((nvme.driver.as_deref(), nvme.serial.as_deref()), (Some("nvme"), Some("S4EVNF0M")));
+        assert_eq!(
+            (nvme.driver.as_deref(), nvme.serial.as_deref()),
+            (Some("nvme"), Some("S4EVNF0M"))
+        );
         assert_eq!((nvme.firmware.as_deref(), nvme.logical_block), (Some("2B2QEXM7"), Some(512)));
         assert_eq!((nvme.group.as_deref(), nvme.numa_node), (Some("14"), Some(1)));
         assert_eq!((nvme.obstacles.len(), nvme.siblings.len()), (0, 0));
@@ -262,7 +267,8 @@ mod tests {
         neighbour("0000:00:1f.1", "0x060100", Some("lpc_ich"));
         let bridge = "IOMMU group 14 also holds 0000:00:1f.1, a bridge bound to lpc_ich";
         assert_eq!(obstacles(&machine.probe, "0000:01:00.0"), [bridge]);
-        std::fs::remove_file(machine.probe.path_below("/sys/bus/pci/devices/0000:00:1f.1/driver")).unwrap();
+        std::fs::remove_file(machine.probe.path_below("/sys/bus/pci/devices/0000:00:1f.1/driver"))
+            .unwrap();
         neighbour("0000:02:00.0", "0x020000", Some("ixgbe"));
         assert_eq!(
             obstacles(&machine.probe, "0000:01:00.0"),
@@ -273,7 +279,10 @@ mod tests {
     #[test]
     fn no_group_is_an_obstacle_where_there_is_an_iommu() {
         let machine = server();
-        assert_eq!(obstacles(&machine.probe, "0000:09:00.0"), ["0000:09:00.0 is in no IOMMU group"]);
+        assert_eq!(
+            obstacles(&machine.probe, "0000:09:00.0"),
+            ["0000:09:00.0 is in no IOMMU group"]
+        );
         std::fs::remove_dir_all(machine.probe.path_below(GROUPS)).unwrap();
         assert_eq!(
             obstacles(&machine.probe, "0000:09:00.0"),

@@ -28,9 +28,9 @@ pub struct Probe {
     pub programs: Programs,
 }
 
-/// What the guest room finds out about this machine, which alone knows what its guests are made of. Functions,
-/// not values: only the need that wants an answer asks, as looking for a kernel may ask apt, and io_uring is
-/// tried with a QEMU.
+/// What the guest room finds out about this machine, which alone knows what its guests are made of.
+/// Functions, not values: only the need that wants an answer asks, as looking for a kernel may ask
+/// apt, and io_uring is tried with a QEMU.
 #[derive(Clone, Copy, Debug)]
 pub struct GuestProbe {
     /// What /dev/kvm is worth.
@@ -101,7 +101,8 @@ impl Probe {
         }
     }
 
-    /// The files below `root` alone, no program and nothing asked: a guest, or a machine made up for a test.
+    /// The files below `root` alone, no program and nothing asked: a guest, or a machine made up
+    /// for a test.
     pub fn of_files(root: &Path) -> Probe {
         Probe {
             root: root.to_owned(),
@@ -180,7 +181,8 @@ pub fn program_path(name: impl AsRef<Path>) -> Option<PathBuf> {
 
 fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    std::fs::metadata(file)
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Programs that are not asked by `--version`.
@@ -196,7 +198,8 @@ const ASKED_BY: &[(&str, &str)] = &[
 const ANSWER_ON_STDERR: &[&str] = &["mdadm", "mkfs.ext4", "nbd-client", "ssh"];
 
 fn version_of(program: &Path, name: &str) -> Option<String> {
-    let word = ASKED_BY.iter().find(|(known, _)| *known == name).map_or("--version", |(_, word)| word);
+    let word =
+        ASKED_BY.iter().find(|(known, _)| *known == name).map_or("--version", |(_, word)| word);
     let mut command = Command::new(program);
     command.arg(word).env("LC_ALL", "C").envs(QUIET_LVM);
     let output = output_of(&mut command, ANSWERS_WITHIN).ok()?;
@@ -211,7 +214,8 @@ pub const QUIET_LVM: [(&str, &str); 1] = [("LVM_SUPPRESS_FD_WARNINGS", "1")];
 fn version_in(said: &[u8]) -> Option<String> {
     let is_version = |word: &str| {
         word.split_once('.').is_some_and(|(major, minor)| {
-            major.ends_with(|c: char| c.is_ascii_digit()) && minor.starts_with(|c: char| c.is_ascii_digit())
+            major.ends_with(|c: char| c.is_ascii_digit())
+                && minor.starts_with(|c: char| c.is_ascii_digit())
         })
     };
     let text = String::from_utf8_lossy(said);
@@ -238,7 +242,7 @@ fn space_of(dir: &Path) -> Option<Space> {
     })
 }
 
-/// Key under which `cpu10` sorts behind `cpu9`.
+/// Key under which `cpu10` sorts after `cpu9`.
 fn numeric_order(name: &str) -> (String, u64, String) {
     let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let (stem, number) = name.split_at(name.len() - digits);
@@ -273,7 +277,8 @@ mod tests {
             version_of(&path, name)
         };
         let leaked = "test -n \"$LVM_SUPPRESS_FD_WARNINGS\" || echo quiet 0.0; echo 'File descriptor 10 (/srv/v1.2) leaked' >&2";
-        let lvm = "test \"$1\" = version || exit 3; echo '  LVM version:     2.03.16(2) (2022-05-18)'";
+        let lvm =
+            "test \"$1\" = version || exit 3; echo '  LVM version:     2.03.16(2) (2022-05-18)'";
         assert_eq!(
             of("lvm", &format!("{leaked}; {lvm}")).as_deref(),
             Some("LVM version: 2.03.16(2) (2022-05-18)")
@@ -290,7 +295,8 @@ mod tests {
             Some("OpenSSH_9.2p1")
         );
         if program_path("lvm").is_some() {
-            let lvm = version_of(&program_path("lvm").unwrap(), "lvm").expect("lvm tells its version");
+            let lvm =
+                version_of(&program_path("lvm").unwrap(), "lvm").expect("lvm tells its version");
             assert!(lvm.starts_with("LVM version: "), "{lvm}");
         } else {
             println!("skipped: needs lvm");

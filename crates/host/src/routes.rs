@@ -10,7 +10,6 @@ const OF_BENCHMARKS: Subnet = Subnet { first: u32::from_be_bytes([198, 18, 0, 0]
 /// A network of IPv4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subnet {
-    /// Its first address.
     first: u32,
     /// Bits that its addresses have in common.
     prefix: u8,
@@ -54,7 +53,8 @@ pub fn routes(probe: &Probe) -> Vec<(String, Subnet)> {
     text.lines().filter_map(route).filter(|(_, net)| net.prefix > 0).collect()
 }
 
-/// `eth0 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0`: numbers in the network's order, as this machine reads them.
+/// `eth0 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0`: numbers in the network's order, as this
+/// machine reads them.
 fn route(line: &str) -> Option<(String, Subnet)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let number = |at: usize| Some(u32::from_be(u32::from_str_radix(words.get(at)?, 16).ok()?));
@@ -65,7 +65,8 @@ fn route(line: &str) -> Option<(String, Subnet)> {
 /// A /24 for measuring that no route leads to, from number `from` on; `None`: all are in use.
 pub fn free_subnet(routes: &[(String, Subnet)], from: u32) -> Option<Subnet> {
     let all = 1 << (24 - u32::from(OF_BENCHMARKS.prefix));
-    let subnet = |at: u32| Subnet { first: OF_BENCHMARKS.first | ((from + at) % all) << 8, prefix: 24 };
+    let subnet =
+        |at: u32| Subnet { first: OF_BENCHMARKS.first | ((from + at) % all) << 8, prefix: 24 };
     (0..all).map(subnet).find(|subnet| !routes.iter().any(|(_, route)| route.overlaps(subnet)))
 }
 
@@ -87,16 +88,29 @@ mod tests {
         machine.put(&[("/proc/net/route", ROUTES)]);
         let known = routes(&machine.probe);
         let shown: Vec<String> = known.iter().map(|(name, net)| format!("{name} {net}")).collect();
-        assert_eq!(shown, ["eth0 192.0.2.0/24", "tun0 198.18.0.0/16"], "the default route is left out");
-        assert_eq!(free_subnet(&known, 7).map(|net| net.to_string()).as_deref(), Some("198.19.0.0/24"));
+        assert_eq!(
+            shown,
+            ["eth0 192.0.2.0/24", "tun0 198.18.0.0/16"],
+            "the default route is left out"
+        );
+        assert_eq!(
+            free_subnet(&known, 7).map(|net| net.to_string()).as_deref(),
+            Some("198.19.0.0/24")
+        );
         let free = free_subnet(&known, 300).unwrap();
         assert_eq!(
             (free.to_string().as_str(), free.address(2).to_string().as_str()),
             ("198.19.44.0/24", "198.19.44.2")
         );
-        let all = [known, vec![("wg0".to_owned(), Subnet::from_address(Ipv4Addr::new(198, 19, 0, 0), 16))]]
-            .concat();
+        let all = [
+            known,
+            vec![("wg0".to_owned(), Subnet::from_address(Ipv4Addr::new(198, 19, 0, 0), 16))],
+        ]
+        .concat();
         assert_eq!(free_subnet(&all, 0), None);
-        assert_eq!(free_subnet(&[], 511).map(|net| net.to_string()).as_deref(), Some("198.19.255.0/24"));
+        assert_eq!(
+            free_subnet(&[], 511).map(|net| net.to_string()).as_deref(),
+            Some("198.19.255.0/24")
+        );
     }
 }

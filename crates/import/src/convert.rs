@@ -1,6 +1,7 @@
-//! From what was found in a page to records: each result with its system, its load, where it stands, and its figures with the
-//! intervals that their printed digits stand for. Nothing is made up: what was not printed is missing. Names are others' text: they
-//! are stored as they can be shown, since every report, list and sheet takes them from there.
+//! From what was found in a page to records: each result with its system, its load, where it
+//! stands, and its figures with the intervals that their printed digits stand for. Nothing is made
+//! up: what was not printed is missing. Names are others' text: they are stored as they can be
+//! shown, since every report, list and sheet takes them from there.
 
 use super::rates;
 use super::sources::ResultOwner;
@@ -11,8 +12,8 @@ use iotax_hardware::number::PrintedNumber;
 use iotax_load::Histogram;
 use iotax_model::record::Better;
 use iotax_model::record::imported::{
-    ImportedDirection, ImportedPart, ImportedResult, ImportedSample, PrintedPercentile, ReportedLoad,
-    Uncounted,
+    ImportedDirection, ImportedPart, ImportedResult, ImportedSample, PrintedPercentile,
+    ReportedLoad, Uncounted,
 };
 use iotax_units::harmless::shown;
 use std::collections::HashMap;
@@ -24,7 +25,8 @@ const NOT_PRINTED: &str = "the output does not tell it";
 const BELOW_DIGITS: &str = "printed as 0: it is less than the printed digits can show";
 /// Intervals that are narrower, relative to the value, are not worth their bytes.
 const EXACT: f64 = 1e-9;
-/// A histogram is whole where it has all I/Os but for this share: what was in flight when a ramp ended may be in one of the two.
+/// A histogram is whole where it has all I/Os but for this share: what was in flight when a ramp
+/// ended may be in one of the two.
 const WHOLE: f64 = 0.01;
 
 /// A result as it was found.
@@ -40,7 +42,7 @@ pub(super) struct FoundResult {
 
 /// What a page holds.
 #[derive(Debug, Default)]
-pub(super) struct Results {
+pub(super) struct PageResults {
     pub(super) found: Vec<FoundResult>,
     /// Results of lines that are nobody's.
     pub(super) strays: usize,
@@ -52,10 +54,16 @@ pub(super) struct Results {
 
 /// Returns the results on a page of file `file`. Systems that the user did not name are named
 /// later.
-pub(super) fn results(page: &AuditedPage, outputs: &[ToolOutput], whose: &ResultOwner, file: u32) -> Results {
+pub(super) fn results(
+    page: &AuditedPage,
+    outputs: &[ToolOutput],
+    whose: &ResultOwner,
+    file: u32,
+) -> PageResults {
     let interim = snapshots::superseded(outputs);
     let last = outputs.iter().zip(&interim).filter(|(_, interim)| !**interim);
-    let mut found: Vec<FoundResult> = last.flat_map(|(output, _)| of_output(page, output, file)).collect();
+    let mut found: Vec<FoundResult> =
+        last.flat_map(|(output, _)| of_output(page, output, file)).collect();
     let mut strays = 0;
     if let ResultOwner::Lines(ranges) = whose {
         let before = found.len();
@@ -70,7 +78,7 @@ pub(super) fn results(page: &AuditedPage, outputs: &[ToolOutput], whose: &Result
     if let ResultOwner::One(name) = whose {
         found.iter_mut().for_each(|found| found.result.system.clone_from(name));
     }
-    Results {
+    PageResults {
         found,
         strays,
         last: page.number(page.len().saturating_sub(1)),
@@ -138,10 +146,12 @@ fn number_parts(found: &mut [FoundResult]) {
             *names.entry((result.load.identity(), &other.metric)).or_default() += 1;
         }
     }
-    // Of results that are no I/O those are parts that have a name in common: both ways of a network resend.
+    // Of results that are no I/O those are parts that have a name in common: both ways of a network
+    // resend.
     let shares = |result: &ImportedResult| {
-        let count =
-            |other: &ImportedSample| names.get(&(result.load.identity(), other.metric.as_str())).copied();
+        let count = |other: &ImportedSample| {
+            names.get(&(result.load.identity(), other.metric.as_str())).copied()
+        };
         result.others.iter().any(|other| count(other) > Some(1))
     };
     let keys: Vec<String> = found
@@ -224,10 +234,14 @@ fn direction_of(way: import::ResultDirection) -> ImportedDirection {
 }
 
 fn samples(reading: &ToolResult, has_histogram: bool) -> Vec<ImportedSample> {
-    let known = [reading.iops, reading.bytes_per_second, reading.mean_ns, reading.ios, reading.bytes];
+    let known =
+        [reading.iops, reading.bytes_per_second, reading.mean_ns, reading.ios, reading.bytes];
     // Bytes alone are what a network moved.
     let counts = if reading.others.is_empty() { known.len() } else { 3 };
-    if known[..counts].iter().all(Option::is_none) && reading.percentiles_ns.is_empty() && !has_histogram {
+    if known[..counts].iter().all(Option::is_none)
+        && reading.percentiles_ns.is_empty()
+        && !has_histogram
+    {
         return Vec::new();
     }
     let main = [
@@ -238,19 +252,21 @@ fn samples(reading: &ToolResult, has_histogram: bool) -> Vec<ImportedSample> {
     let mut samples: Vec<ImportedSample> = main
         .into_iter()
         .map(|(metric, unit, better, figure)| match figure {
-            Some(figure) if better == Better::Lower && is_below_digits(&figure) => {
-                ImportedSample { missing: Some(BELOW_DIGITS.to_owned()), ..named(metric, unit, better) }
-            }
+            Some(figure) if better == Better::Lower && is_below_digits(&figure) => ImportedSample {
+                missing: Some(BELOW_DIGITS.to_owned()),
+                ..named(metric, unit, better)
+            },
             Some(figure) => known_sample(metric, unit, better, figure),
-            None => ImportedSample { missing: Some(NOT_PRINTED.to_owned()), ..named(metric, unit, better) },
+            None => ImportedSample {
+                missing: Some(NOT_PRINTED.to_owned()),
+                ..named(metric, unit, better)
+            },
         })
         .collect();
     let counts = [("ios", "1", reading.ios), ("bytes", "B", reading.bytes)];
-    samples.extend(
-        counts
-            .into_iter()
-            .filter_map(|(metric, unit, figure)| Some(known_sample(metric, unit, Better::Higher, figure?))),
-    );
+    samples.extend(counts.into_iter().filter_map(|(metric, unit, figure)| {
+        Some(known_sample(metric, unit, Better::Higher, figure?))
+    }));
     if let Some(seconds) = reading.workload.runtime_s {
         let value = Some(seconds * 1e9);
         samples.push(ImportedSample { value, ..named("runtime", "ns", Better::Lower) });
@@ -275,7 +291,7 @@ fn percentiles(printed: &[(f64, PrintedNumber)]) -> Vec<PrintedPercentile> {
     printed.iter().filter_map(of).collect()
 }
 
-fn other(other: &import::Other) -> ImportedSample {
+fn other(other: &import::OtherToolResult) -> ImportedSample {
     let better = if other.more_is_better { Better::Higher } else { Better::Lower };
     known_sample(&shown(&other.name), &shown(&other.unit), better, other.figure)
 }
@@ -300,7 +316,12 @@ fn known_sample(metric: &str, unit: &str, better: Better, figure: PrintedNumber)
     }
     let is_exact = figure.high - figure.low <= EXACT * figure.value.abs();
     let end = |end: f64| (!is_exact).then_some(end);
-    ImportedSample { value: Some(figure.value), low: end(figure.low), high: end(figure.high), ..plain }
+    ImportedSample {
+        value: Some(figure.value),
+        low: end(figure.low),
+        high: end(figure.high),
+        ..plain
+    }
 }
 
 /// Where a histogram of a result is found.
@@ -308,8 +329,9 @@ pub(super) fn histogram_sample(offset: u64) -> ImportedSample {
     ImportedSample { histogram: Some(offset), ..named("latency", "ns", Better::Lower) }
 }
 
-/// fio's bins are named by their middles and 1/64 of their value wide, as in the engine `fio`: within 1.6 % in ours.
-/// Of an output that is cut off in its bins there is none: those that are left would tell other percentiles.
+/// fio's bins are named by their middles and 1/64 of their value wide, as in the engine `fio`:
+/// within 1.6 % in ours. Of an output that is cut off in its bins there is none: those that are
+/// left would tell other percentiles.
 fn histogram(reading: &ToolResult) -> Option<Histogram> {
     let (bins, ios) = (&reading.histogram_ns, reading.ios?.value);
     let count = bins.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count)) as f64;

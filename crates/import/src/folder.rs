@@ -1,5 +1,6 @@
-//! What lies below a folder, for all who read pages: in the order of names, without what is hidden. What lies there was not named, so a
-//! pipe is not waited for and a link to a folder is not followed; each is told with why.
+//! What lies below a folder, for all who read pages: in the order of names, without what is hidden.
+//! What lies there was not named, so a pipe is not waited for and a link to a folder is not
+//! followed; each is told with why.
 
 use std::fs::FileType;
 use std::io;
@@ -17,7 +18,7 @@ pub enum FolderEntryKind {
 }
 
 /// A walk; folders give what is below them, and themselves only where they cannot be read.
-pub struct Below {
+pub struct FolderWalk {
     /// The last is taken first.
     left: Vec<PathBuf>,
     /// A folder that was named may be a link.
@@ -25,11 +26,11 @@ pub struct Below {
 }
 
 /// All below a folder.
-pub fn below(top: &Path) -> Below {
-    Below { left: Vec::new(), top: Some(top.to_owned()) }
+pub fn below(top: &Path) -> FolderWalk {
+    FolderWalk { left: Vec::new(), top: Some(top.to_owned()) }
 }
 
-impl Iterator for Below {
+impl Iterator for FolderWalk {
     type Item = (PathBuf, FolderEntryKind);
 
     fn next(&mut self) -> Option<(PathBuf, FolderEntryKind)> {
@@ -53,7 +54,7 @@ impl Iterator for Below {
     }
 }
 
-impl Below {
+impl FolderWalk {
     fn enter(&mut self, folder: &Path) -> io::Result<()> {
         let mut paths = Vec::new();
         for entry in std::fs::read_dir(folder)? {
@@ -77,7 +78,9 @@ fn kind_of(path: &Path, kind: FileType) -> FolderEntryKind {
     };
     match kind {
         kind if kind.is_file() => FolderEntryKind::File,
-        kind if kind.is_dir() => FolderEntryKind::Passed("a link to a folder; hint: name the folder itself"),
+        kind if kind.is_dir() => {
+            FolderEntryKind::Passed("a link to a folder; hint: name the folder itself")
+        }
         _ => FolderEntryKind::Passed("no regular file; hint: name it to have it read"),
     }
 }

@@ -21,7 +21,8 @@ pub(super) struct Intake<'a> {
     /// The files, indexed by their numbers.
     files: Vec<TakenFile>,
     all: Vec<FoundResult>,
-    /// Lines of a stretch of files, which go to the store at once: nothing of it is a run before the end.
+    /// Lines of a stretch of files, which go to the store at once: nothing of it is a run before
+    /// the end.
     pending: Vec<u8>,
     here: PathBuf,
 }
@@ -38,14 +39,23 @@ impl<'a> Intake<'a> {
     pub(super) fn new(writer: &'a mut Writer) -> Intake<'a> {
         let here = std::env::current_dir().unwrap_or_default();
         let (empty_pages, files, all) = (Vec::new(), Vec::new(), Vec::new());
-        Intake { writer, done: ImportedRun::default(), empty_pages, files, all, pending: Vec::new(), here }
+        Intake {
+            writer,
+            done: ImportedRun::default(),
+            empty_pages,
+            files,
+            all,
+            pending: Vec::new(),
+            here,
+        }
     }
 
     pub(super) fn take(&mut self, source: &SourceFile, read: FileRead) -> Result<()> {
         let FileRead { mut file, found, strays, beyond } = read;
         self.done.files += 1;
         self.done.results += found.len();
-        let told = file.unread.iter().map(|one| format!("{}:{}: {}", file.path, one.places(), one.why));
+        let told =
+            file.unread.iter().map(|one| format!("{}:{}: {}", file.path, one.places(), one.why));
         self.done.unread.extend(told);
         if strays > 0 {
             self.done.strays.push(format!("{} of {}", strays, file.path));
@@ -70,7 +80,10 @@ impl<'a> Intake<'a> {
         self.pending.extend(store::line_of(&RunRecord::ImportedFile(file)).map_err(Failed::from)?);
         for mut found in found {
             if let Some(histogram) = found.histogram.take() {
-                found.result.samples.push(convert::histogram_sample(self.writer.histogram(&histogram)?));
+                found
+                    .result
+                    .samples
+                    .push(convert::histogram_sample(self.writer.histogram(&histogram)?));
             }
             self.all.push(found);
         }
@@ -101,7 +114,8 @@ impl<'a> Intake<'a> {
     /// Names the systems of all results, and marks the results that do not count as a separate run.
     fn settle(&mut self) {
         let numbers = runs::number_runs(&self.all);
-        let loads: Vec<u64> = self.all.iter().map(|found| hash(&convert::key(&found.result))).collect();
+        let loads: Vec<u64> =
+            self.all.iter().map(|found| hash(&convert::key(&found.result))).collect();
         self.name_by_paths(&numbers, &loads);
         runs::mark_copies(&mut self.all, &numbers);
         self.tell_repeats(&loads);
@@ -112,14 +126,17 @@ impl<'a> Intake<'a> {
                 self.done.systems.len() - 1
             });
             self.done.systems[at].1 += usize::from(result.uncounted.is_none());
-            let place = |file: u32, line: u32| format!("{}:{line}", self.files[file as usize].shown);
+            let place =
+                |file: u32, line: u32| format!("{}:{line}", self.files[file as usize].shown);
             let own = format!("{} ({})", place(result.file, result.line), result.system);
             match &result.uncounted {
                 Some(Uncounted::Copy { file, line }) => {
                     self.done.again.push(format!("{own} is {}", place(*file, *line)));
                 }
                 Some(Uncounted::Failed(why)) => self.done.failed.push(format!("{own}: {why}")),
-                None => self.done.slips.extend(result.slips.iter().map(|slip| format!("{own}: {slip}"))),
+                None => {
+                    self.done.slips.extend(result.slips.iter().map(|slip| format!("{own}: {slip}")))
+                }
             }
         }
         // A line of JSON may hold both directions of a job.
@@ -131,7 +148,9 @@ impl<'a> Intake<'a> {
         let mut contents: Vec<FileContent> = Vec::new();
         let mut of_file: HashMap<u32, usize> = HashMap::new();
         for ((found, run), load) in self.all.iter().zip(numbers).zip(loads) {
-            let ResultOwner::Path(path) = &self.files[found.result.file as usize].whose else { continue };
+            let ResultOwner::Path(path) = &self.files[found.result.file as usize].whose else {
+                continue;
+            };
             let at = *of_file.entry(found.result.file).or_insert_with(|| {
                 contents.push(FileContent { path: path.clone(), results: Vec::new() });
                 contents.len() - 1
@@ -158,7 +177,9 @@ impl<'a> Intake<'a> {
             found.result.system.clone_from(&names[*at].name);
             if apart.contains(&(found.result.file, found.output)) {
                 found.result.system = format!("{}:{}", names[*at].name, found.output);
-                self.done.guessed.get_or_insert_with(|| self.files[found.result.file as usize].shown.clone());
+                self.done
+                    .guessed
+                    .get_or_insert_with(|| self.files[found.result.file as usize].shown.clone());
             }
         }
     }
@@ -177,8 +198,9 @@ impl<'a> Intake<'a> {
             let longest = told.entry(system).or_insert(files);
             *longest = if longest.len() < files.len() { files } else { longest };
         }
-        let lines =
-            told.iter().map(|(system, files)| format!("{system}: {}", some_names(files.iter().copied())));
+        let lines = told
+            .iter()
+            .map(|(system, files)| format!("{system}: {}", some_names(files.iter().copied())));
         self.done.repeats = lines.collect();
     }
 
@@ -209,7 +231,9 @@ impl<'a> Intake<'a> {
         if let Some(baseline) = &asked.baseline {
             if self.done.systems.iter().all(|(name, _)| name != baseline) {
                 let names = some_names(self.done.systems.iter().map(|(name, _)| name.as_str()));
-                let why = format!("--baseline {baseline}: no result is of that system; there are {names}");
+                let why = format!(
+                    "--baseline {baseline}: no result is of that system; there are {names}"
+                );
                 return Err(Failed::input(why).into());
             }
         }
@@ -217,15 +241,18 @@ impl<'a> Intake<'a> {
             self.pending.extend(store::imported_line(&found.result).map_err(Failed::from)?);
         }
         self.flush()?;
-        let empty = self.done.empty.iter().map(|file| ("no_result", format!("{file} has no result")));
-        let passed = self.done.passed.iter().map(|what| ("passed_over", format!("passed over: {what}")));
+        let empty =
+            self.done.empty.iter().map(|file| ("no_result", format!("{file} has no result")));
+        let passed =
+            self.done.passed.iter().map(|what| ("passed_over", format!("passed over: {what}")));
         for (kind, text) in empty.chain(passed) {
             debug_assert!(WARNING_KINDS.contains(&kind), "{kind} is not in the docs");
             let warning = Warning { kind: kind.into(), subject: String::new(), text };
             self.writer.append(&RunRecord::Warning(warning))?;
         }
         let at = jiff::Timestamp::now().to_string();
-        self.writer.append(&RunRecord::End { at, outcome: iotax_model::record::state::COMPLETE.into() })?;
+        self.writer
+            .append(&RunRecord::End { at, outcome: iotax_model::record::state::COMPLETE.into() })?;
         Ok(self.done)
     }
 }

@@ -19,7 +19,7 @@ use intake::Intake;
 pub use intake::some_names;
 use iotax_audit::container;
 use iotax_audit::import::scan;
-use iotax_audit::page::Unread;
+use iotax_audit::page::UnreadRange;
 use iotax_model::record::imported::{Import, ImportedFile, UnreadLines};
 use iotax_model::record::{RunRecord, RunStart};
 use iotax_model::scenario::Scenario;
@@ -33,7 +33,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Number of files that are in memory at the same time.
 const STRETCH: usize = 256;
-/// Larger files of a folder are rather disks than results, and would fill the memory; one that is named is read.
+/// Larger files of a folder are rather disks than results, and would fill the memory; one that is
+/// named is read.
 pub const LARGEST: u64 = 2 << 30;
 /// Unread lines that a file's record lists.
 const MOST_UNREAD: usize = 100;
@@ -41,7 +42,6 @@ const MOST_UNREAD: usize = 100;
 /// What is to be imported.
 #[derive(Clone, Debug, Default)]
 pub struct ImportRequest {
-    /// Files, folders, `-`.
     pub pages: Vec<String>,
     /// Systems that were named.
     pub named: Vec<NamedSource>,
@@ -49,18 +49,14 @@ pub struct ImportRequest {
     pub baseline: Option<String>,
     /// Name of the run.
     pub name: Option<String>,
-    /// The command line.
     pub argv: Vec<String>,
 }
 
-/// What was imported.
 #[derive(Debug, Default)]
 pub struct ImportedRun {
-    /// The run's folder.
     pub folder: PathBuf,
     /// Files that were read.
     pub files: usize,
-    /// Results in them.
     pub results: usize,
     /// Systems with results, in their order, each with the number of its results that count.
     pub systems: Vec<(String, usize)>,
@@ -82,9 +78,11 @@ pub struct ImportedRun {
     pub unread: Vec<String>,
     /// Results of named files that are in nobody's lines.
     pub strays: Vec<String>,
-    /// Lines that were named beyond the end of a file: `1-9999 of host.txt for host: its last is 60`.
+    /// Lines that were named beyond the end of a file: `1-9999 of host.txt for host: its last is
+    /// 60`.
     pub beyond: Vec<String>,
-    /// Files of several systems that are the same, byte by byte: `vm/a.json (vm) is host/a.json (host)`.
+    /// Files of several systems that are the same, byte by byte: `vm/a.json (vm) is host/a.json
+    /// (host)`.
     pub copied: Vec<String>,
     /// Outputs that a run printed before it had ended, and which are no runs: `3 of host.json`.
     pub snapshots: Vec<String>,
@@ -95,7 +93,8 @@ pub struct ImportedRun {
 /// Reads all and stores it as one run.
 ///
 /// # Errors
-/// Bad input (2): a page that cannot be read or has no result, an unknown baseline. Nothing is left behind.
+/// Bad input (2): a page that cannot be read or has no result, an unknown baseline. Nothing is left
+/// after.
 pub fn import(asked: &ImportRequest, runs: &Path, stop: &AtomicBool) -> Result<ImportedRun> {
     let Sources { all, passed } = sources(&asked.pages, &asked.named)?;
     if all.is_empty() {
@@ -184,30 +183,31 @@ fn read_all(stretch: &[SourceFile], first: usize, threads: usize) -> Vec<Result<
 fn read_file(source: &SourceFile, number: usize) -> Result<FileRead> {
     let bytes = match &source.path {
         Some(path) => match open(path, source.found) {
-            Ok(Opened::TooLarge(bytes)) => return Ok(too_large(source, number, bytes)),
-            Ok(Opened::Bytes(bytes)) => Ok(bytes),
+            Ok(OpenedSource::TooLarge(bytes)) => return Ok(too_large(source, number, bytes)),
+            Ok(OpenedSource::Bytes(bytes)) => Ok(bytes),
             Err(error) => Err(error),
         },
         None => read_to_limit(std::io::stdin().lock(), 0, LARGEST),
     };
-    let bytes =
-        bytes.map_err(|error| Failed::input(format!("cannot read {}: {}", source.shown, reason(&error))))?;
+    let bytes = bytes.map_err(|error| {
+        Failed::input(format!("cannot read {}: {}", source.shown, reason(&error)))
+    })?;
     contained(|| read_bytes(source, number, bytes))
         .map_err(|why| Failed::measurement(format!("{}: {why}", source.shown)).into())
 }
 
-enum Opened {
+enum OpenedSource {
     Bytes(Vec<u8>),
     TooLarge(u64),
 }
 
-fn open(path: &Path, found: bool) -> std::io::Result<Opened> {
+fn open(path: &Path, found: bool) -> std::io::Result<OpenedSource> {
     let file = open_regular(path)?;
     let size = file.metadata()?.len();
     if found && size > LARGEST {
-        return Ok(Opened::TooLarge(size));
+        return Ok(OpenedSource::TooLarge(size));
     }
-    read_to_limit(file, size, u64::MAX).map(Opened::Bytes)
+    read_to_limit(file, size, u64::MAX).map(OpenedSource::Bytes)
 }
 
 fn too_large(source: &SourceFile, number: usize, bytes: u64) -> FileRead {
@@ -228,7 +228,8 @@ fn read_bytes(source: &SourceFile, number: usize, bytes: Vec<u8>) -> FileRead {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let size = bytes.len() as u64;
-    let (mut found, mut unread, mut strays, mut snapshots, mut last) = (Vec::new(), Vec::new(), 0, 0, 0);
+    let (mut found, mut unread, mut strays, mut snapshots, mut last) =
+        (Vec::new(), Vec::new(), 0, 0, 0);
     for page in container::pages(&source.shown, bytes) {
         let imported = scan(&page);
         let results = convert::results(&page, &imported.outputs, &source.whose, number);
@@ -263,7 +264,7 @@ fn beyond(source: &SourceFile, last: u32) -> Vec<String> {
     ranges.iter().filter(|(.., to)| *to > last).map(said).collect()
 }
 
-fn lines(unread: &Unread) -> UnreadLines {
+fn lines(unread: &UnreadRange) -> UnreadLines {
     UnreadLines { from: unread.line, to: unread.last, why: unread.why.clone() }
 }
 
@@ -282,7 +283,8 @@ mod tests {
     const JSON: &str = include_str!("../../audit/fixtures/fio/randread.json+");
 
     fn read(text: &str, whose: ResultOwner) -> FileRead {
-        let source = SourceFile { path: None, shown: "results/page.txt".into(), whose, found: false };
+        let source =
+            SourceFile { path: None, shown: "results/page.txt".into(), whose, found: false };
         read_bytes(&source, 7, text.as_bytes().to_vec())
     }
 
@@ -310,7 +312,10 @@ mod tests {
         );
         assert_eq!((read.tool.as_str(), read.version.as_deref()), ("fio text", Some("3.33")));
         assert_eq!(read.ended.as_deref(), Some("2026-11-23T17:02:55"));
-        assert_eq!((read.load.bs, read.load.iodepth, read.load.numjobs), (Some(4096), Some(8), Some(2)));
+        assert_eq!(
+            (read.load.bs, read.load.iodepth, read.load.numjobs),
+            (Some(4096), Some(8), Some(2))
+        );
         let iops = read.sample("iops").unwrap();
         let [low, high] = iops.rounded().unwrap();
         assert_eq!(low.floor(), 44_562.0, "as its counts say");
@@ -338,7 +343,8 @@ mod tests {
             panic!("{found:?}")
         };
         assert_eq!(histogram.count() as f64, value(result, "ios"));
-        for one in result.percentiles.iter().filter(|one| [50.0, 99.0, 99.9].contains(&one.percent)) {
+        for one in result.percentiles.iter().filter(|one| [50.0, 99.0, 99.9].contains(&one.percent))
+        {
             let ours = histogram.percentile(one.percent / 100.0).unwrap() as f64;
             assert!((ours / one.ns - 1.0).abs() < 0.016, "{one:?}: {ours}");
         }
@@ -366,12 +372,16 @@ mod tests {
         let of = |to: u32| read(TEXT, ResultOwner::Lines(vec![("host".into(), 1, to)])).beyond;
         assert_eq!(of(lines), Vec::<String>::new());
         let told = of(9999);
-        assert!(told[0].starts_with("1-9999 of results/page.txt for host: its last is "), "{told:?}");
+        assert!(
+            told[0].starts_with("1-9999 of results/page.txt for host: its last is "),
+            "{told:?}"
+        );
     }
 
     #[test]
     fn what_caps_a_load_is_part_of_it() {
-        let capped = JSON.replacen("\"rw\" :", "\"rate_iops\" : \"1000\", \"direct\" : \"1\", \"rw\" :", 1);
+        let capped =
+            JSON.replacen("\"rw\" :", "\"rate_iops\" : \"1000\", \"direct\" : \"1\", \"rw\" :", 1);
         assert_ne!(capped, JSON);
         let (plain, capped) = (one(JSON), one(&capped));
         assert_eq!(capped[0].result.load.caps, ["rate_iops=1000"]);
@@ -386,8 +396,11 @@ mod tests {
             include_str!("../../audit/fixtures/fio/status-interval.txt"),
             include_str!("../../audit/fixtures/fio/status-interval.json"),
         ];
-        for (text, rw, ios) in [(STATUS[0], "randread", 236_517.0), (STATUS[1], "write", 11_332.0)] {
-            for whose in [ResultOwner::One("host".into()), ResultOwner::Path(vec!["host.txt".into()])] {
+        for (text, rw, ios) in [(STATUS[0], "randread", 236_517.0), (STATUS[1], "write", 11_332.0)]
+        {
+            for whose in
+                [ResultOwner::One("host".into()), ResultOwner::Path(vec!["host.txt".into()])]
+            {
                 let read = read(text, whose);
                 let [FoundResult { result, histogram: None, .. }] = read.found.as_slice() else {
                     panic!("{:?}", read.found)
@@ -421,12 +434,18 @@ mod tests {
             panic!("{:?}", read.found)
         };
         let mean = result.sample("latency.mean").unwrap();
-        assert_eq!((mean.value, mean.missing.as_deref()), (None, Some("the output does not tell it")));
+        assert_eq!(
+            (mean.value, mean.missing.as_deref()),
+            (None, Some("the output does not tell it"))
+        );
         assert_eq!((&result.load.rw, result.line), (&None, 2));
         let bins = JSON.find("\"bins\" : {\n").unwrap();
         let cut = super::tests::read(&JSON[..bins + 400], ResultOwner::One("a".into()));
         assert_eq!(cut.file.unread.len(), 1, "{:?}", cut.file);
-        assert!(cut.found.iter().all(|found| found.histogram.is_none()), "half of the bins are no histogram");
+        assert!(
+            cut.found.iter().all(|found| found.histogram.is_none()),
+            "half of the bins are no histogram"
+        );
         assert_eq!(cut.file.sha256.len(), 64);
     }
 
@@ -441,8 +460,10 @@ mod tests {
             sources.push(SourceFile { path: Some(path), shown, whose, found: true });
         }
         for threads in [1, 2, 7] {
-            let files: Vec<ImportedFile> =
-                read_all(&sources, 100, threads).into_iter().map(|read| read.unwrap().file).collect();
+            let files: Vec<ImportedFile> = read_all(&sources, 100, threads)
+                .into_iter()
+                .map(|read| read.unwrap().file)
+                .collect();
             for (file, at) in files.iter().zip(0u32..) {
                 assert_eq!((file.file, file.results), (100 + at, if at % 3 == 0 { 0 } else { 2 }));
             }

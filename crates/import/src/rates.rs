@@ -24,7 +24,8 @@ pub(super) fn recount_rates(
     if let Some(printed) = reading.iops {
         let beside = reading.bytes_per_second.filter(|_| is_fio && by_count.is_none());
         if let Some(counted) = by_count {
-            reading.iops = Some(judge.take(&IOPS, printed, counted, || format!("{count} I/Os in {time} s")));
+            reading.iops =
+                Some(judge.take(&IOPS, printed, counted, || format!("{count} I/Os in {time} s")));
         } else if let Some((bandwidth, meant)) =
             beside.and_then(|one| Some((one, lost_carry(&printed, &one)?)))
         {
@@ -37,11 +38,14 @@ pub(super) fn recount_rates(
     let bytes = reading.bytes.filter(|bytes| !is_fio || bytes.low == bytes.high);
     let size = reading.workload.bs.unwrap_or(0);
     let blocks = by_count.filter(|_| size > 0).map(|rate| rate.scaled(size as f64));
-    if let (Some(printed), Some(counted)) = (reading.bytes_per_second, bytes.and_then(rate).or(blocks)) {
+    if let (Some(printed), Some(counted)) =
+        (reading.bytes_per_second, bytes.and_then(rate).or(blocks))
+    {
         let is_whole = bytes.is_some() || !is_fio || is_carried(&printed, &counted);
         if is_whole || judge.meets(&BANDWIDTH, &printed, &counted) {
-            let moved =
-                bytes.map_or(format!("{count} I/Os of {size} bytes"), |one| format!("{} bytes", one.value));
+            let moved = bytes.map_or(format!("{count} I/Os of {size} bytes"), |one| {
+                format!("{} bytes", one.value)
+            });
             let by = || format!("{moved} in {time} s");
             reading.bytes_per_second = Some(judge.take(&BANDWIDTH, printed, counted, by));
         }
@@ -58,7 +62,8 @@ struct RateKind {
 }
 
 const IOPS: RateKind = RateKind { name: "IOPS", unit: (1.0, ""), of_fio: (0.0, 1.0) };
-const BANDWIDTH: RateKind = RateKind { name: "bandwidth", unit: (MIB, " MiB/s"), of_fio: (1e-3, 0.0) };
+const BANDWIDTH: RateKind =
+    RateKind { name: "bandwidth", unit: (MIB, " MiB/s"), of_fio: (1e-3, 0.0) };
 
 /// Chooses between printed and counted rates.
 struct Judge<'p> {
@@ -92,7 +97,11 @@ impl Judge<'_> {
         }
         let (scale, unit) = kind.unit;
         let (said, taken) = (self.page.quote(printed.spot), five_digits(counted.value / scale));
-        self.slips.push(format!("{}: {said} is printed, but {taken}{unit} follows from {}", kind.name, by()));
+        self.slips.push(format!(
+            "{}: {said} is printed, but {taken}{unit} follows from {}",
+            kind.name,
+            by()
+        ));
         counted
     }
 }

@@ -14,7 +14,8 @@ pub(super) fn number_runs(all: &[FoundResult]) -> Vec<u32> {
     for (at, found) in all.iter().enumerate() {
         let keys = keys(found);
         let of = |key: &u64| known.get(key).into_iter().flatten().copied();
-        let same = keys.iter().flat_map(of).find(|before| is_same(&all[*before].result, &found.result));
+        let same =
+            keys.iter().flat_map(of).find(|before| is_same(&all[*before].result, &found.result));
         numbers.push(same.map_or(at as u32, |before| numbers[before]));
         keys.into_iter().for_each(|key| known.entry(key).or_default().push(at));
     }
@@ -53,7 +54,8 @@ fn keys(found: &FoundResult) -> Vec<u64> {
         hasher.finish()
     };
     let values = |samples: &[ImportedSample]| {
-        let told = samples.iter().filter_map(|one| Some((one.metric.clone(), one.value?.to_bits())));
+        let told =
+            samples.iter().filter_map(|one| Some((one.metric.clone(), one.value?.to_bits())));
         told.collect::<Vec<_>>()
     };
     let mut keys = vec![hash(&|hasher| {
@@ -63,7 +65,9 @@ fn keys(found: &FoundResult) -> Vec<u64> {
     })];
     let count = |metric: &str| found.result.sample(metric).and_then(|sample| sample.value);
     if let (Some(ios), Some(runtime)) = (count("ios"), count("runtime")) {
-        keys.push(hash(&|hasher| ("counts", way, ios.to_bits(), runtime.round() as u64).hash(hasher)));
+        keys.push(hash(&|hasher| {
+            ("counts", way, ios.to_bits(), runtime.round() as u64).hash(hasher)
+        }));
     }
     if let Some(run) = &found.run {
         let first = others.first().map(|one| &one.metric);
@@ -75,15 +79,18 @@ fn keys(found: &FoundResult) -> Vec<u64> {
 /// Whether no figure of two results contradicts the other result.
 fn is_same(one: &ImportedResult, other: &ImportedResult) -> bool {
     const CLOCKS_S: i64 = 2;
-    let samples = |one: &ImportedResult| one.samples.iter().chain(&one.others).cloned().collect::<Vec<_>>();
+    let samples =
+        |one: &ImportedResult| one.samples.iter().chain(&one.others).cloned().collect::<Vec<_>>();
     let (mine, theirs) = (samples(one), samples(other));
     let meets = |a: [f64; 2], b: [f64; 2]| {
         let slack = 1e-9 * a[1].abs() + 1.0e-9;
         a[0] <= b[1] + slack && b[0] <= a[1] + slack
     };
     let figures = mine.iter().all(|mine| {
-        let theirs =
-            theirs.iter().find(|theirs| theirs.metric == mine.metric).and_then(ImportedSample::rounded);
+        let theirs = theirs
+            .iter()
+            .find(|theirs| theirs.metric == mine.metric)
+            .and_then(ImportedSample::rounded);
         mine.rounded().zip(theirs).is_none_or(|(mine, theirs)| meets(mine, theirs))
     });
     let percentiles = one.percentiles.iter().all(|mine| {
@@ -92,8 +99,9 @@ fn is_same(one: &ImportedResult, other: &ImportedResult) -> bool {
     });
     let time = |one: &ImportedResult| one.ended.as_ref()?.parse::<jiff::civil::DateTime>().ok();
     let at_once = time(one).zip(time(other)).is_none_or(|(one, other)| {
-        one.since(other)
-            .is_ok_and(|apart| apart.total(jiff::Unit::Second).is_ok_and(|s| s.abs() <= CLOCKS_S as f64))
+        one.since(other).is_ok_and(|apart| {
+            apart.total(jiff::Unit::Second).is_ok_and(|s| s.abs() <= CLOCKS_S as f64)
+        })
     });
     // Jobs with the same rate limit may have the same counts.
     let unlike = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| a != b);
@@ -106,5 +114,7 @@ fn is_same(one: &ImportedResult, other: &ImportedResult) -> bool {
 /// Returns the loads of which a file has more than one run.
 pub(super) fn repeated(keys: impl Iterator<Item = (u64, u32)>) -> HashSet<u64> {
     let mut first: HashMap<u64, u32> = HashMap::new();
-    keys.filter(|(load, run)| *first.entry(*load).or_insert(*run) != *run).map(|(load, _)| load).collect()
+    keys.filter(|(load, run)| *first.entry(*load).or_insert(*run) != *run)
+        .map(|(load, _)| load)
+        .collect()
 }

@@ -10,13 +10,10 @@ use std::path::{Path, PathBuf};
 
 /// Standard input as a page.
 pub const STDIN: &str = "-";
-/// And in words.
 pub const STANDARD_INPUT: &str = "standard input";
 
-/// `NAME=PATH`, or `NAME=PATH:10-60`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedSource {
-    /// The system.
     pub system: String,
     /// A file or folder.
     pub path: PathBuf,
@@ -38,7 +35,6 @@ pub enum ResultOwner {
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// `None`: standard input.
     pub path: Option<PathBuf>,
     /// As a person calls it.
     pub shown: String,
@@ -135,7 +131,6 @@ fn called(path: &Path) -> String {
 
 /// What one word of the command line stands for.
 struct SourceWord {
-    /// `None`: standard input.
     root: Option<PathBuf>,
     files: Vec<PathBuf>,
 }
@@ -158,7 +153,8 @@ fn add_lines(source: &mut SourceFile, one: &NamedSource) -> Result<()> {
         return Err(Failed::input(why).into());
     };
     if let Some((other, ..)) = ranges.iter().find(|(_, a, b)| from <= *b && *a <= to) {
-        let why = format!("lines {from}-{to} of {} are of {} and of {other}", source.shown, one.system);
+        let why =
+            format!("lines {from}-{to} of {} are of {} and of {other}", source.shown, one.system);
         return Err(Failed::input(why).into());
     }
     ranges.push((one.system.clone(), from, to));
@@ -172,13 +168,15 @@ fn by_path(given: Vec<SourceWord>) -> Vec<SourceFile> {
     // The file itself may be a link, so only its folder is resolved.
     let folder_of = |root: &Path| match root.is_dir() {
         true => whole(root),
-        false => {
-            whole(root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
-        }
+        false => whole(
+            root.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+        ),
     };
-    let roots: Vec<Option<PathBuf>> = given.iter().map(|one| one.root.as_deref().map(folder_of)).collect();
+    let roots: Vec<Option<PathBuf>> =
+        given.iter().map(|one| one.root.as_deref().map(folder_of)).collect();
     let shared = roots.iter().flatten().cloned().reduce(|shared, root| {
-        let both = shared.components().zip(root.components()).take_while(|(one, other)| one == other);
+        let both =
+            shared.components().zip(root.components()).take_while(|(one, other)| one == other);
         both.map(|(one, _)| one).collect()
     });
     let shared = shared.unwrap_or_default();
@@ -186,14 +184,22 @@ fn by_path(given: Vec<SourceWord>) -> Vec<SourceFile> {
     for (one, folder) in given.into_iter().zip(roots) {
         let (Some(root), Some(folder)) = (one.root, folder) else {
             let whose = ResultOwner::Path(vec![STANDARD_INPUT.to_owned()]);
-            all.push(SourceFile { path: None, shown: STANDARD_INPUT.to_owned(), whose, found: false });
+            all.push(SourceFile {
+                path: None,
+                shown: STANDARD_INPUT.to_owned(),
+                whose,
+                found: false,
+            });
             continue;
         };
         let is_folder = root.is_dir();
         let below = folder.strip_prefix(&shared).unwrap_or(&folder).to_owned();
         for path in one.files {
-            let inner =
-                if is_folder { path.strip_prefix(&root).ok() } else { path.file_name().map(Path::new) };
+            let inner = if is_folder {
+                path.strip_prefix(&root).ok()
+            } else {
+                path.file_name().map(Path::new)
+            };
             let place = below.join(inner.unwrap_or(&path));
             let names = place.iter().map(|name| name.to_string_lossy().into_owned()).collect();
             let shown = called(&path);
@@ -235,7 +241,9 @@ fn files_below(top: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
             FolderEntryKind::Passed(why) => passed.push(format!("{}: {why}", called(&path))),
             FolderEntryKind::Unreadable(error) => {
                 let reason = crate::reason(&error);
-                return Err(Failed::input(format!("cannot read {}: {reason}", path.display())).into());
+                return Err(
+                    Failed::input(format!("cannot read {}: {reason}", path.display())).into()
+                );
             }
         }
     }
@@ -272,7 +280,8 @@ mod tests {
             .collect();
         let Sources { all, .. } = sources(&pages, &named).unwrap();
         let line = |source: &SourceFile| {
-            let path = source.path.as_ref().unwrap().strip_prefix(dir).unwrap().display().to_string();
+            let path =
+                source.path.as_ref().unwrap().strip_prefix(dir).unwrap().display().to_string();
             match &source.whose {
                 ResultOwner::One(name) => format!("{path}: {name}"),
                 ResultOwner::Path(names) => format!("{path}: {}", names.join(" ")),
@@ -286,8 +295,12 @@ mod tests {
     fn a_file_is_read_once_however_it_is_spelled() {
         let dir = tree(&["flat/host.txt", "flat/vm.txt"]);
         let spelled = ["flat/host.txt", "flat/../flat/host.txt", "flat/vm.txt", "flat"];
-        assert_eq!(told(dir.path(), &spelled, &[]), ["flat/host.txt: host.txt", "flat/vm.txt: vm.txt"]);
-        let named = told(dir.path(), &["flat/../flat/host.txt", "flat/vm.txt"], &["a=flat/host.txt"]);
+        assert_eq!(
+            told(dir.path(), &spelled, &[]),
+            ["flat/host.txt: host.txt", "flat/vm.txt: vm.txt"]
+        );
+        let named =
+            told(dir.path(), &["flat/../flat/host.txt", "flat/vm.txt"], &["a=flat/host.txt"]);
         assert_eq!(named, ["flat/host.txt: a", "flat/vm.txt: vm.txt"]);
     }
 
@@ -310,7 +323,10 @@ mod tests {
         assert_eq!(told(dir, &["r/host", "r/vm"], &[]), all);
         assert_eq!(told(dir, &["r/host/a.json", "r/vm"], &[]), all);
         assert_eq!(told(dir, &["r/vm/deep/b.json"], &[]), ["r/vm/deep/b.json: b.json"]);
-        assert_eq!(told(dir, &["r/vm/deep", "r/host"], &[]), ["r/vm/deep/b.json: vm deep b.json", all[0]]);
+        assert_eq!(
+            told(dir, &["r/vm/deep", "r/host"], &[]),
+            ["r/vm/deep/b.json: vm deep b.json", all[0]]
+        );
     }
 
     #[test]

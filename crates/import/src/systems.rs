@@ -66,8 +66,10 @@ fn parts(
     let part = |text, is_file, is_ending| PathPart { text, is_file, is_ending };
     let name = Path::new(last);
     let stem = name.file_stem().map_or(last.clone(), |stem| stem.to_string_lossy().into_owned());
-    let folders = folders.iter().filter_map(|name| folder(name)).map(|text| part(text, false, false));
-    let ending = name.extension().map(|ending| part(ending.to_string_lossy().into_owned(), true, true));
+    let folders =
+        folders.iter().filter_map(|name| folder(name)).map(|text| part(text, false, false));
+    let ending =
+        name.extension().map(|ending| part(ending.to_string_lossy().into_owned(), true, true));
     folders.chain(file(&stem).map(|text| part(text, true, false))).chain(ending).collect()
 }
 
@@ -80,8 +82,10 @@ fn telling_file(name: &str) -> Option<String> {
 
 /// Returns a name without its words for loads, runs and times; `None` if nothing is left.
 fn telling(name: &str) -> Option<String> {
-    let words: Vec<&str> =
-        name.split(|letter: char| "-_ ,+()".contains(letter)).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = name
+        .split(|letter: char| "-_ ,+()".contains(letter))
+        .filter(|word| !word.is_empty())
+        .collect();
     let mut left: Vec<&str> = Vec::new();
     let mut passed = true;
     for (at, word) in words.iter().enumerate() {
@@ -116,13 +120,15 @@ fn is_passed(word: &str) -> bool {
     let bare = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let size = word.trim_end_matches(['b', 'i']).strip_suffix(['k', 'm']);
     // Block sizes are powers of two: `sas-15k` is a drive.
-    let is_size = size.and_then(|digits| digits.parse::<u64>().ok()).is_some_and(u64::is_power_of_two);
+    let is_size =
+        size.and_then(|digits| digits.parse::<u64>().ok()).is_some_and(u64::is_power_of_two);
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let is_time = match digits {
         8.. => word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b't' | b'z' | b':')),
         _ => false,
     };
-    let of_list = |list: &str| !bare.is_empty() && list.split_whitespace().any(|known| known == bare);
+    let of_list =
+        |list: &str| !bare.is_empty() && list.split_whitespace().any(|known| known == bare);
     is_size || is_time || of_list(NO_SYSTEM) || (bare.len() < word.len() && of_list(OF_RUNS))
 }
 
@@ -192,7 +198,9 @@ impl SystemSplit<'_> {
         group.iter().any(|at| {
             let left = self.parts[*at].get(depth..).unwrap_or_default();
             let results = &self.files[*at].results;
-            results.iter().any(|(load, run)| runs.insert(*run) && *first.entry(*load).or_insert(left) != left)
+            results
+                .iter()
+                .any(|(load, run)| runs.insert(*run) && *first.entry(*load).or_insert(left) != left)
         })
     }
 }
@@ -237,13 +245,19 @@ mod tests {
                 &["host", "host", "host", "vm", "vm"],
             ),
             (&["host.json", "vm.json=1"], &["host", "vm"]),
-            (&["host/seqtest.json", "host/mixtest.json=1", "vm/seqtest.json"], &["host", "host", "vm"]),
+            (
+                &["host/seqtest.json", "host/mixtest.json=1", "vm/seqtest.json"],
+                &["host", "host", "vm"],
+            ),
             // These may be runs, drives or days.
             (
                 &["host/nvme0n1/r1.json", "host/nvme1n1/r1.json", "vm/r1.json"],
                 &["host/nvme0n1", "host/nvme1n1", "vm"],
             ),
-            (&["host/monday.json", "host/friday.json", "vm/x.json"], &["host/monday", "host/friday", "vm"]),
+            (
+                &["host/monday.json", "host/friday.json", "vm/x.json"],
+                &["host/monday", "host/friday", "vm"],
+            ),
             (&["vm-1/a.json", "vm-2/a.json", "vm1/a.json"], &["vm-1", "vm-2", "vm1"]),
             // Only names of runs: nothing names the systems.
             (&["r1.json", "r2.json"], &["r1", "r2"]),
@@ -273,6 +287,9 @@ mod tests {
             results: vec![(0, 7)],
         };
         let names = name_systems(&[file("host/a.html"), file("host/b.html"), file("vm/a.html")]);
-        assert_eq!(names.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["host", "host", "vm"]);
+        assert_eq!(
+            names.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+            ["host", "host", "vm"]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The one way in which anything that must survive a kill is appended to: the index, the segment and the
-//! journal of a run. A record is there whole or not at all, also on a full disk.
+//! The one way in which anything that must survive a kill is appended to: the index, the segment
+//! and the journal of a run. A record is there whole or not at all, also on a full disk.
 
 use super::{StoreError, private};
 use std::fs::File;
@@ -22,11 +22,11 @@ impl Appender {
     /// As [`private::open`].
     pub fn open(folder: &Path, name: &str) -> Result<Appender, StoreError> {
         let (file, path) = (private::open_to_write(folder, name)?, folder.join(name));
-        let end = file.metadata().map_err(|error| StoreError::system("look at", &path, error))?.len();
+        let end =
+            file.metadata().map_err(|error| StoreError::system("look at", &path, error))?.len();
         Ok(Appender { file, path, end })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -68,7 +68,8 @@ impl Appender {
         if self.ends_a_line()? { Ok(()) } else { self.append(b"\n").map(|_| ()) }
     }
 
-    /// Takes away what a kill tore of the last line, so that every line of the file is whole: `whole` bytes stay.
+    /// Takes away what a kill tore of the last line, so that every line of the file is whole:
+    /// `whole` bytes stay.
     ///
     /// # Errors
     /// [`StoreError::System`].

@@ -4,16 +4,17 @@ use crate::{StoreError, private};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// A folder whose files may be acted on, without links: it is ours alone to write, and nobody else can put another in its place.
-/// A folder of runs, or of one run.
+/// A folder whose files may be acted on, without links: it is ours alone to write, and nobody else
+/// can put another in its place. A folder of runs, or of one run.
 ///
 /// # Errors
 /// [`StoreError::Unsafe`] with whose it is, [`StoreError::System`].
 pub fn ours(folder: &Path) -> Result<PathBuf, StoreError> {
-    let absolute =
-        std::path::absolute(folder).map_err(|error| StoreError::system("resolve", folder, error))?;
+    let absolute = std::path::absolute(folder)
+        .map_err(|error| StoreError::system("resolve", folder, error))?;
     check_links(&absolute)?;
-    let real = absolute.canonicalize().map_err(|error| StoreError::system("resolve", &absolute, error))?;
+    let real =
+        absolute.canonicalize().map_err(|error| StoreError::system("resolve", &absolute, error))?;
     for above in real.ancestors() {
         check_folder(above, above == real)?;
     }
@@ -25,14 +26,16 @@ pub fn ours(folder: &Path) -> Result<PathBuf, StoreError> {
 /// # Errors
 /// [`StoreError::Unsafe`] when none of the three is set.
 pub fn default_runs_dir() -> Result<PathBuf, StoreError> {
-    runs_dir_from(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
+    runs_dir_from(|name| {
+        std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    })
 }
 
 fn runs_dir_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, StoreError> {
     let state = || variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
     let home = || variable("HOME").map(|home| home.join(".local/state"));
-    let found =
-        variable("IOTAX_RUNS").or_else(|| state().or_else(home).map(|state| state.join("iotax/runs")));
+    let found = variable("IOTAX_RUNS")
+        .or_else(|| state().or_else(home).map(|state| state.join("iotax/runs")));
     found.ok_or_else(|| StoreError::Unsafe {
         path: "the folder of runs".into(),
         why: "neither IOTAX_RUNS nor XDG_STATE_HOME nor HOME is set".into(),
@@ -47,7 +50,11 @@ pub fn new_id() -> String {
     if rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::NONBLOCK).is_err() {
         random = (jiff::Timestamp::now().subsec_nanosecond() as u16).to_le_bytes();
     }
-    format!("{}-{:04x}", jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"), u16::from_le_bytes(random))
+    format!(
+        "{}-{:04x}",
+        jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S"),
+        u16::from_le_bytes(random)
+    )
 }
 
 /// Whether it is an id that [`new_id`] gives: names of what a run makes carry it.
@@ -78,7 +85,10 @@ pub fn check_links(path: &Path) -> Result<(), StoreError> {
             return Ok(());
         };
         if meta.is_symlink() && !trusted(meta.uid()) {
-            return Err(StoreError::refuse(&walked, format!("it is a link of user {}", meta.uid())));
+            return Err(StoreError::refuse(
+                &walked,
+                format!("it is a link of user {}", meta.uid()),
+            ));
         }
     }
     Ok(())
@@ -86,12 +96,14 @@ pub fn check_links(path: &Path) -> Result<(), StoreError> {
 
 /// The folder itself must be ours alone to write; those above may be root's or sticky.
 fn check_folder(path: &Path, ours: bool) -> Result<(), StoreError> {
-    let meta = std::fs::symlink_metadata(path).map_err(|error| StoreError::system("look at", path, error))?;
+    let meta = std::fs::symlink_metadata(path)
+        .map_err(|error| StoreError::system("look at", path, error))?;
     if !meta.is_dir() {
         return Err(StoreError::refuse(path, "it is not a folder".into()));
     }
     if ours {
-        return private::is_ours_alone(meta.uid(), meta.mode()).map_err(|why| StoreError::refuse(path, why));
+        return private::is_ours_alone(meta.uid(), meta.mode())
+            .map_err(|why| StoreError::refuse(path, why));
     }
     if !trusted(meta.uid()) {
         return Err(StoreError::refuse(path, format!("it belongs to user {}", meta.uid())));
@@ -119,7 +131,10 @@ mod tests {
         let id = new_id();
         assert!(is_id(&id) && id.len() == 20, "{id}");
         let digits = |range: std::ops::Range<usize>| id[range].chars().all(|c| c.is_ascii_digit());
-        assert!(digits(0..8) && digits(9..15) && id[16..].chars().all(|c| c.is_ascii_hexdigit()), "{id}");
+        assert!(
+            digits(0..8) && digits(9..15) && id[16..].chars().all(|c| c.is_ascii_hexdigit()),
+            "{id}"
+        );
     }
 
     #[test]
@@ -127,7 +142,10 @@ mod tests {
         let with = |set: &[(&str, &str)]| {
             let set: Vec<(String, PathBuf)> =
                 set.iter().map(|(name, value)| ((*name).into(), value.into())).collect();
-            runs_dir_from(|name| set.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())).ok()
+            runs_dir_from(|name| {
+                set.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())
+            })
+            .ok()
         };
         let all = [("IOTAX_RUNS", "/r"), ("XDG_STATE_HOME", "/s"), ("HOME", "/h")];
         assert_eq!(with(&all), Some("/r".into()));

@@ -1,5 +1,6 @@
-//! Files of a run that must survive a kill: opened safely, appended to whole or not at all, a line with its length and CRC.
-//! The index of a run, its histograms and its journal of steps are such files.
+//! Files of a run that must survive a kill: opened safely, appended to whole or not at all, a line
+//! with its length and CRC. The index of a run, its histograms and its journal of steps are such
+//! files.
 #![forbid(unsafe_code)]
 
 pub mod appender;
@@ -38,70 +39,36 @@ pub fn run_id_of(folder: &std::path::Path) -> String {
 /// Why a run cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     System {
-        /// open, make, ...
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The cause.
         source: std::io::Error,
     },
     /// There is no folder for runs, and none could be made.
     #[error("cannot make the folder of runs {}: {source}; hint: name another: --runs FOLDER, or IOTAX_RUNS", path.display())]
-    NoFolder {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    NoFolder { path: PathBuf, source: std::io::Error },
     /// No space left, or over quota; what was stored before is whole.
     #[error("cannot store the run in {}: {source}; what was stored before is whole; hint: free some space, or set IOTAX_RUNS to a larger file system", path.display())]
-    Full {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    Full { path: PathBuf, source: std::io::Error },
     /// Somebody else could put files there.
     #[error("refused to use {}: {why}; hint: {hint}", path.display())]
     Unsafe {
-        /// The folder.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
-        /// What to do.
         hint: String,
     },
     /// Written by a newer iotax.
     #[error("{} is of format {theirs}, this iotax reads up to {FORMAT}; hint: use the iotax that wrote it, or a newer one", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        theirs: u32,
-    },
+    Newer { path: PathBuf, theirs: u32 },
     /// A sound line that is not what its kind says.
     #[error("{}: line {line}: not a {kind} record: {cause}", path.display())]
-    Malformed {
-        /// The index.
-        path: PathBuf,
-        /// Counted from 1.
-        line: u64,
-        /// The record's kind.
-        kind: String,
-        /// What is wrong.
-        cause: String,
-    },
+    Malformed { path: PathBuf, line: u64, kind: String, cause: String },
     /// There is no such run, or it is none.
     #[error("{what} is no run{}; hint: iotax list", .why.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
-    NoRun {
-        /// As asked for.
-        what: String,
-        /// Why not.
-        why: Option<String>,
-    },
+    NoRun { what: String, why: Option<String> },
     /// Another process writes this run.
     #[error("the run {} is being written by another iotax", .0.display())]
     Busy(PathBuf),
@@ -115,7 +82,11 @@ pub enum StoreError {
 
 impl StoreError {
     /// What the system refused to do with a file or folder.
-    pub fn system(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> StoreError {
+    pub fn system(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+        source: std::io::Error,
+    ) -> StoreError {
         StoreError::System { action, path: path.into(), source }
     }
 

@@ -18,7 +18,7 @@ struct Envelope<'a> {
 }
 
 /// A sound line: its format's version, and the record's text.
-pub struct Sound<'a> {
+pub struct SoundLine<'a> {
     /// Version of the format.
     pub version: u32,
     /// The record's exact bytes.
@@ -41,13 +41,13 @@ fn enclose_as(version: u32, rec: &[u8]) -> Vec<u8> {
 }
 
 /// Opens a line, with or without its newline; `None` when it is torn.
-pub fn open(line: &[u8]) -> Option<Sound<'_>> {
+pub fn open(line: &[u8]) -> Option<SoundLine<'_>> {
     as_written(line).or_else(|| as_json(line))
 }
 
 /// The envelope exactly as [`enclose`] writes it, without looking through the record: a run has
 /// millions of lines. Any other JSON of the same meaning goes the slow way.
-fn as_written(line: &[u8]) -> Option<Sound<'_>> {
+fn as_written(line: &[u8]) -> Option<SoundLine<'_>> {
     let line = std::str::from_utf8(line.strip_suffix(b"\n").unwrap_or(line)).ok()?;
     let rest = line.strip_prefix("{\"v\":")?.strip_suffix('}')?;
     let (version, rest) = rest.split_once(",\"len\":")?;
@@ -56,14 +56,15 @@ fn as_written(line: &[u8]) -> Option<Sound<'_>> {
     let (crc, record) = rest.split_once("\",\"rec\":")?;
     let sound = len.parse() == Ok(record.len())
         && u32::from_str_radix(crc, 16) == Ok(crc32fast::hash(record.as_bytes()));
-    sound.then_some(Sound { version, record })
+    sound.then_some(SoundLine { version, record })
 }
 
-fn as_json(line: &[u8]) -> Option<Sound<'_>> {
+fn as_json(line: &[u8]) -> Option<SoundLine<'_>> {
     let Envelope { v, len, crc, rec } = serde_json::from_slice(line).ok()?;
     let rec = rec.get();
-    let sound = rec.len() == len && u32::from_str_radix(crc, 16) == Ok(crc32fast::hash(rec.as_bytes()));
-    sound.then_some(Sound { version: v, record: rec })
+    let sound =
+        rec.len() == len && u32::from_str_radix(crc, 16) == Ok(crc32fast::hash(rec.as_bytes()));
+    sound.then_some(SoundLine { version: v, record: rec })
 }
 
 /// The line of a record, with its newline.

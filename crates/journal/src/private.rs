@@ -1,5 +1,6 @@
-//! The one way to open files of a run, whoever wrote them: regular files of the owner of their folder, by their name in the opened
-//! folder, never through a link. A run says what is removed and which process is ended, so who may have written it matters.
+//! The one way to open files of a run, whoever wrote them: regular files of the owner of their
+//! folder, by their name in the opened folder, never through a link. A run says what is removed and
+//! which process is ended, so who may have written it matters.
 
 use super::StoreError;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
@@ -21,10 +22,13 @@ pub enum Purpose {
 /// Opens a file of a run's folder for reading; `None`: it is not there.
 ///
 /// # Errors
-/// [`StoreError::Unsafe`] when the file or the folder is not what it should be, [`StoreError::System`].
+/// [`StoreError::Unsafe`] when the file or the folder is not what it should be,
+/// [`StoreError::System`].
 pub fn open(folder: &Path, name: &str, purpose: Purpose) -> Result<Option<File>, StoreError> {
     match opened(folder, name, OFlags::RDONLY, purpose) {
-        Err(StoreError::System { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(StoreError::System { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(None)
+        }
         other => other.map(Some),
     }
 }
@@ -42,10 +46,15 @@ fn opened(folder: &Path, name: &str, how: OFlags, purpose: Purpose) -> Result<Fi
     // The folder of a run that is shown may be named by a link of the user's.
     let no_link = if purpose == Purpose::Act { OFlags::NOFOLLOW } else { OFlags::empty() };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | no_link;
-    let folder =
-        openat(CWD, if folder == Path::new("") { Path::new(".") } else { folder }, flags, Mode::empty())
-            .map_err(|error| StoreError::system("open", folder, error.into()))?;
-    let stat = fstat(&folder).map_err(|error| StoreError::system("look at", &path, error.into()))?;
+    let folder = openat(
+        CWD,
+        if folder == Path::new("") { Path::new(".") } else { folder },
+        flags,
+        Mode::empty(),
+    )
+    .map_err(|error| StoreError::system("open", folder, error.into()))?;
+    let stat =
+        fstat(&folder).map_err(|error| StoreError::system("look at", &path, error.into()))?;
     let owner = stat.st_uid;
     if purpose == Purpose::Act {
         is_ours_alone(owner, stat.st_mode)
@@ -62,7 +71,8 @@ fn opened(folder: &Path, name: &str, how: OFlags, purpose: Purpose) -> Result<Fi
     Ok(file)
 }
 
-/// Kernels before 5.6, and containers that know no openat2, have only the flag against a link at the end; a name has no folder in it.
+/// Kernels before 5.6, and containers that know no openat2, have only the flag against a link at
+/// the end; a name has no folder in it.
 fn beneath(folder: &OwnedFd, name: &str, how: OFlags) -> Result<OwnedFd, Errno> {
     let mode = if how.contains(OFlags::CREATE) { Mode::RUSR | Mode::WUSR } else { Mode::empty() };
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -92,7 +102,9 @@ pub(crate) fn is_ours_alone(owner: u32, mode: u32) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     match () {
         () if owner != own => Err(format!("it belongs to user {owner}, not to you ({own})")),
-        () if mode & 0o022 != 0 => Err(format!("others may write to it (mode {:04o})", mode & 0o7777)),
+        () if mode & 0o022 != 0 => {
+            Err(format!("others may write to it (mode {:04o})", mode & 0o7777))
+        }
         () => Ok(()),
     }
 }
@@ -159,6 +171,9 @@ mod tests {
         assert!(refused(dir.path(), "x", Purpose::Show).contains("its folder to user 0"));
         chown(dir.path());
         assert!(open(dir.path(), "x", Purpose::Show).unwrap().is_some());
-        assert_eq!(refused(dir.path(), "x", Purpose::Act), "it belongs to user 1234, not to you (0)");
+        assert_eq!(
+            refused(dir.path(), "x", Purpose::Act),
+            "it belongs to user 1234, not to you (0)"
+        );
     }
 }

@@ -1,9 +1,12 @@
-//! Sets up layers. Each layer has an entry in its family's table and, as a rule, a file of its own; names, options and meaning are
-//! in `iotax_model::layer`. A layer does no I/O: it says what it needs, how it uses what is below, and which steps would create it.
+//! Sets up layers. Each layer has an entry in its family's table and, as a rule, a file of its own;
+//! names, options and meaning are in `iotax_model::layer`. A layer does no I/O: it says what it
+//! needs, how it uses what is below, and which steps would create it.
 //!
-//! Modules: [`known`] layers whose cost is known, [`volume`] arrays, volumes, pools and file systems, [`fabric`] layers with two
-//! ends, [`guest`] guests and [`guest::lab`] the lab; each has a table `ALL`. [`medium`] what a stack is on, [`state`] the way of an
-//! array from one state to the next, [`needs`] all needs by name, [`lab`] the root image of the lab: its recipe, build and cache.
+//! Modules: [`known`] layers whose cost is known, [`volume`] arrays, volumes, pools and file
+//! systems, [`fabric`] layers with two ends, [`guest`] guests and [`guest::lab`] the lab; each has
+//! a table `ALL`. [`medium`] what a stack is on, [`state`] the way of an array from one state to
+//! the next, [`needs`] all needs by name, [`lab`] the root image of the lab: its recipe, build and
+//! cache.
 #![forbid(unsafe_code)]
 
 pub mod fabric;
@@ -16,7 +19,7 @@ pub mod state;
 pub mod volume;
 
 use anyhow::{Context, Result, anyhow, bail};
-use iotax_facts::need::Find;
+use iotax_facts::need::SearchedThing;
 use iotax_facts::vm::Vm;
 use iotax_host::Missing;
 use iotax_host::caches::WriteCache;
@@ -27,7 +30,7 @@ use iotax_model::layer::{LayerHelp, tool};
 use iotax_model::scenario::{Engine, LayerSpec};
 use iotax_steps::op::{FillFile, MakeDirectory, Op};
 use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
-use state::Move;
+use state::StateMove;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -42,7 +45,8 @@ pub enum Claim {
     SharedRead,
     /// Reads leave copies in a cache of this machine: nobody else may read the same data.
     Caches,
-    /// It writes of its own (a file system's metadata): one such user, raw reads beside it are fine.
+    /// It writes of its own (a file system's metadata): one such user, raw reads beside it are
+    /// fine.
     Writes,
     /// It takes the device from this host: nobody else can use it while the layer is up.
     Takes,
@@ -53,13 +57,13 @@ pub enum Claim {
 pub struct OwnCache {
     /// Which; no stacks yet.
     pub cache: WriteCache,
-    /// Whether a flush empties it: then it is above the flush, and never full behind one.
+    /// Whether a flush empties it: then it is above the flush, and never full after one.
     pub flushed: bool,
 }
 
 /// What a layer shows to the one above it, or to the load.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Exposed {
+pub struct ExposedDevice {
     /// File or block device; several where nothing has joined them yet.
     pub paths: Vec<PathRef>,
     /// Bytes that may be used of each, from the start.
@@ -68,16 +72,16 @@ pub struct Exposed {
     pub block: bool,
     /// Where it is visible.
     pub place: Place,
-    /// Further places that are loaded at once, each with a path: of guests side by side, of the members of an `each([..])` on
-    /// several hosts.
+    /// Further places that are loaded at once, each with a path: of guests side by side, of the
+    /// members of an `each([..])` on several hosts.
     pub copies: Vec<(Place, PathRef)>,
     /// Those have media of their own, each with as many `bytes`; else equal parts of one thing.
     pub apart: bool,
     /// Completions held back on the way.
     pub hold: Hold,
-    /// Whether writes pass.
     pub writable: bool,
-    /// Some of it was never written, so that a read of it reaches no disk: it is written once before it is read.
+    /// Some of it was never written, so that a read of it reaches no disk: it is written once
+    /// before it is read.
     pub unwritten: Option<FirstWrites>,
     /// The paths are parts of one thing, which are loaded at once and share the region.
     pub split: bool,
@@ -89,7 +93,8 @@ pub struct Exposed {
     pub write_unit: Option<u64>,
     /// The steps that made what has states (an array, a pool), each with what is below it.
     pub arrays: Vec<Array>,
-    /// Steps whose layers it stands on and that are read back once they are up, from the bottom. The planner keeps them.
+    /// Steps whose layers it is on and that are read back once they are up, from the bottom.
+    /// The planner keeps them.
     pub told: Vec<StepId>,
 }
 
@@ -100,26 +105,23 @@ pub struct Array {
     pub step: StepId,
     /// What that step made.
     pub made: PathRef,
-    /// Its members.
     pub members: Vec<PathRef>,
     /// The layer that it is.
     pub spec: LayerSpec,
-    /// Where it lives.
     pub place: Place,
     /// Bytes of each member that a rebuild writes.
     pub in_use: u64,
 }
 
-/// In which order something is written for the first time, which is where its blocks then lie below.
+/// In which order something is written for the first time, which is where its blocks then lie
+/// below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstWrites {
     /// From its beginning to its end.
     InOrder,
-    /// As many blocks of so many bytes as there are, at random places (63 % of it), and only then in order.
-    AtRandom {
-        /// Bytes of each.
-        block: u64,
-    },
+    /// As many blocks of so many bytes as there are, at random places (63 % of it), and only then
+    /// in order.
+    AtRandom { block: u64 },
 }
 
 impl FirstWrites {
@@ -132,7 +134,7 @@ impl FirstWrites {
     }
 }
 
-impl Exposed {
+impl ExposedDevice {
     /// How many share what is below in equal parts; `bytes` are those of a part.
     pub fn parts(&self) -> u64 {
         let here = if self.split { self.paths.len() } else { 1 };
@@ -181,7 +183,6 @@ pub struct NamedProgram {
     pub program: String,
     /// What for, a clause.
     pub why: String,
-    /// What supplies it.
     pub command: String,
 }
 
@@ -189,7 +190,11 @@ impl NamedProgram {
     /// As a place is asked for it.
     pub fn asked(&self) -> AskedNeed {
         let program = self.program.clone();
-        let find = if program.starts_with('/') { Find::File(program) } else { Find::Program(program) };
+        let find = if program.starts_with('/') {
+            SearchedThing::File(program)
+        } else {
+            SearchedThing::Program(program)
+        };
         AskedNeed { id: format!("program {}", self.program), finds: vec![find] }
     }
 
@@ -201,7 +206,6 @@ impl NamedProgram {
 
 /// A member of the family.
 pub trait Layer: Sync {
-    /// Its words.
     fn help(&self) -> &'static LayerHelp;
 
     /// Its name in stacks.
@@ -224,7 +228,8 @@ pub trait Layer: Sync {
         Vec::new()
     }
 
-    /// What is missing on this host of the programs that only this layer's text names. It may query the machine, and creates nothing.
+    /// What is missing on this host of the programs that only this layer's text names. It may query
+    /// the machine, and creates nothing.
     fn missing(&self, _spec: &LayerSpec) -> Vec<Missing> {
         Vec::new()
     }
@@ -239,13 +244,14 @@ pub trait Layer: Sync {
         false
     }
 
-    /// Whether what is below must let itself be opened for writing, though nothing may ever be written.
+    /// Whether what is below must let itself be opened for writing, though nothing may ever be
+    /// written.
     fn opens_for_writing(&self, spec: &LayerSpec) -> bool {
         self.writes_below(spec)
     }
 
-    /// Whether what it gives was never written. The measuring side writes it when all stacks of a set are up, so none of them may
-    /// have made anything of its own on it by then.
+    /// Whether what it gives was never written. The measuring side writes it when all stacks of a
+    /// set are up, so none of them may have made anything of its own on it by then.
     fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
         false
     }
@@ -255,8 +261,8 @@ pub trait Layer: Sync {
         false
     }
 
-    /// A cache of its own that holds writes back. Each of its members has so many bytes, and the machine is the one that it lives
-    /// on, as far as these are known.
+    /// A cache of its own that holds writes back. Each of its members has so many bytes, and the
+    /// machine is the one that it lives on, as far as these are known.
     fn write_cache(
         &self,
         _spec: &LayerSpec,
@@ -266,11 +272,18 @@ pub trait Layer: Sync {
         None
     }
 
-    /// What makes one move of what it `made` of its `members` on the way to another state. It goes with it.
+    /// What makes one move of what it `made` of its `members` on the way to another state. It goes
+    /// with it.
     ///
     /// # Errors
     /// When it has no members that could fail, or not as it was asked for: why, and what would do.
-    fn moved(&self, spec: &LayerSpec, _made: &PathRef, _members: &[PathRef], _step: Move) -> Result<Op> {
+    fn moved(
+        &self,
+        spec: &LayerSpec,
+        _made: &PathRef,
+        _members: &[PathRef],
+        _step: StateMove,
+    ) -> Result<Op> {
         bail!("{}: \"{}\" has no members that could fail", spec.origin, spec.name)
     }
 
@@ -282,7 +295,8 @@ pub trait Layer: Sync {
         bail!("{}: a member of \"{}\" can fail, but cannot be taken out", spec.origin, spec.name)
     }
 
-    /// Which part of what it makes is read back once that operation is done; `Some("")` where it has one part only.
+    /// Which part of what it makes is read back once that operation is done; `Some("")` where it
+    /// has one part only.
     fn reads_back(&self, _op: &Op) -> Option<&'static str> {
         None
     }
@@ -296,10 +310,16 @@ pub trait Layer: Sync {
     ///
     /// # Errors
     /// When it cannot stand on what is below: which, why, and what would do.
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed>;
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice>;
 }
 
-/// The layer whose part an operation makes, and which part of it, where it has several: it is read back once it is up.
+/// The layer whose part an operation makes, and which part of it, where it has several: it is read
+/// back once it is up.
 pub fn readback_owner(op: &Op) -> Option<(&str, &'static str)> {
     all().find_map(|layer| Some((layer.called(op), layer.reads_back(op)?)))
 }
@@ -325,7 +345,8 @@ pub struct PlanContext {
     pub tag: RunTag,
     /// What guests are made of on this machine.
     pub guest_parts: Option<guest::GuestParts>,
-    /// Whether the layer being planned must let writes pass: the load writes, or a layer above does.
+    /// Whether the layer being planned must let writes pass: the load writes, or a layer above
+    /// does.
     pub writable: bool,
     /// Seed of file contents.
     pub seed: u64,
@@ -335,11 +356,12 @@ pub struct PlanContext {
     pub trims: bool,
     /// Where steps are performed.
     pub place: Place,
-    /// Whether something is set up above the layer being planned: a guest needs the programs for it.
+    /// Whether something is set up above the layer being planned: a guest needs the programs for
+    /// it.
     pub set_up_above: bool,
-    /// In how many ways stacks go on above the layer being planned, guests side by side each for itself.
+    /// In how many ways stacks go on above the layer being planned, guests side by side each for
+    /// itself.
     pub ways_above: u32,
-    /// So far.
     pub steps: Vec<Step>,
     /// Guests that the steps start, for the measuring side to connect to.
     pub guests: Vec<guest::GuestPlan>,
@@ -359,7 +381,6 @@ pub struct PlanContext {
 /// An existing virtual machine, as far as a layer may change it.
 #[derive(Clone, Debug)]
 pub struct ExistingMachine {
-    /// Which.
     pub vm: Vm,
     /// Whether it may be switched off; `None`: it may not be changed at all.
     pub may_change: Option<bool>,
@@ -375,7 +396,6 @@ impl ExistingMachine {
 }
 
 impl PlanContext {
-    /// An empty plan.
     pub fn new(tag: RunTag, guest_parts: Option<guest::GuestParts>, seed: u64) -> PlanContext {
         PlanContext {
             tag,
@@ -411,17 +431,18 @@ impl PlanContext {
         id
     }
 
-    /// The run's folder where the layer below lives; elsewhere than here it is made when it is first asked for.
+    /// The run's folder where the layer below lives; elsewhere than here it is made when it is
+    /// first asked for.
     pub fn directory(&mut self) -> PathBuf {
         let place = self.place.clone();
         self.directory_in(&place)
     }
 
-    /// The same in another place.
     pub fn directory_in(&mut self, place: &Place) -> PathBuf {
         let directory = self.tag.directory_in(place);
         let made = |step: &Step| {
-            step.place == *place && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
+            step.place == *place
+                && matches!(&step.op, Op::MakeDirectory(made) if made.path == directory)
         };
         if !place.is_host() && !self.steps.iter().any(made) {
             let op = Op::MakeDirectory(MakeDirectory { path: directory.clone() });
@@ -456,7 +477,8 @@ impl PlanContext {
 /// An option's word that a layer cannot do without: what was written, or the catalog's default.
 ///
 /// # Errors
-/// There is neither (the scenario's check comes first, so this is for callers that build specs by hand).
+/// There is neither (the scenario's check comes first, so this is for callers that build specs by
+/// hand).
 pub fn word<'a>(spec: &'a LayerSpec, name: &str) -> Result<&'a str> {
     spec.option(name).with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
 }
@@ -472,7 +494,9 @@ pub fn flag(spec: &LayerSpec, name: &str) -> bool {
 /// As [`word`]; and when it is no number, or too large for its type.
 pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
     let word = word(spec, name)?;
-    word.parse().ok().with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
+    word.parse()
+        .ok()
+        .with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
 }
 
 /// Bytes, see [`word`].

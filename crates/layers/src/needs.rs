@@ -7,9 +7,9 @@ use iotax_host::probe::{GuestProbe, Probe};
 use iotax_model::layer as catalog;
 use std::path::Path;
 
-/// All needs.
 pub fn all() -> impl Iterator<Item = Need> {
-    let of_layers = catalog::ALL.iter().flat_map(|layer| layer.requires).copied().map(Need::requiring);
+    let of_layers =
+        catalog::ALL.iter().flat_map(|layer| layer.requires).copied().map(Need::requiring);
     OWN.iter().copied().chain(of_layers)
 }
 
@@ -52,7 +52,11 @@ mod tests {
         assert_eq!(ids.len(), all().count(), "names are unique");
         for need in all() {
             assert!(!need.why.is_empty() && by_id(need.id).is_some());
-            assert!(need.supply.last().is_some_and(|supply| supply.distribution.is_empty()), "{}", need.id);
+            assert!(
+                need.supply.last().is_some_and(|supply| supply.distribution.is_empty()),
+                "{}",
+                need.id
+            );
         }
     }
 
@@ -70,7 +74,9 @@ mod tests {
     #[test]
     fn each_need_alone() {
         let machine = complete_server();
-        let what = |id: &str, probe: &Probe| by_id(id).and_then(|need| need.missing(probe)).expect(id).what;
+        let what = |id: &str, probe: &Probe| {
+            by_id(id).and_then(|need| need.missing(probe)).expect(id).what
+        };
         let guest = GuestProbe {
             kvm: || KvmState::Emulated("20 ms a loop".into()),
             qemu: || Err("too old".into()),
@@ -93,7 +99,10 @@ mod tests {
         let absent = KvmState::Absent("no permission; hint: join the group".into());
         let kvm = by_id("kvm").unwrap();
         let missing = kvm.lacking(&distribution(&asked), absent.trouble().unwrap());
-        assert_eq!((missing.what.as_str(), missing.command.as_str()), ("no permission", "join the group"));
+        assert_eq!(
+            (missing.what.as_str(), missing.command.as_str()),
+            ("no permission", "join the group")
+        );
         let missing = kvm.lacking(&distribution(&asked), "it does not answer".into());
         assert!(missing.command.starts_with("switch on virtualisation"), "{}", missing.command);
         let full = Probe { space: Some(Space { total: 1000, free: 100 }), ..machine.probe.clone() };

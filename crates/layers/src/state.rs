@@ -10,8 +10,7 @@ use iotax_steps::op::Op;
 
 /// One step on the way from one state to the next, of members counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Move {
-    /// A member fails.
+pub enum StateMove {
     Fail(usize),
     /// One that failed is back, and is rebuilt.
     Return(usize),
@@ -22,43 +21,56 @@ pub enum Move {
 /// A step of any array, or one of those whose members can be out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArrayStep {
-    Move(Move),
+    Move(StateMove),
     /// That member is out.
     Out(usize),
     /// It is in again.
     In(usize),
 }
 
-impl From<Move> for ArrayStep {
-    fn from(step: Move) -> ArrayStep {
+impl From<StateMove> for ArrayStep {
+    fn from(step: StateMove) -> ArrayStep {
         ArrayStep::Move(step)
     }
 }
 
-/// The way from one state to the next, of an array that keeps its data when up to `least` members fail.
+/// The way from one state to the next, of an array that keeps its data when up to `least` members
+/// fail.
 ///
 /// # Errors
 /// When there is none, in words.
-fn steps_between(from: AskedState, to: AskedState, least: u32, what: &str) -> Result<Vec<ArrayStep>, String> {
-    let moves = |steps: &mut dyn Iterator<Item = Move>| Ok(steps.map(ArrayStep::Move).collect());
-    let back = |failed: u32| (0..failed as usize).map(Move::Return);
+fn steps_between(
+    from: AskedState,
+    to: AskedState,
+    least: u32,
+    what: &str,
+) -> Result<Vec<ArrayStep>, String> {
+    let moves =
+        |steps: &mut dyn Iterator<Item = StateMove>| Ok(steps.map(ArrayStep::Move).collect());
+    let back = |failed: u32| (0..failed as usize).map(StateMove::Return);
     match (from, to) {
         (_, AskedState::Failed(failed) | AskedState::Out(failed)) if failed > least => {
             Err(format!("{to}: {what} loses data when more than {least} fail"))
         }
-        (AskedState::Healthy, AskedState::Failed(failed)) => moves(&mut (0..failed as usize).map(Move::Fail)),
+        (AskedState::Healthy, AskedState::Failed(failed)) => {
+            moves(&mut (0..failed as usize).map(StateMove::Fail))
+        }
         (AskedState::Failed(already), AskedState::Failed(failed)) if already < failed => {
-            moves(&mut (already as usize..failed as usize).map(Move::Fail))
+            moves(&mut (already as usize..failed as usize).map(StateMove::Fail))
         }
         (AskedState::Failed(failed), AskedState::Rebuilding) => moves(&mut back(failed)),
-        (AskedState::Failed(failed), AskedState::Healthy) => moves(&mut back(failed).chain([Move::Await])),
-        (AskedState::Rebuilding, AskedState::Healthy) => moves(&mut [Move::Await].into_iter()),
-        (AskedState::Healthy, AskedState::Out(out)) => Ok((0..out as usize).map(ArrayStep::Out).collect()),
+        (AskedState::Failed(failed), AskedState::Healthy) => {
+            moves(&mut back(failed).chain([StateMove::Await]))
+        }
+        (AskedState::Rebuilding, AskedState::Healthy) => moves(&mut [StateMove::Await].into_iter()),
+        (AskedState::Healthy, AskedState::Out(out)) => {
+            Ok((0..out as usize).map(ArrayStep::Out).collect())
+        }
         (AskedState::Out(already), AskedState::Out(out)) if already < out => {
             Ok((already as usize..out as usize).map(ArrayStep::Out).collect())
         }
         (AskedState::Out(out), AskedState::Healthy) => {
-            Ok((0..out as usize).map(ArrayStep::In).chain([Move::Await.into()]).collect())
+            Ok((0..out as usize).map(ArrayStep::In).chain([StateMove::Await.into()]).collect())
         }
         _ => Err(format!(
             "an array that is {from} cannot become {to} next; hint: healthy, failed(1), failed(2), rebuilding, healthy"
@@ -70,16 +82,21 @@ impl ArrayStep {
     /// What it is for, among so many members.
     fn purpose_words(self, count: usize) -> String {
         match self {
-            ArrayStep::Move(Move::Fail(member)) => format!("fail member {} of {count}", member + 1),
-            ArrayStep::Move(Move::Return(member)) => format!("rebuild member {} of {count}", member + 1),
-            ArrayStep::Move(Move::Await) => "wait for the rebuild".to_owned(),
+            ArrayStep::Move(StateMove::Fail(member)) => {
+                format!("fail member {} of {count}", member + 1)
+            }
+            ArrayStep::Move(StateMove::Return(member)) => {
+                format!("rebuild member {} of {count}", member + 1)
+            }
+            ArrayStep::Move(StateMove::Await) => "wait for the rebuild".to_owned(),
             ArrayStep::Out(member) => format!("mark member {} of {count} out", member + 1),
             ArrayStep::In(member) => format!("mark member {} of {count} in again", member + 1),
         }
     }
 }
 
-/// What brings an array that a layer `made` of its `members` from one state to the next: each with what it is for.
+/// What brings an array that a layer `made` of its `members` from one state to the next: each with
+/// what it is for.
 ///
 /// # Errors
 /// When there is no such way: which, why, and what would do.
@@ -98,8 +115,8 @@ pub fn transition(
         with_states()
     );
     let what = format!("{} of {count} members", spec.text());
-    let way =
-        steps_between(from, to, spec.redundancy(count), &what).map_err(|why| anyhow!("{origin}: {why}"))?;
+    let way = steps_between(from, to, spec.redundancy(count), &what)
+        .map_err(|why| anyhow!("{origin}: {why}"))?;
     let op = |change| match change {
         ArrayStep::Move(step) => layer.moved(spec, made, members, step),
         ArrayStep::Out(at) => layer.put_out(spec, made, at, true),

@@ -38,7 +38,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn worker(path: &Path, engine: Option<EngineName>, iodepth: u32, hold: Hold) -> Result<Worker, LoadError> {
+fn worker(
+    path: &Path,
+    engine: Option<EngineName>,
+    iodepth: u32,
+    hold: Hold,
+) -> Result<Worker, LoadError> {
     let target = TargetSpec { path: path.into(), bytes: None, writable: false, hold };
     let job = Job { iodepth, direct: false, ..Job::default() };
     Worker::prepare(&[target], &[job], engine)

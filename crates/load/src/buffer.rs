@@ -21,7 +21,7 @@ const REFRESH_LINE: usize = 64;
 
 /// What the buffers of a thread must serve.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Needs {
+pub(crate) struct BufferNeeds {
     /// I/Os in flight.
     pub(crate) slots: u32,
     /// Bytes of each.
@@ -36,11 +36,18 @@ pub(crate) struct Needs {
     pub(crate) iomem: Iomem,
 }
 
-impl Needs {
+impl BufferNeeds {
     /// Of a thread with so many I/Os of the job in flight.
-    pub(crate) fn from_job(job: &Job, slots: u32) -> Needs {
+    pub(crate) fn from_job(job: &Job, slots: u32) -> BufferNeeds {
         let (reads, writes) = (job.rw.reads(), job.rw.writes_data());
-        Needs { slots, bs: job.bs as usize, reads, writes, data: job.data(), iomem: job.iomem }
+        BufferNeeds {
+            slots,
+            bs: job.bs as usize,
+            reads,
+            writes,
+            data: job.data(),
+            iomem: job.iomem,
+        }
     }
 
     /// Bytes that are read to, and as many that are written from; trims move none.
@@ -77,7 +84,7 @@ impl Buffers {
     ///
     /// # Errors
     /// When there is not that much memory.
-    pub(crate) fn new(needs: Needs, random: Random) -> io::Result<Buffers> {
+    pub(crate) fn new(needs: BufferNeeds, random: Random) -> io::Result<Buffers> {
         let stride = needs.bs.next_multiple_of(ALIGN);
         let mapped = needs.mapped().ok_or(io::ErrorKind::OutOfMemory)?;
         let base = match needs.iomem {
@@ -91,7 +98,11 @@ impl Buffers {
             write_base: if needs.reads { stride * needs.slots as usize } else { 0 },
             bs: needs.bs,
             kept: kept_bytes(needs.data.compress_percent),
-            unit: if needs.data.dedupe_percent > 0 { needs.data.unit_of(needs.bs) } else { needs.bs },
+            unit: if needs.data.dedupe_percent > 0 {
+                needs.data.unit_of(needs.bs)
+            } else {
+                needs.bs
+            },
             repeats: Repeats::new(&needs.data, Random::new(random.clone().next(), 1)),
             random,
             abandoned: false,
@@ -134,7 +145,7 @@ impl Buffers {
         }
     }
 
-    /// What a slot has read, behind its completion.
+    /// What a slot has read, after its completion.
     #[inline]
     pub(crate) fn came(&self, slot: u32) -> &[u8] {
         // SAFETY: as in `write`, of the part that is read to.
@@ -193,13 +204,15 @@ fn map(length: usize) -> io::Result<NonNull<u8>> {
 /// A huge page of x86-64 and of ARM with pages of 4 KiB.
 const HUGE: usize = 2 << 20;
 
-/// Whole huge pages: reserved ones if there are as many, else such as the kernel makes of a stretch that begins at one. Pages that are
-/// not huge are refused: they would measure something else than was asked for.
+/// Whole huge pages: reserved ones if there are as many, else such as the kernel makes of a stretch
+/// that begins at one. Pages that are not huge are refused: they would measure something else than
+/// was asked for.
 fn map_huge(mapped: usize) -> io::Result<NonNull<u8>> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
     let reserved = MapFlags::PRIVATE | MapFlags::POPULATE | MapFlags::HUGETLB | MapFlags::HUGE_2MB;
     // SAFETY: a new anonymous mapping at an address of the kernel's choice aliases nothing.
-    let base = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), mapped, access, reserved) };
+    let base =
+        unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), mapped, access, reserved) };
     let base = match base {
         Ok(base) => base.cast(),
         Err(_) => made_on_request(mapped)?,
@@ -212,8 +225,10 @@ fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
     let room = mapped.checked_add(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
     // SAFETY: as in `map`.
-    let whole: *mut u8 =
-        unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), room, access, MapFlags::PRIVATE)? }.cast();
+    let whole: *mut u8 = unsafe {
+        rustix::mm::mmap_anonymous(std::ptr::null_mut(), room, access, MapFlags::PRIVATE)?
+    }
+    .cast();
     let before = whole.align_offset(HUGE);
     // SAFETY: `before` is less than a huge page, so that `mapped` bytes of the room lie behind it.
     let (base, behind) = unsafe { (whole.add(before), whole.add(before + mapped)) };
@@ -222,8 +237,10 @@ fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
         let given_back = length == 0 || unsafe { rustix::mm::munmap(start.cast(), length) }.is_ok();
         debug_assert!(given_back);
     }
-    // SAFETY: the stretch is ours, and advice changes nothing of what is in it. A kernel that makes none says so here.
-    let advised = unsafe { rustix::mm::madvise(base.cast(), mapped, rustix::mm::Advice::LinuxHugepage) };
+    // SAFETY: the stretch is ours, and advice changes nothing of what is in it. A kernel that makes
+    // none says so here.
+    let advised =
+        unsafe { rustix::mm::madvise(base.cast(), mapped, rustix::mm::Advice::LinuxHugepage) };
     for page in (0..mapped).step_by(ALIGN) {
         // SAFETY: a byte of the stretch; touched, so that no I/O is the first to.
         unsafe { base.add(page).write_volatile(0) };
@@ -242,8 +259,9 @@ fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
     )))
 }
 
-/// Bytes on transparent huge pages of the mappings that lie in these addresses (AnonHugePages of /proc/self/smaps). A mapping that the kernel
-/// has made one with its neighbours counts as far as it lies there.
+/// Bytes on transparent huge pages of the mappings that lie in these addresses (AnonHugePages of
+/// /proc/self/smaps). A mapping that the kernel has made one with its neighbours counts as far as
+/// it lies there.
 fn huge_bytes(within: std::ops::Range<usize>) -> io::Result<usize> {
     let told = std::fs::read_to_string("/proc/self/smaps")?;
     let (mut overlap, mut huge) = (0, 0);
@@ -295,9 +313,9 @@ mod tests {
     use crate::data::tests::{compressed_away, duplicates, kind};
     use std::collections::HashSet;
 
-    fn needs(bs: usize, compress_percent: u8) -> Needs {
+    fn needs(bs: usize, compress_percent: u8) -> BufferNeeds {
         let data = DataKind { compress_percent, ..DataKind::default() };
-        Needs { slots: 3, bs, reads: true, writes: true, data, iomem: Iomem::Malloc }
+        BufferNeeds { slots: 3, bs, reads: true, writes: true, data, iomem: Iomem::Malloc }
     }
 
     fn written(buffers: &mut Buffers, slot: u32, bs: usize) -> Vec<u8> {
@@ -362,7 +380,7 @@ mod tests {
 
     /// All that is written by three slots in turn.
     fn all_written(bs: usize, data: DataKind, writes: u32) -> Vec<u8> {
-        let needs = Needs { data, ..needs(bs, 0) };
+        let needs = BufferNeeds { data, ..needs(bs, 0) };
         let mut buffers = Buffers::new(needs, Random::new(3, 1)).unwrap();
         (0..writes).flat_map(|turn| written(&mut buffers, turn % 3, bs)).collect()
     }
@@ -388,7 +406,7 @@ mod tests {
     #[test]
     fn huge_pages_hold_the_same_and_begin_at_one() {
         for bs in [4096, 1 << 20, (1 << 20) + 4096] {
-            let needs = Needs { iomem: Iomem::MmapHuge, ..needs(bs, 0) };
+            let needs = BufferNeeds { iomem: Iomem::MmapHuge, ..needs(bs, 0) };
             let mut buffers = match Buffers::new(needs, Random::new(1, 0)) {
                 Err(error) if error.to_string().contains("on huge pages; hint: ") => {
                     println!("skipped: needs huge pages ({error})");
@@ -398,8 +416,9 @@ mod tests {
             };
             let (base, length) = buffers.extent();
             assert_eq!((base as usize % HUGE, length % HUGE), (0, 0));
-            let starts: Vec<usize> =
-                (0..3).flat_map(|slot| [buffers.read(slot) as usize, buffers.write(slot) as usize]).collect();
+            let starts: Vec<usize> = (0..3)
+                .flat_map(|slot| [buffers.read(slot) as usize, buffers.write(slot) as usize])
+                .collect();
             assert!(starts.iter().all(|start| start + bs <= base as usize + length));
             assert_eq!(starts.iter().collect::<HashSet<_>>().len(), 6);
             assert!(zeros(&written(&mut buffers, 2, bs)) < bs / 64);
@@ -409,31 +428,34 @@ mod tests {
     #[test]
     fn pages_that_are_huge_are_told_from_others() {
         let small = map(HUGE).unwrap().as_ptr() as usize;
-        let allowed =
-            std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+        let allowed = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
+            .unwrap_or_default();
         if !allowed.contains("[always]") {
             assert_eq!(huge_bytes(small..small + HUGE).unwrap(), 0);
         }
         assert_eq!(addresses("7f00-7f80"), Some(0x7f00..0x7f80));
         assert_eq!(addresses("AnonHugePages:"), None);
         match made_on_request(2 * HUGE) {
-            Ok(base) => assert!(huge_bytes(base as usize..base as usize + 2 * HUGE).unwrap() >= 2 * HUGE),
+            Ok(base) => {
+                assert!(huge_bytes(base as usize..base as usize + 2 * HUGE).unwrap() >= 2 * HUGE)
+            }
             Err(error) => println!("skipped: needs transparent huge pages ({error})"),
         }
     }
 
     #[test]
     fn trims_need_no_memory() {
-        let trims = Needs { reads: false, writes: false, bs: 1 << 30, slots: 1024, ..needs(4096, 0) };
+        let trims =
+            BufferNeeds { reads: false, writes: false, bs: 1 << 30, slots: 1024, ..needs(4096, 0) };
         assert_eq!(trims.mapped(), Some(ALIGN));
-        let half = Needs { bs: 512, ..needs(4096, 0) };
+        let half = BufferNeeds { bs: 512, ..needs(4096, 0) };
         assert_eq!(half.mapped(), needs(4096, 0).mapped(), "a slot begins at a page");
     }
 
     #[test]
     fn too_much_memory_is_an_error() {
         for iomem in [Iomem::Malloc, Iomem::MmapHuge] {
-            let needs = Needs { slots: u32::MAX, iomem, ..needs(usize::MAX / 8192, 0) };
+            let needs = BufferNeeds { slots: u32::MAX, iomem, ..needs(usize::MAX / 8192, 0) };
             assert!(Buffers::new(needs, Random::new(1, 0)).is_err());
         }
     }

@@ -27,9 +27,9 @@ pub fn wait_until(deadline_ns: u64) {
 pub fn sleep_until(deadline_ns: u64) {
     let until = timespec(deadline_ns);
     // A signal may end the sleep early; nothing else can fail with a monotonic clock.
-    while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(rustix::io::Errno::INTR)
-    {
-    }
+    while rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &until)
+        == Err(rustix::io::Errno::INTR)
+    {}
 }
 
 fn timespec(ns: u64) -> Timespec {

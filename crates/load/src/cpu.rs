@@ -16,13 +16,17 @@ impl ThreadCpu {
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `usage` is a rusage that the call may write.
         unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+        let ns =
+            |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
         ThreadCpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
     }
 
     /// With that of another thread.
     pub fn plus(self, other: ThreadCpu) -> ThreadCpu {
-        ThreadCpu { user_ns: self.user_ns + other.user_ns, system_ns: self.system_ns + other.system_ns }
+        ThreadCpu {
+            user_ns: self.user_ns + other.user_ns,
+            system_ns: self.system_ns + other.system_ns,
+        }
     }
 
     /// What of it was after another reading.

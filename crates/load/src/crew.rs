@@ -1,6 +1,6 @@
 //! The resident threads of a worker: started once, waiting between slices, ended with the worker.
 //! A thread that dies or whose I/O does not come back gives an error, never a hang; such a crew
-//! runs no further slice, and its memory stays until the kernel lets go of it.
+//! runs no further slice, and its memory stays until the kernel releases it.
 
 use crate::LoadError;
 use crate::clock;
@@ -9,7 +9,7 @@ use crate::lane::{FlushResult, LaneResult, LaneShort, Resident, Setup, ShortOrde
 use crate::seat::Seat;
 use crate::spec::SliceResult;
 use crate::transient::Transient;
-use crate::verify::{Back, BackOrder};
+use crate::verify::{BackOrder, ReadBackPass};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ pub(crate) const PATIENCE_NS: u64 = 120_000_000_000;
 const TICK: Duration = Duration::from_millis(100);
 
 enum CrewOrder {
-    Join(Join),
+    Join(LaneJoin),
     Leave,
     Slice(SliceOrder),
     BeginSeries(u64),
@@ -38,12 +38,12 @@ enum CrewOrder {
 }
 
 /// A lane to be made.
-struct Join {
+struct LaneJoin {
     start: CrewStart,
     setup: Box<Setup>,
 }
 
-enum Reply {
+enum CrewReply {
     Joined(io::Result<Vec<&'static str>>),
     Done,
     Slice(io::Result<LaneResult>),
@@ -51,7 +51,7 @@ enum Reply {
     Ended(Box<(SliceResult, Transient)>),
     Flushed(FlushResult),
     Settled(io::Result<()>),
-    ReadBack(io::Result<Back>),
+    ReadBack(io::Result<ReadBackPass>),
     Gone,
 }
 
@@ -62,12 +62,12 @@ struct CrewThread {
     thread: JoinHandle<()>,
 }
 
-/// Threads, each with a lane of every worker that they serve: what is the same for all workers (where a thread runs, what its
-/// processor has in its caches) is then no difference between them.
+/// Threads, each with a lane of every worker that they serve: what is the same for all workers
+/// (where a thread runs, what its processor has in its caches) is then no difference between them.
 pub(crate) struct LoadCrew {
     members: Vec<CrewThread>,
-    farewells: Sender<(usize, Reply)>,
-    replies: Receiver<(usize, Reply)>,
+    farewells: Sender<(usize, CrewReply)>,
+    replies: Receiver<(usize, CrewReply)>,
     patience_ns: u64,
     broken: Option<String>,
     next_lane: u32,
@@ -75,7 +75,7 @@ pub(crate) struct LoadCrew {
 
 /// Lanes of a worker that have joined a crew.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct JoinedLanes {
     /// Their number in each thread.
     pub(crate) lane: u32,
     /// What engines of some threads have to do without.
@@ -84,7 +84,8 @@ pub(crate) struct Joined {
 
 type CrewStart = fn(Setup) -> io::Result<Box<dyn Resident>>;
 
-/// A crew that a worker shares with others. A thread that panicked while it had it left it whole: no order is half given.
+/// A crew that a worker shares with others. A thread that panicked while it had it left it whole:
+/// no order is half given.
 pub(crate) fn lock(crew: &Mutex<LoadCrew>) -> MutexGuard<'_, LoadCrew> {
     crew.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -97,7 +98,14 @@ impl LoadCrew {
 
     fn with_patience(patience_ns: u64) -> LoadCrew {
         let (farewells, replies) = channel();
-        LoadCrew { members: Vec::new(), farewells, replies, patience_ns, broken: None, next_lane: 0 }
+        LoadCrew {
+            members: Vec::new(),
+            farewells,
+            replies,
+            patience_ns,
+            broken: None,
+            next_lane: 0,
+        }
     }
 
     /// Whether lanes may join its threads: each must sit where its thread does.
@@ -106,20 +114,26 @@ impl LoadCrew {
             && setups.iter().zip(&self.members).all(|(setup, member)| setup.seat == member.seat)
     }
 
-    /// Makes a lane in each of the first threads, of which it starts as many as there are set-ups, and waits until all are ready.
+    /// Makes a lane in each of the first threads, of which it starts as many as there are set-ups,
+    /// and waits until all are ready.
     ///
     /// # Errors
-    /// The first failure of a lane to prepare itself, behind the thread's number; none of them stays.
+    /// The first failure of a lane to prepare itself, after the thread's number; none of them
+    /// stays.
     pub(crate) fn join(
         &mut self,
         kind: &EngineFamily,
         setups: Vec<Setup>,
-    ) -> Result<Joined, (usize, io::Error)> {
+    ) -> Result<JoinedLanes, (usize, io::Error)> {
         self.join_with(kind.start, setups)
     }
 
-    fn join_with(&mut self, start: CrewStart, setups: Vec<Setup>) -> Result<Joined, (usize, io::Error)> {
-        let mut joined = Joined { lane: self.next_lane, lacks: BTreeSet::new() };
+    fn join_with(
+        &mut self,
+        start: CrewStart,
+        setups: Vec<Setup>,
+    ) -> Result<JoinedLanes, (usize, io::Error)> {
+        let mut joined = JoinedLanes { lane: self.next_lane, lacks: BTreeSet::new() };
         self.next_lane += 1;
         let mut orders = Vec::with_capacity(setups.len());
         for (index, mut setup) in setups.into_iter().enumerate() {
@@ -128,16 +142,21 @@ impl LoadCrew {
                 self.members.push(member.map_err(|error| (index, error))?);
             }
             setup.beat_ns = Arc::clone(&self.members[index].beat_ns);
-            orders.push(CrewOrder::Join(Join { start, setup: Box::new(setup) }));
+            orders.push(CrewOrder::Join(LaneJoin { start, setup: Box::new(setup) }));
         }
         let threads = orders.len();
         let replies = self.replies_to(joined.lane, orders, &mut || ());
         let mut failed = None;
-        for (index, reply) in replies.map_err(|error| (0, io::Error::other(error)))?.into_iter().enumerate() {
+        for (index, reply) in
+            replies.map_err(|error| (0, io::Error::other(error)))?.into_iter().enumerate()
+        {
             match reply {
-                Reply::Joined(Ok(lacks)) => joined.lacks.extend(lacks),
-                Reply::Joined(Err(error)) => failed = failed.or(Some((index, error))),
-                _ => failed = failed.or(Some((index, io::Error::other("a thread answered another order")))),
+                CrewReply::Joined(Ok(lacks)) => joined.lacks.extend(lacks),
+                CrewReply::Joined(Err(error)) => failed = failed.or(Some((index, error))),
+                _ => {
+                    failed = failed
+                        .or(Some((index, io::Error::other("a thread answered another order"))))
+                }
             }
         }
         if failed.is_some() {
@@ -150,7 +169,8 @@ impl LoadCrew {
     pub(crate) fn leave(&mut self, lane: u32, threads: usize) {
         if self.broken.is_none() {
             // A crew that breaks now is told of by the next order.
-            let _ = self.replies_to(lane, (0..threads).map(|_| CrewOrder::Leave).collect(), &mut || ());
+            let _ =
+                self.replies_to(lane, (0..threads).map(|_| CrewOrder::Leave).collect(), &mut || ());
         }
     }
 
@@ -158,10 +178,14 @@ impl LoadCrew {
     ///
     /// # Errors
     /// When a thread died, is stuck, or its engine failed, now or in an earlier slice.
-    pub(crate) fn slice(&mut self, lane: u32, orders: Vec<SliceOrder>) -> Result<Vec<LaneResult>, LoadError> {
+    pub(crate) fn slice(
+        &mut self,
+        lane: u32,
+        orders: Vec<SliceOrder>,
+    ) -> Result<Vec<LaneResult>, LoadError> {
         let orders = orders.into_iter().map(CrewOrder::Slice).collect();
         self.ask(lane, orders, &mut || (), "engine failed", |reply| match reply {
-            Reply::Slice(result) => Some(result),
+            CrewReply::Slice(result) => Some(result),
             _ => None,
         })
     }
@@ -170,13 +194,21 @@ impl LoadCrew {
     ///
     /// # Errors
     /// When a thread died or is stuck.
-    pub(crate) fn begin_series(&mut self, lane: u32, threads: usize, bin_ns: u64) -> Result<(), LoadError> {
+    pub(crate) fn begin_series(
+        &mut self,
+        lane: u32,
+        threads: usize,
+        bin_ns: u64,
+    ) -> Result<(), LoadError> {
         let orders = (0..threads).map(|_| CrewOrder::BeginSeries(bin_ns)).collect();
-        self.ask(lane, orders, &mut || (), "series", |reply| matches!(reply, Reply::Done).then_some(Ok(())))?;
+        self.ask(lane, orders, &mut || (), "series", |reply| {
+            matches!(reply, CrewReply::Done).then_some(Ok(()))
+        })?;
         Ok(())
     }
 
-    /// Runs slices of several lanes one after the other: for each thread those that it has a part in, with their lanes.
+    /// Runs slices of several lanes one after the other: for each thread those that it has a part
+    /// in, with their lanes.
     ///
     /// # Errors
     /// As [`LoadCrew::slice`].
@@ -186,7 +218,7 @@ impl LoadCrew {
     ) -> Result<Vec<Vec<LaneShort>>, LoadError> {
         let orders = orders.into_iter().map(CrewOrder::Series).collect();
         self.ask(0, orders, &mut || (), "engine failed", |reply| match reply {
-            Reply::Series(result) => Some(result),
+            CrewReply::Series(result) => Some(result),
             _ => None,
         })
     }
@@ -202,7 +234,7 @@ impl LoadCrew {
     ) -> Result<Vec<(SliceResult, Transient)>, LoadError> {
         let orders = (0..threads).map(|_| CrewOrder::EndSeries).collect();
         self.ask(lane, orders, &mut || (), "series", |reply| match reply {
-            Reply::Ended(ended) => Some(Ok(*ended)),
+            CrewReply::Ended(ended) => Some(Ok(*ended)),
             _ => None,
         })
     }
@@ -211,10 +243,14 @@ impl LoadCrew {
     ///
     /// # Errors
     /// When a thread died or is stuck; what fsync says is in the results.
-    pub(crate) fn flush(&mut self, lane: u32, threads: usize) -> Result<Vec<FlushResult>, LoadError> {
+    pub(crate) fn flush(
+        &mut self,
+        lane: u32,
+        threads: usize,
+    ) -> Result<Vec<FlushResult>, LoadError> {
         let orders = (0..threads).map(|_| CrewOrder::Flush).collect();
         self.ask(lane, orders, &mut || (), "fsync", |reply| match reply {
-            Reply::Flushed(result) => Some(Ok(result)),
+            CrewReply::Flushed(result) => Some(Ok(result)),
             _ => None,
         })
     }
@@ -223,10 +259,14 @@ impl LoadCrew {
     ///
     /// # Errors
     /// When a thread died or is stuck; what fsync says is in the results.
-    pub(crate) fn settle(&mut self, lane: u32, threads: usize) -> Result<Vec<io::Result<()>>, LoadError> {
+    pub(crate) fn settle(
+        &mut self,
+        lane: u32,
+        threads: usize,
+    ) -> Result<Vec<io::Result<()>>, LoadError> {
         let orders = (0..threads).map(|_| CrewOrder::Settle).collect();
         self.ask(lane, orders, &mut || (), "fsync", |reply| match reply {
-            Reply::Settled(result) => Some(Ok(result)),
+            CrewReply::Settled(result) => Some(Ok(result)),
             _ => None,
         })
     }
@@ -240,23 +280,23 @@ impl LoadCrew {
         lane: u32,
         orders: Vec<BackOrder>,
         watch: &mut dyn FnMut(),
-    ) -> Result<Vec<Back>, LoadError> {
+    ) -> Result<Vec<ReadBackPass>, LoadError> {
         let orders = orders.into_iter().map(CrewOrder::ReadBack).collect();
         self.ask(lane, orders, watch, "what was written cannot be read back", |reply| match reply {
-            Reply::ReadBack(result) => Some(result),
+            CrewReply::ReadBack(result) => Some(result),
             _ => None,
         })
     }
 
-    /// An order for each of the first threads, and what `pick` takes out of their answers; an error that it finds there ends the crew, `failed` says
-    /// of what.
+    /// An order for each of the first threads, and what `pick` takes out of their answers; an error
+    /// that it finds there ends the crew, `failed` says of what.
     fn ask<T>(
         &mut self,
         lane: u32,
         orders: Vec<CrewOrder>,
         watch: &mut dyn FnMut(),
         failed: &str,
-        pick: fn(Reply) -> Option<io::Result<T>>,
+        pick: fn(CrewReply) -> Option<io::Result<T>>,
     ) -> Result<Vec<T>, LoadError> {
         let mut results = Vec::with_capacity(orders.len());
         for reply in self.replies_to(lane, orders, watch)? {
@@ -274,7 +314,7 @@ impl LoadCrew {
         lane: u32,
         orders: Vec<CrewOrder>,
         watch: &mut dyn FnMut(),
-    ) -> Result<Vec<Reply>, LoadError> {
+    ) -> Result<Vec<CrewReply>, LoadError> {
         self.check()?;
         let threads = orders.len();
         for (index, order) in orders.into_iter().enumerate() {
@@ -303,8 +343,12 @@ impl LoadCrew {
     }
 
     /// One reply of each of the first `threads` threads, in their order; `watch` looks on.
-    fn gather(&mut self, threads: usize, watch: &mut dyn FnMut()) -> Result<Vec<Reply>, String> {
-        let mut replies: Vec<Option<Reply>> = (0..threads).map(|_| None).collect();
+    fn gather(
+        &mut self,
+        threads: usize,
+        watch: &mut dyn FnMut(),
+    ) -> Result<Vec<CrewReply>, String> {
+        let mut replies: Vec<Option<CrewReply>> = (0..threads).map(|_| None).collect();
         while replies.iter().any(Option::is_none) {
             match self.replies.recv_timeout(TICK) {
                 Ok((index, reply)) => self.note(index, reply, &mut replies)?,
@@ -318,18 +362,25 @@ impl LoadCrew {
         Ok(replies.into_iter().flatten().collect())
     }
 
-    fn note(&mut self, index: usize, reply: Reply, replies: &mut [Option<Reply>]) -> Result<(), String> {
+    fn note(
+        &mut self,
+        index: usize,
+        reply: CrewReply,
+        replies: &mut [Option<CrewReply>],
+    ) -> Result<(), String> {
         match (reply, replies.get_mut(index)) {
             // It ends after its answer when it could not take its seat.
-            (Reply::Gone, Some(Some(_))) => self.broken = Some(format!("thread {index} has ended")),
-            (Reply::Gone, _) => self.lost(format!("thread {index} ended by a panic"))?,
+            (CrewReply::Gone, Some(Some(_))) => {
+                self.broken = Some(format!("thread {index} has ended"))
+            }
+            (CrewReply::Gone, _) => self.lost(format!("thread {index} ended by a panic"))?,
             (reply, Some(place)) => *place = Some(reply),
             (_, None) => self.lost(format!("thread {index} answered unasked"))?,
         }
         Ok(())
     }
 
-    fn check_beats(&mut self, replies: &[Option<Reply>]) -> Result<(), String> {
+    fn check_beats(&mut self, replies: &[Option<CrewReply>]) -> Result<(), String> {
         let now_ns = clock::now();
         let waiting = self.members.iter().zip(replies).filter(|(_, reply)| reply.is_none());
         let mut beats = waiting.map(|(member, _)| member.beat_ns.load(Ordering::Relaxed));
@@ -360,7 +411,11 @@ impl Drop for LoadCrew {
 }
 
 impl CrewThread {
-    fn start(index: usize, seat: Seat, replies: Sender<(usize, Reply)>) -> io::Result<CrewThread> {
+    fn start(
+        index: usize,
+        seat: Seat,
+        replies: Sender<(usize, CrewReply)>,
+    ) -> io::Result<CrewThread> {
         let (orders, inbox) = channel();
         let beat_ns = Arc::new(AtomicU64::new(clock::now()));
         let farewell = Farewell { index, replies };
@@ -375,11 +430,11 @@ impl CrewThread {
 /// Says so when its thread ends, for whatever reason.
 struct Farewell {
     index: usize,
-    replies: Sender<(usize, Reply)>,
+    replies: Sender<(usize, CrewReply)>,
 }
 
 impl Farewell {
-    fn reply(&self, reply: Reply) {
+    fn reply(&self, reply: CrewReply) {
         // Nobody listens any more when the worker was dropped: then the thread ends too.
         let _ = self.replies.send((self.index, reply));
     }
@@ -387,45 +442,47 @@ impl Farewell {
 
 impl Drop for Farewell {
     fn drop(&mut self) {
-        self.reply(Reply::Gone);
+        self.reply(CrewReply::Gone);
     }
 }
 
 /// The life of a thread: order by order until the crew is dropped.
 fn serve(seat: &Seat, inbox: &Receiver<(u32, CrewOrder)>, farewell: &Farewell) {
     if let Err(error) = seat.take() {
-        return farewell.reply(Reply::Joined(Err(error)));
+        return farewell.reply(CrewReply::Joined(Err(error)));
     }
     let mut lanes: BTreeMap<u32, Box<dyn Resident>> = BTreeMap::new();
     while let Ok((number, order)) = inbox.recv() {
         let reply = match (order, lanes.get_mut(&number)) {
-            (CrewOrder::Join(Join { start, setup }), _) => Reply::Joined(start(*setup).map(|lane| {
-                let lacks = lane.lacks();
-                lanes.insert(number, lane);
-                lacks
-            })),
+            (CrewOrder::Join(LaneJoin { start, setup }), _) => {
+                CrewReply::Joined(start(*setup).map(|lane| {
+                    let lacks = lane.lacks();
+                    lanes.insert(number, lane);
+                    lacks
+                }))
+            }
             (CrewOrder::Leave, _) => {
                 lanes.remove(&number);
-                Reply::Done
+                CrewReply::Done
             }
-            (CrewOrder::Series(orders), _) => Reply::Series(series(&mut lanes, &orders)),
+            (CrewOrder::Series(orders), _) => CrewReply::Series(series(&mut lanes, &orders)),
             (CrewOrder::BeginSeries(bin_ns), Some(lane)) => {
                 lane.begin_series(bin_ns);
-                Reply::Done
+                CrewReply::Done
             }
-            (CrewOrder::EndSeries, Some(lane)) => Reply::Ended(Box::new(lane.end_series())),
-            (CrewOrder::Slice(order), Some(lane)) => Reply::Slice(lane.slice(&order)),
-            (CrewOrder::Flush, Some(lane)) => Reply::Flushed(lane.flush()),
-            (CrewOrder::Settle, Some(lane)) => Reply::Settled(lane.settle()),
-            (CrewOrder::ReadBack(order), Some(lane)) => Reply::ReadBack(lane.read_back(&order)),
-            (_, None) => Reply::Done,
+            (CrewOrder::EndSeries, Some(lane)) => CrewReply::Ended(Box::new(lane.end_series())),
+            (CrewOrder::Slice(order), Some(lane)) => CrewReply::Slice(lane.slice(&order)),
+            (CrewOrder::Flush, Some(lane)) => CrewReply::Flushed(lane.flush()),
+            (CrewOrder::Settle, Some(lane)) => CrewReply::Settled(lane.settle()),
+            (CrewOrder::ReadBack(order), Some(lane)) => CrewReply::ReadBack(lane.read_back(&order)),
+            (_, None) => CrewReply::Done,
         };
         farewell.reply(reply);
     }
 }
 
-/// Slices one after the other. All threads of a slice pass its gate, or those that do would wait for ever: of a thread whose
-/// engine has failed too.
+/// Slices one after the other. All threads of a slice pass its gate, or those that do would wait
+/// for ever: of a thread whose engine has failed too.
 fn series(
     lanes: &mut BTreeMap<u32, Box<dyn Resident>>,
     orders: &[(u32, ShortOrder)],
@@ -433,7 +490,8 @@ fn series(
     let mut done = Vec::with_capacity(orders.len());
     let mut failed = None;
     for (number, order) in orders {
-        match lanes.get_mut(number).filter(|_| failed.is_none()).map(|lane| lane.short_slice(order)) {
+        match lanes.get_mut(number).filter(|_| failed.is_none()).map(|lane| lane.short_slice(order))
+        {
             Some(Ok(short)) => done.push(short),
             Some(Err(error)) => failed = Some(error),
             None => {

@@ -1,5 +1,6 @@
-//! What written data are like: how far they can be compressed, and how much of them is there already. Without a word they are
-//! random and no block comes twice, so that a layer which compresses or finds duplicates cannot cheat.
+//! What written data are like: how far they can be compressed, and how much of them is there
+//! already. Without a word they are random and no block comes twice, so that a layer which
+//! compresses or finds duplicates cannot cheat.
 
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,10 @@ impl DataKind {
 
     /// Bytes of a unit where so many are written at once.
     pub(crate) fn unit_of(&self, written: usize) -> usize {
-        usize::try_from(self.unit).ok().filter(|unit| (1..written).contains(unit)).unwrap_or(written)
+        usize::try_from(self.unit)
+            .ok()
+            .filter(|unit| (1..written).contains(unit))
+            .unwrap_or(written)
     }
 }
 
@@ -37,7 +41,9 @@ impl std::fmt::Display for DataKind {
         match (zeros, repeated) {
             (0, 0) => write!(f, "incompressible data"),
             (_, 0) => write!(f, "data of which {zeros} % can be compressed away"),
-            (0, _) => write!(f, "incompressible data, {repeated} % of it duplicates of {} B", self.unit),
+            (0, _) => {
+                write!(f, "incompressible data, {repeated} % of it duplicates of {} B", self.unit)
+            }
             _ => write!(
                 f,
                 "data of which {zeros} % can be compressed away, {repeated} % of it duplicates of {} B",
@@ -84,7 +90,11 @@ pub struct Stream {
 impl Stream {
     /// The same seed gives the same data.
     pub fn new(kind: DataKind, seed: u64) -> Stream {
-        Stream { kind, random: Random::new(seed, 0), repeats: Repeats::new(&kind, Random::new(seed, 1)) }
+        Stream {
+            kind,
+            random: Random::new(seed, 0),
+            repeats: Repeats::new(&kind, Random::new(seed, 1)),
+        }
     }
 
     /// Fills a stretch, which begins a unit.
@@ -97,7 +107,7 @@ impl Stream {
     }
 }
 
-/// Random bytes at the start of each sector, zeros behind them.
+/// Random bytes at the start of each sector, zeros after them.
 pub(crate) fn fill_new(data: &mut [u8], kept: usize, random: &mut Random) {
     for sector in data.chunks_mut(SECTOR) {
         let (new, rest) = sector.split_at_mut(kept_of(sector.len(), kept));
@@ -155,7 +165,10 @@ pub(crate) mod tests {
             for block in [4096, 16 << 10, 128 << 10] {
                 let away = compressed_away(&data, block);
                 // LZ4 says in some bytes a sector how many zeros there were.
-                assert!((away - f64::from(percent)).abs() < 2.0, "{away} of {percent} % in {block}");
+                assert!(
+                    (away - f64::from(percent)).abs() < 2.0,
+                    "{away} of {percent} % in {block}"
+                );
             }
         }
     }
@@ -179,7 +192,8 @@ pub(crate) mod tests {
     fn a_unit_is_as_long_as_was_stated() {
         let data = streamed(kind(0, 50, 16 << 10), 32 << 20);
         assert!((duplicates(&data, 16 << 10) - 50.0).abs() < 5.0);
-        // A block of two units is a duplicate where both are: each repeats what is before it, or is it.
+        // A block of two units is a duplicate where both are: each repeats what is before it, or is
+        // it.
         assert!(duplicates(&data, 64 << 10) < 25.0);
     }
 

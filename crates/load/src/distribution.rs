@@ -1,5 +1,6 @@
-//! How often which blocks of a region are hit: fio's `random_distribution`. Ranks are drawn by the law without a table, and
-//! permuted over the region, so that hot blocks do not lie side by side and no two ranks share one.
+//! How often which blocks of a region are hit: fio's `random_distribution`. Ranks are drawn by the
+//! law without a table, and permuted over the region, so that hot blocks do not lie side by side
+//! and no two ranks share one.
 
 use crate::random::Random;
 use crate::scatter::Scatter;
@@ -7,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What fio takes where `zipf` stands alone.
+/// What fio takes where `zipf` is alone.
 const THETA: f64 = 1.1;
 
-/// What fio takes where `pareto` stands alone.
+/// What fio takes where `pareto` is alone.
 const POWER: f64 = 0.2;
 
 /// Above it all but a thousandth of the I/Os would hit one block.
@@ -47,9 +48,9 @@ impl Distribution {
     /// Why its value is none.
     fn checked(self) -> Result<Distribution, String> {
         match self {
-            Distribution::Zipf { theta } if !(theta > 0.0 && theta <= MOST_THETA) => {
-                Err(format!("theta of zipf is above 0 and at most {MOST_THETA}; hint: zipf:{THETA}"))
-            }
+            Distribution::Zipf { theta } if !(theta > 0.0 && theta <= MOST_THETA) => Err(format!(
+                "theta of zipf is above 0 and at most {MOST_THETA}; hint: zipf:{THETA}"
+            )),
             Distribution::Pareto { h } if !(h > 0.0 && h < 1.0) => {
                 Err(format!("the value of pareto is between 0 and 1; hint: pareto:{POWER}"))
             }
@@ -70,16 +71,20 @@ impl FromStr for Distribution {
         let number = |default: f64| match value.map(str::trim) {
             None => Ok(default),
             Some(value) if value.contains(',') => {
-                Err("one law holds for reads and writes; hint: one value, or a job for each".to_owned())
+                Err("one law holds for reads and writes; hint: one value, or a job for each"
+                    .to_owned())
             }
             Some(value) if value.contains(':') => {
-                Err("hot blocks lie all over the region, so there is no centre; hint: one value".to_owned())
+                Err("hot blocks lie all over the region, so there is no centre; hint: one value"
+                    .to_owned())
             }
             Some(value) => value.parse().map_err(|_| format!("\"{value}\" is no number")),
         };
         match law.trim() {
             "random" if value.is_none() => Ok(Distribution::Random),
-            "random" => Err("random takes no value; hint: random, zipf:1.1 or pareto:0.2".to_owned()),
+            "random" => {
+                Err("random takes no value; hint: random, zipf:1.1 or pareto:0.2".to_owned())
+            }
             "zipf" => Distribution::Zipf { theta: number(THETA)? }.checked(),
             "pareto" => Distribution::Pareto { h: number(POWER)? }.checked(),
             "normal" | "zoned" | "zoned_abs" | "sequence" => {
@@ -164,8 +169,8 @@ fn unit(random: &mut Random) -> f64 {
     (random.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// Zipf's law by rejection-inversion (Hoermann and Derflinger, 1996): the continuous hat is inverted exactly, and few draws are
-/// thrown away, whatever the number of blocks.
+/// Zipf's law by rejection-inversion (Hoermann and Derflinger, 1996): the continuous hat is
+/// inverted exactly, and few draws are thrown away, whatever the number of blocks.
 #[derive(Clone, Debug)]
 struct Zipf {
     blocks: u64,
@@ -204,7 +209,8 @@ impl Zipf {
     }
 }
 
-/// Of x to the power of minus theta, from 1 to `x`; where theta is 1 the logarithm, and near it no digits are lost.
+/// Of x to the power of minus theta, from 1 to `x`; where theta is 1 the logarithm, and near it no
+/// digits are lost.
 #[inline]
 fn integral(x: f64, theta: f64) -> f64 {
     let (log, rest) = (x.ln(), 1.0 - theta);
@@ -241,10 +247,14 @@ mod tests {
             assert_eq!(parsed.to_string(), shown);
             assert_eq!(String::from(parsed).parse(), Ok(parsed), "it crosses the wire");
         }
-        for word in ["zipf:0", "zipf:-1", "zipf:11", "zipf:NaN", "zipf:x", "zipf:1.2:0.5", "pareto:0"] {
+        for word in
+            ["zipf:0", "zipf:-1", "zipf:11", "zipf:NaN", "zipf:x", "zipf:1.2:0.5", "pareto:0"]
+        {
             assert!(word.parse::<Distribution>().is_err(), "{word}");
         }
-        for word in ["pareto:1", "pareto:inf", "normal:10", "zoned:60/10:40/90", "random:1", "zipfian", ""] {
+        for word in
+            ["pareto:1", "pareto:inf", "normal:10", "zoned:60/10:40/90", "random:1", "zipfian", ""]
+        {
             let why = word.parse::<Distribution>().unwrap_err();
             assert!(why.contains("; hint: "), "{word}: {why}");
         }
@@ -274,7 +284,10 @@ mod tests {
             for blocks in [1, 2, 10, BLOCKS / 100, BLOCKS / 5] {
                 let (share, law) = (hottest(&counts, blocks), weight(blocks) / weight(BLOCKS));
                 // Four standard deviations of a share are at most 0.45 %.
-                assert!((share - law).abs() < 0.0045, "zipf:{theta}, {blocks}: {share} against {law}");
+                assert!(
+                    (share - law).abs() < 0.0045,
+                    "zipf:{theta}, {blocks}: {share} against {law}"
+                );
             }
         }
     }

@@ -11,7 +11,7 @@ const NEAR_NS: u64 = 150_000;
 pub(crate) struct StartGate {
     arrived: Barrier,
     opened: Barrier,
-    begin: Option<Begin>,
+    begin: Option<BeginTime>,
     start_ns: AtomicU64,
     /// A thread has found the target dead, or cannot go on.
     pub(crate) abort: AtomicBool,
@@ -19,7 +19,7 @@ pub(crate) struct StartGate {
 
 /// When a slice begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begin {
+pub(crate) struct BeginTime {
     /// Then.
     pub(crate) at_ns: u64,
     /// Whoever comes later than this begins when it comes.
@@ -28,7 +28,7 @@ pub(crate) struct Begin {
 
 impl StartGate {
     /// For so many threads.
-    pub(crate) fn new(threads: usize, begin: Option<Begin>) -> StartGate {
+    pub(crate) fn new(threads: usize, begin: Option<BeginTime>) -> StartGate {
         StartGate {
             begin,
             arrived: Barrier::new(threads),
@@ -49,8 +49,10 @@ impl StartGate {
     pub(crate) fn pass(&self) -> u64 {
         if self.arrived.wait().is_leader() {
             let now_ns = clock::now();
-            let start_ns =
-                self.begin.filter(|begin| now_ns <= begin.latest_ns).map_or(now_ns, |begin| begin.at_ns);
+            let start_ns = self
+                .begin
+                .filter(|begin| now_ns <= begin.latest_ns)
+                .map_or(now_ns, |begin| begin.at_ns);
             self.start_ns.store(start_ns, Ordering::Release);
         }
         self.opened.wait();

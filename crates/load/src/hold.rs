@@ -14,8 +14,8 @@ use std::collections::BinaryHeap;
 const MOST_CARRIED_NS: u64 = 20_000_000;
 
 /// A fixed hold gives back at most this part of itself at a time: every latency stays longer by
-/// three quarters of the hold, and their mean by the whole of it. (With 1 us given back at the most, a
-/// hold of 20 us cost 20.9 +- 0.6 us on a machine with 4 % steal and no device at all.)
+/// three quarters of the hold, and their mean by the whole of it. (With 1 us given back at the
+/// most, a hold of 20 us cost 20.9 +- 0.6 us on a machine with 4 % steal and no device at all.)
 const GIVEN_BACK: u64 = 4;
 
 /// Completions held back, by slot.

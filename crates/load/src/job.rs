@@ -92,7 +92,8 @@ pub struct Job {
     pub numjobs: u32,
     /// First byte of the region.
     pub offset: u64,
-    /// By how many bytes the region of each thread begins behind that of the thread before (fio's, of numjobs).
+    /// By how many bytes the region of each thread begins after that of the thread before (fio's,
+    /// of numjobs).
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub offset_increment: u64,
     /// Bytes of the region, of which whole blocks are used; `None` up to the end of the target.
@@ -101,12 +102,13 @@ pub struct Job {
     /// fio, a sequential `rw` takes no notice of it, and every thread of a sequential job starts
     /// at the region's first block; a pass goes on from slice to slice.
     pub percentage_random: u8,
-    /// How often which blocks are hit by I/Os at a random offset. Hot blocks lie all over the region, and are the same for all
-    /// threads of the job.
+    /// How often which blocks are hit by I/Os at a random offset. Hot blocks lie all over the
+    /// region, and are the same for all threads of the job.
     #[serde(default, skip_serializing_if = "Distribution::is_random")]
     pub random_distribution: Distribution,
-    /// Each block once before any is hit again (fio's random map, the opposite of its `norandommap`), of I/Os at a random offset:
-    /// reads and writes together, each thread in an order of its own, on from slice to slice.
+    /// Each block once before any is hit again (fio's random map, the opposite of its
+    /// `norandommap`), of I/Os at a random offset: reads and writes together, each thread in an
+    /// order of its own, on from slice to slice.
     #[serde(default, skip_serializing_if = "is_false")]
     pub random_map: bool,
     /// fsync after so many writes; 0 never. As in fio it takes a place in the queue and does not
@@ -123,14 +125,16 @@ pub struct Job {
     pub rate_iops: Option<u64>,
     /// How compressible write data are, 0 (incompressible, the default) ..=100.
     pub buffer_compress_percentage: u8,
-    /// Percentage of write data that repeat the thread's last new block, 0 (none, the default) ..=100.
+    /// Percentage of write data that repeat the thread's last new block, 0 (none, the default)
+    /// ..=100.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dedupe_percentage: u8,
     /// Bytes that are new or repeated as a whole, where they are fewer than a block's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe_unit: Option<u64>,
-    /// Put a stamp on every sector that is written, check what is read of it, and read all of it back at the end
-    /// ([`Worker::verify`](crate::Worker::verify)). Takes 8 bytes of memory a block, and CPU time that slices count.
+    /// Put a stamp on every sector that is written, check what is read of it, and read all of it
+    /// back at the end ([`Worker::verify`](crate::Worker::verify)). Takes 8 bytes of memory a
+    /// block, and CPU time that slices count.
     #[serde(default, skip_serializing_if = "is_false")]
     pub verify: bool,
     /// When the latency of an I/O begins.
@@ -139,14 +143,15 @@ pub struct Job {
     /// The memory of the I/Os.
     #[serde(default, skip_serializing_if = "Iomem::is_default")]
     pub iomem: Iomem,
-    /// Whether a run goes on where its I/Os fail: they are counted, and are in no figure. Whoever runs slices decides by it; a target
-    /// that does nothing but fail ends a slice all the same.
+    /// Whether a run goes on where its I/Os fail: they are counted, and are in no figure. Whoever
+    /// runs slices decides by it; a target that does nothing but fail ends a slice all the same.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continue_on_error: bool,
     /// Processors of the place where the load runs on which its threads may run; none: any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus_allowed: Vec<u32>,
-    /// Each thread has one of them, in turn (fio's `cpus_allowed_policy=split`); else all share all.
+    /// Each thread has one of them, in turn (fio's `cpus_allowed_policy=split`); else all share
+    /// all.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cpus_split: bool,
     /// Class of the priority of its I/Os: 1 real time, 2 best effort, 3 idle; 0 is 2, as in fio.
@@ -181,7 +186,8 @@ impl Job {
         }
     }
 
-    /// Where the region of a thread of numjobs begins, from 0; beyond what a number holds at its end.
+    /// Where the region of a thread of numjobs begins, from 0; beyond what a number holds at its
+    /// end.
     pub fn offset_of(&self, thread: u32) -> u64 {
         self.offset.saturating_add(self.offset_increment.saturating_mul(u64::from(thread)))
     }
@@ -262,8 +268,8 @@ pub enum Stamping {
     /// Each with one of its own, just before it is handed to the engine.
     #[default]
     Each,
-    /// All that are issued behind one look at the queue with that look: a reading less for each, and latencies that are longer by
-    /// what it takes to issue those before it.
+    /// All that are issued after one look at the queue with that look: a reading less for each,
+    /// and latencies that are longer by what it takes to issue those before it.
     Batch,
     /// None: latencies are not recorded. For finding out what recording them costs.
     Off,
@@ -282,8 +288,8 @@ pub enum Iomem {
     /// Pages of the usual size.
     #[default]
     Malloc,
-    /// Huge pages: reserved ones (`vm.nr_hugepages`), else those that the kernel makes when asked (madvise). Large O_DIRECT I/Os take
-    /// much less time with them: it changes what is measured.
+    /// Huge pages: reserved ones (`vm.nr_hugepages`), else those that the kernel makes when asked
+    /// (madvise). Large O_DIRECT I/Os take much less time with them: it changes what is measured.
     MmapHuge,
 }
 

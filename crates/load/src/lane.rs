@@ -1,8 +1,9 @@
-//! One load thread's part: its engine, memory and counts, and the loop that runs a slice. The
-//! loop neither allocates nor locks; it reads the clock when it looks at its queue, which ends the I/Os that came back, and
-//! for each I/O that it issues (or not again, if the job has its I/Os begin with the batch).
+//! One load thread's part: its engine, memory and counts, and the loop that runs a slice. The loop
+//! neither allocates nor locks; it reads the clock when it looks at its queue, which ends the I/Os
+//! that came back, and for each I/O that it issues (or not again, if the job has its I/Os begin
+//! with the batch).
 
-use crate::buffer::{Buffers, Needs};
+use crate::buffer::{BufferNeeds, Buffers};
 use crate::clock;
 use crate::cpu::ThreadCpu;
 use crate::engine::{Completion, Engine, Io, Op};
@@ -17,7 +18,7 @@ use crate::spec::{Direction, MachineTimes, ReadMachine, ShortLength, SliceResult
 use crate::stamps::Stamps;
 use crate::tally::{CompletedIo, Tally};
 use crate::transient::Transient;
-use crate::verify::{Back, BackOrder, Checks, Ledger};
+use crate::verify::{BackOrder, Ledger, ReadBackPass, VerifyChecks};
 use crate::{Hold, Job, Stamping};
 use std::fs::File;
 use std::io;
@@ -60,13 +61,15 @@ pub(crate) trait Resident {
     /// Forgets what was counted: a series begins, whose transient has bins of `bin_ns`.
     fn begin_series(&mut self, bin_ns: u64);
 
-    /// Runs one slice of a series and leaves the queue empty. What it counts beside its own I/Os is kept for [`Resident::end_series`].
+    /// Runs one slice of a series and leaves the queue empty. What it counts beside its own I/Os is
+    /// kept for [`Resident::end_series`].
     ///
     /// # Errors
     /// As [`Resident::slice`].
     fn short_slice(&mut self, order: &ShortOrder) -> io::Result<LaneShort>;
 
-    /// What the slices since [`Resident::begin_series`] counted together, but for windows, and how their rates began.
+    /// What the slices since [`Resident::begin_series`] counted together, but for windows, and how
+    /// their rates began.
     fn end_series(&mut self) -> (SliceResult, Transient);
 
     /// What its engine has to do without.
@@ -81,17 +84,18 @@ pub(crate) trait Resident {
     /// What fsync says.
     fn settle(&mut self) -> io::Result<()>;
 
-    /// Reads back this thread's part of what was written, and tells what its reads have shown since it was asked last.
+    /// Reads back this thread's part of what was written, and tells what its reads have shown since
+    /// it was asked last.
     ///
     /// # Errors
     /// No memory for it.
-    fn read_back(&mut self, order: &BackOrder) -> io::Result<Back>;
+    fn read_back(&mut self, order: &BackOrder) -> io::Result<ReadBackPass>;
 }
 
 /// When a slice ends, for one thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SliceStop {
-    /// `discard_ns` behind the start a window of `window_ns` begins; then nothing is submitted.
+    /// `discard_ns` after the start a window of `window_ns` begins; then nothing is submitted.
     Time { discard_ns: u64, window_ns: u64 },
     /// After so many blocks.
     Blocks(u64),
@@ -139,9 +143,10 @@ pub(crate) struct LaneResult {
     pub(crate) aborted: bool,
 }
 
-/// The window of a slice of a series. It begins and ends with I/Os that complete: a window cut at a time of the clock would
-/// always hold a fraction of an I/O too few (it begins where an I/O does), and at depth 1 that is a tenth of a short slice. The
-/// ratio of all I/Os to all windows is then that of a renewal process stopped at a completion (Wald's identity).
+/// The window of a slice of a series. It begins and ends with I/Os that complete: a window cut at a
+/// time of the clock would always hold a fraction of an I/O too few (it begins where an I/O does),
+/// and at depth 1 that is a tenth of a short slice. The ratio of all I/Os to all windows is then
+/// that of a renewal process stopped at a completion (Wald's identity).
 struct ShortWindow {
     start_ns: u64,
     length: ShortLength,
@@ -185,7 +190,7 @@ struct IoSlot {
 
 /// The thread's own state with engine `E`.
 pub(crate) struct Lane<E: Engine> {
-    // Dropped in this order: the engine lets go of the memory first.
+    // Dropped in this order: the engine releases the memory first.
     engine: E,
     buffers: Buffers,
     file: File,
@@ -193,7 +198,8 @@ pub(crate) struct Lane<E: Engine> {
     /// More than one I/O in flight: a completion may lie there while others are issued.
     deep: bool,
     stamps_each: bool,
-    /// A lone I/O begins with the look at which the one before it ended, unless something lies between them: making data, checks.
+    /// A lone I/O begins with the look at which the one before it ended, unless something lies
+    /// between them: making data, checks.
     look_is_stamp: bool,
     source: IoSource,
     pace: Option<Pace>,
@@ -209,7 +215,7 @@ pub(crate) struct Lane<E: Engine> {
     /// Of the slices of a series.
     series_cpu: ThreadCpu,
     stamps: Stamps,
-    checks: Option<Checks>,
+    checks: Option<VerifyChecks>,
     beat_ns: Arc<AtomicU64>,
 }
 
@@ -225,10 +231,13 @@ impl<E: Engine + 'static> Lane<E> {
         Ok(Box::new(Lane::new(setup, make)?))
     }
 
-    fn new(setup: Setup, make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>) -> io::Result<Lane<E>> {
+    fn new(
+        setup: Setup,
+        make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>,
+    ) -> io::Result<Lane<E>> {
         let job = &setup.job;
         let random = |part| Random::new(job.randseed, setup.stream * 2 + part);
-        let buffers = Buffers::new(Needs::from_job(job, setup.depth), random(0))?;
+        let buffers = Buffers::new(BufferNeeds::from_job(job, setup.depth), random(0))?;
         let file = setup.file.try_clone()?;
         let offsets = Offsets::new(job, setup.region, setup.cursor);
         Ok(Lane {
@@ -252,12 +261,13 @@ impl<E: Engine + 'static> Lane<E> {
             transient: Transient::default(),
             series_cpu: ThreadCpu::default(),
             stamps: Stamps::new(),
-            checks: setup.ledger.map(|ledger| Checks::new(ledger, setup.depth)),
+            checks: setup.ledger.map(|ledger| VerifyChecks::new(ledger, setup.depth)),
             beat_ns: setup.beat_ns,
         })
     }
 
-    /// Runs until the slice has ended and the queue is empty; tells when that was. A slice of a series ends with its window.
+    /// Runs until the slice has ended and the queue is empty; tells when that was. A slice of a
+    /// series ends with its window.
     fn run(
         &mut self,
         end_ns: u64,
@@ -266,10 +276,12 @@ impl<E: Engine + 'static> Lane<E> {
     ) -> io::Result<u64> {
         let mut now_ns = self.stamps.now();
         loop {
-            let ended = window.as_ref().map_or(now_ns >= end_ns, |window| window.ended_ns.is_some());
+            let ended =
+                window.as_ref().map_or(now_ns >= end_ns, |window| window.ended_ns.is_some());
             let open = !ended && !gate.abort.load(Ordering::Relaxed);
             let next_start_ns = if open { self.issue(now_ns) } else { None };
-            let until_ns = earliest(next_start_ns.map(|at| at.min(end_ns)), self.holder.next_due_ns());
+            let until_ns =
+                earliest(next_start_ns.map(|at| at.min(end_ns)), self.holder.next_due_ns());
             if self.in_flight == 0 && until_ns.is_none() {
                 return Ok(now_ns);
             }
@@ -326,7 +338,8 @@ impl<E: Engine + 'static> Lane<E> {
             Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut()),
         };
         // Behind that: making data, and checking what came back before, are no part of the I/O.
-        let ready_ns = if self.stamps_each && !self.look_is_stamp { self.stamps.now() } else { now_ns };
+        let ready_ns =
+            if self.stamps_each && !self.look_is_stamp { self.stamps.now() } else { now_ns };
         self.slots[slot as usize] = IoSlot {
             io: CompletedIo {
                 op,
@@ -445,7 +458,13 @@ impl<E: Engine + 'static> Lane<E> {
         });
     }
 
-    fn result(&mut self, start_ns: u64, drained_ns: u64, aborted: bool, cpu: ThreadCpu) -> LaneResult {
+    fn result(
+        &mut self,
+        start_ns: u64,
+        drained_ns: u64,
+        aborted: bool,
+        cpu: ThreadCpu,
+    ) -> LaneResult {
         let measured = self.measured(cpu);
         let (first_submit_ns, last_release_ns) = (self.first_submit_ns, self.tally.last_release_ns);
         LaneResult { start_ns, measured, first_submit_ns, last_release_ns, drained_ns, aborted }
@@ -513,16 +532,19 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         let start_ns = order.gate.pass();
         self.tally.shut_window();
         self.transient.begin();
-        let mut window = ShortWindow { start_ns, length: order.length, begun_ns: None, ended_ns: None };
+        let mut window =
+            ShortWindow { start_ns, length: order.length, begun_ns: None, ended_ns: None };
         let ran = self.run(u64::MAX, Some(&mut window), &order.gate);
         if ran.is_err() {
             order.gate.abort.store(true, Ordering::Relaxed);
         }
         let drained_ns = ran?;
-        self.series_cpu =
-            self.series_cpu.plus(ThreadCpu::of_thread().plus(self.engine.helpers_cpu()).since(before));
+        self.series_cpu = self
+            .series_cpu
+            .plus(ThreadCpu::of_thread().plus(self.engine.helpers_cpu()).since(before));
         // Of a target that does nothing but fail there is none.
-        let window_ns = window.begun_ns.unwrap_or(drained_ns)..window.ended_ns.unwrap_or(drained_ns);
+        let window_ns =
+            window.begun_ns.unwrap_or(drained_ns)..window.ended_ns.unwrap_or(drained_ns);
         Ok(LaneShort {
             start_ns,
             window_ns,
@@ -557,11 +579,11 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         Ok(rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::DontNeed)?)
     }
 
-    fn read_back(&mut self, order: &BackOrder) -> io::Result<Back> {
-        let Some(checks) = &mut self.checks else { return Ok(Back::default()) };
+    fn read_back(&mut self, order: &BackOrder) -> io::Result<ReadBackPass> {
+        let Some(checks) = &mut self.checks else { return Ok(ReadBackPass::default()) };
         let beat = || self.beat_ns.store(clock::now(), Ordering::Relaxed);
         let load = std::mem::take(&mut checks.found);
-        Ok(Back { load, back: checks.ledger.read_back(&self.file, order, &beat)? })
+        Ok(ReadBackPass { load, back: checks.ledger.read_back(&self.file, order, &beat)? })
     }
 }
 
@@ -701,7 +723,8 @@ mod tests {
         let result = run(setup(job, Hold::default()), engine, stop);
         let latency = &result.measured.read.latency;
         // Meant to start in the first half of the stall: at least 50 ms late, 500 of them.
-        let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 50_000_000;
+        let late =
+            |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 50_000_000;
         let late: u64 = latency.sparse().filter(late).map(|(_, count)| count).sum();
         assert!(late >= 490, "{late}");
         assert!(result.measured.read.ios <= 3000, "never faster than the rate");
@@ -709,7 +732,8 @@ mod tests {
 
     #[test]
     fn a_stall_that_the_end_of_the_slice_cuts_shows_as_any_other() {
-        // From 5 ms on for 300 ms, in a slice of 201: on a busy machine too the 50th I/O is issued before the slice ends.
+        // From 5 ms on for 300 ms, in a slice of 201: on a busy machine too the 50th I/O is issued
+        // before the slice ends.
         let stop = SliceStop::Time { discard_ns: 1_000_000, window_ns: 200_000_000 };
         let engine = Stalling { left: 50, stall_ns: 300_000_000, done: Vec::with_capacity(1) };
         let job = Job { rate_iops: Some(10_000), ..Job::default() };
@@ -717,15 +741,22 @@ mod tests {
         assert_eq!(measured.read.ios + measured.discarded_ios, 50, "issued");
         // The last of those, and all that were never issued, had waited for 104 ms and more.
         let latency = &measured.read.latency;
-        let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 100_000_000;
+        let late =
+            |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).1 >= 100_000_000;
         let late: u64 = latency.sparse().filter(late).map(|(_, count)| count).sum();
         assert!(late >= 1961, "{late}");
-        // Each of the 2000 that were due in the window counts once: it ended there, or was long and began there. So does one of the
-        // ten of the discarded start that a busy machine made end late, if it took no longer than that start: such latencies count
-        // where they end. If none did, all ten ended before the window, and only the 50th after it.
+        // Each of the 2000 that were due in the window counts once: it ended there, or was long and
+        // began there. So does one of the ten of the discarded start that a busy machine made end
+        // late, if it took no longer than that start: such latencies count where they end. If none
+        // did, all ten ended before the window, and only the 50th after it.
         let ended_late = 11 - measured.discarded_ios;
-        assert!((2000..=2000 + ended_late).contains(&latency.count()), "{} {ended_late}", latency.count());
-        // Without a schedule it is the one I/O. It began behind the discarded start, as all but the first few do.
+        assert!(
+            (2000..=2000 + ended_late).contains(&latency.count()),
+            "{} {ended_late}",
+            latency.count()
+        );
+        // Without a schedule it is the one I/O. It began after the discarded start, as all but the
+        // first few do.
         let job = Job { iodepth: 2, ..Job::default() };
         let stop = SliceStop::Time { discard_ns: 0, window_ns: 200_000_000 };
         let result = run(setup(job, Hold::default()), device(300_000_000), stop);
@@ -771,8 +802,10 @@ mod tests {
             for stamps in [Stamping::Batch, Stamping::Each] {
                 let job = Job { iodepth: 4, rate_iops, stamps, ..Job::default() };
                 // By blocks: none lies across an end of the window.
-                let result = run(setup(job, Hold::default()), device(100_000), SliceStop::Blocks(2000));
-                let error = result.measured.served_ns as f64 / result.measured.in_flight_ns as f64 - 1.0;
+                let result =
+                    run(setup(job, Hold::default()), device(100_000), SliceStop::Blocks(2000));
+                let error =
+                    result.measured.served_ns as f64 / result.measured.in_flight_ns as f64 - 1.0;
                 assert!(error.abs() < 0.001, "{error} {rate_iops:?} {stamps:?}");
                 assert!(result.measured.reap_gap.count() > 0);
                 assert_eq!(
@@ -793,11 +826,16 @@ mod tests {
             SliceStop::Time { discard_ns: 0, window_ns: 300_000_000 },
         );
         let slow = |histogram: &Histogram| {
-            let late = |(bucket, _): &(u32, u64)| crate::histogram::bounds(*bucket as usize).0 >= 10_000_000;
+            let late = |(bucket, _): &(u32, u64)| {
+                crate::histogram::bounds(*bucket as usize).0 >= 10_000_000
+            };
             histogram.sparse().filter(late).map(|(_, count)| count).sum::<u64>()
         };
         assert!(slow(&result.measured.read.latency) >= 800);
-        assert!(slow(&result.measured.service) <= 10, "one was stalled, the others waited to be issued");
+        assert!(
+            slow(&result.measured.service) <= 10,
+            "one was stalled, the others waited to be issued"
+        );
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //!
 //! A [`worker::Worker`] is prepared once on a target (file or block device), or on several that get
 //! the same jobs at once, then runs slices with rests between them; its threads, memory, queue and
-//! files stay as they are. It refuses targets it was not told to write. All `unsafe` of the generator lives in this crate.
+//! files stay as they are. It refuses targets it was not told to write. All `unsafe` of the
+//! generator lives in this crate.
+#![warn(missing_docs)]
 
 mod buffer;
 pub mod clock;
@@ -41,9 +43,9 @@ pub use pace::MAX_RATE;
 pub use seat::cpu_list;
 pub use series::run_series;
 pub use spec::{
-    Direction, LoadError, MachineTimes, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice,
-    SliceBound, SliceResult, SliceSpec, TargetSpec,
+    Direction, LoadError, MachineTimes, ReadMachine, SeriesResult, SeriesSpec, ShortLength,
+    ShortSlice, SliceBound, SliceResult, SliceSpec, TargetSpec,
 };
 pub use transient::Transient;
-pub use verify::Verified;
+pub use verify::VerifiedWorker;
 pub use worker::{MAX_DEPTH, Worker};

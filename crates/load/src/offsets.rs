@@ -1,8 +1,9 @@
-//! Where the next I/O goes: sequential, random, or a share of each, always whole blocks inside
-//! the region. As in fio each direction has a sequential position of its own, every thread of a
-//! job starts at the beginning of the region, and a random I/O moves the position behind itself.
-//! Random offsets are drawn with replacement (fio's `norandommap`), every block alike or some more often than others (its
-//! `random_distribution`), or each block once before any comes again (its random map, without memory for one).
+//! Where the next I/O goes: sequential, random, or a share of each, always whole blocks inside the
+//! region. As in fio each direction has a sequential position of its own, every thread of a job
+//! starts at the beginning of the region, and a random I/O moves the position after itself. Random
+//! offsets are drawn with replacement (fio's `norandommap`), every block alike or some more often
+//! than others (its `random_distribution`), or each block once before any comes again (its random
+//! map, without memory for one).
 
 use crate::Job;
 use crate::distribution::Skewed;
@@ -73,7 +74,9 @@ impl Cursor {
                 next[direction] = if block + 1 == blocks { 0 } else { block + 1 };
                 block
             }
-            Cursor::Shared(shared) => shared.next[direction].fetch_add(1, Ordering::Relaxed) % blocks,
+            Cursor::Shared(shared) => {
+                shared.next[direction].fetch_add(1, Ordering::Relaxed) % blocks
+            }
         }
     }
 
@@ -104,21 +107,21 @@ enum Draw {
     /// Some more often than others.
     Skewed(Skewed),
     /// Each once before any is drawn again.
-    Once(Once),
+    Once(MappedPass),
 }
 
 impl Draw {
     fn new(job: &Job, blocks: u64, walk: u64) -> Draw {
         match Skewed::new(job.random_distribution, blocks, job.randseed) {
             Some(skewed) => Draw::Skewed(skewed),
-            None if job.random_map => Draw::Once(Once::new(blocks, job.randseed, walk)),
+            None if job.random_map => Draw::Once(MappedPass::new(blocks, job.randseed, walk)),
             None => Draw::Even,
         }
     }
 }
 
 /// One pass after the other through all blocks, each in an order of its own.
-struct Once {
+struct MappedPass {
     blocks: u64,
     seed: u64,
     /// Draws before the pass.
@@ -126,10 +129,10 @@ struct Once {
     order: Scatter,
 }
 
-impl Once {
-    fn new(blocks: u64, seed: u64, walk: u64) -> Once {
+impl MappedPass {
+    fn new(blocks: u64, seed: u64, walk: u64) -> MappedPass {
         let seed = Random::new(seed, MAP ^ walk).next();
-        Once { blocks, seed, from: 0, order: Scatter::new(blocks, seed, 0) }
+        MappedPass { blocks, seed, from: 0, order: Scatter::new(blocks, seed, 0) }
     }
 
     #[inline]
@@ -262,7 +265,8 @@ mod tests {
         let hottest = |stream| {
             let mut offsets = Offsets::new(&job, region, Cursor::start_own(0));
             let (mut random, mut hits) = (Random::new(1, stream), vec![0u32; 1000]);
-            (0..20_000).for_each(|_| hits[((offsets.next(0, &mut random) - 8192) / 4096) as usize] += 1);
+            (0..20_000)
+                .for_each(|_| hits[((offsets.next(0, &mut random) - 8192) / 4096) as usize] += 1);
             (0..1000).max_by_key(|block| hits[*block]).unwrap()
         };
         assert_eq!(hottest(0), hottest(1));
@@ -272,7 +276,9 @@ mod tests {
         let mut threads: Vec<Offsets> =
             cursors.into_iter().map(|cursor| Offsets::new(job, REGION, cursor)).collect();
         (0..each)
-            .flat_map(|_| threads.iter_mut().map(|thread| blocks(thread, 0, 1)[0]).collect::<Vec<_>>())
+            .flat_map(|_| {
+                threads.iter_mut().map(|thread| blocks(thread, 0, 1)[0]).collect::<Vec<_>>()
+            })
             .collect()
     }
 

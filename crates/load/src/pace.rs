@@ -1,19 +1,20 @@
-//! Open loop: the schedule of a job with `rate_iops`. The I/O of index k is meant to start at
-//! start + k / rate, whatever happened before it; its latency counts from there, so a stall shows
-//! in every I/O that it delayed, also in those that the slice's end overtook: they are not issued and
+//! Open loop: the schedule of a job with `rate_iops`. The I/O of index k is meant to start at start
+//! + k / rate, whatever happened before it; its latency counts from there, so a stall shows in
+//! every I/O that it delayed, also in those that the slice's end overtook: they are not issued and
 //! missing from the throughput, but the time for which they had waited by then is in the latencies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Highest rate that can be asked of a thread: one I/O a nanosecond, the step of the clock that paces them.
+/// Highest rate that can be asked of a thread: one I/O a nanosecond, the step of the clock that
+/// paces them.
 pub const MAX_RATE: u64 = 1_000_000_000;
 
 /// What was overtaken is told in so many groups at most.
 const GROUPS: u64 = 4096;
 
-/// The index of the next start that nobody has taken. Threads that make up one queue share it: whoever is free takes the next, so
-/// that an I/O that does not come back delays none but itself.
+/// The index of the next start that nobody has taken. Threads that make up one queue share it:
+/// whoever is free takes the next, so that an I/O that does not come back delays none but itself.
 pub(crate) type Schedule = Arc<AtomicU64>;
 
 /// Intended starts of one thread.
@@ -45,7 +46,8 @@ impl Pace {
 
     /// When this thread's next I/O is meant to start.
     pub(crate) fn intended_ns(&mut self) -> u64 {
-        let index = *self.taken.get_or_insert_with(|| self.schedule.fetch_add(1, Ordering::Relaxed));
+        let index =
+            *self.taken.get_or_insert_with(|| self.schedule.fetch_add(1, Ordering::Relaxed));
         self.due_ns(index)
     }
 
@@ -54,8 +56,9 @@ impl Pace {
         self.taken = None;
     }
 
-    /// Takes what was to start before `end_ns` and was not: calls `each` with an intended start and for how many it stands; starts
-    /// that are told together lie within a small part of the time until the end.
+    /// Takes what was to start before `end_ns` and was not: calls `each` with an intended start and
+    /// for how many it stands; starts that are told together lie within a small part of the time
+    /// until the end.
     pub(crate) fn overtaken(&mut self, end_ns: u64, mut each: impl FnMut(u64, u64)) {
         let limit = self.starts_before(end_ns);
         if let Some(index) = self.taken.take_if(|index| *index < limit) {
@@ -113,7 +116,10 @@ mod tests {
     fn the_schedule_does_not_drift() {
         let expected = [10, 333_333_343, 666_666_676, 1_000_000_010];
         assert_eq!(starts(&mut pace(3, 10), 4), expected);
-        assert_eq!(starts(&mut pace(3, 10), 3_000_001).last(), Some(&(1_000_000 * 1_000_000_000 + 10)));
+        assert_eq!(
+            starts(&mut pace(3, 10), 3_000_001).last(),
+            Some(&(1_000_000 * 1_000_000_000 + 10))
+        );
     }
 
     #[test]
@@ -169,9 +175,9 @@ mod tests {
         assert_eq!(groups.iter().map(|(_, number)| number).sum::<u64>(), 1_000_000_007);
         assert!(groups.len() < 100_000, "{}", groups.len());
         assert!(
-            groups
-                .iter()
-                .all(|(at_ns, number)| *number == 1 || number * 4095 <= 1_000_000_007 - at_ns + 4095)
+            groups.iter().all(
+                |(at_ns, number)| *number == 1 || number * 4095 <= 1_000_000_007 - at_ns + 4095
+            )
         );
     }
 }

@@ -1,12 +1,14 @@
-//! A permutation of the blocks of a region that needs no table: a Feistel network over a grid that is hardly larger than the
-//! region, walked on where it leads out of it. No two blocks meet, whatever their number.
+//! A permutation of the blocks of a region that needs no table: a Feistel network over a grid that
+//! is hardly larger than the region, walked on where it leads out of it. No two blocks meet,
+//! whatever their number.
 
 use crate::random::Random;
 
 /// Four rounds are a permutation that no load can tell from a random one.
 const ROUNDS: usize = 4;
 
-/// Up to so many blocks a multiplication divides by the grid's width exactly: blocks times width stay below 2^64.
+/// Up to so many blocks a multiplication divides by the grid's width exactly: blocks times width
+/// stay below 2^64.
 const BY_RECIPROCAL: u64 = 1 << 42;
 
 /// One permutation of `0..blocks`.
@@ -21,7 +23,8 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Of at least one block. Different seeds or numbers give permutations that do not resemble each other.
+    /// Of at least one block. Different seeds or numbers give permutations that do not resemble
+    /// each other.
     pub(crate) fn new(blocks: u64, seed: u64, number: u64) -> Scatter {
         // A width of 1 has no reciprocal of 64 bits.
         let width = ((blocks as f64).sqrt() as u64).max(2);
@@ -109,7 +112,8 @@ mod tests {
         let same = one.iter().zip(&other).filter(|(one, other)| one == other).count();
         // A fixed point is met once on average.
         assert!(same < 12, "{same}");
-        let follows: std::collections::HashSet<_> = one.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        let follows: std::collections::HashSet<_> =
+            one.windows(2).map(|pair| (pair[0], pair[1])).collect();
         let kept = other.windows(2).filter(|pair| follows.contains(&(pair[0], pair[1]))).count();
         assert!(kept < 12, "{kept}");
     }

@@ -1,5 +1,6 @@
-//! Where and how urgently a load thread works: its processors (fio's `cpus_allowed`) and the priority of its I/Os (`prioclass`,
-//! `prio`). A thread takes its seat before it allocates anything. It refuses processors that are not there or not allowed.
+//! Where and how urgently a load thread works: its processors (fio's `cpus_allowed`) and the
+//! priority of its I/Os (`prioclass`, `prio`). A thread takes its seat before it allocates
+//! anything. It refuses processors that are not there or not allowed.
 
 use crate::{Job, LoadError};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -31,18 +32,20 @@ impl Seat {
         Seat { cpus, priority: priority(job.prioclass, job.prio) }
     }
 
-    /// Whether the machine lets threads of the job sit as it asks; tried by a thread of its own, which ends.
+    /// Whether the machine lets threads of the job sit as it asks; tried by a thread of its own,
+    /// which ends.
     ///
     /// # Errors
     /// [`LoadError::Unfit`] with the word at fault.
     pub(crate) fn check(job: &Job) -> Result<(), LoadError> {
-        let seat = Seat { cpus: job.cpus_allowed.clone(), priority: priority(job.prioclass, job.prio) };
+        let seat =
+            Seat { cpus: job.cpus_allowed.clone(), priority: priority(job.prioclass, job.prio) };
         if seat == Seat::default() {
             return Ok(());
         }
         let tried = std::thread::scope(|scope| scope.spawn(|| seat.take()).join());
-        let tried =
-            tried.unwrap_or_else(|_| Err(io::Error::other("the thread that tried it ended by a panic")));
+        let tried = tried
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that tried it ended by a panic")));
         tried.map_err(|error| LoadError::Unfit(format!("job \"{}\": {error}", job.name)))
     }
 
@@ -56,8 +59,9 @@ impl Seat {
         }
         self.priority.map_or(Ok(()), |priority| {
             // SAFETY: three numbers, and the kernel touches no memory of ours.
-            let set =
-                unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, libc::c_int::from(priority)) };
+            let set = unsafe {
+                libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, libc::c_int::from(priority))
+            };
             if set == 0 { Ok(()) } else { Err(refused(priority, &io::Error::last_os_error())) }
         })
     }
@@ -68,7 +72,8 @@ impl Seat {
 /// # Errors
 /// Why it is no such list.
 pub fn cpu_list(text: &str) -> Result<Vec<u32>, String> {
-    let number = |text: &str| text.trim().parse::<u32>().map_err(|_| format!("\"{text}\" is no processor"));
+    let number =
+        |text: &str| text.trim().parse::<u32>().map_err(|_| format!("\"{text}\" is no processor"));
     let mut all = Vec::new();
     for part in text.split(',') {
         match part.split_once('-') {
@@ -85,7 +90,9 @@ pub fn cpu_list(text: &str) -> Result<Vec<u32>, String> {
     all.sort_unstable();
     all.dedup();
     match all.last() {
-        Some(last) if *last >= CpuSet::MAX_CPU as u32 => Err(format!("there is no processor {last}")),
+        Some(last) if *last >= CpuSet::MAX_CPU as u32 => {
+            Err(format!("there is no processor {last}"))
+        }
         _ => Ok(all),
     }
 }
@@ -119,9 +126,11 @@ fn sit(cpus: &[u32]) -> io::Result<()> {
     cpus.iter().filter(fits).for_each(|cpu| wanted.set(*cpu as usize));
     let set = sched_setaffinity(None, &wanted).and_then(|()| sched_getaffinity(None));
     let lacking: Vec<String> = match &set {
-        Ok(now) => {
-            cpus.iter().filter(|cpu| !(fits(cpu) && now.is_set(**cpu as usize))).map(u32::to_string).collect()
-        }
+        Ok(now) => cpus
+            .iter()
+            .filter(|cpu| !(fits(cpu) && now.is_set(**cpu as usize)))
+            .map(u32::to_string)
+            .collect(),
         Err(_) => cpus.iter().map(u32::to_string).collect(),
     };
     if lacking.is_empty() {
@@ -188,8 +197,12 @@ mod tests {
         let first = allowed()[0];
         for cpus in [vec![first, 1023], vec![1023], vec![first, 5000]] {
             let missing = *cpus.last().unwrap();
-            let words = Seat::check(&Job { cpus_allowed: cpus, ..Job::default() }).unwrap_err().to_string();
-            assert!(words.contains(&format!("cpus_allowed names processor {missing}, not there")), "{words}");
+            let words =
+                Seat::check(&Job { cpus_allowed: cpus, ..Job::default() }).unwrap_err().to_string();
+            assert!(
+                words.contains(&format!("cpus_allowed names processor {missing}, not there")),
+                "{words}"
+            );
         }
         assert!(Seat::check(&Job { cpus_allowed: vec![first], ..Job::default() }).is_ok());
     }
@@ -206,7 +219,8 @@ mod tests {
         ] {
             assert_eq!(seated(seat).1, class << CLASS_SHIFT | level);
         }
-        let refused = refused(1 << CLASS_SHIFT, &io::Error::from_raw_os_error(libc::EPERM)).to_string();
+        let refused =
+            refused(1 << CLASS_SHIFT, &io::Error::from_raw_os_error(libc::EPERM)).to_string();
         assert!(
             refused.starts_with("prioclass=1 is refused") && refused.contains("CAP_SYS_NICE"),
             "{refused}"

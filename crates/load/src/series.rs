@@ -1,18 +1,24 @@
-//! A series of short slices: workers take turns within one call, in a given order. Slices are so short (from half a millisecond)
-//! that neighbours see the same machine; what they count beyond I/Os and windows is kept together for each worker. Workers that
-//! share their threads ([`Worker::prepare_beside`]) change places without a thread being woken. It refuses jobs with a rate.
+//! A series of short slices: workers take turns within one call, in a given order. Slices are so
+//! short (from half a millisecond) that neighbours see the same machine; what they count beyond
+//! I/Os and windows is kept together for each worker. Workers that share their threads
+//! ([`Worker::prepare_beside`]) change places without a thread being woken. It refuses jobs with a
+//! rate.
 
 use crate::crew;
-use crate::gate::{Begin, StartGate};
+use crate::gate::{BeginTime, StartGate};
 use crate::lane::{LaneShort, ShortOrder};
-use crate::spec::{LoadError, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice, SliceResult};
+use crate::spec::{
+    LoadError, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice, SliceResult,
+};
 use crate::worker::Worker;
 use std::sync::Arc;
 
-/// Runs a series and leaves all queues empty. `read_machine` is called by the first thread of each slice, before and after it.
+/// Runs a series and leaves all queues empty. `read_machine` is called by the first thread of each
+/// slice, before and after it.
 ///
 /// # Errors
-/// As [`Worker::slice`]; [`LoadError::Unfit`] for a job with a rate, an order that names no worker, or slices of no length.
+/// As [`Worker::slice`]; [`LoadError::Unfit`] for a job with a rate, an order that names no worker,
+/// or slices of no length.
 pub fn run_series(
     workers: &[&Worker],
     spec: &SeriesSpec,
@@ -33,7 +39,8 @@ pub fn run_series(
         sum.window_start_ns = ours().next().map_or(0, |first| first.start_ns);
         sum.window_ns = ours().map(|slice| slice.window_ns).sum();
         sum.discarded_ns = discard_ns * ours().count() as u64;
-        sum.drain_ns = ours().map(|slice| slice.took_ns.saturating_sub(discard_ns + slice.window_ns)).sum();
+        sum.drain_ns =
+            ours().map(|slice| slice.took_ns.saturating_sub(discard_ns + slice.window_ns)).sum();
         result.sums.push(sum);
         result.transients.push(transient);
     }
@@ -47,7 +54,8 @@ pub fn run_series(
     Ok(result)
 }
 
-/// Flushes what a series wrote. What it wrote outside of windows is flushed too: the time counts by the share of the windows.
+/// Flushes what a series wrote. What it wrote outside of windows is flushed too: the time counts by
+/// the share of the windows.
 fn flush(worker: &Worker, sum: &mut SliceResult) -> Result<(), LoadError> {
     worker.flush(sum)?;
     let all_ns = sum.window_ns + sum.discarded_ns + sum.drain_ns;
@@ -61,7 +69,9 @@ fn check(workers: &[&Worker], spec: &SeriesSpec) -> Result<(), LoadError> {
     if workers.iter().any(|worker| worker.is_paced()) {
         return unfit("a series has no slices at a rate");
     }
-    if spec.lengths.len() != workers.len() || spec.order.iter().any(|worker| *worker >= workers.len()) {
+    if spec.lengths.len() != workers.len()
+        || spec.order.iter().any(|worker| *worker >= workers.len())
+    {
         return unfit("a series names a worker that is not there");
     }
     if spec.lengths.iter().any(|length| length.window_ns == 0) || spec.bin_ns == 0 {
@@ -86,11 +96,12 @@ fn take_turns(
     let mut orders: Vec<Vec<(u32, ShortOrder)>> = (0..threads).map(|_| Vec::new()).collect();
     for (number, begin_ns) in turn {
         let worker = workers[*number];
-        let begin = begin_ns.map(|at_ns| Begin { at_ns, latest_ns: at_ns });
+        let begin = begin_ns.map(|at_ns| BeginTime { at_ns, latest_ns: at_ns });
         let gate = Arc::new(StartGate::new(worker.threads(), begin));
         for (thread, orders) in orders.iter_mut().take(worker.threads()).enumerate() {
             let read_machine = read_machine.filter(|_| thread == 0).cloned();
-            let order = ShortOrder { length: lengths[*number], gate: Arc::clone(&gate), read_machine };
+            let order =
+                ShortOrder { length: lengths[*number], gate: Arc::clone(&gate), read_machine };
             orders.push((worker.lane(), order));
         }
     }
@@ -116,12 +127,18 @@ fn take_turns(
 
 fn together(worker: usize, lanes: &[LaneShort]) -> ShortSlice {
     let start_ns = lanes.first().map_or(0, |lane| lane.start_ns);
-    let windows: u64 = lanes.iter().map(|lane| lane.window_ns.end.saturating_sub(lane.window_ns.start)).sum();
+    let windows: u64 =
+        lanes.iter().map(|lane| lane.window_ns.end.saturating_sub(lane.window_ns.start)).sum();
     ShortSlice {
         worker,
         start_ns,
         window_ns: windows / lanes.len().max(1) as u64,
         ios: lanes.iter().map(|lane| lane.ios).sum(),
-        took_ns: lanes.iter().map(|lane| lane.drained_ns).max().unwrap_or(0).saturating_sub(start_ns),
+        took_ns: lanes
+            .iter()
+            .map(|lane| lane.drained_ns)
+            .max()
+            .unwrap_or(0)
+            .saturating_sub(start_ns),
     }
 }

@@ -20,7 +20,8 @@ pub(crate) struct IoSource {
     rewrites: bool,
     trimmed: Option<u64>,
     blocks_left: u64,
-    /// Reads only, each at a block that is drawn from all alike: the commonest load, and the one on which a generator is measured.
+    /// Reads only, each at a block that is drawn from all alike: the commonest load, and the one on
+    /// which a generator is measured.
     plain: bool,
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct TargetSpec {
     /// File or block device.
     pub path: PathBuf,
-    /// Bytes that may be touched from the start (a file may carry our marker behind them);
+    /// Bytes that may be touched from the start (a file may carry our marker after them);
     /// `None`: all.
     pub bytes: Option<u64>,
     /// Whether writes were permitted; a writing job on `false` is refused.
@@ -26,7 +26,7 @@ pub struct TargetSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum SliceBound {
-    /// After a window of so many nanoseconds behind the discarded start.
+    /// After a window of so many nanoseconds after the discarded start.
     Time {
         /// Length of the window.
         ns: u64,
@@ -52,9 +52,10 @@ pub struct SliceSpec {
     pub min_discard_ns: u64,
     /// Flush (fsync) every target after the last acknowledgement and report how long it took.
     pub flush: bool,
-    /// CLOCK_MONOTONIC of the place at which all threads begin together, for workers in several places that begin at
-    /// one time; `None`: at once. A worker that is late by no more than half of the discarded start
-    /// (a fifth with a rate) catches up: its window is where it would have been. A slice by bytes begins when it does.
+    /// CLOCK_MONOTONIC of the place at which all threads begin together, for workers in several
+    /// places that begin at one time; `None`: at once. A worker that is late by no more than half
+    /// of the discarded start (a fifth with a rate) catches up: its window is where it would have
+    /// been. A slice by bytes begins when it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begin_ns: Option<u64>,
 }
@@ -73,10 +74,12 @@ pub struct Direction {
     pub ios: u64,
     /// Bytes completed.
     pub bytes: u64,
-    /// Latencies, nanoseconds from just before an I/O is handed to the engine (with `rate_iops`: from its intended start; with stamps a batch:
-    /// from the look at the queue before) until it was reaped and, in the delay layer, released. Of I/Os that ended in the window and took no longer than the
-    /// discarded start, and of those that began in it and took longer, whenever they ended. With `rate_iops` also of those that were to start
-    /// in it and never did: how long they had waited when the queue was empty.
+    /// Latencies, nanoseconds from just before an I/O is handed to the engine (with `rate_iops`:
+    /// from its intended start; with stamps a batch: from the look at the queue before) until it
+    /// was reaped and, in the delay layer, released. Of I/Os that ended in the window and took no
+    /// longer than the discarded start, and of those that began in it and took longer, whenever
+    /// they ended. With `rate_iops` also of those that were to start in it and never did: how long
+    /// they had waited when the queue was empty.
     pub latency: Histogram,
 }
 
@@ -97,16 +100,19 @@ pub struct SliceResult {
     pub trim: Direction,
     /// fsync and fdatasync calls that the job asked for, with their latencies.
     pub sync_latency: Histogram,
-    /// Time between two looks at the queue of a thread, of the looks that found completions, nanoseconds: by so much at most a
-    /// latency may be too long, since what had ended lay there. Empty where no thread has more than one I/O in flight: it waits
-    /// for that one.
+    /// Time between two looks at the queue of a thread, of the looks that found completions,
+    /// nanoseconds: by so much at most a latency may be too long, since what had ended lay there.
+    /// Empty where no thread has more than one I/O in flight: it waits for that one.
     pub reap_gap: Histogram,
-    /// Reads, writes and trims in flight, summed up over the nanoseconds of the window and all threads: divided by the window their mean.
+    /// Reads, writes and trims in flight, summed up over the nanoseconds of the window and all
+    /// threads: divided by the window their mean.
     pub in_flight_ns: u64,
-    /// Times from issue to end of the I/Os that ended in the window, summed up, with those that failed.
+    /// Times from issue to end of the I/Os that ended in the window, summed up, with those that
+    /// failed.
     pub served_ns: u64,
-    /// With `rate_iops`: time from the issue itself to the end, of the jobs that have a rate; `latency` of reads and writes begins
-    /// when they were meant to be issued. Empty in a closed loop, where that is the same.
+    /// With `rate_iops`: time from the issue itself to the end, of the jobs that have a rate;
+    /// `latency` of reads and writes begins when they were meant to be issued. Empty in a closed
+    /// loop, where that is the same.
     pub service: Histogram,
     /// Reads, writes and trims completed outside the window (start and drain).
     pub discarded_ios: u64,
@@ -126,7 +132,7 @@ pub struct SliceResult {
     pub cpu_system_ns: u64,
     /// I/Os, syncs and flushes that failed or came back short, inside the window or not.
     pub errors: u64,
-    /// The first of them in words; with several targets, behind the path of the one that it is of.
+    /// The first of them in words; with several targets, after the path of the one that it is of.
     pub first_error: Option<String>,
 }
 
@@ -140,7 +146,8 @@ pub struct ShortLength {
     pub window_ns: u64,
 }
 
-/// Times of the machine since it booted that only grow, such as those of its processors by kind, nanoseconds.
+/// Times of the machine since it booted that only grow, such as those of its processors by kind,
+/// nanoseconds.
 pub type MachineTimes = [u64; 6];
 
 /// Reads them.
@@ -154,13 +161,14 @@ pub struct SeriesSpec {
     pub order: Vec<usize>,
     /// Lengths of the slices of each worker.
     pub lengths: Vec<ShortLength>,
-    /// When each slice of `order` begins, CLOCK_MONOTONIC of the place; one that is late begins at once. Empty: each begins behind
-    /// the one before it.
+    /// When each slice of `order` begins, CLOCK_MONOTONIC of the place; one that is late begins at
+    /// once. Empty: each begins after the one before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begins_ns: Vec<u64>,
     /// Width of the bins of [`Transient`], nanoseconds.
     pub bin_ns: u64,
-    /// Whether each worker flushes its targets behind the last slice, in the order in which they had their first.
+    /// Whether each worker flushes its targets after the last slice, in the order in which they
+    /// had their first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flush: bool,
 }
@@ -182,7 +190,9 @@ pub struct ShortSlice {
 }
 
 impl From<(usize, u64, u64, u64, u64)> for ShortSlice {
-    fn from((worker, start_ns, window_ns, ios, took_ns): (usize, u64, u64, u64, u64)) -> ShortSlice {
+    fn from(
+        (worker, start_ns, window_ns, ios, took_ns): (usize, u64, u64, u64, u64),
+    ) -> ShortSlice {
         ShortSlice { worker, start_ns, window_ns, ios, took_ns }
     }
 }
@@ -198,11 +208,13 @@ impl From<ShortSlice> for (usize, u64, u64, u64, u64) {
 pub struct SeriesResult {
     /// In the order in which they ran.
     pub slices: Vec<ShortSlice>,
-    /// Of each worker, all its slices together: the windows and what was discarded are sums, the start is that of the first.
+    /// Of each worker, all its slices together: the windows and what was discarded are sums, the
+    /// start is that of the first.
     pub sums: Vec<SliceResult>,
     /// How the rate of each worker began after a switch.
     pub transients: Vec<Transient>,
-    /// By how much the machine's times grew during the slices of each worker; `None`: they were not read.
+    /// By how much the machine's times grew during the slices of each worker; `None`: they were not
+    /// read.
     pub machine: Vec<Option<MachineTimes>>,
 }
 
@@ -240,10 +252,12 @@ pub enum LoadError {
 }
 
 impl SliceResult {
-    /// By how much mean service time times rate and the mean number in flight differ (Little's law), a share of the latter; `None`:
-    /// nothing was in flight. What began before the window or ended behind it makes them differ by some I/Os of each thread.
+    /// By how much mean service time times rate and the mean number in flight differ (Little's
+    /// law), a share of the latter; `None`: nothing was in flight. What began before the window or
+    /// ended after it makes them differ by some I/Os of each thread.
     pub fn littles_law_error(&self) -> Option<f64> {
-        (self.in_flight_ns > 0).then(|| (self.served_ns as f64 / self.in_flight_ns as f64 - 1.0).abs())
+        (self.in_flight_ns > 0)
+            .then(|| (self.served_ns as f64 / self.in_flight_ns as f64 - 1.0).abs())
     }
 
     /// Reads, writes and trims.
@@ -251,7 +265,8 @@ impl SliceResult {
         [&self.read, &self.write, &self.trim]
     }
 
-    /// With what another thread or worker did in the same window: all but windows, flushes and targets.
+    /// With what another thread or worker did in the same window: all but windows, flushes and
+    /// targets.
     pub fn add(&mut self, other: &SliceResult) {
         self.read.add(&other.read);
         self.write.add(&other.write);

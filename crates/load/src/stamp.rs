@@ -1,5 +1,6 @@
-//! What a written sector says of itself: who wrote it, to which byte, as the how manieth write, and a checksum. Its first bytes
-//! hide that from whoever looks for what repeats: data that were random stay so.
+//! What a written sector says of itself: who wrote it, to which byte, as the how manieth write, and
+//! a checksum. Its first bytes hide that from whoever looks for what repeats: data that were random
+//! stay so.
 
 use crate::random::Random;
 
@@ -20,8 +21,8 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Puts it on a sector, or on a longer stretch that is judged as a whole: over its first [`STAMP`] bytes, with a checksum
-    /// of all others.
+    /// Puts it on a sector, or on a longer stretch that is judged as a whole: over its first
+    /// [`STAMP`] bytes, with a checksum of all others.
     ///
     /// # Panics
     /// On less than [`STAMP`] bytes, as all of these.

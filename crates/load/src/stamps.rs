@@ -1,5 +1,6 @@
-//! What a load thread reads the time from: the time-stamp counter where that counts time and nothing else, else CLOCK_MONOTONIC
-//! through the vDSO, which costs two to three times as much. Both tell nanoseconds of CLOCK_MONOTONIC.
+//! What a load thread reads the time from: the time-stamp counter where that counts time and
+//! nothing else, else CLOCK_MONOTONIC through the vDSO, which costs two to three times as much.
+//! Both tell nanoseconds of CLOCK_MONOTONIC.
 
 use crate::clock;
 use std::sync::OnceLock;
@@ -10,20 +11,22 @@ const OVER_NS: u64 = 20_000_000;
 /// Of so many pairs of readings the narrowest counts.
 const READINGS: usize = 8;
 
-/// The kernel slews its clock by 500 parts per million (adjtimex(2)). A counter that runs apart from it by more is read no more, also where it is
-/// the clock that somebody slews faster.
+/// The kernel slews its clock by 500 parts per million (adjtimex(2)). A counter that runs apart
+/// from it by more is read no more, also where it is the clock that somebody slews faster.
 const APART: f64 = 0.001;
 
-/// Between points that lie so far apart, a step of either clock shows as a wrong rate and what a reading takes does not.
+/// Between points that lie so far apart, a step of either clock shows as a wrong rate and what a
+/// reading takes does not.
 const TELLING_NS: u64 = 100_000_000;
 
-/// A line is drawn anew so often.
+/// A line is drawn again so often.
 pub(crate) const ANCHOR_NS: u64 = 1_000_000_000;
 
 /// Where the kernel names its source of time.
 const SOURCE: &std::ffi::CStr = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Sources of the kernel's own time that are made of the counter: where it has left them, it trusts the counter no more.
+/// Sources of the kernel's own time that are made of the counter: where it has left them, it trusts
+/// the counter no more.
 const MADE_OF_IT: [&str; 3] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
 
 /// The time, for one thread.
@@ -50,7 +53,8 @@ struct ClockPoint {
 }
 
 impl Stamps {
-    /// By the counter, if this machine's can be trusted; the first call of a process takes 20 ms to know its rate.
+    /// By the counter, if this machine's can be trusted; the first call of a process takes 20 ms to
+    /// know its rate.
     pub(crate) fn new() -> Stamps {
         static HERE: OnceLock<Option<Counter>> = OnceLock::new();
         Stamps { counter: *HERE.get_or_init(Counter::of_this_machine) }
@@ -67,16 +71,23 @@ impl Stamps {
         if self.counter.is_some() { "the time-stamp counter" } else { "CLOCK_MONOTONIC" }
     }
 
-    /// Begins anew at CLOCK_MONOTONIC. A counter that has run apart from it, or that the kernel trusts no more, is not read again.
+    /// Begins again at CLOCK_MONOTONIC. A counter that has run apart from it, or that the kernel
+    /// trusts no more, is not read again.
     pub(crate) fn anchor(&mut self) {
-        self.counter =
-            self.counter.filter(|_| is_trusted()).and_then(|counter| counter.anchored(ClockPoint::now()?));
+        self.counter = self
+            .counter
+            .filter(|_| is_trusted())
+            .and_then(|counter| counter.anchored(ClockPoint::now()?));
     }
 
     /// The same, if the last time is so long ago.
     #[inline]
     pub(crate) fn anchor_in_time(&mut self, now_ns: u64) {
-        if self.counter.as_ref().is_some_and(|counter| now_ns.saturating_sub(counter.anchor.ns) > ANCHOR_NS) {
+        if self
+            .counter
+            .as_ref()
+            .is_some_and(|counter| now_ns.saturating_sub(counter.anchor.ns) > ANCHOR_NS)
+        {
             self.anchor();
         }
     }
@@ -104,16 +115,21 @@ impl Counter {
     fn through(first: ClockPoint, now: ClockPoint) -> Option<Counter> {
         let (ticks, ns) = (now.ticks.checked_sub(first.ticks)?, now.ns.checked_sub(first.ns)?);
         let rate = (u128::from(ns) << 32).checked_div(u128::from(ticks))?;
-        Some(Counter { first, anchor: now, rate: u64::try_from(rate).ok().filter(|rate| *rate > 0)? })
+        Some(Counter {
+            first,
+            anchor: now,
+            rate: u64::try_from(rate).ok().filter(|rate| *rate > 0)?,
+        })
     }
 
-    /// With the line through where both clocks are now, if they have gone together so far: over all the time, and since the last anchor, as a step
-    /// of one of them is lost in a mean over hours.
+    /// With the line through where both clocks are now, if they have gone together so far: over all
+    /// the time, and since the last anchor, as a step of one of them is lost in a mean over hours.
     fn anchored(self, now: ClockPoint) -> Option<Counter> {
         let next = Counter::through(self.first, now)?;
         let agrees = |rate: u64| (rate as f64 / self.rate as f64 - 1.0).abs() <= APART;
         let since = now.ns.saturating_sub(self.anchor.ns);
-        let lately = || Counter::through(self.anchor, now).is_some_and(|lately| agrees(lately.rate));
+        let lately =
+            || Counter::through(self.anchor, now).is_some_and(|lately| agrees(lately.rate));
         (agrees(next.rate) && (since < TELLING_NS || lately())).then_some(next)
     }
 
@@ -133,14 +149,18 @@ impl ClockPoint {
             let width = clock::now() - before;
             Some((width, ClockPoint { ticks, ns: before + width / 2 }))
         };
-        (0..READINGS).map_while(|_| around()).min_by_key(|(width, _)| *width).map(|(_, point)| point)
+        (0..READINGS)
+            .map_while(|_| around())
+            .min_by_key(|(width, _)| *width)
+            .map(|(_, point)| point)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ticks() -> Option<u64> {
-    // SAFETY: every x86-64 processor has RDTSC, and Linux lets programs use it unless they ask otherwise (PR_SET_TSC).
+    // SAFETY: every x86-64 processor has RDTSC, and Linux lets programs use it unless they ask
+    // otherwise (PR_SET_TSC).
     Some(unsafe { core::arch::x86_64::_rdtsc() })
 }
 
@@ -177,7 +197,8 @@ mod tests {
     #[test]
     fn ticks_become_nanoseconds_of_the_clock() {
         // 2.5 GHz, known after 20 ms.
-        let counter = Counter::through(START, ClockPoint { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
+        let counter =
+            Counter::through(START, ClockPoint { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
         assert_eq!(counter.ns_at(50_001_000), 25_000_000);
         assert!(counter.ns_at(50_001_000 + 2_500_000_000).abs_diff(1_025_000_000) <= 1);
         assert_eq!(counter.ns_at(0), 25_000_000, "another processor's, a little behind");
@@ -188,16 +209,19 @@ mod tests {
 
     #[test]
     fn a_counter_that_runs_apart_is_not_read_again() {
-        let counter = Counter::through(START, ClockPoint { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
+        let counter =
+            Counter::through(START, ClockPoint { ticks: 50_001_000, ns: 25_000_000 }).unwrap();
         let after = |ticks: u64, ns: u64| {
             counter.anchored(ClockPoint { ticks: START.ticks + ticks, ns: START.ns + ns })
         };
         assert!(after(2_500_000_000, 1_000_400_000).is_some(), "slewed by 400 ppm");
         assert_eq!(after(2_500_000_000, 1_002_000_000), None);
         assert_eq!(after(0, 1_000_000_000), None, "it stands");
-        let hour = ClockPoint { ticks: START.ticks + 9_000_000_000_000, ns: START.ns + 3_600_000_000_000 };
+        let hour =
+            ClockPoint { ticks: START.ticks + 9_000_000_000_000, ns: START.ns + 3_600_000_000_000 };
         let later = counter.anchored(hour).unwrap();
-        let second = |ticks: u64| ClockPoint { ticks: hour.ticks + ticks, ns: hour.ns + 1_000_000_000 };
+        let second =
+            |ticks: u64| ClockPoint { ticks: hour.ticks + ticks, ns: hour.ns + 1_000_000_000 };
         assert!(later.anchored(second(2_500_000_000)).is_some());
         assert_eq!(later.anchored(second(0)), None, "a second without it, in an hour that it kept");
         assert_eq!(counter.anchored(ClockPoint { ticks: 0, ns: 1 << 40 }), None, "it went back");

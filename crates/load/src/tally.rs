@@ -30,13 +30,15 @@ pub(crate) struct CompletedIo {
 /// Counts of one thread and slice.
 pub(crate) struct Tally {
     window_ns: Range<u64>,
-    /// Latencies up to this count where they end, longer ones where they begin; see [`Tally::times`].
+    /// Latencies up to this count where they end, longer ones where they begin; see
+    /// [`Tally::times`].
     short_ns: u64,
     pub(crate) read: Direction,
     pub(crate) write: Direction,
     pub(crate) trim: Direction,
     pub(crate) sync_latency: Histogram,
-    /// Between two looks at the queue, of those that found something: by so much at most a latency may be too long.
+    /// Between two looks at the queue, of those that found something: by so much at most a latency
+    /// may be too long.
     pub(crate) reap_gap: Histogram,
     /// Reads and writes in flight, summed up over the window's nanoseconds.
     pub(crate) in_flight_ns: u64,
@@ -123,7 +125,8 @@ impl Tally {
         self.window_ns = u64::MAX..u64::MAX;
     }
 
-    /// The window of a slice of a series begins behind the completions of this look; the slice began at `start_ns`.
+    /// The window of a slice of a series begins after the completions of this look; the slice
+    /// began at `start_ns`.
     pub(crate) fn open_window(&mut self, start_ns: u64, now_ns: u64) {
         self.short_ns = now_ns.saturating_sub(start_ns);
         self.window_ns = now_ns..u64::MAX;
@@ -144,14 +147,14 @@ impl Tally {
         self.ios() + self.discarded_ios
     }
 
-    /// An I/O was issued so long behind the look before.
+    /// An I/O was issued so long after the look before.
     #[inline]
     pub(crate) fn issued_behind(&mut self, ns: u64) {
         self.behind_ns += ns;
     }
 
-    /// From the look before to this one so many reads and writes were in flight; `gap`: it found something that may have lain
-    /// there since.
+    /// From the look before to this one so many reads and writes were in flight; `gap`: it found
+    /// something that may have lain there since.
     #[inline]
     pub(crate) fn looked(&mut self, since_ns: Range<u64>, in_flight: u64, gap: bool) {
         if !self.timed {
@@ -183,7 +186,8 @@ impl Tally {
         }
         self.failing = None;
         let (timed, served_ns) = (self.timed, now_ns.saturating_sub(ended.issued_ns));
-        let direction = if ended.op == Op::Read { &mut self.read } else { self.direction(ended.op) };
+        let direction =
+            if ended.op == Op::Read { &mut self.read } else { self.direction(ended.op) };
         direction.ios += 1;
         direction.bytes += u64::from(ended.len);
         if timed {
@@ -201,7 +205,8 @@ impl Tally {
         let latency_ns = now_ns.saturating_sub(ended.start_ns);
         let times = self.times(ended.start_ns, latency_ns, within);
         if ended.op.is_sync() {
-            // A cache that can be flushed says nothing of a target that takes no I/O: whatever fails, fails on.
+            // A cache that can be flushed says nothing of a target that takes no I/O: whatever
+            // fails, fails on.
             if times {
                 self.sync_latency.record(latency_ns);
             }
@@ -234,16 +239,18 @@ impl Tally {
         }
     }
 
-    /// Whether a latency counts. Were all to count where they end, one that is longer than the discarded start would be seen less
-    /// often than it happens, and one that is longer than the slice never: an I/O that began before the slice is not there to stand for
-    /// one that ends behind it. So the long ones count where they begin, however late they end.
+    /// Whether a latency counts. Were all to count where they end, one that is longer than the
+    /// discarded start would be seen less often than it happens, and one that is longer than the
+    /// slice never: an I/O that began before the slice is not there to stand for one that ends
+    /// after it. So the long ones count where they begin, however late they end.
     fn times(&self, start_ns: u64, latency_ns: u64, within: bool) -> bool {
-        let counts = if latency_ns <= self.short_ns { within } else { self.window_ns.contains(&start_ns) };
+        let counts =
+            if latency_ns <= self.short_ns { within } else { self.window_ns.contains(&start_ns) };
         counts && self.timed
     }
 
-    /// I/Os of a schedule that were to start then and were not issued before the slice was over, at `now_ns`: so long at least
-    /// each of them would have taken.
+    /// I/Os of a schedule that were to start then and were not issued before the slice was over, at
+    /// `now_ns`: so long at least each of them would have taken.
     pub(crate) fn overtaken(&mut self, op: Op, intended_ns: u64, number: u64, now_ns: u64) {
         let latency_ns = now_ns.saturating_sub(intended_ns);
         if !self.times(intended_ns, latency_ns, false) {
@@ -269,7 +276,8 @@ impl Tally {
             self.served_ns += now_ns.saturating_sub(ended.issued_ns);
         }
         self.first_error.get_or_insert_with(|| words(ended));
-        let failing = self.failing.get_or_insert(Failing { first_ns: now_ns, last_ns: now_ns, count: 0 });
+        let failing =
+            self.failing.get_or_insert(Failing { first_ns: now_ns, last_ns: now_ns, count: 0 });
         failing.last_ns = now_ns;
         failing.count += 1;
     }
@@ -365,7 +373,9 @@ mod tests {
     #[test]
     fn what_is_in_flight_counts_within_the_window() {
         let mut tally = tally();
-        for (since_ns, gap) in [(0..900, true), (900..1100, true), (1100..1400, false), (1900..2200, true)] {
+        for (since_ns, gap) in
+            [(0..900, true), (900..1100, true), (1100..1400, false), (1900..2200, true)]
+        {
             tally.looked(since_ns, 3, gap);
         }
         assert_eq!(tally.in_flight_ns, (100 + 300 + 100) * 3);
@@ -392,7 +402,10 @@ mod tests {
         tally.looked(1000..1500, 3, true);
         tally.add(&ended(Op::Read, 4096), 1500);
         assert_eq!((tally.read.ios, tally.read.bytes), (1, 4096));
-        assert_eq!((tally.read.latency.count(), tally.reap_gap.count(), tally.in_flight_ns), (0, 0, 0));
+        assert_eq!(
+            (tally.read.latency.count(), tally.reap_gap.count(), tally.in_flight_ns),
+            (0, 0, 0)
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! fits it. It refuses everything else, writing without permission, regions that do not fit, and
 //! sizes that O_DIRECT cannot do.
 
-use crate::buffer::{Buffers, Needs};
+use crate::buffer::{BufferNeeds, Buffers};
 use crate::data::DataKind;
 use crate::offsets::Region;
 use crate::random::Random;
@@ -146,17 +146,22 @@ impl LoadTarget {
     /// file.
     pub(crate) fn open(&self, job: &Job) -> Result<File, LoadError> {
         if job.rw.writes() && !self.writable {
-            return Err(
-                self.unfit(job, format!("rw={} writes, and writing was not permitted", job.rw.word()))
-            );
+            return Err(self.unfit(
+                job,
+                format!("rw={} writes, and writing was not permitted", job.rw.word()),
+            ));
         }
         let access = if job.rw.writes() { OFlags::RDWR } else { OFlags::RDONLY };
         let direct = if job.direct { OFlags::DIRECT } else { OFlags::empty() };
         let flags = access | direct | OFlags::CLOEXEC;
-        // Reads that note no time of access, as fio's; whoever does not own the file may not ask for it.
+        // Reads that note no time of access, as fio's; whoever does not own the file may not ask
+        // for it.
         let opened = open(&self.path, flags | OFlags::NOATIME);
-        let opened =
-            if opened.as_ref().err() == Some(&Errno::PERM) { open(&self.path, flags) } else { opened };
+        let opened = if opened.as_ref().err() == Some(&Errno::PERM) {
+            open(&self.path, flags)
+        } else {
+            opened
+        };
         let file = match opened {
             Err(Errno::INVAL) if job.direct => return Err(self.unfit_direct(job)),
             opened => File::from(opened.map_err(|e| system("open", &self.path, e.into()))?),
@@ -195,7 +200,12 @@ impl LoadTarget {
     ///
     /// # Errors
     /// When it cannot.
-    pub(crate) fn check_trim(&self, job: &Job, file: &File, region: Region) -> Result<(), LoadError> {
+    pub(crate) fn check_trim(
+        &self,
+        job: &Job,
+        file: &File,
+        region: Region,
+    ) -> Result<(), LoadError> {
         engine::check_trim(file, region.offset, region.bs)
             .map_err(|clause| self.unfit(job, format!("rw={}: {clause}", job.rw.word())))
     }
@@ -209,7 +219,8 @@ impl LoadTarget {
         let Some(block) = self.direct_block else {
             return Err(self.unfit_direct(job));
         };
-        let words = [("bs", job.bs), ("offset", job.offset), ("offset_increment", job.offset_increment)];
+        let words =
+            [("bs", job.bs), ("offset", job.offset), ("offset_increment", job.offset_increment)];
         for (word, bytes) in words {
             if bytes % block != 0 {
                 return Err(self.unfit(job, format!(
@@ -239,7 +250,7 @@ impl LoadTarget {
 /// Memory for reads at prepare.
 pub(crate) fn probe_memory(slots: u32, bs: u64) -> io::Result<Buffers> {
     let (data, iomem) = (DataKind::default(), Iomem::default());
-    let needs = Needs { slots, bs: bs as usize, reads: true, writes: false, data, iomem };
+    let needs = BufferNeeds { slots, bs: bs as usize, reads: true, writes: false, data, iomem };
     Buffers::new(needs, Random::new(0, 0))
 }
 
@@ -278,7 +289,8 @@ enum TargetType {
     Zero,
 }
 
-/// Major and minor number of /dev/zero, fixed by the kernel (Documentation/admin-guide/devices.txt).
+/// Major and minor number of /dev/zero, fixed by the kernel
+/// (Documentation/admin-guide/devices.txt).
 const ZERO: (u32, u32) = (1, 5);
 
 fn kind_of(path: &Path, seen: &Statx) -> Result<TargetType, LoadError> {
@@ -442,7 +454,10 @@ mod tests {
         let region = target.region(&buffered(4096), 0).unwrap();
         assert_eq!(region.blocks, 256);
         target.probe(&buffered(4096), &target.open(&buffered(4096)).unwrap(), region).unwrap();
-        assert!(refusal(LoadTarget::inspect(&TargetSpec { writable: true, ..some })).contains("only read"));
+        assert!(
+            refusal(LoadTarget::inspect(&TargetSpec { writable: true, ..some }))
+                .contains("only read")
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! How the rate of a worker begins after a switch to it. It shows what has to be discarded of a short slice.
+//! How the rate of a worker begins after a switch to it. It shows what has to be discarded of a
+//! short slice.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +20,9 @@ pub struct Transient {
     pub slices: u64,
     /// I/Os that completed in each bin of time since the start.
     pub ios: Vec<u64>,
-    /// Of the first I/Os since the start, by their number: time since the I/O before completed (of the first: since the start), where
-    /// they completed one by one. Sums over slices, nanoseconds, with how many there are.
+    /// Of the first I/Os since the start, by their number: time since the I/O before completed (of
+    /// the first: since the start), where they completed one by one. Sums over slices, nanoseconds,
+    /// with how many there are.
     pub cycles: Vec<(u64, u64)>,
     #[serde(skip)]
     number: u64,
@@ -30,7 +32,12 @@ pub struct Transient {
 
 impl Transient {
     pub(crate) fn new(bin_ns: u64) -> Transient {
-        Transient { bin_ns, ios: vec![0; BINS], cycles: vec![(0, 0); FIRST_IOS], ..Transient::default() }
+        Transient {
+            bin_ns,
+            ios: vec![0; BINS],
+            cycles: vec![(0, 0); FIRST_IOS],
+            ..Transient::default()
+        }
     }
 
     /// A slice begins.
@@ -42,18 +49,21 @@ impl Transient {
     /// So many I/Os completed so long after the start.
     #[inline]
     pub(crate) fn add(&mut self, since_start_ns: u64, ios: u64) {
-        let bin = since_start_ns.checked_div(self.bin_ns).and_then(|bin| self.ios.get_mut(bin as usize));
+        let bin =
+            since_start_ns.checked_div(self.bin_ns).and_then(|bin| self.ios.get_mut(bin as usize));
         bin.into_iter().for_each(|bin| *bin += ios);
         if let Some((sum_ns, number)) = self.cycles.get_mut(self.number as usize) {
             if ios == 1 {
-                (*sum_ns, *number) = (*sum_ns + since_start_ns.saturating_sub(self.last_ns), *number + 1);
+                (*sum_ns, *number) =
+                    (*sum_ns + since_start_ns.saturating_sub(self.last_ns), *number + 1);
             }
         }
         (self.number, self.last_ns) = (self.number + ios, since_start_ns);
     }
 
-    /// How much of a slice is lost at its start, nanoseconds: its first `bins` bins, less the time in which their I/Os are done at the
-    /// rate of the second half of these bins. `None`: too few I/Os to tell.
+    /// How much of a slice is lost at its start, nanoseconds: its first `bins` bins, less the time
+    /// in which their I/Os are done at the rate of the second half of these bins. `None`: too few
+    /// I/Os to tell.
     pub fn lost_ns(&self, bins: usize) -> Option<f64> {
         let sum = |ios: &[u64]| ios.iter().sum::<u64>() as f64;
         let ios = self.ios.get(..bins)?;

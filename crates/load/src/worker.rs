@@ -2,10 +2,10 @@
 //! jobs on all of them at once. It refuses jobs that make no sense or do not fit a target before
 //! any thread starts.
 
-use crate::buffer::Needs;
-use crate::crew::{self, Joined, LoadCrew};
+use crate::buffer::BufferNeeds;
+use crate::crew::{self, JoinedLanes, LoadCrew};
 use crate::engine::{self, EngineTrial};
-use crate::gate::{Begin, StartGate};
+use crate::gate::{BeginTime, StartGate};
 use crate::lane::{FlushResult, LaneResult, Setup, SliceOrder, SliceStop};
 use crate::offsets::{Cursor, CursorShare};
 use crate::pace::{self, Pace, Schedule};
@@ -15,7 +15,7 @@ use crate::spec::{LoadError, SliceBound, SliceResult, SliceSpec, TargetSpec};
 use crate::stamps::Stamps;
 use crate::target::LoadTarget;
 use crate::transient::Transient;
-use crate::verify::{self, BackOrder, Ledger, Verified, VerifiedBlocks};
+use crate::verify::{self, BackOrder, Ledger, VerifiedBlocks, VerifiedWorker};
 use crate::{Chosen, EngineName, Hold, Job, Stamping, clock};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,14 +34,16 @@ const MAX_BS: u64 = 1 << 30;
 const MAX_HOLD_NS: u64 = 60_000_000_000;
 
 /// Threads, memory and queue, resident on one target or several. Dropping it ends the threads and
-/// frees everything, unless an I/O does not come back: its thread and memory then stay until it does.
+/// frees everything, unless an I/O does not come back: its thread and memory then stay until it
+/// does.
 pub struct Worker {
     chosen: Chosen,
     /// Shared with workers that were prepared beside this one.
     crew: Arc<Mutex<LoadCrew>>,
     /// Its lanes in the threads of the crew.
     lane: u32,
-    /// In the order in which the threads go round them: thread i works on target i modulo their number.
+    /// In the order in which the threads go round them: thread i works on target i modulo their
+    /// number.
     targets: Vec<LoadTarget>,
     /// Block size of each thread's job.
     block_sizes: Vec<u64>,
@@ -73,8 +75,9 @@ impl Worker {
         Worker::prepare_beside(None, targets, jobs, engine)
     }
 
-    /// The same in the threads of another worker, where its jobs let them sit in the same places: slices of both may then
-    /// follow each other in a series without a thread being woken. A thread of either that is stuck ends both.
+    /// The same in the threads of another worker, where its jobs let them sit in the same places:
+    /// slices of both may then follow each other in a series without a thread being woken. A thread
+    /// of either that is stuck ends both.
     ///
     /// # Errors
     /// As [`Worker::prepare`].
@@ -97,7 +100,7 @@ impl Worker {
         let block_sizes = setups.iter().map(|setup| setup.job.bs).collect();
         let shared = other.map(|other| &other.crew).filter(|crew| crew::lock(crew).suits(&setups));
         let crew = shared.map_or_else(|| Arc::new(Mutex::new(LoadCrew::new())), Arc::clone);
-        let Joined { lane, lacks } =
+        let JoinedLanes { lane, lacks } =
             crew::lock(&crew).join(chosen.name.kind(), setups).map_err(|(thread, error)| {
                 inspected[thread % inspected.len()].system("start load threads on", error)
             })?;
@@ -134,7 +137,7 @@ impl Worker {
         self.paced
     }
 
-    /// Whether a job asks for a flush behind its last write.
+    /// Whether a job asks for a flush after its last write.
     pub(crate) fn flushes_at_end(&self) -> bool {
         self.end_fsync
     }
@@ -184,7 +187,9 @@ impl Worker {
     pub fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, LoadError> {
         let discard_ns = spec.min_discard_ns.max(self.last_drain_ns.saturating_mul(2));
         let late_ns = self.most_late_ns(spec.bound, discard_ns);
-        let begin = spec.begin_ns.map(|at_ns| Begin { at_ns, latest_ns: at_ns.saturating_add(late_ns) });
+        let begin = spec
+            .begin_ns
+            .map(|at_ns| BeginTime { at_ns, latest_ns: at_ns.saturating_add(late_ns) });
         let orders = self.orders(spec.bound, discard_ns, begin)?;
         let mut lanes = crew::lock(&self.crew).slice(self.lane, orders)?;
         let mut result = SliceResult::default();
@@ -212,18 +217,19 @@ impl Worker {
         self.ledgers.iter().any(Option::is_some)
     }
 
-    /// Reads back every block that was written by jobs with `verify`, by the threads that wrote them, as these read: with O_DIRECT, or
-    /// behind an fsync that empties the page cache. `tell` gets the share that is done, now and then; where it says break, or
-    /// without `read`, only what the load's own reads have shown is told of the rest. What these have shown is told once.
+    /// Reads back every block that was written by jobs with `verify`, by the threads that wrote
+    /// them, as these read: with O_DIRECT, or after an fsync that empties the page cache. `tell`
+    /// gets the share that is done, now and then; where it says break, or without `read`, only what
+    /// the load's own reads have shown is told of the rest. What these have shown is told once.
     ///
     /// # Errors
-    /// [`LoadError::Thread`] when a load thread died or is stuck, [`LoadError::System`] when fsync fails. What is wrong with blocks
-    /// is in the result.
+    /// [`LoadError::Thread`] when a load thread died or is stuck, [`LoadError::System`] when fsync
+    /// fails. What is wrong with blocks is in the result.
     pub fn verify(
         &mut self,
         read: bool,
         tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
-    ) -> Result<Verified, LoadError> {
+    ) -> Result<VerifiedWorker, LoadError> {
         let begin_ns = clock::now();
         if read && self.cached {
             let settled = crew::lock(&self.crew).settle(self.lane, self.targets.len())?;
@@ -250,10 +256,11 @@ impl Worker {
         let mut sizes: Vec<u64> = self.ledgers.iter().flatten().map(|ledger| ledger.bs).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        Ok(Verified { load, back, whole, sizes, took_ns: clock::now() - begin_ns })
+        Ok(VerifiedWorker { load, back, whole, sizes, took_ns: clock::now() - begin_ns })
     }
 
-    /// An order for each thread, and the blocks of all ledgers. Threads of one ledger share its blocks out as they go.
+    /// An order for each thread, and the blocks of all ledgers. Threads of one ledger share its
+    /// blocks out as they go.
     fn back_orders(&self, stop: &Arc<AtomicBool>) -> (Vec<BackOrder>, u64) {
         let (done, mut total) = (Arc::<AtomicU64>::default(), 0);
         let mut orders: Vec<BackOrder> = Vec::new();
@@ -274,8 +281,9 @@ impl Worker {
         (orders, total)
     }
 
-    /// By how much a worker may be late and begin as if it were not: half of what is discarded, and where what was due meanwhile
-    /// has to be worked off, a fifth. A slice by bytes begins when it does.
+    /// By how much a worker may be late and begin as if it were not: half of what is discarded, and
+    /// where what was due meanwhile has to be worked off, a fifth. A slice by bytes begins when it
+    /// does.
     fn most_late_ns(&self, bound: SliceBound, discard_ns: u64) -> u64 {
         match bound {
             SliceBound::Time { .. } if self.paced => discard_ns / 5,
@@ -296,14 +304,16 @@ impl Worker {
         &self,
         bound: SliceBound,
         discard_ns: u64,
-        begin: Option<Begin>,
+        begin: Option<BeginTime>,
     ) -> Result<Vec<SliceOrder>, LoadError> {
         let threads = self.block_sizes.len();
         let stops = match bound {
             SliceBound::Time { ns: 0 } | SliceBound::Bytes { bytes: 0 } => {
                 return Err(LoadError::Unfit("a slice of no length measures nothing".into()));
             }
-            SliceBound::Time { ns: window_ns } => vec![SliceStop::Time { discard_ns, window_ns }; threads],
+            SliceBound::Time { ns: window_ns } => {
+                vec![SliceStop::Time { discard_ns, window_ns }; threads]
+            }
             SliceBound::Bytes { bytes } => {
                 let shares = share_out(bytes, &self.block_sizes);
                 shares.into_iter().map(SliceStop::Blocks).collect()
@@ -368,7 +378,10 @@ fn stamped(jobs: &[Job]) -> String {
 
 /// From the first beginning to the last end; `None` when one failed.
 fn time_of(flushed: &[FlushResult]) -> Option<u64> {
-    let ends = flushed.iter().map(|one| one.end_ns.as_ref().ok().copied()).collect::<Option<Vec<u64>>>()?;
+    let ends = flushed
+        .iter()
+        .map(|one| one.end_ns.as_ref().ok().copied())
+        .collect::<Option<Vec<u64>>>()?;
     let begin_ns = flushed.iter().map(|one| one.begin_ns).min()?;
     Some(ends.into_iter().max()?.saturating_sub(begin_ns))
 }
@@ -403,7 +416,10 @@ fn inspect(specs: &[TargetSpec]) -> Result<Vec<LoadTarget>, LoadError> {
 }
 
 /// A job on each target.
-fn fit<'a>(targets: &'a [LoadTarget], jobs: &'a [Job]) -> Result<Vec<Vec<EngineTrial<'a>>>, LoadError> {
+fn fit<'a>(
+    targets: &'a [LoadTarget],
+    jobs: &'a [Job],
+) -> Result<Vec<Vec<EngineTrial<'a>>>, LoadError> {
     let fit_one = |job: &'a Job, target: &'a LoadTarget| {
         let regions = target.regions(job)?;
         let file = target.open(job)?;
@@ -416,7 +432,7 @@ fn fit<'a>(targets: &'a [LoadTarget], jobs: &'a [Job]) -> Result<Vec<Vec<EngineT
     jobs.iter().map(|job| targets.iter().map(|target| fit_one(job, target)).collect()).collect()
 }
 
-/// One set-up for each thread. Each opens its target anew, as fio's threads do: read-ahead is
+/// One set-up for each thread. Each opens its target again, as fio's threads do: read-ahead is
 /// kept by the open file. Targets take turns, so that the first threads are one of each, and
 /// what does not divide evenly among threads differs by no more than a block between targets.
 fn setups(
@@ -447,8 +463,8 @@ fn setups(
     Ok(setups)
 }
 
-/// One of the threads that make up one of fio's (the how manieth of numjobs) on a target: together they go through its region once, and
-/// keep one schedule.
+/// One of the threads that make up one of fio's (the how manieth of numjobs) on a target: together
+/// they go through its region once, and keep one schedule.
 fn setup(
     fitted: &EngineTrial,
     (shared, schedule): &(CursorShare, Schedule),
@@ -462,7 +478,11 @@ fn setup(
         job: job.clone(),
         file: fitted.target.open(job)?,
         region: fitted.region_of(thread),
-        cursor: if split == 1 { Cursor::start_own(shared.walk) } else { Cursor::Shared(shared.clone()) },
+        cursor: if split == 1 {
+            Cursor::start_own(shared.walk)
+        } else {
+            Cursor::Shared(shared.clone())
+        },
         pace: job.rate_iops.map(pace),
         hold: fitted.target.hold(),
         seat: Seat::from_job(job, shared.walk),
@@ -503,13 +523,15 @@ fn check_threads(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(),
     Ok(())
 }
 
-/// Buffers of all threads: refused before anything is allocated, since memory that is promised and not there ends in the kernel killing some
-/// process.
+/// Buffers of all threads: refused before anything is allocated, since memory that is promised and
+/// not there ends in the kernel killing some process.
 fn check_memory(jobs: &[Job], targets: usize) -> Result<(), LoadError> {
-    let of_one =
-        |job: &Job| Needs::from_job(job, job.iodepth).mapped().map_or(u64::MAX, |bytes| bytes as u64);
+    let of_one = |job: &Job| {
+        BufferNeeds::from_job(job, job.iodepth).mapped().map_or(u64::MAX, |bytes| bytes as u64)
+    };
     let buffers = |job: &Job| of_one(job).saturating_mul(u64::from(job.numjobs));
-    let bytes = jobs.iter().map(buffers).fold(0, u64::saturating_add).saturating_mul(targets as u64);
+    let bytes =
+        jobs.iter().map(buffers).fold(0, u64::saturating_add).saturating_mul(targets as u64);
     let memory = rustix::system::sysinfo();
     let half = memory.totalram as u64 * u64::from(memory.mem_unit) / 2;
     if bytes > half {
@@ -536,7 +558,10 @@ fn oddity(job: &Job) -> Option<String> {
         ),
         (job.numjobs == 0, "numjobs=0 issues nothing".into()),
         (job.rwmixread > 100, format!("rwmixread={} is above 100", job.rwmixread)),
-        (job.percentage_random > 100, format!("percentage_random={} is above 100", job.percentage_random)),
+        (
+            job.percentage_random > 100,
+            format!("percentage_random={} is above 100", job.percentage_random),
+        ),
         (
             !job.random_distribution.is_random() && !job.rw.random(),
             format!(
@@ -547,18 +572,25 @@ fn oddity(job: &Job) -> Option<String> {
         ),
         (
             job.random_map && (!job.rw.random() || !job.random_distribution.is_random()),
-            "a random map is of a random rw that hits every block alike; hint: norandommap=1".into(),
+            "a random map is of a random rw that hits every block alike; hint: norandommap=1"
+                .into(),
         ),
         (
             job.buffer_compress_percentage > 100,
             format!("buffer_compress_percentage={} is above 100", job.buffer_compress_percentage),
         ),
-        (job.dedupe_percentage > 100, format!("dedupe_percentage={} is above 100", job.dedupe_percentage)),
+        (
+            job.dedupe_percentage > 100,
+            format!("dedupe_percentage={} is above 100", job.dedupe_percentage),
+        ),
         (
             job.prioclass.is_some_and(|class| class > 3) || job.prio.is_some_and(|level| level > 7),
             "prioclass is 0 ..= 3 and prio 0 ..= 7".into(),
         ),
-        (rate == 0 || rate > pace::MAX_RATE, format!("rate_iops={rate} is not 1 ..= {}", pace::MAX_RATE)),
+        (
+            rate == 0 || rate > pace::MAX_RATE,
+            format!("rate_iops={rate} is not 1 ..= {}", pace::MAX_RATE),
+        ),
     ];
     checks.into_iter().find(|(odd, _)| *odd).map(|(_, reason)| reason)
 }

@@ -1,10 +1,13 @@
-//! What older kernels and forbidding containers refuse is done without: the calls are forbidden to a thread by a seccomp filter,
-//! which the load threads that it starts inherit.
+//! What older kernels and forbidding containers refuse is done without: the calls are forbidden to
+//! a thread by a seccomp filter, which the load threads that it starts inherit.
 
-use iotax_load::{Chosen, EngineName, Hold, Job, LoadError, Rw, SliceBound, SliceSpec, TargetSpec, Worker};
+use iotax_load::{
+    Chosen, EngineName, Hold, Job, LoadError, Rw, SliceBound, SliceSpec, TargetSpec, Worker,
+};
 use std::path::Path;
 
-/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_RET | BPF_K` of linux/bpf_common.h.
+/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_RET | BPF_K` of
+/// linux/bpf_common.h.
 const LOAD: u16 = 0x20;
 const EQUALS: u16 = 0x15;
 const RETURN: u16 = 0x06;
@@ -20,7 +23,8 @@ fn forbid(calls: &[libc::c_long]) {
     }
     filter.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: the calls read integers, and the program with its filter, which live until they return.
+    // SAFETY: the calls read integers, and the program with its filter, which live until they
+    // return.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
@@ -37,12 +41,19 @@ fn chosen_without(
     // On a disk: O_DIRECT is asked for.
     let file = tempfile::NamedTempFile::new_in(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     std::fs::write(file.path(), vec![7; 1 << 20]).unwrap();
-    let target = TargetSpec { path: file.path().into(), bytes: None, writable: false, hold: Hold::default() };
+    let target = TargetSpec {
+        path: file.path().into(),
+        bytes: None,
+        writable: false,
+        hold: Hold::default(),
+    };
     let thread = std::thread::spawn(move || {
         forbid(calls);
         let job = Job { rw: Rw::RandRead, iodepth: 8, direct, ..Job::default() };
         let mut worker = Worker::prepare(&[target], &[job], engine)?;
-        let result = worker.slice(&SliceSpec::now(SliceBound::Bytes { bytes: 256 << 10 }, 0, false)).unwrap();
+        let result = worker
+            .slice(&SliceSpec::now(SliceBound::Bytes { bytes: 256 << 10 }, 0, false))
+            .unwrap();
         assert_eq!((result.read.ios, result.errors), (64, 0), "{:?}", result.first_error);
         Ok(worker.engine().clone())
     });
@@ -72,7 +83,8 @@ fn without_io_uring_threads_keep_the_depth_of_a_page_cache() {
 
 #[test]
 fn without_both_threads_keep_it_everywhere() {
-    let chosen = chosen_without(&[libc::SYS_io_uring_setup, libc::SYS_io_setup], None, true).unwrap();
+    let chosen =
+        chosen_without(&[libc::SYS_io_uring_setup, libc::SYS_io_setup], None, true).unwrap();
     assert_eq!(chosen.name, EngineName::Sync, "{}", chosen.why);
     assert!(chosen.why.contains("libaio's calls are refused"), "{}", chosen.why);
 }

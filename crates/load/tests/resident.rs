@@ -56,8 +56,12 @@ fn file() -> tempfile::NamedTempFile {
 
 /// I/Os of a slice by bytes, and the allocations while it ran.
 fn allocations(worker: &mut Worker, bytes: u64) -> (u64, u64) {
-    let spec =
-        SliceSpec { bound: SliceBound::Bytes { bytes }, min_discard_ns: 0, flush: false, begin_ns: None };
+    let spec = SliceSpec {
+        bound: SliceBound::Bytes { bytes },
+        min_discard_ns: 0,
+        flush: false,
+        begin_ns: None,
+    };
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     let result = worker.slice(&spec).unwrap();
     let after = ALLOCATIONS.load(Ordering::Relaxed);
@@ -82,7 +86,8 @@ fn the_loop_does_not_allocate() {
         (EngineName::Sync, Hold::default(), None, true),
         (EngineName::Uring, share, None, true),
     ] {
-        let job = Job { rw: Rw::RandRw, direct: false, iodepth: 8, rate_iops, verify, ..Job::default() };
+        let job =
+            Job { rw: Rw::RandRw, direct: false, iodepth: 8, rate_iops, verify, ..Job::default() };
         let Some(mut worker) = prepare(file.path(), engine, &job, hold) else {
             continue;
         };
@@ -122,8 +127,13 @@ fn nothing_is_left_when_a_worker_is_dropped() {
         names.filter(|name| name.starts_with("iotax-load")).count()
     };
     let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
-    let engines =
-        [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring, EngineName::PosixAio];
+    let engines = [
+        EngineName::Null,
+        EngineName::Sync,
+        EngineName::Aio,
+        EngineName::Uring,
+        EngineName::PosixAio,
+    ];
     for engine in engines {
         let job = Job { rw: Rw::RandRw, direct: false, iodepth: 2, numjobs: 3, ..Job::default() };
         // The first of them may leave what the C library keeps for later threads.

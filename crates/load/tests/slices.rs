@@ -4,8 +4,8 @@
 mod common;
 
 use iotax_load::{
-    EngineName, Hold, Job, LoadError, ReadMachine, Rw, SeriesSpec, ShortLength, SliceBound, SliceResult,
-    SliceSpec, TargetSpec, Worker, run_series,
+    EngineName, Hold, Job, LoadError, ReadMachine, Rw, SeriesSpec, ShortLength, SliceBound,
+    SliceResult, SliceSpec, TargetSpec, Worker, run_series,
 };
 use std::fs::File;
 use std::io::Read;
@@ -24,14 +24,20 @@ const TIMED: SliceSpec = SliceSpec {
     begin_ns: None,
 };
 
-/// Latencies longer than the discarded start count where they begin and not where they end; so many at most have room in a slice.
+/// Latencies longer than the discarded start count where they begin and not where they end; so many
+/// at most have room in a slice.
 fn most_long(slots: u64, spec: &SliceSpec) -> u64 {
     let SliceBound::Time { ns } = spec.bound else { return 0 };
     slots * (1 + ns.div_ceil(spec.min_discard_ns))
 }
 
 fn by_bytes(bytes: u64) -> SliceSpec {
-    SliceSpec { bound: SliceBound::Bytes { bytes }, min_discard_ns: 5 * MS, flush: false, begin_ns: None }
+    SliceSpec {
+        bound: SliceBound::Bytes { bytes },
+        min_discard_ns: 5 * MS,
+        flush: false,
+        begin_ns: None,
+    }
 }
 
 /// A file of zeros that are really there, so that no read meets a hole.
@@ -84,9 +90,13 @@ fn a_timed_slice_counts_its_window_with_every_engine() {
     // Long enough that a busy machine does not keep both threads off the processor for all of it.
     let bound = SliceBound::Time { ns: 200 * MS };
     let spec = SliceSpec { bound, min_discard_ns: 100 * MS, flush: false, begin_ns: None };
-    for engine in
-        [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring, EngineName::PosixAio]
-    {
+    for engine in [
+        EngineName::Null,
+        EngineName::Sync,
+        EngineName::Aio,
+        EngineName::Uring,
+        EngineName::PosixAio,
+    ] {
         let job = Job { iodepth: 4, numjobs: 2, ..buffered(Rw::RandRead) };
         let Some(result) = run(file.path(), &[job], engine, &spec) else {
             continue;
@@ -94,7 +104,10 @@ fn a_timed_slice_counts_its_window_with_every_engine() {
         assert_eq!(result.window_ns, 200 * MS, "{engine}");
         assert_eq!(result.discarded_ns, 100 * MS);
         assert!(result.read.ios > 0 && result.discarded_ios > 0, "{engine}");
-        assert!(result.read.latency.count().abs_diff(result.read.ios) <= most_long(8, &spec), "{engine}");
+        assert!(
+            result.read.latency.count().abs_diff(result.read.ios) <= most_long(8, &spec),
+            "{engine}"
+        );
         assert_eq!(result.read.bytes, result.read.ios * 4096);
         assert_eq!((result.write.ios, result.errors), (0, 0));
         assert_eq!((result.flush_ns, &result.first_error), (None, &None));
@@ -120,9 +133,13 @@ fn the_next_slice_discards_twice_the_last_drain() {
 #[test]
 fn a_slice_by_bytes_issues_exactly_these() {
     let file = file_of(1024 * KIB);
-    for engine in
-        [EngineName::Null, EngineName::Sync, EngineName::Aio, EngineName::Uring, EngineName::PosixAio]
-    {
+    for engine in [
+        EngineName::Null,
+        EngineName::Sync,
+        EngineName::Aio,
+        EngineName::Uring,
+        EngineName::PosixAio,
+    ] {
         let jobs = [
             Job { numjobs: 3, iodepth: 2, ..buffered(Rw::Write) },
             Job { bs: 16 * KIB, ..buffered(Rw::RandRw) },
@@ -140,9 +157,12 @@ fn a_slice_by_bytes_issues_exactly_these() {
 
 #[test]
 fn writes_stay_in_the_region_and_are_incompressible() {
-    for (engine, iodepth) in
-        [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8), (EngineName::PosixAio, 8)]
-    {
+    for (engine, iodepth) in [
+        (EngineName::Sync, 1),
+        (EngineName::Aio, 8),
+        (EngineName::Uring, 8),
+        (EngineName::PosixAio, 8),
+    ] {
         let file = file_of(512 * KIB);
         let job = Job { iodepth, offset: 128 * KIB, size: Some(256 * KIB), ..buffered(Rw::Write) };
         let spec = SliceSpec { flush: true, ..by_bytes(512 * KIB) };
@@ -185,9 +205,12 @@ fn o_direct_works_where_the_file_system_has_it() {
     let folder = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
     let path = folder.path().join("file");
     std::fs::write(&path, vec![0; 1 << 20]).unwrap();
-    for (engine, iodepth) in
-        [(EngineName::Sync, 1), (EngineName::Aio, 8), (EngineName::Uring, 8), (EngineName::PosixAio, 8)]
-    {
+    for (engine, iodepth) in [
+        (EngineName::Sync, 1),
+        (EngineName::Aio, 8),
+        (EngineName::Uring, 8),
+        (EngineName::PosixAio, 8),
+    ] {
         let job = Job { rw: Rw::RandRw, iodepth, ..Job::default() };
         let mut worker = match Worker::prepare(&[target(&path)], &[job], Some(engine)) {
             Ok(worker) => worker,
@@ -239,7 +262,8 @@ fn depth_by_threads_goes_through_a_region_once() {
 fn syncs_come_after_every_nth_write_and_the_last_flush_is_apart() {
     let file = file_of(256 * KIB);
     for (engine, iodepth) in [(EngineName::Sync, 1), (EngineName::Aio, 4), (EngineName::Uring, 4)] {
-        let job = Job { fsync: 8, fdatasync: 4, end_fsync: true, iodepth, ..buffered(Rw::RandWrite) };
+        let job =
+            Job { fsync: 8, fdatasync: 4, end_fsync: true, iodepth, ..buffered(Rw::RandWrite) };
         let Some(result) = run(file.path(), &[job], engine, &by_bytes(128 * KIB)) else {
             continue;
         };
@@ -281,8 +305,9 @@ fn a_hold_counts_as_latency_with_every_engine() {
         };
         let result = worker.slice(&by_bytes(80 * KIB)).unwrap();
         assert_eq!(result.read.ios, 20);
-        // A hold that was released late gives back up to a quarter of itself with the slot's next one:
-        // on a busy machine single latencies are shorter, the time of a slot's row of holds never is.
+        // A hold that was released late gives back up to a quarter of itself with the slot's next
+        // one: on a busy machine single latencies are shorter, the time of a slot's row of holds
+        // never is.
         assert!(result.read.latency.min().unwrap() >= 22 * MS / 10, "{engine}");
         let turns = 20 / u64::from(iodepth);
         assert!(result.window_ns >= turns * 3 * MS - 2_000 * turns, "{engine}");
@@ -383,7 +408,10 @@ fn a_timed_slice_reads_all_targets_in_one_window() {
         };
         let result = worker.slice(&TIMED).unwrap();
         assert_eq!((result.window_ns, result.errors), (20 * MS, 0));
-        assert!(result.read.latency.count().abs_diff(result.read.ios) <= most_long(4, &TIMED), "{engine}");
+        assert!(
+            result.read.latency.count().abs_diff(result.read.ios) <= most_long(4, &TIMED),
+            "{engine}"
+        );
         // What each gave shows when one of them gives nothing any more.
         files[1].as_file().set_len(0).unwrap();
         let half = worker.slice(&by_bytes(64 * KIB)).unwrap();
@@ -402,7 +430,8 @@ fn each_target_is_held_back_by_its_own_delay() {
     let mut worker = on_all(&targets, &[buffered(Rw::RandRead)], EngineName::Sync).unwrap();
     let result = worker.slice(&by_bytes(80 * KIB)).unwrap();
     // A hold that was released late gives back up to a quarter of the next one.
-    let long = |(bucket, _): &(u32, u64)| iotax_load::histogram::bounds(*bucket as usize).1 >= 15 * MS;
+    let long =
+        |(bucket, _): &(u32, u64)| iotax_load::histogram::bounds(*bucket as usize).1 >= 15 * MS;
     let held: u64 = result.read.latency.sparse().filter(long).map(|(_, count)| count).sum();
     assert!(held >= 10, "{held} of {}", result.read.ios);
     assert!(result.read.latency.min().unwrap() < 15 * MS, "the other is not held");
@@ -589,7 +618,8 @@ fn what_is_trimmed_and_written_is_there_again() {
     let file = file_of(0);
     std::fs::write(file.path(), vec![7; 400 << 10]).unwrap();
     let result =
-        run(file.path(), &[buffered(Rw::TrimWrite)], EngineName::Sync, &by_bytes(800 * KIB)).unwrap();
+        run(file.path(), &[buffered(Rw::TrimWrite)], EngineName::Sync, &by_bytes(800 * KIB))
+            .unwrap();
     assert_eq!((result.trim.ios, result.write.ios, result.write.bytes), (100, 100, 400 * KIB));
     let data = std::fs::read(file.path()).unwrap();
     assert!(entropy(&data) > 7.99 && result.errors == 0);
@@ -600,7 +630,10 @@ fn trims_need_permission_and_the_sync_engine() {
     let file = file_of(64 * KIB);
     let job = buffered(Rw::Trim);
     let reading = TargetSpec { writable: false, ..target(file.path()) };
-    assert!(refusal(&reading, std::slice::from_ref(&job)).contains("rw=trim writes, and writing was not"));
+    assert!(
+        refusal(&reading, std::slice::from_ref(&job))
+            .contains("rw=trim writes, and writing was not")
+    );
     let other = Worker::prepare(&[target(file.path())], &[job], Some(EngineName::Aio));
     assert!(other.err().unwrap().to_string().contains("hint: engine sync"));
 }
@@ -627,7 +660,7 @@ impl SmallFileSystem {
 
 impl Drop for SmallFileSystem {
     fn drop(&mut self) {
-        // A ring lets go of its files some time after it is gone.
+        // A ring releases its files some time after it is gone.
         let _ = std::process::Command::new("umount").arg("--lazy").arg(self.0.path()).output();
     }
 }
@@ -640,11 +673,16 @@ fn a_full_file_system_fails_writes_with_offset_and_cause_and_the_others_count() 
     std::fs::write(&path, [7; 4096]).unwrap();
     File::options().write(true).open(&path).unwrap().set_len(400 << 10).unwrap();
     for engine in [EngineName::Sync, EngineName::PosixAio, EngineName::Uring] {
-        let Some(result) = run(&path, &[buffered(Rw::Write)], engine, &by_bytes(400 * KIB)) else { continue };
+        let Some(result) = run(&path, &[buffered(Rw::Write)], engine, &by_bytes(400 * KIB)) else {
+            continue;
+        };
         assert!(result.errors > 0 && result.write.ios > 0, "{engine} {result:?}");
         assert_eq!(result.errors + result.write.ios, 100, "{engine}");
         let first = result.first_error.unwrap();
-        assert!(first.starts_with("write of 4096 bytes at ") && first.contains("No space left"), "{first}");
+        assert!(
+            first.starts_with("write of 4096 bytes at ") && first.contains("No space left"),
+            "{first}"
+        );
     }
 }
 
@@ -655,13 +693,15 @@ fn a_device_whose_file_has_no_room_fails_writes_and_what_is_there_is_read() {
     File::create(&path).unwrap().set_len(4 << 20).unwrap();
     let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
     let device = match made {
-        Ok(done) if done.status.success() => String::from_utf8(done.stdout).unwrap().trim().to_owned(),
+        Ok(done) if done.status.success() => {
+            String::from_utf8(done.stdout).unwrap().trim().to_owned()
+        }
         other => return println!("skipped: needs a loop device ({other:?})"),
     };
     let write = Job { rw: Rw::Write, direct: true, ..Job::default() };
     let read = Job { direct: true, ..buffered(Rw::Read) };
-    let ran =
-        [write, read].map(|job| run(Path::new(&device), &[job], EngineName::Sync, &by_bytes(4096 * KIB)));
+    let ran = [write, read]
+        .map(|job| run(Path::new(&device), &[job], EngineName::Sync, &by_bytes(4096 * KIB)));
     let _ = std::process::Command::new("losetup").args(["--detach", &device]).output();
     let [Some(written), Some(read)] = ran else { panic!("the sync engine is everywhere") };
     assert_eq!(written.errors + written.write.ios, 1024);
@@ -678,7 +718,9 @@ fn trims_of_a_device_reach_the_file_below() {
     std::fs::write(&path, vec![7; 1 << 20]).unwrap();
     let made = std::process::Command::new("losetup").args(["--find", "--show"]).arg(&path).output();
     let device = match made {
-        Ok(done) if done.status.success() => String::from_utf8(done.stdout).unwrap().trim().to_owned(),
+        Ok(done) if done.status.success() => {
+            String::from_utf8(done.stdout).unwrap().trim().to_owned()
+        }
         other => return println!("skipped: needs a loop device ({other:?})"),
     };
     let half = Job { offset: 512 * KIB, ..buffered(Rw::Trim) };
@@ -704,7 +746,8 @@ fn workers_take_turns_in_a_series_and_share_their_threads() {
         let jobs = [Job { numjobs: 2, iodepth: 4, ..buffered(Rw::RandRead) }];
         let Some(a) = worker(first.path(), &jobs, engine) else { continue };
         let before = threads_here();
-        let b = Worker::prepare_beside(Some(&a), &[target(second.path())], &jobs, Some(engine)).unwrap();
+        let b = Worker::prepare_beside(Some(&a), &[target(second.path())], &jobs, Some(engine))
+            .unwrap();
         assert!(engine != EngineName::Sync || threads_here() <= before, "no thread of its own");
         let length = ShortLength { discard_ns: MS / 5, window_ns: MS };
         let order = [0, 1, 1, 0, 1, 0, 0, 1].repeat(4);
@@ -723,7 +766,10 @@ fn workers_take_turns_in_a_series_and_share_their_threads() {
             let ours: Vec<_> = done.slices.iter().filter(|slice| slice.worker == number).collect();
             assert_eq!(sum.read.ios, ours.iter().map(|slice| slice.ios).sum::<u64>());
             assert!(sum.read.latency.count().abs_diff(sum.read.ios) <= 16 * 8 + sum.discarded_ios);
-            assert!(ours.iter().all(|slice| slice.ios > 0 && slice.took_ns >= slice.window_ns), "{ours:?}");
+            assert!(
+                ours.iter().all(|slice| slice.ios > 0 && slice.took_ns >= slice.window_ns),
+                "{ours:?}"
+            );
             assert_eq!((sum.errors, transient.slices), (0, (a.threads() * ours.len()) as u64));
             assert!(transient.ios[4] > 0, "{engine}: {transient:?}");
         }
@@ -743,7 +789,8 @@ fn workers_take_turns_in_a_series_and_share_their_threads() {
 
 #[test]
 fn windows_of_a_series_hold_whole_cycles_at_depth_1() {
-    // An I/O takes 400 us and more: a window of 1 ms that was cut by the clock would hold two of them, and time for half of another.
+    // An I/O takes 400 us and more: a window of 1 ms that was cut by the clock would hold two of
+    // them, and time for half of another.
     let file = file_of(1024 * KIB);
     let slow = TargetSpec { hold: Hold { ns: 400_000, ..Hold::default() }, ..target(file.path()) };
     let jobs = [Job { iodepth: 1, ..buffered(Rw::RandRead) }];
@@ -775,14 +822,22 @@ fn a_series_refuses_what_it_cannot_run() {
         worker(file.path(), &[buffered(Rw::RandRead)], EngineName::Null).unwrap(),
     );
     let length = ShortLength { discard_ns: 0, window_ns: MS };
-    let spec =
-        SeriesSpec { order: vec![0], lengths: vec![length], begins_ns: vec![], bin_ns: MS, flush: false };
-    let why =
-        |workers: &[&Worker], spec: &SeriesSpec| run_series(workers, spec, None).unwrap_err().to_string();
+    let spec = SeriesSpec {
+        order: vec![0],
+        lengths: vec![length],
+        begins_ns: vec![],
+        bin_ns: MS,
+        flush: false,
+    };
+    let why = |workers: &[&Worker], spec: &SeriesSpec| {
+        run_series(workers, spec, None).unwrap_err().to_string()
+    };
     assert!(why(&[&paced], &spec).contains("at a rate"));
     assert!(why(&[&plain], &SeriesSpec { order: vec![1], ..spec.clone() }).contains("not there"));
     let none = ShortLength { window_ns: 0, ..length };
-    assert!(why(&[&plain], &SeriesSpec { lengths: vec![none], ..spec.clone() }).contains("no length"));
+    assert!(
+        why(&[&plain], &SeriesSpec { lengths: vec![none], ..spec.clone() }).contains("no length")
+    );
     let later = SeriesSpec { begins_ns: vec![9, 8], order: vec![0, 0], ..spec };
     assert!(why(&[&plain], &later).contains("at other times"));
     assert!(why(&[&plain], &SeriesSpec { begins_ns: vec![8], ..later }).contains("at other times"));
@@ -807,7 +862,10 @@ fn slices_of_a_series_begin_at_their_times_or_at_once_if_they_are_late() {
     for (slice, begin_ns) in done.slices.iter().zip(&begins_ns) {
         assert!(slice.start_ns >= *begin_ns && slice.ios > 0, "{slice:?} before {begin_ns}");
     }
-    assert!(done.slices[2].start_ns >= done.slices[1].start_ns + done.slices[1].took_ns, "{done:?}");
+    assert!(
+        done.slices[2].start_ns >= done.slices[1].start_ns + done.slices[1].took_ns,
+        "{done:?}"
+    );
     assert_eq!(
         done.sums[0].drain_ns,
         done.slices.iter().map(|one| one.took_ns - one.window_ns - MS / 5).sum()

@@ -1,9 +1,12 @@
-//! Verification on real files: what was changed behind the worker's back is found and named, and writes that overlap are never accused.
+//! Verification on real files: what was changed after the worker's back is found and named, and
+//! writes that overlap are never accused.
 
 mod common;
 
 use iotax_load::verify::{BlockFault, VerifiedBlocks};
-use iotax_load::{EngineName, Hold, Job, LoadError, Rw, SliceBound, SliceSpec, TargetSpec, Verified, Worker};
+use iotax_load::{
+    EngineName, Hold, Job, LoadError, Rw, SliceBound, SliceSpec, TargetSpec, VerifiedWorker, Worker,
+};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
@@ -52,7 +55,7 @@ fn run(worker: &mut Worker, bytes: u64) {
     assert_eq!((result.errors, &result.first_error), (0, &None));
 }
 
-fn read_back(worker: &mut Worker) -> Verified {
+fn read_back(worker: &mut Worker) -> VerifiedWorker {
     worker.verify(true, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
@@ -67,19 +70,32 @@ fn only(found: &VerifiedBlocks) -> (BlockFault, u64, &str) {
 fn what_was_written_is_read_back_with_every_engine_and_block_size() {
     let engines = [(EngineName::Sync, 2), (EngineName::Aio, 8), (EngineName::Uring, 8)];
     for (engine, iodepth) in engines {
-        for (direct, bs) in
-            [(true, 4096), (false, 4096), (false, 512), (false, 1000), (false, 100), (true, 2 << 20)]
-        {
+        for (direct, bs) in [
+            (true, 4096),
+            (false, 4096),
+            (false, 512),
+            (false, 1000),
+            (false, 100),
+            (true, 2 << 20),
+        ] {
             let file = file_of(8 << 20);
-            let write = Job { rw: Rw::RandWrite, bs, iodepth, numjobs: 2, direct, ..job(Rw::RandWrite) };
+            let write =
+                Job { rw: Rw::RandWrite, bs, iodepth, numjobs: 2, direct, ..job(Rw::RandWrite) };
             let Some(mut worker) = prepared(file.path(), &[write], engine) else { continue };
             assert!(worker.verifies());
             run(&mut worker, (200 * bs).min(64 << 20));
             let verified = read_back(&mut worker);
-            assert_eq!((verified.wrong(), verified.whole), (0, true), "{engine} {bs}: {verified:?}");
+            assert_eq!(
+                (verified.wrong(), verified.whole),
+                (0, true),
+                "{engine} {bs}: {verified:?}"
+            );
             assert_eq!(verified.back.bytes, verified.back.blocks * bs);
             let all = (8 << 20) / bs;
-            assert!(verified.back.blocks > 0 && verified.back.blocks <= all.min(400), "{engine} {bs}");
+            assert!(
+                verified.back.blocks > 0 && verified.back.blocks <= all.min(400),
+                "{engine} {bs}"
+            );
             assert_eq!((verified.sizes.as_slice(), verified.back.unjudged), ([bs].as_slice(), 0));
         }
     }
@@ -88,8 +104,14 @@ fn what_was_written_is_read_back_with_every_engine_and_block_size() {
 #[test]
 fn syncs_between_writes_behind_an_offset_are_nobodys_blocks() {
     let file = file_of(1 << 20);
-    let synced =
-        Job { fsync: 3, fdatasync: 2, end_fsync: true, offset: 512 * KIB, iodepth: 2, ..job(Rw::RandRw) };
+    let synced = Job {
+        fsync: 3,
+        fdatasync: 2,
+        end_fsync: true,
+        offset: 512 * KIB,
+        iodepth: 2,
+        ..job(Rw::RandRw)
+    };
     let Some(mut worker) = prepared(file.path(), &[synced], EngineName::Aio) else { return };
     run(&mut worker, 1 << 20);
     let verified = read_back(&mut worker);
@@ -134,7 +156,11 @@ fn whatever_is_changed_behind_its_back_is_found_and_named() {
             (&older, BlockFault::Lost, "sector 0: the older write 1"),
             (&half, BlockFault::Lost, "sector 4: the older write 1"),
             (&flipped, BlockFault::Torn, "sector 3: a wrong checksum"),
-            (&block(6), BlockFault::Misplaced, "sector 0: what was written to byte 24576, as write 2 there"),
+            (
+                &block(6),
+                BlockFault::Misplaced,
+                "sector 0: what was written to byte 24576, as write 2 there",
+            ),
             (
                 &[7; 4096],
                 BlockFault::Foreign,
@@ -163,7 +189,12 @@ fn another_workers_blocks_are_not_taken_for_ones_own() {
     assert_eq!((read_back(&mut both).back.blocks, read_back(&mut both).wrong()), (128, 0));
     // Members that are taken for each other, at the same place and as the same write.
     let data = std::fs::read(one.path()).unwrap();
-    File::options().write(true).open(two.path()).unwrap().write_all_at(&data[8192..12288], 8192).unwrap();
+    File::options()
+        .write(true)
+        .open(two.path())
+        .unwrap()
+        .write_all_at(&data[8192..12288], 8192)
+        .unwrap();
     let verified = read_back(&mut both);
     assert_eq!(
         only(&verified.back),
@@ -227,7 +258,11 @@ fn writes_that_overlap_are_never_accused() {
             for _ in 0..3 {
                 run(&mut worker, 4000 * bs);
                 let verified = read_back(&mut worker);
-                assert_eq!((verified.wrong(), verified.whole), (0, true), "{engine} {bs} {verified:?}");
+                assert_eq!(
+                    (verified.wrong(), verified.whole),
+                    (0, true),
+                    "{engine} {bs} {verified:?}"
+                );
                 assert!(verified.back.blocks > 0 && verified.load.blocks > 0);
             }
         }
@@ -255,17 +290,23 @@ fn what_could_not_be_told_right_from_wrong_is_refused() {
             .contains("job \"other\" writes to the same region without verify")
     );
     let larger = Job { name: "other".into(), bs: 8192, ..write.clone() };
-    assert!(refused(&[write.clone(), larger.clone()]).contains("has other blocks on the same region"));
+    assert!(
+        refused(&[write.clone(), larger.clone()]).contains("has other blocks on the same region")
+    );
     let shifted = Job { offset: 512, name: "other".into(), ..write.clone() };
     assert!(refused(&[write.clone(), shifted]).contains("multiples of it"));
     let direct = Job { direct: true, name: "other".into(), ..write.clone() };
     assert!(refused(&[write.clone(), direct]).contains("with another direct"));
-    assert!(refused(&[job(Rw::RandRead)]).contains("rw=randread reads what none of these jobs writes"));
+    assert!(
+        refused(&[job(Rw::RandRead)]).contains("rw=randread reads what none of these jobs writes")
+    );
     assert!(
         refused(&[Job { dedupe_percentage: 10, ..write.clone() }])
             .contains("blocks with stamps are all different")
     );
-    assert!(refused(&[Job { buffer_compress_percentage: 94, ..write.clone() }]).contains("93 at most"));
+    assert!(
+        refused(&[Job { buffer_compress_percentage: 94, ..write.clone() }]).contains("93 at most")
+    );
     assert!(refused(&[Job { bs: 24, ..write.clone() }]).contains("a larger bs"));
     let null = refusal(file.path(), std::slice::from_ref(&write), EngineName::Null);
     assert!(null.contains("the engine null writes nothing"), "{null}");

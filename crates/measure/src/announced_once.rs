@@ -1,5 +1,5 @@
-//! What a run has said already. Every visit, and every one of many guests, finds the same again; people are told once, and
-//! the record holds once what did not change.
+//! What a run has said already. Every visit, and every one of many guests, finds the same again;
+//! people are told once, and the record holds once what did not change.
 
 use iotax_model::record::{Place, PlaceFacts, Serving, Warning};
 use iotax_units::show_names;
@@ -38,7 +38,8 @@ impl AnnouncedOnce {
         self.serving.insert(known, serving.clone()).as_ref() != Some(serving)
     }
 
-    /// A sentence a reason for the emulated of these places, each with its reason; those that were told of are left out.
+    /// A sentence a reason for the emulated of these places, each with its reason; those that were
+    /// told of are left out.
     pub fn emulated(&mut self, places: &[(Place, Option<String>)]) -> Vec<String> {
         let mut by_reason: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
         for (place, why) in places {
@@ -85,15 +86,23 @@ mod tests {
         );
         assert!(told.emulated(&four).is_empty(), "the next visit has the same guests");
         let more = [four, guests(&["vm4"], Some("no KVM")), guests(&["host"], None)].concat();
-        assert_eq!(told.emulated(&more), ["vm4 is emulated (no KVM): its figures are not representative"]);
+        assert_eq!(
+            told.emulated(&more),
+            ["vm4 is emulated (no KVM): its figures are not representative"]
+        );
     }
 
     #[test]
     fn a_place_or_a_warning_is_new_once_and_when_it_changed() {
         let mut told = AnnouncedOnce::default();
-        let warning =
-            |text: &str| Warning { kind: "settings".into(), subject: "vm".into(), text: text.into() };
-        assert!(told.is_new(&warning("a")) && !told.is_new(&warning("a")) && told.is_new(&warning("b")));
+        let warning = |text: &str| Warning {
+            kind: "settings".into(),
+            subject: "vm".into(),
+            text: text.into(),
+        };
+        assert!(
+            told.is_new(&warning("a")) && !told.is_new(&warning("a")) && told.is_new(&warning("b"))
+        );
         let place = |kernel: &str| PlaceFacts {
             place: "vm0".into(),
             facts: Facts { kernel: Some(kernel.into()), ..Facts::default() },
@@ -103,6 +112,9 @@ mod tests {
             disks: Vec::new(),
         };
         assert!(told.has_changed(&place("6.1")) && !told.has_changed(&place("6.1")));
-        assert!(told.has_changed(&place("6.12")) && told.has_changed(&place("6.1")), "as it is now counts");
+        assert!(
+            told.has_changed(&place("6.12")) && told.has_changed(&place("6.1")),
+            "as it is now counts"
+        );
     }
 }

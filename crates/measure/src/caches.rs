@@ -1,5 +1,5 @@
-//! Which caches of writes are known on the paths of a scenario, before anything is measured: a verdict on steady
-//! writes needs more written than the largest of them holds.
+//! Which caches of writes are known on the paths of a scenario, before anything is measured: a
+//! verdict on steady writes needs more written than the largest of them holds.
 
 use iotax_host::caches::{WriteCache, page_cache};
 use iotax_host::facts;
@@ -10,15 +10,18 @@ use iotax_model::scenario::bdev;
 use iotax_model::scenario::{Medium, Scenario, Stack};
 use iotax_steps::Place;
 
-/// The known ones, the largest first; none where nothing writes. What other hosts and drives hold back is not known
-/// unless the user says it.
+/// The known ones, the largest first; none where nothing writes. What other hosts and drives hold
+/// back is not known unless the user says it.
 pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     if !scenario.writes() {
         return Vec::new();
     }
     let named = scenario.measure.write_cache;
-    let named =
-        named.map(|bytes| WriteCache { name: "write_cache, as given".into(), bytes, stacks: Vec::new() });
+    let named = named.map(|bytes| WriteCache {
+        name: "write_cache, as given".into(),
+        bytes,
+        stacks: Vec::new(),
+    });
     let mut stacks = Vec::new();
     let (mut inside, mut memory) = (Vec::new(), 0);
     for stack in &scenario.stacks {
@@ -30,7 +33,9 @@ pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
             memory = memory.max(bytes);
         }
     }
-    let here = page_cache(probe).filter(|_| !stacks.is_empty()).map(|cache| WriteCache { stacks, ..cache });
+    let here = page_cache(probe)
+        .filter(|_| !stacks.is_empty())
+        .map(|cache| WriteCache { stacks, ..cache });
     let guests = WriteCache { name: "the memory of a guest".into(), bytes: memory, stacks: inside };
     let guests = Some(guests).filter(|cache| !cache.stacks.is_empty());
     let mut all: Vec<WriteCache> = [named, here, guests].into_iter().flatten().collect();
@@ -39,13 +44,15 @@ pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     all
 }
 
-/// Those that layers bring along, each with the stacks whose flushes empty it. Of other machines only what the words tell.
+/// Those that layers bring along, each with the stacks whose flushes empty it. Of other machines
+/// only what the words tell.
 fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     let mut all: Vec<WriteCache> = Vec::new();
     for stack in &scenario.stacks {
         let machine = (stack.medium.place().is_host()).then_some(probe);
         let each = smallest_member(scenario, &stack.medium, probe);
-        let caches = stack.layers.iter().filter_map(|spec| layer_of(spec)?.write_cache(spec, each, machine));
+        let caches =
+            stack.layers.iter().filter_map(|spec| layer_of(spec)?.write_cache(spec, each, machine));
         for OwnCache { cache, flushed } in caches.chain(of_image(stack)) {
             let at = all.iter().position(|known| known.name == cache.name).unwrap_or(all.len());
             if at == all.len() {
@@ -66,7 +73,8 @@ fn of_image(stack: &Stack) -> Option<OwnCache> {
     let bytes = held_back(&stack.layers[..at]);
     let name = "librbd's cache (rbd_cache_max_dirty)".to_owned();
     let cache = WriteCache { name, bytes, stacks: Vec::new() };
-    (bytes > 0 && client.caches_writes(&stack.layers[at])).then_some(OwnCache { cache, flushed: true })
+    (bytes > 0 && client.caches_writes(&stack.layers[at]))
+        .then_some(OwnCache { cache, flushed: true })
 }
 
 /// Bytes of the smallest member of a medium; `None`: only its place knows.
@@ -90,8 +98,9 @@ fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Optio
 
 /// Whether writes of a stack are acknowledged from this host's page cache.
 fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
-    let load =
-        buffered(scenario) && stack.medium.places().contains(&Place::Host) && guest_memory(stack).is_none();
+    let load = buffered(scenario)
+        && stack.medium.places().contains(&Place::Host)
+        && guest_memory(stack).is_none();
     let caches = |at: usize| {
         let spec = &stack.layers[at];
         // What no kernel has, no kernel has copies of.
@@ -101,7 +110,8 @@ fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
     load || (0..stack.layers.len()).any(caches)
 }
 
-/// Bytes that a guest's page cache has room for at most, where the load in it writes without O_DIRECT.
+/// Bytes that a guest's page cache has room for at most, where the load in it writes without
+/// O_DIRECT.
 fn in_guest(scenario: &Scenario, stack: &Stack) -> Option<u64> {
     guest_memory(stack).filter(|_| buffered(scenario))
 }
@@ -130,11 +140,16 @@ mod tests {
     fn sizes(layers: &str, words: &[(&str, &str)], write_cache: Option<&str>) -> Vec<u64> {
         let machine = server();
         machine.put(&[("/proc/meminfo", MEMORY), ("/proc/sys/vm/dirty_ratio", "20\n")]);
-        let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let words =
+            words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let measure = write_cache.map(|size| ("write_cache".to_owned(), size.to_owned()));
-        let request =
-            ScenarioRequest { words, measure: measure.into_iter().collect(), ..ScenarioRequest::default() };
-        let scenario = from_stacks(&[format!("file:/srv/x.img,size=1GiB{layers}")], &request).unwrap();
+        let request = ScenarioRequest {
+            words,
+            measure: measure.into_iter().collect(),
+            ..ScenarioRequest::default()
+        };
+        let scenario =
+            from_stacks(&[format!("file:/srv/x.img,size=1GiB{layers}")], &request).unwrap();
         known(&scenario, &machine.probe).iter().map(|cache| cache.bytes).collect()
     }
 
@@ -204,7 +219,8 @@ mod tests {
         let of = |layers: &str| {
             let words = vec![("rw".to_owned(), "randwrite".to_owned())];
             let request = ScenarioRequest { words, ..ScenarioRequest::default() };
-            let found = known(&from_stacks(&[layers.to_owned()], &request).unwrap(), &machine.probe);
+            let found =
+                known(&from_stacks(&[layers.to_owned()], &request).unwrap(), &machine.probe);
             found.into_iter().map(|cache| (cache.bytes, cache.stacks.len())).collect::<Vec<_>>()
         };
         let ours = |policy: &str, client: &str| {
@@ -231,7 +247,8 @@ mod tests {
         let words = vec![("rw".to_owned(), "randwrite".to_owned())];
         let stacks = ["standard", "disabled"].map(|sync| format!("/dev/sda | zfs(sync={sync})"));
         let found = known(
-            &from_stacks(&stacks, &ScenarioRequest { words, ..ScenarioRequest::default() }).unwrap(),
+            &from_stacks(&stacks, &ScenarioRequest { words, ..ScenarioRequest::default() })
+                .unwrap(),
             &machine.probe,
         );
         assert_eq!(found.iter().map(|cache| cache.stacks.len()).collect::<Vec<_>>(), [1]);

@@ -1,5 +1,5 @@
-//! Clusters below the stacks of a visit, read between slices: no slice has a reading in it, and each has one before and
-//! one after it.
+//! Clusters below the stacks of a visit, read between slices: no slice has a reading in it, and
+//! each has one before and one after it.
 
 use super::observer::{Observer, RunEvent};
 use super::plan::SetPlan;
@@ -13,36 +13,42 @@ use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A reading is this old at most when a slice begins: one takes half a second, and placement groups are reported each 5 s.
+/// A reading is this old at most when a slice begins: one takes half a second, and placement groups
+/// are reported each 5 s.
 const AGE: Duration = Duration::from_secs(10);
 
 /// A cluster, and the stacks on it.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedCluster {
     conf: PathBuf,
-    /// Indices of stacks.
     stacks: Vec<usize>,
     read: Option<Instant>,
     /// It did not answer when it was read last.
     silent: bool,
 }
 
-/// Every cluster below the stacks that are `ready`: an existing one whose image is the medium, or one that a step
-/// makes.
-pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<Watched> {
-    let mut all: Vec<Watched> = Vec::new();
+/// Every cluster below the stacks that are `ready`: an existing one whose image is the medium, or
+/// one that a step makes.
+pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<WatchedCluster> {
+    let mut all: Vec<WatchedCluster> = Vec::new();
     for index in ready {
-        let confs = scenario.stacks[*index].medium.members().iter().filter_map(|member| match member {
-            Medium::Rbd { conf, .. } => Some(conf.clone()),
-            _ => None,
-        });
+        let confs =
+            scenario.stacks[*index].medium.members().iter().filter_map(|member| match member {
+                Medium::Rbd { conf, .. } => Some(conf.clone()),
+                _ => None,
+            });
         let of = scenario.stacks[*index].state.as_ref().map_or(*index, |state| state.of);
         let made = up.steps.iter().filter(|step| up.stacks_on(step.id).any(|stack| stack == of));
         for conf in confs.chain(made.filter_map(|step| step.op.operation().cluster())) {
             match all.iter_mut().find(|known| known.conf == conf) {
                 Some(known) if known.stacks.contains(index) => {}
                 Some(known) => known.stacks.push(*index),
-                None => all.push(Watched { conf, stacks: vec![*index], read: None, silent: false }),
+                None => all.push(WatchedCluster {
+                    conf,
+                    stacks: vec![*index],
+                    read: None,
+                    silent: false,
+                }),
             }
         }
     }
@@ -50,11 +56,16 @@ pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<Watched>
 }
 
 impl Bench<'_> {
-    /// Reads the clusters of a worker that were not read for a while, and reports one that has become silent.
+    /// Reads the clusters of a worker that were not read for a while, and reports one that has
+    /// become silent.
     ///
     /// # Errors
     /// As [`Bench::note_cluster`].
-    pub(super) fn read_clusters(&mut self, worker: usize, observer: &mut dyn Observer) -> Result<()> {
+    pub(super) fn read_clusters(
+        &mut self,
+        worker: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
         let index = self.ready[worker].index;
         for at in 0..self.clusters.len() {
             let one = &self.clusters[at];
@@ -111,7 +122,10 @@ impl Bench<'_> {
             Err(why) => (None, Some(why)),
         };
         let conf = one.conf.clone();
-        let full = status.as_ref().filter(|_| self.workload.writes()).map(|status| status.full().join(", "));
+        let full = status
+            .as_ref()
+            .filter(|_| self.workload.writes())
+            .map(|status| status.full().join(", "));
         self.store.append(&RunRecord::Cluster(ClusterReading {
             visit: self.visit,
             set: self.set,

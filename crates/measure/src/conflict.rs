@@ -1,6 +1,7 @@
-//! Which stacks would disturb each other. Two stacks meet where they have something in common and go on differently: at a file
-//! or device that both are on, or at a prefix that both begin with. Whether they can be up together depends only on what each has
-//! above that point, so a stack is held against whole sets of others by its points, not against each of them.
+//! Which stacks would disturb each other. Two stacks meet where they have something in common and
+//! go on differently: at a file or device that both are on, or at a prefix that both begin with.
+//! Whether they can be up together depends only on what each has above that point, so a stack is
+//! held against whole sets of others by its points, not against each of them.
 
 use super::prefixes::{Prefixes, is_set_up};
 use iotax_layers::{Claim, layer_of};
@@ -23,31 +24,33 @@ impl LoadKind {
 
 /// What a stack has above a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Above {
+struct StackAbove {
     /// Some layer that makes something.
     made: bool,
-    /// One of them shares a bdev of SPDK out among guests: a bdev that is split nobody else can use.
+    /// One of them shares a bdev of SPDK out among guests: a bdev that is split nobody else can
+    /// use.
     splits: bool,
     /// How these layers use what is below them.
     claim: Claim,
 }
 
-/// A place where a stack may meet others. Two that are there disturb each other by what they have above it, unless they go on
-/// the same way: then they meet further up.
+/// A place where a stack may meet others. Two that are there disturb each other by what they have
+/// above it, unless they go on the same way: then they meet further up.
 #[derive(Clone, Copy, Debug)]
 struct ConflictPoint {
     at: usize,
     way: usize,
-    above: Above,
+    above: StackAbove,
     /// Below it is what was never written.
     unwritten: bool,
 }
 
 impl ConflictPoint {
-    fn disturbs(&self, other: Above, load: LoadKind) -> bool {
+    fn disturbs(&self, other: StackAbove, load: LoadKind) -> bool {
         let (one, both) = (self.above, [self.above.claim, other.claim]);
         if !one.made && !other.made {
-            // The same target but for layers of known cost: two workers on one region take turns. What each reads back must be its own.
+            // The same target but for layers of known cost: two workers on one region take turns.
+            // What each reads back must be its own.
             return load.verifies;
         }
         if load.writes || one.splits || other.splits {
@@ -57,7 +60,8 @@ impl ConflictPoint {
             // What is written first of the one would go over what the other has made there.
             return true;
         }
-        both.iter().any(|claim| matches!(claim, Claim::Caches | Claim::Takes)) || both == [Claim::Writes; 2]
+        both.iter().any(|claim| matches!(claim, Claim::Caches | Claim::Takes))
+            || both == [Claim::Writes; 2]
     }
 }
 
@@ -72,7 +76,7 @@ pub struct Meetings {
 
 /// Numbers of what stacks may have in common.
 #[derive(PartialEq, Eq, Hash)]
-enum Common<'a> {
+enum CommonPoints<'a> {
     At(Location<'a>),
     Prefix(usize),
     /// A stack by itself: no other is on its way.
@@ -82,24 +86,26 @@ enum Common<'a> {
 impl Meetings {
     /// Where these stacks meet under that load.
     pub fn from_stacks(stacks: &[Stack], prefixes: &Prefixes, load: LoadKind) -> Meetings {
-        let mut numbers: HashMap<Common<'_>, usize> = HashMap::new();
+        let mut numbers: HashMap<CommonPoints<'_>, usize> = HashMap::new();
         let mut number = |common| {
             let next = numbers.len();
             *numbers.entry(common).or_insert(next)
         };
         let mut points = Vec::new();
         for (index, stack) in stacks.iter().enumerate() {
-            let (above, prefixes) = (above_each(&stack.medium, &stack.layers), prefixes.of_stack(index));
-            let alone = number(Common::Alone(index));
+            let (above, prefixes) =
+                (above_each(&stack.medium, &stack.layers), prefixes.of_stack(index));
+            let alone = number(CommonPoints::Alone(index));
             // One that wants instances of its own shares its medium and nothing else.
             let shared: &[usize] = if stack.own { &[] } else { prefixes };
-            let mut ways: Vec<usize> = shared.iter().map(|prefix| number(Common::Prefix(*prefix))).collect();
+            let mut ways: Vec<usize> =
+                shared.iter().map(|prefix| number(CommonPoints::Prefix(*prefix))).collect();
             ways.push(alone);
             let mut unwritten = false;
             let mut own: Vec<ConflictPoint> = Vec::new();
             for location in stack.medium.locations() {
                 own.push(ConflictPoint {
-                    at: number(Common::At(location)),
+                    at: number(CommonPoints::At(location)),
                     way: ways[0],
                     above: above[0],
                     unwritten,
@@ -110,7 +116,12 @@ impl Meetings {
             for (depth, step) in steps.windows(2).enumerate() {
                 let below = depth.checked_sub(1).and_then(|below| stack.layers[below].help());
                 if !below.is_some_and(|help| help.gives_parts) {
-                    own.push(ConflictPoint { at: step[0], way: step[1], above: above[depth], unwritten });
+                    own.push(ConflictPoint {
+                        at: step[0],
+                        way: step[1],
+                        above: above[depth],
+                        unwritten,
+                    });
                 }
                 unwritten |= stack.layers.get(depth).is_some_and(gives_unwritten);
             }
@@ -126,7 +137,7 @@ impl Meetings {
 
     /// Whether any two of these would disturb each other.
     pub fn any_among(&self, stacks: &[usize]) -> bool {
-        let mut before = Company::default();
+        let mut before = StacksTogether::default();
         stacks.iter().any(|stack| {
             let met = self.meets(*stack, &before);
             before.admit(&self.points[*stack]);
@@ -134,7 +145,7 @@ impl Meetings {
         })
     }
 
-    fn meets(&self, stack: usize, company: &Company) -> bool {
+    fn meets(&self, stack: usize, company: &StacksTogether) -> bool {
         #[cfg(test)]
         self.asked.set(self.asked.get() + 1);
         let disturbs = |point: &ConflictPoint| {
@@ -146,27 +157,29 @@ impl Meetings {
         self.points[stack].iter().any(disturbs)
     }
 
-    /// Puts stacks into sets in their order, each into the first where it disturbs nobody; one that is `free` disturbs nobody
-    /// anywhere.
+    /// Puts stacks into sets in their order, each into the first where it disturbs nobody; one that
+    /// is `free` disturbs nobody anywhere.
     pub fn sorted(&self, order: &[usize], free: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
-        let mut sets: Vec<(Vec<usize>, Company)> = Vec::new();
+        let mut sets: Vec<(Vec<usize>, StacksTogether)> = Vec::new();
         let (mut seen, mut full) = (HashSet::new(), HashMap::new());
         for stack in order {
             let points = &self.points[*stack];
             let set = if free(*stack) {
                 0
             } else {
-                // Where one could not be, none can be later that looks the same to all who were there before it: sets only grow.
+                // Where one could not be, none can be later that looks the same to all who were
+                // there before it: sets only grow.
                 let way = |point: &ConflictPoint| seen.contains(&point.way).then_some(point.way);
                 let known = points.iter().filter(|point| seen.contains(&point.at));
                 let look: Vec<_> = known.map(|point| (point.at, way(point), point.above)).collect();
                 let from = full.entry(look).or_insert(0);
-                *from =
-                    (*from..sets.len()).find(|set| !self.meets(*stack, &sets[*set].1)).unwrap_or(sets.len());
+                *from = (*from..sets.len())
+                    .find(|set| !self.meets(*stack, &sets[*set].1))
+                    .unwrap_or(sets.len());
                 *from
             };
             if set == sets.len() {
-                sets.push(<(Vec<usize>, Company)>::default());
+                sets.push(<(Vec<usize>, StacksTogether)>::default());
             }
             sets[set].0.push(*stack);
             sets[set].1.admit(points);
@@ -176,11 +189,12 @@ impl Meetings {
     }
 }
 
-/// Stacks that are up together: of each point, what they have above it, and the way that they go on; `None`: several.
+/// Stacks that are up together: of each point, what they have above it, and the way that they go
+/// on; `None`: several.
 #[derive(Default)]
-struct Company(HashMap<usize, Vec<(Above, Option<usize>)>>);
+struct StacksTogether(HashMap<usize, Vec<(StackAbove, Option<usize>)>>);
 
-impl Company {
+impl StacksTogether {
     fn admit(&mut self, points: &[ConflictPoint]) {
         for point in points {
             let there = self.0.entry(point.at).or_default();
@@ -193,8 +207,8 @@ impl Company {
 }
 
 /// For each depth, what is above so many layers.
-fn above_each(medium: &Medium, layers: &[LayerSpec]) -> Vec<Above> {
-    let mut above = Above { made: false, splits: false, claim: Claim::SharedRead };
+fn above_each(medium: &Medium, layers: &[LayerSpec]) -> Vec<StackAbove> {
+    let mut above = StackAbove { made: false, splits: false, claim: Claim::SharedRead };
     let mut all = vec![above];
     for (at, spec) in layers.iter().enumerate().rev() {
         above.splits |= spec.copies > 1 && bdev::ends_in_bdev(medium, &layers[..at]);

@@ -1,7 +1,7 @@
 //! Layouts are those of the plain definition, which compares all stacks pair by pair.
 
 use super::*;
-use crate::sets::{Set, Sibling, layout};
+use crate::sets::{Sibling, StackSet, layout};
 use iotax_layers::state::AskedState;
 use iotax_load::{Job, Rw};
 use iotax_model::scenario::{InState, Medium, Workload};
@@ -14,7 +14,8 @@ fn conflict(a: &Stack, b: &Stack, load: LoadKind) -> bool {
     }
     let same = |(a, b): &(&LayerSpec, &LayerSpec)| a.key() == b.key();
     let one_prefix = a.medium == b.medium && !a.own && !b.own;
-    let shared = if one_prefix { a.layers.iter().zip(&b.layers).take_while(same).count() } else { 0 };
+    let shared =
+        if one_prefix { a.layers.iter().zip(&b.layers).take_while(same).count() } else { 0 };
     let real = |stack: &Stack| -> Vec<LayerSpec> {
         stack.layers[shared..].iter().filter(|layer| is_set_up(layer)).cloned().collect()
     };
@@ -29,7 +30,8 @@ fn conflict(a: &Stack, b: &Stack, load: LoadKind) -> bool {
     if a.layers[..shared].iter().any(gives_unwritten) && claims.contains(&Claim::Writes) {
         return true;
     }
-    claims.iter().any(|claim| matches!(claim, Claim::Caches | Claim::Takes)) || claims == [Claim::Writes; 2]
+    claims.iter().any(|claim| matches!(claim, Claim::Caches | Claim::Takes))
+        || claims == [Claim::Writes; 2]
 }
 
 fn overlap(a: &Stack, b: &Stack) -> bool {
@@ -37,8 +39,9 @@ fn overlap(a: &Stack, b: &Stack) -> bool {
 }
 
 fn splits(stack: &Stack, from: usize) -> bool {
-    let splits =
-        |at: usize| stack.layers[at].copies > 1 && bdev::ends_in_bdev(&stack.medium, &stack.layers[..at]);
+    let splits = |at: usize| {
+        stack.layers[at].copies > 1 && bdev::ends_in_bdev(&stack.medium, &stack.layers[..at])
+    };
     (from..stack.layers.len()).any(splits)
 }
 
@@ -60,7 +63,8 @@ fn siblings(stacks: &[Stack], load: LoadKind) -> Vec<Option<Sibling>> {
     }
     let made = |medium: &Medium| matches!(medium, Medium::File { size: Some(_), .. });
     let sibling = |stack: usize| {
-        let group: Vec<usize> = (0..stacks.len()).filter(|other| groups[*other] == groups[stack]).collect();
+        let group: Vec<usize> =
+            (0..stacks.len()).filter(|other| groups[*other] == groups[stack]).collect();
         let divided = group.iter().all(|stack| stacks[*stack].medium.members().iter().all(made))
             && group.iter().any(|a| group.iter().any(|b| conflict(&stacks[*a], &stacks[*b], load)));
         let number = group.iter().position(|other| *other == stack)?;
@@ -70,31 +74,37 @@ fn siblings(stacks: &[Stack], load: LoadKind) -> Vec<Option<Sibling>> {
 }
 
 /// The definition of the sets.
-fn sets(scenario: &Scenario, sibling: &[Option<Sibling>], load: LoadKind) -> Vec<Set> {
+fn sets(scenario: &Scenario, sibling: &[Option<Sibling>], load: LoadKind) -> Vec<StackSet> {
     let stacks = &scenario.stacks;
     let position = |stack: &Stack| stack.state.as_ref().map_or(0, |state| state.position);
-    let mut order: Vec<usize> = (0..stacks.len()).filter(|index| position(&stacks[*index]) == 0).collect();
+    let mut order: Vec<usize> =
+        (0..stacks.len()).filter(|index| position(&stacks[*index]) == 0).collect();
     order.sort_by_key(|index| *index != scenario.baseline);
-    let mut sets: Vec<Set> = Vec::new();
+    let mut sets: Vec<StackSet> = Vec::new();
     for index in order {
-        let beside =
-            |other: &usize| sibling[index].is_some() || !conflict(&stacks[index], &stacks[*other], load);
+        let beside = |other: &usize| {
+            sibling[index].is_some() || !conflict(&stacks[index], &stacks[*other], load)
+        };
         match sets.iter_mut().find(|set| set.stacks.iter().all(beside)) {
             Some(set) => set.stacks.push(index),
-            None => sets.push(Set { stacks: vec![index], after: None }),
+            None => sets.push(StackSet { stacks: vec![index], after: None }),
         }
     }
     for first in 0..sets.len() {
         let (mut after, own) = (first, sets[first].stacks.clone());
         for at in 1.. {
             let is_it = |stack: &Stack| {
-                stack.state.as_ref().is_some_and(|state| state.position == at && own.contains(&state.of))
+                stack
+                    .state
+                    .as_ref()
+                    .is_some_and(|state| state.position == at && own.contains(&state.of))
             };
-            let set: Vec<usize> = (0..stacks.len()).filter(|index| is_it(&stacks[*index])).collect();
+            let set: Vec<usize> =
+                (0..stacks.len()).filter(|index| is_it(&stacks[*index])).collect();
             if set.is_empty() {
                 break;
             }
-            sets.push(Set { stacks: set, after: Some(after) });
+            sets.push(StackSet { stacks: set, after: Some(after) });
             after = sets.len() - 1;
         }
     }
@@ -115,8 +125,8 @@ fn medium() -> impl Strategy<Value = Medium> {
         1 => Just(Medium::Drive { place: "lab".into(), name: "nvme0".into() }),
         1 => Just(Medium::Drive { place: "lab".into(), name: "nvme1".into() }),
     ];
-    let several =
-        prop::collection::vec(one.clone(), 2..4).prop_map(|members| Medium::Many { members, groups: 1 });
+    let several = prop::collection::vec(one.clone(), 2..4)
+        .prop_map(|members| Medium::Many { members, groups: 1 });
     prop_oneof![4 => one, 1 => several]
 }
 
@@ -217,7 +227,8 @@ fn many(medium: &Medium, rw: Rw, count: usize) -> Scenario {
         state: None,
     };
     let job = Job { rw, ..Job::default() };
-    let workload = Workload { name: "w".into(), jobs: vec![job], probe: None, engine: None, sweep: None };
+    let workload =
+        Workload { name: "w".into(), jobs: vec![job], probe: None, engine: None, sweep: None };
     let stacks = (0..count).map(stack).collect();
     Scenario { stacks, workloads: vec![workload], ..Scenario::of_nothing("test", None) }
 }
@@ -246,7 +257,8 @@ fn stacks_that_look_alike_are_held_against_each_set_once() {
     for count in [100, 400] {
         let scenario = many(&device, Rw::RandWrite, count);
         let prefixes = Prefixes::from_stacks(&scenario.stacks);
-        let meetings = Meetings::from_stacks(&scenario.stacks, &prefixes, LoadKind::from_scenario(&scenario));
+        let meetings =
+            Meetings::from_stacks(&scenario.stacks, &prefixes, LoadKind::from_scenario(&scenario));
         let order: Vec<usize> = (0..count).collect();
         assert_eq!(meetings.sorted(&order, |_| false).len(), count);
         assert!(meetings.asked.get() <= 2 * count, "{} of {count}", meetings.asked.get());

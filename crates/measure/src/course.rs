@@ -1,16 +1,18 @@
-//! Courses of load on one stack: what came through by when, from the first I/O on, so that a limit shows (`iotax_stats::bucket`). A
-//! course of I/O is made of short slices on end. Each tells exactly how much had come through when its queue was empty again; a limiter
-//! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on time alone. A course of a network is
-//! one slice, whose receiving end records what arrives: buckets of networks hold milliseconds, and a pause would fill them.
+//! Courses of load on one stack: what came through by when, from the first I/O on, so that a limit
+//! shows (`iotax_stats::bucket`). A course of I/O is made of short slices on end. Each tells
+//! exactly how much had come through when its queue was empty again; a limiter whose bucket is
+//! empty takes no notice of so short a pause, since what it lets through depends on time alone. A
+//! course of a network is one slice, whose receiving end records what arrives: buckets of networks
+//! hold milliseconds, and a pause would fill them.
 
 use super::network_peer;
 use super::observer::RunEvent;
 use super::places::Places;
-use super::session::{Planned, RunOutcome, Session};
-use super::sets::Layout;
-use super::visit_workers::{LoadedMember, PREPARE_LIMIT, Ready};
+use super::session::{PlannedVisit, RunOutcome, Session};
+use super::sets::SetLayout;
+use super::visit_workers::{LoadedMember, PREPARE_LIMIT, StackUnderLoad};
 use anyhow::{Context, Result, ensure};
-use iotax_host::limits::{Limited, SetLimit};
+use iotax_host::limits::{LimitUnit, SetLimit};
 use iotax_load::{Job, Rw, SliceBound, SliceResult, SliceSpec};
 use iotax_probe::ProbeSpec;
 use iotax_stats::bucket::{Bucket, CourseShape, Unfit, find};
@@ -29,13 +31,15 @@ const FIRST_SLICE_NS: u64 = 1_000_000;
 const GROWTH: f64 = 1.15;
 /// ... up to this.
 const LONGEST_SLICE_NS: u64 = 10_000_000;
-/// Where a queue takes longer to empty, slices end on I/Os, since one that ends on time drains for as long again.
+/// Where a queue takes longer to empty, slices end on I/Os, since one that ends on time drains for
+/// as long again.
 const LONG_DRAIN_S: f64 = 0.005;
 /// Points that a course has at least, unless single I/Os take longer.
 const LEAST_POINTS: f64 = 200.0;
 /// What was found is looked at so often while a course goes on.
 const LOOKS_EVERY_S: f64 = 0.5;
-/// A burst of fewer blocks is known to worse than 5 %: a limiter may let the one pass that overflows its bucket.
+/// A burst of fewer blocks is known to worse than 5 %: a limiter may let the one pass that
+/// overflows its bucket.
 const FEW_BLOCKS: f64 = 20.0;
 /// Rates of one limit differ by at most this.
 const SAME_RATE: f64 = 0.03;
@@ -43,7 +47,8 @@ const SAME_RATE: f64 = 0.03;
 const SURE: [f64; 2] = [0.002, 0.01];
 /// ... and so much has been seen of the rate.
 const LEAST_TAIL_S: f64 = 2.0;
-/// What arrives over a network is recorded so often at most, in so many steps at most, in slices of so long at most.
+/// What arrives over a network is recorded so often at most, in so many steps at most, in slices of
+/// so long at most.
 const NETWORK_STEP_S: f64 = 0.01;
 const NETWORK_STEPS: f64 = 1000.0;
 const LONGEST_NETWORK_S: f64 = 590.0;
@@ -54,7 +59,6 @@ const STREAMS: u32 = 4;
 /// No rest between two courses is longer.
 const LONGEST_REST_S: f64 = 120.0;
 
-/// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CourseSpec {
     /// Whether writes have courses too.
@@ -68,7 +72,6 @@ pub struct CourseSpec {
 /// Courses that a run is made for, and what came of them.
 #[derive(Clone, Debug)]
 pub struct Courses {
-    /// What is asked.
     pub spec: CourseSpec,
     /// Those that were run, in their order.
     pub done: Vec<LimitCourse>,
@@ -79,7 +82,6 @@ pub struct Courses {
 }
 
 impl Courses {
-    /// None yet.
     pub fn from_spec(spec: CourseSpec) -> Courses {
         Courses { spec, done: Vec::new(), settings: Vec::new(), far_settings: Vec::new() }
     }
@@ -92,8 +94,8 @@ pub struct CourseKind {
     pub network: bool,
     /// Writes, else reads; to the other end, else from it.
     pub writes: bool,
-    /// Large blocks in a row, or streams, which a limit on bytes stops first, else small random ones, or small datagrams, which one on
-    /// I/Os or packets does.
+    /// Large blocks in a row, or streams, which a limit on bytes stops first, else small random
+    /// ones, or small datagrams, which one on I/Os or packets does.
     pub bytes: bool,
     /// Blocks of 64 KiB in place of 1 MiB, of which too few came through to find a burst.
     pub fine: bool,
@@ -141,8 +143,11 @@ impl CourseKind {
     /// `4k random reads at iodepth 32`.
     pub fn words(self) -> String {
         if self.network {
-            let what =
-                if self.bytes { format!("{STREAMS} TCP streams") } else { "datagrams of 64 bytes".into() };
+            let what = if self.bytes {
+                format!("{STREAMS} TCP streams")
+            } else {
+                "datagrams of 64 bytes".into()
+            };
             return format!("{what} {} the other end", if self.writes { "to" } else { "from" });
         }
         let job = self.job();
@@ -151,14 +156,17 @@ impl CourseKind {
             (true, false) => ("1M", "sequential"),
             (false, _) => ("4k", "random"),
         };
-        format!("{what} {order} {} at iodepth {}", if self.writes { "writes" } else { "reads" }, job.iodepth)
+        format!(
+            "{what} {order} {} at iodepth {}",
+            if self.writes { "writes" } else { "reads" },
+            job.iodepth
+        )
     }
 }
 
 /// A course of load.
 #[derive(Clone, Debug)]
 pub struct LimitCourse {
-    /// What was loaded.
     pub kind: CourseKind,
     /// Rest before it, seconds.
     pub rested_s: f64,
@@ -166,11 +174,8 @@ pub struct LimitCourse {
     pub points: Vec<(f64, f64)>,
     /// I/Os and bytes of all of it; of a network datagrams, and bytes without headers.
     pub ios: u64,
-    /// The same.
     pub bytes: u64,
-    /// Of a network.
     pub frame: Option<CourseFrame>,
-    /// What it shows.
     pub found: Result<CourseShape, Unfit>,
 }
 
@@ -179,7 +184,6 @@ pub struct LimitCourse {
 pub struct CourseFrame {
     /// Bytes of the load.
     pub payload: u32,
-    /// Bytes of headers.
     pub headers: u32,
 }
 
@@ -191,7 +195,6 @@ impl LimitCourse {
         Some([frames, frames * f64::from(payload + headers)])
     }
 
-    /// Its bucket.
     pub fn bucket(&self) -> Option<&Bucket> {
         match &self.found {
             Ok(CourseShape::Bucket(bucket)) => Some(bucket),
@@ -205,9 +208,13 @@ impl LimitCourse {
 
     /// Whether too few blocks came through, in all or in the burst, to tell the burst.
     fn is_coarse(&self) -> bool {
-        let CourseKind { network: false, bytes: true, fine: false, .. } = self.kind else { return false };
+        let CourseKind { network: false, bytes: true, fine: false, .. } = self.kind else {
+            return false;
+        };
         match &self.found {
-            Ok(CourseShape::Bucket(bucket)) => bucket.burst.value < FEW_BLOCKS * self.kind.job().bs as f64,
+            Ok(CourseShape::Bucket(bucket)) => {
+                bucket.burst.value < FEW_BLOCKS * self.kind.job().bs as f64
+            }
             Ok(_) => false,
             Err(why) => matches!(why, Unfit::Short(_)),
         }
@@ -216,7 +223,9 @@ impl LimitCourse {
     /// Whether a course of finer blocks shows the same limit, or one where this shows none.
     fn is_shown_by(&self, finer: &LimitCourse) -> bool {
         match (self.bucket(), finer.bucket()) {
-            (Some(own), Some(other)) => (other.rate.value / own.rate.value - 1.0).abs() <= SAME_RATE,
+            (Some(own), Some(other)) => {
+                (other.rate.value / own.rate.value - 1.0).abs() <= SAME_RATE
+            }
             (None, _) => finer.found.is_ok(),
             (Some(_), None) => false,
         }
@@ -288,7 +297,9 @@ impl Tape {
                 result.window_start_ns.saturating_sub(result.discarded_ns),
                 result.window_start_ns + result.window_ns + result.drain_ns,
             ),
-            SliceBound::Bytes { .. } => (result.window_start_ns, result.window_start_ns + result.window_ns),
+            SliceBound::Bytes { .. } => {
+                (result.window_start_ns, result.window_start_ns + result.window_ns)
+            }
         };
         let ios = result.directions().iter().map(|one| one.ios).sum::<u64>() + result.discarded_ios;
         let began_ns = *self.began_ns.get_or_insert(from_ns);
@@ -308,7 +319,8 @@ impl Tape {
         self.points.last().map_or(0.0, |point| point.0)
     }
 
-    /// Not in its first half: what is found first may be the bucket for short bursts, before one for long ones.
+    /// Not in its first half: what is found first may be the bucket for short bursts, before one
+    /// for long ones.
     fn is_sure(&self) -> bool {
         if self.lasted_s() < self.seconds / 2.0 {
             return false;
@@ -328,16 +340,17 @@ impl Session<'_> {
     /// Brings the one stack up, runs its courses, takes it down.
     ///
     /// # Errors
-    /// Bad input where the load is not of this program or in several places; a failed I/O; as any run.
+    /// Bad input where the load is not of this program or in several places; a failed I/O; as any
+    /// run.
     pub(super) fn courses(
         &mut self,
         courses: &mut Courses,
-        layout: &Layout,
+        layout: &SetLayout,
         places: &mut Places,
         region: u64,
     ) -> Result<RunOutcome> {
         let mark = self.executor.mark();
-        let planned = Planned { number: 0, set: 0 };
+        let planned = PlannedVisit { number: 0, set: 0 };
         let up = self.bring_up(layout, places, planned)?;
         let ready = self.ready(places, &up, region)?;
         self.write_first(places, planned, &up, &ready, region)?;
@@ -358,10 +371,11 @@ impl Session<'_> {
         &mut self,
         courses: &mut Courses,
         places: &mut Places,
-        ready: &Ready,
+        ready: &StackUnderLoad,
     ) -> Result<RunOutcome> {
         let [member] = ready.members.as_slice() else {
-            let why = "iotax finds limits in one place at a time, and this stack is loaded in several";
+            let why =
+                "iotax finds limits in one place at a time, and this stack is loaded in several";
             return Err(Failed::input(format!("{}: {why}", ready.stack)).into());
         };
         ensure!(
@@ -390,7 +404,8 @@ impl Session<'_> {
             }
             let kind = CourseKind { fine: true, ..kind };
             // A bucket that is not known yet is full again after as long as it was drawn from.
-            let rest_s = if course.bucket().is_some() { refill_s } else { refill_s.max(course.lasted_s()) };
+            let rest_s =
+                if course.bucket().is_some() { refill_s } else { refill_s.max(course.lasted_s()) };
             let finer = self.of_device(spec, rest_s, places, (ready, member), kind)?;
             let Some(finer) = finer else { return Ok(RunOutcome::Interrupted) };
             courses.done.push(if course.is_shown_by(&finer) { finer } else { course });
@@ -403,7 +418,7 @@ impl Session<'_> {
         &mut self,
         courses: &mut Courses,
         places: &mut Places,
-        ready: &Ready,
+        ready: &StackUnderLoad,
         member: &LoadedMember,
     ) -> Result<()> {
         let targets = member.targets.iter().map(|target| target.path.clone()).collect();
@@ -414,7 +429,7 @@ impl Session<'_> {
         if let Some(end) = &ready.far_end {
             courses.far_settings = limits_in(places, &end.place, Vec::new())?;
         }
-        courses.far_settings.retain(|set| set.of == Limited::Sent);
+        courses.far_settings.retain(|set| set.of == LimitUnit::Sent);
         Ok(())
     }
 
@@ -424,7 +439,7 @@ impl Session<'_> {
         spec: CourseSpec,
         refill_s: f64,
         places: &mut Places,
-        (ready, member): (&Ready, &LoadedMember),
+        (ready, member): (&StackUnderLoad, &LoadedMember),
         kind: CourseKind,
     ) -> Result<Option<LimitCourse>> {
         let seconds = spec.seconds.min(LONGEST_NETWORK_S);
@@ -454,7 +469,8 @@ impl Session<'_> {
         };
         let points: Vec<(f64, f64)> = steps.iter().enumerate().map(point).collect();
         let payload = exchange.datagram_bytes.unwrap_or(exchange.mss);
-        let (ios, bytes) = if kind.bytes { (0, amount) } else { (amount, amount * u64::from(payload)) };
+        let (ios, bytes) =
+            if kind.bytes { (0, amount) } else { (amount, amount * u64::from(payload)) };
         let frame = Some(CourseFrame { payload, headers: exchange.header_bytes });
         Ok(Some(LimitCourse { kind, rested_s, found: find(&points), points, ios, bytes, frame }))
     }
@@ -465,11 +481,12 @@ impl Session<'_> {
         spec: CourseSpec,
         refill_s: f64,
         places: &mut Places,
-        (ready, member): (&Ready, &LoadedMember),
+        (ready, member): (&StackUnderLoad, &LoadedMember),
         kind: CourseKind,
     ) -> Result<Option<LimitCourse>> {
         let peer = &mut places.get(&member.place)?.peer;
-        peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT).map_err(Failed::from)?;
+        peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT)
+            .map_err(Failed::from)?;
         // After preparing, which reads some blocks to try the engine.
         let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
         let what = format!("{}, at most {} s", kind.words(), spec.seconds);
@@ -499,7 +516,8 @@ impl Session<'_> {
             let before = tape.ios;
             tape.add(bound, &ran.result);
             let written = (tape.ios - before) * tape.block;
-            self.allowance = self.allowance.map(|left| left.saturating_sub(written * u64::from(kind.writes)));
+            self.allowance =
+                self.allowance.map(|left| left.saturating_sub(written * u64::from(kind.writes)));
             if tape.lasted_s() - looked_s >= LOOKS_EVERY_S {
                 looked_s = tape.lasted_s();
                 if tape.is_sure() {
@@ -510,10 +528,19 @@ impl Session<'_> {
         peer.end(0).map_err(Failed::from)?;
         let (ios, bytes) = (tape.ios, tape.ios * tape.block);
         let found = find(&tape.points);
-        Ok(Some(LimitCourse { kind, rested_s, found, points: tape.points, ios, bytes, frame: None }))
+        Ok(Some(LimitCourse {
+            kind,
+            rested_s,
+            found,
+            points: tape.points,
+            ios,
+            bytes,
+            frame: None,
+        }))
     }
 
-    /// Waits for buckets to fill again, at least so long: the seconds that it took; `None`: it was interrupted.
+    /// Waits for buckets to fill again, at least so long: the seconds that it took; `None`: it was
+    /// interrupted.
     fn rest(&mut self, least_s: f64, refill_s: f64) -> Option<f64> {
         let seconds = least_s.max(1.1 * refill_s).min(LONGEST_REST_S);
         let why = match refill_s > 0.0 {
@@ -572,7 +599,8 @@ mod tests {
         }
     }
 
-    /// The course of a limiter that lets `burst + rate x t` through, on a drive of so many I/Os a second.
+    /// The course of a limiter that lets `burst + rate x t` through, on a drive of so many I/Os a
+    /// second.
     fn limited(kind: CourseKind, (burst, rate, drive): (f64, f64, f64), seconds: f64) -> Tape {
         let mut tape = Tape::for_kind(kind, seconds);
         let mut now = 100.0;
@@ -587,8 +615,10 @@ mod tests {
                 }
                 SliceBound::Time { ns } => {
                     let stop = now + ns as f64 / 1e9;
-                    let in_time =
-                        ((stop - now) * drive).min(burst + rate * (stop - 100.0) - through).max(0.0).floor();
+                    let in_time = ((stop - now) * drive)
+                        .min(burst + rate * (stop - 100.0) - through)
+                        .max(0.0)
+                        .floor();
                     let ios = in_time + tape.depth as f64;
                     (ios, when(through + ios).max(stop))
                 }
@@ -626,7 +656,11 @@ mod tests {
                 off(found.rate.value, rate) < 0.02 && off(found.burst.value, burst) < 0.05,
                 "{burst} {rate}: {found:?}"
             );
-            assert!(tape.lasted_s() < 9.0 || bytes, "it ends as soon as it is sure: {}", tape.lasted_s());
+            assert!(
+                tape.lasted_s() < 9.0 || bytes,
+                "it ends as soon as it is sure: {}",
+                tape.lasted_s()
+            );
         }
     }
 
@@ -635,7 +669,15 @@ mod tests {
         let course = |fine, all: (f64, f64, f64)| {
             let kind = CourseKind { network: false, writes: false, bytes: true, fine };
             let Tape { points, ios, .. } = limited(kind, all, 10.0);
-            LimitCourse { kind, rested_s: 5.0, found: find(&points), points, ios, bytes: 0, frame: None }
+            LimitCourse {
+                kind,
+                rested_s: 5.0,
+                found: find(&points),
+                points,
+                ios,
+                bytes: 0,
+                frame: None,
+            }
         };
         let coarse = course(false, (2.0, 20.0, 2000.0));
         assert!(coarse.is_coarse() && !course(false, (60.0, 20.0, 2000.0)).is_coarse());
@@ -651,13 +693,19 @@ mod tests {
 
     #[test]
     fn what_may_be_written_bounds_every_slice() {
-        let mut tape =
-            Tape::for_kind(CourseKind { network: false, writes: true, bytes: true, fine: false }, 10.0);
+        let mut tape = Tape::for_kind(
+            CourseKind { network: false, writes: true, bytes: true, fine: false },
+            10.0,
+        );
         assert_eq!(tape.next(None), SliceBound::Time { ns: FIRST_SLICE_NS });
         let SliceBound::Bytes { bytes } = tape.next(Some(1 << 30)) else { panic!() };
         assert!(bytes <= 32 << 20);
         assert_eq!(tape.next(Some(3 << 20)), SliceBound::Bytes { bytes: 3 << 20 });
-        assert_eq!(tape.next(Some((3 << 20) - 4096)), SliceBound::Bytes { bytes: 2 << 20 }, "whole blocks");
+        assert_eq!(
+            tape.next(Some((3 << 20) - 4096)),
+            SliceBound::Bytes { bytes: 2 << 20 },
+            "whole blocks"
+        );
         tape.rate = Some(10.0);
         assert_eq!(
             tape.next(None),

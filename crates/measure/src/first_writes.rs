@@ -1,14 +1,15 @@
-//! What was never written is written once before anything is measured: a read of it would reach no disk and measure
-//! nothing. It is written through the stack, by a worker where the load runs, and is part of no figure.
+//! What was never written is written once before anything is measured: a read of it would reach no
+//! disk and measure nothing. It is written through the stack, by a worker where the load runs, and
+//! is part of no figure.
 
 use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::SetPlan;
-use super::session::{Planned, Session};
+use super::session::{PlannedVisit, Session};
 use super::suspend;
-use super::visit_workers::{LoadedMember, PREPARE_LIMIT, Ready};
+use super::visit_workers::{LoadedMember, PREPARE_LIMIT, StackUnderLoad};
 use anyhow::{Context, Result, ensure};
-use iotax_layers::{Exposed, FirstWrites};
+use iotax_layers::{ExposedDevice, FirstWrites};
 use iotax_load::{DataKind, Job, Rw, SliceBound, SliceSpec, TargetSpec};
 use iotax_model::record::{LaidOut, LayingOut, RunRecord};
 use iotax_steps::op::Op;
@@ -21,7 +22,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub const BLOCK: u64 = MIB;
 /// Between two looks whether the user wants to stop.
 const STRETCH: u64 = 64 * MIB;
-/// I/Os in flight where the order is left to chance; in order it is one, or they would overtake each other.
+/// I/Os in flight where the order is left to chance; in order it is one, or they would overtake
+/// each other.
 const AT_RANDOM_DEPTH: u32 = 16;
 
 /// A stack of a set that has something to be written first.
@@ -29,7 +31,6 @@ const AT_RANDOM_DEPTH: u32 = 16;
 pub struct Unwritten {
     /// Its place among the set's targets.
     pub target: usize,
-    /// In which order.
     pub order: FirstWrites,
     /// Bytes that are written once on each of its targets.
     pub bytes: u64,
@@ -51,16 +52,17 @@ impl Session<'_> {
     pub(super) fn write_first(
         &mut self,
         places: &mut Places,
-        planned: Planned,
+        planned: PlannedVisit,
         up: &SetPlan,
-        ready: &[Ready],
+        ready: &[StackUnderLoad],
         region: u64,
     ) -> Result<()> {
         let all = of_set(&up.targets, region, self.scenario.data());
         for what in &all {
             let ready = &ready[what.target];
             let mut told = 0;
-            self.observer.tell(RunEvent::Phase { what: progress_words(&ready.stack, told, what.written()) });
+            self.observer
+                .tell(RunEvent::Phase { what: progress_words(&ready.stack, told, what.written()) });
             for member in &ready.members {
                 let begun = LayingOut {
                     visit: planned.number,
@@ -74,8 +76,9 @@ impl Session<'_> {
                 let observer = &mut *self.observer;
                 let mut tell = |bytes: u64| {
                     told += bytes;
-                    observer
-                        .tell(RunEvent::Phase { what: progress_words(&ready.stack, told, what.written()) });
+                    observer.tell(RunEvent::Phase {
+                        what: progress_words(&ready.stack, told, what.written()),
+                    });
                 };
                 let done = write(places, ready, member, what, (self.stop, &mut tell))?;
                 let done = LaidOut { visit: planned.number, set: planned.set as u32, ..done };
@@ -88,15 +91,16 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What was written a moment ago through this host's page cache would be read from there, as nothing is of a disk that
-    /// was not written first.
+    /// What was written a moment ago through this host's page cache would be read from there, as
+    /// nothing is of a disk that was not written first.
     fn forget_copies(&self, up: &SetPlan) -> Result<()> {
         for step in &up.steps {
             let Op::MakeImage(image) = &step.op else { continue };
             let path = self.executor.path_of(&image.on)?;
-            let file =
-                std::fs::File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
-            // With cache=unsafe no flush of the guest's came this far, and only clean pages are dropped.
+            let file = std::fs::File::open(&path)
+                .with_context(|| format!("cannot open {}", path.display()))?;
+            // With cache=unsafe no flush of the guest's came this far, and only clean pages are
+            // dropped.
             file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
             rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
                 .with_context(|| format!("cannot drop {} from the page cache", path.display()))?;
@@ -105,10 +109,13 @@ impl Session<'_> {
     }
 }
 
-/// What of a set must be written first, so that the region of all stacks is; stacks that stand on one thing name it once.
-pub fn of_set(targets: &[(usize, Exposed)], region: u64, data: DataKind) -> Vec<Unwritten> {
+/// What of a set must be written first, so that the region of all stacks is; stacks that stand on
+/// one thing name it once.
+pub fn of_set(targets: &[(usize, ExposedDevice)], region: u64, data: DataKind) -> Vec<Unwritten> {
     let is_first = |at: &usize| {
-        let same = |other: &Exposed, one: &Exposed| (&other.place, &other.paths) == (&one.place, &one.paths);
+        let same = |other: &ExposedDevice, one: &ExposedDevice| {
+            (&other.place, &other.paths) == (&one.place, &one.paths)
+        };
         !targets[..*at].iter().any(|(_, other)| same(other, &targets[*at].1))
     };
     let of = |at: usize| {
@@ -128,14 +135,14 @@ fn progress_words(stack: &str, done: u64, all: u64) -> String {
     format!("setting up: writing for the first time through {stack}: {done} of {all}")
 }
 
-/// Writes it in one place, and tells how many bytes and how long. `stop` (Ctrl-C) ends it; after each stretch it is told how many
-/// bytes that was.
+/// Writes it in one place, and tells how many bytes and how long. `stop` (Ctrl-C) ends it; after
+/// each stretch it is told how many bytes that was.
 ///
 /// # Errors
 /// A write failed, the place is lost, or `stop` is set.
 pub fn write(
     places: &mut Places,
-    ready: &Ready,
+    ready: &StackUnderLoad,
     member: &LoadedMember,
     what: &Unwritten,
     (stop, told): (&AtomicBool, &mut dyn FnMut(u64)),
@@ -147,7 +154,8 @@ pub fn write(
         ..LaidOut::default()
     };
     for job in jobs(what) {
-        let pass = Pass { member, bytes: what.bytes, job, stretch: STRETCH, of_each: what.bytes };
+        let pass =
+            WritePass { member, bytes: what.bytes, job, stretch: STRETCH, of_each: what.bytes };
         let mut before = 0;
         let mut tell = |writes: &FirstWritePass| {
             told(writes.bytes - before);
@@ -185,13 +193,11 @@ pub(super) struct FirstWritePass {
     pub bytes: u64,
     /// From the first submission to the last acknowledgement.
     pub took_ns: u64,
-    /// Of the flushes.
     pub flush_ns: u64,
 }
 
 /// One job over all targets of a member, which are written at the same time.
-pub(super) struct Pass<'a> {
-    /// Where, and which.
+pub(super) struct WritePass<'a> {
     pub member: &'a LoadedMember,
     /// Bytes of each target that may be used.
     pub bytes: u64,
@@ -203,7 +209,7 @@ pub(super) struct Pass<'a> {
     pub of_each: u64,
 }
 
-impl Pass<'_> {
+impl WritePass<'_> {
     /// Writes it and tells after each stretch, which ends with a flush, what all of them came to.
     ///
     /// # Errors
@@ -235,10 +241,12 @@ impl Pass<'_> {
             }
             let bound = SliceBound::Bytes { bytes: self.stretch.min(bytes - done.bytes) };
             let spec = SliceSpec::now(bound, 0, true);
-            let result = peer.slice(WORKER, &spec, slice_limit(&spec)).map_err(Failed::from)?.result;
+            let result =
+                peer.slice(WORKER, &spec, slice_limit(&spec)).map_err(Failed::from)?.result;
             let first = result.first_error.unwrap_or_else(|| "no words".into());
-            let failed =
-                || Failed::measurement(format!("{what} on {place}: {} failed: {first}", result.errors));
+            let failed = || {
+                Failed::measurement(format!("{what} on {place}: {} failed: {first}", result.errors))
+            };
             ensure!(result.errors == 0 && result.write.bytes > 0, failed());
             done.bytes += result.write.bytes;
             done.took_ns += result.window_ns;
@@ -262,10 +270,14 @@ mod tests {
         marker::create(path, bytes + MIB, "r").unwrap();
         let mut places = Places::default();
         places.reach_host("r").unwrap();
-        let target =
-            TargetSpec { path: path.to_owned(), bytes: None, writable: false, hold: Default::default() };
+        let target = TargetSpec {
+            path: path.to_owned(),
+            bytes: None,
+            writable: false,
+            hold: Default::default(),
+        };
         let member = LoadedMember { place: Place::Host, targets: vec![target] };
-        let ready = Ready {
+        let ready = StackUnderLoad {
             index: 0,
             stack: "s".into(),
             members: vec![member.clone()],
@@ -279,8 +291,10 @@ mod tests {
         let what = Unwritten { target: 0, order, bytes, parts: 1, data };
         let mut told = 0;
         let mut tell = |bytes: u64| told += bytes;
-        let done = write(&mut places, &ready, &member, &what, (&AtomicBool::new(false), &mut tell)).unwrap();
-        let stopped = write(&mut places, &ready, &member, &what, (&AtomicBool::new(true), &mut tell));
+        let done = write(&mut places, &ready, &member, &what, (&AtomicBool::new(false), &mut tell))
+            .unwrap();
+        let stopped =
+            write(&mut places, &ready, &member, &what, (&AtomicBool::new(true), &mut tell));
         assert_eq!(told, what.written(), "what is told while it goes on ends with all of it");
         assert!(stopped.unwrap_err().to_string().contains("interrupted"));
         (done, std::fs::read(path).unwrap())
@@ -289,7 +303,9 @@ mod tests {
     #[test]
     fn every_block_is_written_and_none_behind_the_end() {
         let folder = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
-        for (name, order) in [("a", FirstWrites::InOrder), ("b", FirstWrites::AtRandom { block: 64 << 10 })] {
+        for (name, order) in
+            [("a", FirstWrites::InOrder), ("b", FirstWrites::AtRandom { block: 64 << 10 })]
+        {
             let (done, content) = all_of(&folder.path().join(name), order, DataKind::default());
             assert_eq!((done.bytes, done.written), (3 * MIB, 3 * MIB * order.passes()));
             assert!(done.took_ns > 0 && done.stack == "s" && done.place.is_host());

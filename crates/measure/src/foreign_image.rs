@@ -1,6 +1,6 @@
-//! Checks an image of an existing Ceph cluster before anything is planned. It is reached by its configuration, only
-//! read unless the user names it, and refused while another client has it open. iotax creates nothing in such a
-//! cluster.
+//! Checks an image of an existing Ceph cluster before anything is planned. It is reached by its
+//! configuration, only read unless the user names it, and refused while another client has it open.
+//! iotax creates nothing in such a cluster.
 
 use super::clusters::no_room;
 use super::survey;
@@ -19,10 +19,8 @@ use std::time::{Duration, Instant};
 
 /// The watch of a client that was killed stays for 30 s.
 const WATCHES_FOR: Duration = Duration::from_secs(35);
-/// Nobody wonders before.
 const SOON: Duration = Duration::from_secs(2);
 
-/// What was seen.
 pub struct SeenImage {
     /// Bytes of the image.
     pub bytes: u64,
@@ -33,8 +31,8 @@ pub struct SeenImage {
 /// Looks at an image, by configuration, pool and name; `tell` gets a sentence when that takes long.
 ///
 /// # Errors
-/// Bad input: it is not there, another client has it open, or its cluster is in HEALTH_ERR. An unmet need: its cluster does
-/// not answer.
+/// Bad input: it is not there, another client has it open, or its cluster is in HEALTH_ERR. An
+/// unmet need: its cluster does not answer.
 pub fn look(
     (conf, pool, image): (&Path, &str, &str),
     scenario: &Scenario,
@@ -56,7 +54,8 @@ pub fn look(
     }
     let cluster = Cluster { conf };
     cluster.check_writers().map_err(|why| refuse(format!("{why:#}")))?;
-    let waits = || tell(format!("waiting up to 30 s for the cluster of {} to answer", conf.display()));
+    let waits =
+        || tell(format!("waiting up to 30 s for the cluster of {} to answer", conf.display()));
     let status = unless_soon(|| cluster.status(), waits).map_err(|why| {
         let why = cluster.silence(&format!("{why:#}"));
         Failed { message: format!("{}: {}", stack.text, why.message), ..why }
@@ -72,7 +71,9 @@ pub fn look(
             let shown = conf.display();
             match ceph::absent(&cluster, pool, image) {
                 Some(absent) => Failed::input(format!("{shown}: {absent}")),
-                None => refuse(format!("cannot inspect {name}: {why:#}; hint: rbd --conf {shown} ls {pool}")),
+                None => refuse(format!(
+                    "cannot inspect {name}: {why:#}; hint: rbd --conf {shown} ls {pool}"
+                )),
             }
         })?;
         match seen.watchers.as_slice() {
@@ -155,9 +156,9 @@ fn not_filled((conf, pool, image): (&Path, &str, &str), seen: &Image) -> Option<
             show_bytes(seen.bytes),
             conf.display()
         )),
-        None => {
-            Some(format!("{name} has no fast-diff, so iotax cannot tell whether all of it was ever written"))
-        }
+        None => Some(format!(
+            "{name} has no fast-diff, so iotax cannot tell whether all of it was ever written"
+        )),
     }
 }
 
@@ -167,29 +168,38 @@ mod tests {
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 
     #[test]
-    fn an_image_that_is_nowhere_is_refused_before_anything_is_asked_and_a_consent_is_missing_besides() {
+    fn an_image_that_is_nowhere_is_refused_before_anything_is_asked_and_a_consent_is_missing_besides()
+     {
         let folder = tempfile::tempdir().unwrap();
         let conf = folder.path().join("ceph.conf");
         let of = |rw: &str| {
             let stack = format!("rbd:p/i@{} | librbd", conf.display());
             let words = vec![("rw".to_owned(), rw.to_owned())];
-            from_arguments(&[stack], &ScenarioRequest { words, ..ScenarioRequest::default() }).unwrap()
+            from_arguments(&[stack], &ScenarioRequest { words, ..ScenarioRequest::default() })
+                .unwrap()
         };
         let reads = of("randread");
-        let refused =
-            look((&conf, "p", "i"), &reads, &reads.stacks[0], &mut |_| {}).err().unwrap().to_string();
-        assert!(refused.contains("ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"), "{refused}");
+        let refused = look((&conf, "p", "i"), &reads, &reads.stacks[0], &mut |_| {})
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            refused.contains("ceph.conf does not exist; hint: rbd:p/i@/path/ceph.conf"),
+            "{refused}"
+        );
         if ceph::has_tools() {
             use std::os::unix::fs::PermissionsExt;
             std::fs::write(&conf, "[global]\nmon_host = 127.0.0.1\n").unwrap();
             std::fs::set_permissions(&conf, std::fs::Permissions::from_mode(0o666)).unwrap();
-            let foreign = look((&conf, "p", "i"), &reads, &reads.stacks[0], &mut |_| {}).err().unwrap();
+            let foreign =
+                look((&conf, "p", "i"), &reads, &reads.stacks[0], &mut |_| {}).err().unwrap();
             assert!(
                 foreign.to_string().contains("another user could have named a file or a module"),
                 "{foreign}"
             );
         }
-        let lacking = |scenario: &Scenario| survey::consent_lacking("rbd:p/i", scenario, &scenario.stacks[0]);
+        let lacking =
+            |scenario: &Scenario| survey::consent_lacking("rbd:p/i", scenario, &scenario.stacks[0]);
         assert_eq!(lacking(&reads), None);
         assert!(lacking(&of("randwrite")).unwrap().contains("hint: --destroy serial=rbd:p/i if"));
     }
@@ -216,12 +226,17 @@ mod tests {
     #[test]
     fn a_cluster_in_an_error_is_refused_and_one_without_room_is_only_read() {
         let refused = |health: &str, checks: &[&str], writes| {
-            let (health, checks) = (health.to_owned(), checks.iter().map(|one| (*one).to_owned()).collect());
+            let (health, checks) =
+                (health.to_owned(), checks.iter().map(|one| (*one).to_owned()).collect());
             let status = ClusterStatus { health, checks, ..ClusterStatus::default() };
             unfit(&status, Path::new("/c.conf"), writes)
         };
         let why = refused("HEALTH_ERR", &["PG_DAMAGED"], false).unwrap();
-        assert!(why.contains("reports HEALTH_ERR") && why.contains("PG_DAMAGED") && why.contains("; hint: "));
+        assert!(
+            why.contains("reports HEALTH_ERR")
+                && why.contains("PG_DAMAGED")
+                && why.contains("; hint: ")
+        );
         for check in ["OSD_NEARFULL", "POOL_FULL", "OSD_BACKFILLFULL"] {
             let why = refused("HEALTH_WARN", &["OSD_DOWN", check], true).unwrap();
             assert!(why.contains(&format!("no room to be written to ({check})")), "{why}");
@@ -236,6 +251,10 @@ mod tests {
         assert_eq!(not_filled((Path::new("/c.conf"), "p", "i"), &image(Some(1 << 30))), None);
         let some = not_filled((Path::new("/c.conf"), "p", "i"), &image(Some(4 << 20))).unwrap();
         assert!(some.contains("only 4 MiB of 1 GiB was ever written"), "{some}");
-        assert!(not_filled((Path::new("/c.conf"), "p", "i"), &image(None)).unwrap().contains("no fast-diff"));
+        assert!(
+            not_filled((Path::new("/c.conf"), "p", "i"), &image(None))
+                .unwrap()
+                .contains("no fast-diff")
+        );
     }
 }

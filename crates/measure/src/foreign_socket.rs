@@ -1,5 +1,5 @@
-//! Checks a vhost-user socket that another process serves, before anything is planned: whether a disk is behind it and
-//! how large that is. Nothing is made there, and the socket is never removed.
+//! Checks a vhost-user socket that another process serves, before anything is planned: whether a
+//! disk is behind it and how large that is. Nothing is made there, and the socket is never removed.
 
 use anyhow::Result;
 use iotax_model::scenario::Stack;

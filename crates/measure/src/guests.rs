@@ -1,8 +1,9 @@
-//! Disks of guests read back before anything is measured: what QEMU and the guest say of them, stack by stack.
+//! Disks of guests read back before anything is measured: what QEMU and the guest say of them,
+//! stack by stack.
 
-use super::places::Reached;
+use super::places::ReachedPlace;
 use super::plan::SetPlan;
-use super::visit_workers::Ready;
+use super::visit_workers::StackUnderLoad;
 use anyhow::{Context, Result};
 use iotax_host::facts::{Device, Facts};
 use iotax_layers::guest::GuestPlan;
@@ -20,21 +21,24 @@ use std::time::Duration;
 /// QEMU answers at once, but for a machine under load.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// The disks of a guest that stacks of the set are measured on; `facts` are those of the guest with their devices.
+/// The disks of a guest that stacks of the set are measured on; `facts` are those of the guest with
+/// their devices.
 ///
 /// # Errors
-/// When QEMU, or what serves a disk beside it, does not answer; when a guest has another drive than it was given.
+/// When QEMU, or what serves a disk beside it, does not answer; when a guest has another drive than
+/// it was given.
 pub fn disks(
-    place: &mut Reached,
+    place: &mut ReachedPlace,
     guest: &GuestPlan,
     up: &SetPlan,
-    ready: &[Ready],
+    ready: &[StackUnderLoad],
     facts: &Facts,
 ) -> Result<Vec<GuestDisk>> {
     let mut found = Vec::new();
     for ((_, exposed), ready) in up.targets.iter().zip(ready) {
         let loaded = exposed.loaded();
-        let here = loaded.iter().filter(|(place, _)| **place == guest.place).flat_map(|(_, paths)| paths);
+        let here =
+            loaded.iter().filter(|(place, _)| **place == guest.place).flat_map(|(_, paths)| paths);
         let members = ready.members.iter().filter(|member| member.place == guest.place);
         for (path, target) in here.zip(members.flat_map(|member| &member.targets)) {
             let Some(at) = guest.paths.iter().position(|seat| seat == *path) else { continue };
@@ -66,16 +70,19 @@ fn differing(
     if let DiskServer::Drive(drive) = &disk.server {
         differ.extend(settings::other_drive(drive, device).map_err(|why| {
             let (place, address) = (&guest.place, &drive.address);
-            Failed::measurement(format!("guest {place} has another drive than that of {address}: {why}"))
+            Failed::measurement(format!(
+                "guest {place} has another drive than that of {address}: {why}"
+            ))
         })?);
     }
     Ok(differ)
 }
 
-fn of_qemu(place: &mut Reached, guest: &GuestPlan, at: usize) -> Result<GuestSettings> {
+fn of_qemu(place: &mut ReachedPlace, guest: &GuestPlan, at: usize) -> Result<GuestSettings> {
     let words = |error| Failed::measurement(format!("guest {}: {error}", guest.place));
     let daemon = guest.daemons.iter().find(|daemon| daemon.disk == at);
-    let mut daemon = daemon.map(|daemon| Qmp::connect(&daemon.control, ANSWER)).transpose().map_err(words)?;
+    let mut daemon =
+        daemon.map(|daemon| Qmp::connect(&daemon.control, ANSWER)).transpose().map_err(words)?;
     let qemu = place.control()?;
     let mut told = settings::of_qemu(qemu, daemon.as_mut(), at, &guest.disks[at]).map_err(words)?;
     let disk = &guest.disks[at];
@@ -83,9 +90,13 @@ fn of_qemu(place: &mut Reached, guest: &GuestPlan, at: usize) -> Result<GuestSet
         told.extend(spdk::read_back(&disk.rpc, &disk.name)?);
     }
     if let Some(rbd) = &disk.rbd {
-        let tag =
-            guest.daemons.iter().find(|daemon| daemon.disk == at).map_or(&guest.tag, |daemon| &daemon.tag);
-        let process = started_process(tag)?.with_context(|| format!("guest {} has ended", guest.place))?;
+        let tag = guest
+            .daemons
+            .iter()
+            .find(|daemon| daemon.disk == at)
+            .map_or(&guest.tag, |daemon| &daemon.tag);
+        let process =
+            started_process(tag)?.with_context(|| format!("guest {} has ended", guest.place))?;
         let cache = ceph::cache_told(&disk.path, (&rbd.pool, &rbd.image), process.pid);
         told.extend(ceph::image_settings(&disk.path, &rbd.pool, &rbd.image)?);
         told.insert(settings::RBD_CACHE.to_owned(), cache);
@@ -123,14 +134,18 @@ mod tests {
     #[test]
     fn a_guest_with_another_drive_measures_nothing_and_an_unread_one_is_told() {
         let guest = GuestPlan::made_up("vm0", Memory::plain(256 << 20));
-        let drive =
-            PciDrive { address: "0000:01:00.0".into(), serial: Some("S".into()), ..PciDrive::default() };
+        let drive = PciDrive {
+            address: "0000:01:00.0".into(),
+            serial: Some("S".into()),
+            ..PciDrive::default()
+        };
         let server = DiskServer::Drive(Box::new(drive));
         let way = attach::by_name("vfio").unwrap();
         let disk = DiskSpec { way, server, iothreads: 0, ..DiskSpec::made_up() };
         let qemu: GuestSettings = [("host".to_owned(), "0000:01:00.0".to_owned())].into();
         let of_serial = |serial: &str| Device { serial: Some(serial.into()), ..Device::default() };
-        let told = |qemu: &GuestSettings, device: Option<&Device>| differing(&guest, &disk, qemu, device);
+        let told =
+            |qemu: &GuestSettings, device: Option<&Device>| differing(&guest, &disk, qemu, device);
         assert_eq!(told(&qemu, Some(&of_serial("S"))).unwrap(), Vec::<String>::new());
         assert_eq!(told(&qemu, None).unwrap().len(), 1);
         let elsewhere = told(&GuestSettings::new(), Some(&of_serial("S"))).unwrap();

@@ -1,5 +1,6 @@
-//! The baseline alone: in some rounds all other stacks that can be stopped (guests, by QMP) are. What the baseline then
-//! gains is what their being up takes from it, and would be hidden in every cost.
+//! The baseline alone: in some rounds all other stacks that can be stopped (guests, by QMP) are.
+//! What the baseline then gains is what their being up takes from it, and would be hidden in every
+//! cost.
 
 use super::rounds::{Visit, VisitEnd, WorkloadProgress};
 use super::visit_workers::SlicePosition;
@@ -21,7 +22,6 @@ const SETTLES: Duration = Duration::from_millis(20);
 
 /// What came of it.
 pub enum Interference {
-    /// Go on.
     Fine,
     /// The baseline runs at this share of its rate beside the others.
     Disturbed(f64),
@@ -30,7 +30,8 @@ pub enum Interference {
 }
 
 impl Visit<'_> {
-    /// Measures the baseline alone and beside the others, where there are others that can be stopped.
+    /// Measures the baseline alone and beside the others, where there are others that can be
+    /// stopped.
     ///
     /// # Errors
     /// When a guest cannot be stopped or does not go on, and as any slice.
@@ -40,7 +41,8 @@ impl Visit<'_> {
             return Ok(Interference::Fine);
         };
         let others = self.bench.places.stoppable();
-        let others: Vec<Place> = others.into_iter().filter(|place| !ready[worker].is_in(place)).collect();
+        let others: Vec<Place> =
+            others.into_iter().filter(|place| !ready[worker].is_in(place)).collect();
         if others.is_empty() {
             return Ok(Interference::Fine);
         }
@@ -63,7 +65,8 @@ impl Visit<'_> {
         Ok(Interference::Fine)
     }
 
-    /// Work a second alone and beside the others, of two slices each in random order and its mirror.
+    /// Work a second alone and beside the others, of two slices each in random order and its
+    /// mirror.
     fn alone_round(
         &mut self,
         progress: &mut WorkloadProgress,

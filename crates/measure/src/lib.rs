@@ -1,12 +1,16 @@
 //! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
-//! until the answer is sure, everything taken down. It writes the record and prints nothing.
+//! until the answer is sure, everything removed. It writes the record and prints nothing.
 //!
-//! Modules: [`ready`], [`survey`]: what is there and what is missing. [`sets`], `prefixes`, `conflict`: which stacks can be up
-//! together; [`plan`]: their steps. [`session`]: a run; [`rounds`]: the order of slices for one workload and one set; [`bench`]: one
-//! slice of one stack; [`alone`], [`matched`], `together`, `lost`: its special cases. [`places`], `guests`, `remotes`, `afield`: where load
-//! runs and steps are performed. [`first_writes`], [`preconditioning`], `steady_rounds`: writes before measuring; `read_back`: reads
-//! to verify them. [`states`]: arrays in states. [`durability`]: trials. [`course`]: courses of load, for limits. `portraits`: what is recorded of places; [`told`]: each
-//! warning once; [`past`]: what earlier parts of a resumed run did. [`observer`]: receives progress events.
+//! Modules: [`ready`], [`survey`]: what is there and what is missing. [`sets`], `prefixes`,
+//! `conflict`: which stacks can be up together; [`plan`]: their steps. [`session`]: a run;
+//! [`rounds`]: the order of slices for one workload and one set; [`visit_workers`]: one slice of
+//! one stack; [`interference`], [`matched_rate`], `together`, `lost_places`: its special cases.
+//! [`places`], `guests`, `remote_places`, `remote_setup`: where load runs and steps are performed.
+//! [`first_writes`], [`preconditioning`], `steady_rounds`: writes before measuring; `read_back`:
+//! reads to verify them. [`states`]: arrays in states. [`durability`]: trials. [`course`]: courses
+//! of load, for limits. `place_facts`: what is recorded of places; [`announced_once`]: each warning
+//! once; [`resume_state`]: what earlier parts of a resumed run did. [`observer`]: receives progress
+//! events.
 #![forbid(unsafe_code)]
 
 pub mod announced_once;

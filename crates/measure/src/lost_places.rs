@@ -1,6 +1,6 @@
-//! A place that is lost while several load together. A host whose agent is gone is reached again and the slice is run again; one that
-//! stays lost is left out, by name, and the others go on. What is left is another load: rounds of one set of places are never
-//! counted with those of another.
+//! A place that is lost while several load together. A host whose agent is gone is reached again
+//! and the slice is run again; one that stays lost is left out, by name, and the others go on. What
+//! is left is another load: rounds of one set of places are never counted with those of another.
 
 use super::visit_workers::Bench;
 use anyhow::{Context, Result};
@@ -12,11 +12,15 @@ use std::collections::BTreeSet;
 const MOST_RETURNS: u32 = 3;
 
 impl Bench<'_> {
-    /// Does something in places; after a loss it does it again, with the place reached again or without it.
+    /// Does something in places; after a loss it does it again, with the place reached again or
+    /// without it.
     ///
     /// # Errors
     /// When it fails for another reason, or no place is left that could do it.
-    pub(super) fn despite_losses<T>(&mut self, mut work: impl FnMut(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn despite_losses<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         loop {
             match work(self) {
                 Err(error) => self.make_up_for(error)?,
@@ -28,10 +32,15 @@ impl Bench<'_> {
     /// Places of the stacks that are up and are lost.
     pub(super) fn lost_places(&self) -> BTreeSet<Place> {
         let members = self.ready.iter().flat_map(|ready| &ready.members);
-        members.map(|member| &member.place).filter(|place| self.places.is_lost(place)).cloned().collect()
+        members
+            .map(|member| &member.place)
+            .filter(|place| self.places.is_lost(place))
+            .cloned()
+            .collect()
     }
 
-    /// Reaches lost places again or leaves them out; workers that had a part there must be prepared again.
+    /// Reaches lost places again or leaves them out; workers that had a part there must be prepared
+    /// again.
     fn make_up_for(&mut self, error: anyhow::Error) -> Result<()> {
         let mut gone = self.loaded();
         gone.retain(|place| !self.places.is_usable(place));
@@ -88,13 +97,19 @@ impl Bench<'_> {
         self.places.reach_again_over_ssh(place)
     }
 
-    /// Ends workers that had a part there in their other places: the share of each may be another now.
+    /// Ends workers that had a part there in their other places: the share of each may be another
+    /// now.
     fn release(&mut self, place: &Place) {
-        let theirs: Vec<usize> =
-            self.prepared.iter().copied().filter(|worker| self.ready[*worker].is_in(place)).collect();
+        let theirs: Vec<usize> = self
+            .prepared
+            .iter()
+            .copied()
+            .filter(|worker| self.ready[*worker].is_in(place))
+            .collect();
         for worker in theirs {
             self.prepared.remove(&worker);
-            let others: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
+            let others: Vec<Place> =
+                self.members(worker).map(|member| member.place.clone()).collect();
             for other in others.iter().filter(|other| *other != place) {
                 // One that is lost, too, is found out by the next request.
                 let _ = self.places.get(other).map(|reached| reached.peer.end(worker as u32));
@@ -103,7 +118,10 @@ impl Bench<'_> {
     }
 
     fn warn_of_loss(&mut self, place: &Place, what: &str) -> Result<()> {
-        let text = format!("{place} was lost in visit {} under {}: {what}", self.visit, self.workload.name);
+        let text = format!(
+            "{place} was lost in visit {} under {}: {what}",
+            self.visit, self.workload.name
+        );
         let warning = Warning { kind: LOST_PLACE.into(), subject: place.to_string(), text };
         self.store.append(&RunRecord::Warning(warning)).context("cannot store a warning")
     }

@@ -1,7 +1,8 @@
-//! The matched rate: latencies of two stacks compare only when both get the same I/Os at the same times. The rate is a
-//! part of what the slowest stack did in a closed loop, so that all can keep up with it.
+//! The matched rate: latencies of two stacks compare only when both get the same I/Os at the same
+//! times. The rate is a part of what the slowest stack did in a closed loop, so that all can keep
+//! up with it.
 
-use super::rounds::Until;
+use super::rounds::VisitLimit;
 use iotax_load::Job;
 use iotax_model::scenario::{MeasureSpec, Workload};
 use iotax_stats::rounds::{Round, RoundKind, SliceValue};
@@ -12,8 +13,9 @@ const PART: f64 = 0.25;
 /// A latency is known well enough at so many times the half-width that is wished of throughput.
 const COARSER: f64 = 2.0;
 
-/// The rate of all threads together and the slowest stack, of stacks with so many members each; `None` while a stack has no rounds, when it is not asked for,
-/// or when the load has a rate of its own already. A `ruler` gets the rate too, and has no part in the choice.
+/// The rate of all threads together and the slowest stack, of stacks with so many members each;
+/// `None` while a stack has no rounds, when it is not asked for, or when the load has a rate of its
+/// own already. A `ruler` gets the rate too, and has no part in the choice.
 pub fn rate(
     workload: &Workload,
     measure: &MeasureSpec,
@@ -27,10 +29,12 @@ pub fn rate(
         return None;
     }
     let compared = (0..stacks).filter(|stack| Some(*stack) != ruler);
-    let rates =
-        compared.map(|stack| Some((stack, iops(rounds, stack, workload)?))).collect::<Option<Vec<_>>>()?;
+    let rates = compared
+        .map(|stack| Some((stack, iops(rounds, stack, workload)?)))
+        .collect::<Option<Vec<_>>>()?;
     let (slowest, least) = rates.into_iter().min_by(|one, two| one.1.total_cmp(&two.1))?;
-    // Every thread of every member gets a whole number of I/Os a second, and all stacks the same in sum.
+    // Every thread of every member gets a whole number of I/Os a second, and all stacks the same in
+    // sum.
     let shared_by = members.iter().copied().fold(1, least_common_multiple) as f64;
     let offered = threads(&workload.jobs)
         .map(|(job, share)| per_thread(job, share, measure.matched_rate * least / shared_by));
@@ -51,9 +55,12 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 fn iops(rounds: &[Round], stack: usize, workload: &Workload) -> Option<f64> {
     let plain = rounds.iter().filter(|round| round.kind == RoundKind::Plain);
     let parts = plain.flat_map(|round| &round.parts).filter(|part| part.stack == stack);
-    let (amount, seconds) = parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.amount, sum.1 + part.seconds));
+    let (amount, seconds) =
+        parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.amount, sum.1 + part.seconds));
     let unit = if workload.writes() { mean_block(&workload.jobs) } else { 1.0 };
-    (seconds > 0.0).then(|| SliceValue::Rate.of_totals(amount / unit, seconds)).filter(|rate| *rate > 0.0)
+    (seconds > 0.0)
+        .then(|| SliceValue::Rate.of_totals(amount / unit, seconds))
+        .filter(|rate| *rate > 0.0)
 }
 
 /// Blocks weigh by the I/Os in flight that have them.
@@ -74,22 +81,24 @@ fn per_thread(job: &Job, share: f64, rate_iops: f64) -> u64 {
 
 /// The jobs as an open loop at that rate.
 pub fn jobs(workload: &Workload, rate_iops: f64) -> Vec<Job> {
-    let paced =
-        |(job, share): (&Job, f64)| Job { rate_iops: Some(per_thread(job, share, rate_iops)), ..job.clone() };
+    let paced = |(job, share): (&Job, f64)| Job {
+        rate_iops: Some(per_thread(job, share, rate_iops)),
+        ..job.clone()
+    };
     threads(&workload.jobs).map(paced).collect()
 }
 
 /// When it ends: a part of the time that the stated depth may take, all in all within the budget.
-pub fn until(depth: Until, elapsed_s: f64) -> Until {
+pub fn until(depth: VisitLimit, elapsed_s: f64) -> VisitLimit {
     match depth {
-        Until::Precise(spec) => Until::Precise(StopSpec {
+        VisitLimit::Precise(spec) => VisitLimit::Precise(StopSpec {
             precision: COARSER * spec.precision,
             min_time_s: spec.min_time_s / 2.0,
             // What is left of the whole budget, of which the depth had its part.
             budget_s: (PART / (1.0 - PART) * spec.budget_s).min(elapsed_s.max(spec.min_time_s)),
         }),
-        Until::Time(seconds) => Until::Time(PART / (1.0 - PART) * seconds),
-        as_before @ Until::AsBefore { .. } => as_before,
+        VisitLimit::Time(seconds) => VisitLimit::Time(PART / (1.0 - PART) * seconds),
+        as_before @ VisitLimit::AsBefore { .. } => as_before,
     }
 }
 
@@ -114,7 +123,8 @@ mod tests {
     }
 
     fn rounds(rates: &[f64]) -> Vec<Round> {
-        let part = |(stack, rate): (usize, &f64)| RoundPart { stack, amount: rate * 0.1, seconds: 0.1 };
+        let part =
+            |(stack, rate): (usize, &f64)| RoundPart { stack, amount: rate * 0.1, seconds: 0.1 };
         vec![Round { parts: rates.iter().enumerate().map(part).collect(), ..Round::default() }; 3]
     }
 
@@ -126,7 +136,10 @@ mod tests {
             rate(&four, &measure, &rounds(&[10_000.0, 8_000.0, 9_000.0]), &[1; 3], None).unwrap();
         assert_eq!((rate_iops, slowest), (5600.0, 1));
         assert_eq!(jobs(&four, rate_iops)[0].rate_iops, Some(1400));
-        let two = workload(vec![Job { iodepth: 3, ..Job::default() }, Job { iodepth: 1, ..Job::default() }]);
+        let two = workload(vec![
+            Job { iodepth: 3, ..Job::default() },
+            Job { iodepth: 1, ..Job::default() },
+        ]);
         let shares: Vec<_> = jobs(&two, 4000.0).iter().map(|job| job.rate_iops).collect();
         assert_eq!(shares, [Some(3000), Some(1000)]);
     }
@@ -144,14 +157,18 @@ mod tests {
     fn one_and_sixteen_guests_get_the_same() {
         let four = workload(vec![Job { numjobs: 4, ..Job::default() }]);
         let measure = MeasureSpec::default();
-        let (rate_iops, _) = rate(&four, &measure, &rounds(&[1000.0, 245.0]), &[1, 16], None).unwrap();
+        let (rate_iops, _) =
+            rate(&four, &measure, &rounds(&[1000.0, 245.0]), &[1, 16], None).unwrap();
         // 70 % of 245 over 64 threads are 2.7 each.
         assert_eq!(rate_iops, 192.0);
         for members in [1.0, 16.0] {
             let each = jobs(&four, rate_iops / members)[0].rate_iops.unwrap();
             assert_eq!(each as f64 * 4.0 * members, rate_iops);
         }
-        assert_eq!([(4, 6), (1, 16), (5, 7)].map(|(a, b)| least_common_multiple(a, b)), [12, 16, 35]);
+        assert_eq!(
+            [(4, 6), (1, 16), (5, 7)].map(|(a, b)| least_common_multiple(a, b)),
+            [12, 16, 35]
+        );
     }
 
     #[test]
@@ -166,7 +183,11 @@ mod tests {
         let plain = workload(vec![Job::default()]);
         let measure = MeasureSpec::default();
         assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), &[1; 2], None), None);
-        assert_eq!(rate(&plain, &measure, &rounds(&[100.0]), &[1], None), None, "nothing to compare");
+        assert_eq!(
+            rate(&plain, &measure, &rounds(&[100.0]), &[1], None),
+            None,
+            "nothing to compare"
+        );
         let off = MeasureSpec { matched_rate: 0.0, ..MeasureSpec::default() };
         assert_eq!(rate(&plain, &off, &rounds(&[100.0, 100.0]), &[1; 2], None), None);
         let paced = workload(vec![Job { rate_iops: Some(5), ..Job::default() }]);
@@ -176,10 +197,16 @@ mod tests {
     #[test]
     fn depth_and_latency_together_stay_within_the_budget() {
         let measure = MeasureSpec::default();
-        let depth = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: left_for_depth(300.0, &measure) };
-        let Until::Precise(matched) = until(Until::Precise(depth), depth.budget_s) else { panic!() };
+        let depth = StopSpec {
+            precision: 0.01,
+            min_time_s: 10.0,
+            budget_s: left_for_depth(300.0, &measure),
+        };
+        let VisitLimit::Precise(matched) = until(VisitLimit::Precise(depth), depth.budget_s) else {
+            panic!()
+        };
         assert!((depth.budget_s + matched.budget_s - 300.0).abs() < 1e-9);
-        let Until::Precise(short) = until(Until::Precise(depth), 20.0) else { panic!() };
+        let VisitLimit::Precise(short) = until(VisitLimit::Precise(depth), 20.0) else { panic!() };
         assert_eq!((short.budget_s, short.min_time_s), (20.0, 5.0));
     }
 }

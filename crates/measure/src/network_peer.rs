@@ -1,8 +1,8 @@
-//! The other end of a network probe: the place that answers, the addresses at which it may be reached, and what an exchange
-//! with it counted.
+//! The other end of a network probe: the place that answers, the addresses at which it may be
+//! reached, and what an exchange with it counted.
 
 use super::places::Places;
-use super::visit_workers::{PREPARE_LIMIT, Ready, sample};
+use super::visit_workers::{PREPARE_LIMIT, StackUnderLoad, sample};
 use anyhow::{Result, ensure};
 use iotax_model::record::{Better, ON_WIRE, SampleValue, SliceSample};
 use iotax_model::scenario::Medium;
@@ -17,7 +17,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// The place that answers network probes.
 #[derive(Clone, Debug)]
 pub struct FarEnd {
-    /// Which.
     pub(super) place: Place,
     address: Option<IpAddr>,
     port: Option<u16>,
@@ -31,18 +30,19 @@ impl FarEnd {
     }
 
     /// That of a stack: this host, where it names none.
-    pub(super) fn of_ready(ready: &Ready) -> FarEnd {
+    pub(super) fn of_ready(ready: &StackUnderLoad) -> FarEnd {
         ready.far_end.clone().unwrap_or(FarEnd { place: Place::Host, address: None, port: None })
     }
 }
 
-/// The other end listens from now on: the probe, once for each of the addresses at which that end may be reached.
+/// The other end listens from now on: the probe, once for each of the addresses at which that end
+/// may be reached.
 ///
 /// # Errors
 /// When it cannot listen, or has no address.
 pub(super) fn listening(
     places: &mut Places,
-    ready: &Ready,
+    ready: &StackUnderLoad,
     worker: u32,
     probe: &ProbeSpec,
 ) -> Result<Vec<ProbeSpec>> {
@@ -59,7 +59,12 @@ pub(super) fn listening(
 
 /// Finds, with iotax's own pair of programs, the address at which the other end can be reached. A
 /// tool then binds only this address; it does not check whom it is connected to.
-fn reached_at(places: &mut Places, ready: &Ready, worker: u32, end: &FarEnd) -> Result<IpAddr> {
+fn reached_at(
+    places: &mut Places,
+    ready: &StackUnderLoad,
+    worker: u32,
+    end: &FarEnd,
+) -> Result<IpAddr> {
     let pair = ProbeSpec::parse("rr").map_err(Failed::input)?;
     let near = ready.members.first().map_or(Place::Host, |member| member.place.clone());
     let mut found = Err(Failed::measurement(format!("{} has no address", end.place)));
@@ -79,7 +84,12 @@ fn reached_at(places: &mut Places, ready: &Ready, worker: u32, end: &FarEnd) -> 
     Ok(found?)
 }
 
-fn listening_at(places: &mut Places, worker: u32, probe: &ProbeSpec, end: &FarEnd) -> Result<Vec<ProbeSpec>> {
+fn listening_at(
+    places: &mut Places,
+    worker: u32,
+    probe: &ProbeSpec,
+    end: &FarEnd,
+) -> Result<Vec<ProbeSpec>> {
     let peer = &mut places.get(&end.place)?.peer;
     let at = (end.address, end.port);
     let listening = peer.listen_for(worker, probe, at, PREPARE_LIMIT).map_err(Failed::from)?;
@@ -121,7 +131,8 @@ pub(super) fn samples(exchange: &Exchange) -> Vec<SliceSample> {
         ("net.retransmits", sum(|way| way.retransmits)),
     ];
     let peer_ns = (exchange.peer_cpu_user_ns + exchange.peer_cpu_system_ns) as f64;
-    let one = |(name, value): (&str, f64)| sample(name, "1", Better::Lower, SampleValue::Value(value));
+    let one =
+        |(name, value): (&str, f64)| sample(name, "1", Better::Lower, SampleValue::Value(value));
     let peer = sample("net.peer_cpu", "ns", Better::Lower, SampleValue::Value(peer_ns));
     let on_wire = exchange.on_wire().map(|share| one((ON_WIRE, share)));
     counted.into_iter().map(one).chain([peer]).chain(on_wire).collect()

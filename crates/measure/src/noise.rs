@@ -1,5 +1,6 @@
-//! Records how the rate of a real target moves while nothing is changed: back-to-back slices of 4k random reads on a
-//! file or device as it stands. It reads only, and refuses layers, other hosts and what the guard refuses to readers.
+//! Records how the rate of a real target moves while nothing is changed: back-to-back slices of 4k
+//! random reads on a file or device as it stands. It reads only, and refuses layers, other hosts
+//! and what the guard refuses to readers.
 
 use super::survey::admitted;
 use anyhow::{Context, Result};
@@ -20,22 +21,23 @@ const BLOCK: u64 = 4096;
 
 /// A target that may be read, with what is read of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Quarry {
-    /// File or device.
+pub struct NoiseTarget {
     pub path: PathBuf,
     /// As it was written.
     pub text: String,
-    /// Bytes from the start that may be read; behind them a file of iotax carries its marker.
+    /// Bytes from the start that may be read; after them a file of iotax carries its marker.
     pub bytes: u64,
     /// What a reader must know.
     pub warnings: Vec<String>,
 }
 
-/// Looks at a target, as the stack grammar spells a medium: `file:/srv/x.img`, `/dev/sdb`; errors name the option that it stands behind.
+/// Looks at a target, as the stack grammar spells a medium: `file:/srv/x.img`, `/dev/sdb`; errors
+/// name the option that it is after.
 ///
 /// # Errors
-/// Bad input: a layer, several media, another host, a file to be made, or what the guard lets nobody read.
-pub fn quarry(option: &str, target: &str) -> Result<Quarry> {
+/// Bad input: a layer, several media, another host, a file to be made, or what the guard lets
+/// nobody read.
+pub fn quarry(option: &str, target: &str) -> Result<NoiseTarget> {
     let words = vec![("rw".into(), "randread".into()), ("bs".into(), "4k".into())];
     let request = ScenarioRequest { words, ..ScenarioRequest::default() };
     let scenario = from_arguments(&[target.to_owned()], &request).map_err(Failed::from)?;
@@ -44,34 +46,45 @@ pub fn quarry(option: &str, target: &str) -> Result<Quarry> {
         return Err(refuse("it is not one target; hint: file:/path of a file, or /dev/NAME").into());
     };
     if !stack.layers.is_empty() {
-        return Err(refuse("it has layers, and only media are read here; hint: leave them out").into());
+        return Err(
+            refuse("it has layers, and only media are read here; hint: leave them out").into()
+        );
     }
     match &stack.medium {
-        Medium::File { path, size: None, .. } | Medium::Device { path } => seen(path, &scenario, stack),
+        Medium::File { path, size: None, .. } | Medium::Device { path } => {
+            seen(path, &scenario, stack)
+        }
         Medium::File { .. } => {
-            Err(refuse("nothing is made here; hint: leave size out and name a file that exists").into())
+            Err(refuse("nothing is made here; hint: leave size out and name a file that exists")
+                .into())
         }
         _ => Err(refuse("it is not one file or device of this machine").into()),
     }
 }
 
-fn seen(path: &Path, scenario: &Scenario, stack: &Stack) -> Result<Quarry> {
+fn seen(path: &Path, scenario: &Scenario, stack: &Stack) -> Result<NoiseTarget> {
     let (found, permit) = admitted(path, Intent::Read, scenario, stack)?;
     let bytes = found.marker.as_ref().map_or(found.bytes, |marker| marker.bytes);
     if bytes < BLOCK {
         let why = format!("{}: it holds {bytes} bytes, less than a block of 4k", path.display());
         return Err(Failed::input(why).into());
     }
-    Ok(Quarry { path: path.to_owned(), text: stack.text.clone(), bytes, warnings: permit.warnings })
+    Ok(NoiseTarget {
+        path: path.to_owned(),
+        text: stack.text.clone(),
+        bytes,
+        warnings: permit.warnings,
+    })
 }
 
-/// Reads it for so many seconds at that depth; `told` hears the seconds done and may end it. Times of the rows count from the first
-/// window.
+/// Reads it for so many seconds at that depth; `told` hears the seconds done and may end it. Times
+/// of the rows count from the first window.
 ///
 /// # Errors
-/// When the target cannot be opened or read, it was ended, or an I/O fails: a series with errors in it is no noise.
+/// When the target cannot be opened or read, it was ended, or an I/O fails: a series with errors in
+/// it is no noise.
 pub fn record(
-    quarry: &Quarry,
+    quarry: &NoiseTarget,
     seconds: f64,
     iodepth: u32,
     told: &mut dyn FnMut(f64) -> ControlFlow<()>,
@@ -100,7 +113,9 @@ pub fn record(
         rows.push(row);
         let done_s = (row.start_us + row.length_us) as f64 / 1e6;
         if told(done_s).is_break() {
-            return Err(Failed::measurement("interrupted: nothing is stored of the recording").into());
+            return Err(
+                Failed::measurement("interrupted: nothing is stored of the recording").into()
+            );
         }
         if done_s >= seconds {
             return Ok(rows);
@@ -139,7 +154,10 @@ mod tests {
         assert!(refused(&format!("file:{file} | loop")).contains("layers"));
         assert!(refused("ssh:host:/dev/vdb").contains("of this machine"));
         std::fs::write(folder.path().join("small"), [1; 100]).unwrap();
-        assert!(refused(&format!("file:{}", folder.path().join("small").display())).contains("100 bytes"));
+        assert!(
+            refused(&format!("file:{}", folder.path().join("small").display()))
+                .contains("100 bytes")
+        );
     }
 
     #[test]
@@ -158,11 +176,15 @@ mod tests {
         let rows = match record(&found, 0.2, 4, &mut count) {
             Ok(rows) => rows,
             // A tmpfs of an old kernel has no O_DIRECT.
-            Err(error) => return eprintln!("skipped: needs O_DIRECT in the temporary folder ({error:#})"),
+            Err(error) => {
+                return eprintln!("skipped: needs O_DIRECT in the temporary folder ({error:#})");
+            }
         };
         assert_eq!(told, rows.len());
         assert_eq!(rows[0].start_us, 0);
-        assert!(rows.windows(2).all(|pair| pair[0].start_us + pair[0].length_us <= pair[1].start_us));
+        assert!(
+            rows.windows(2).all(|pair| pair[0].start_us + pair[0].length_us <= pair[1].start_us)
+        );
         assert!(rows.iter().all(|row| row.ios > 0 && row.length_us > 0), "{rows:?}");
         assert_eq!(std::fs::read(&path).unwrap(), data);
         let ended = record(&found, 60.0, 4, &mut |_| ControlFlow::Break(())).unwrap_err();

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-/// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEvent {
     /// A step is about to be performed.
@@ -17,12 +16,9 @@ pub enum RunEvent {
     },
     /// A guest boots, a host is reached.
     Reaching {
-        /// The place.
         place: String,
     },
-    /// A workload begins.
     Workload {
-        /// Its subject.
         subject: String,
         /// Measured time of earlier visits, seconds.
         spent_s: f64,
@@ -31,49 +27,40 @@ pub enum RunEvent {
     },
     /// What is done before or after the rounds: the pilot, the baseline alone.
     Phase {
-        /// In words.
         what: String,
     },
     /// The same where it may take a minute or more.
     LongPhase {
-        /// In words.
         what: String,
     },
-    /// Drives were preconditioned.
     Preconditioned {
-        /// In words.
         text: String,
     },
     /// A round is over.
-    Round(Live),
+    Round(LiveState),
     /// A durability trial is over.
     Trial {
-        /// In words.
         text: String,
     },
     /// What was understood of the scenario and is not asked for by it.
     Note {
-        /// The sentence.
         text: String,
     },
     /// A reader must know.
     Warning {
-        /// The sentence.
         text: String,
     },
     /// A workload is over.
     WorkloadEnd {
-        /// `precision`, `budget`, `interrupted`.
         reason: String,
     },
-    /// Everything is being taken down.
+    /// Everything is being removed.
     TakingDown,
 }
 
 /// The state after a round.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Live {
-    /// Rounds so far.
+pub struct LiveState {
     pub round: usize,
     /// Measured time so far, seconds.
     pub elapsed_s: f64,
@@ -99,17 +86,13 @@ pub struct LiveComparison {
 /// What a person said to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatorAnswer {
-    /// It is done.
     Done,
-    /// Ctrl-C.
     Stopped,
     /// Nobody is there to ask.
     Nobody,
 }
 
-/// Whoever shows it.
 pub trait Observer {
-    /// Takes note.
     fn tell(&mut self, event: RunEvent);
 
     /// Asks a person to do something, and waits until they say that it is done or `stop` is set.

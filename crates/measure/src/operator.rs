@@ -1,10 +1,11 @@
-//! What a person does before a stack can be measured: a drive that is given to one machine after the other. It is seen by the
-//! drive's serial that it was done. Where nobody is there to ask the run ends, and `iotax resume` goes on, days later if need be.
+//! What a person does before a stack can be measured: a drive that is given to one machine after
+//! the other. It is seen by the drive's serial that it was done. Where nobody is there to ask the
+//! run ends, and `iotax resume` goes on, days later if need be.
 
 use super::observer::{OperatorAnswer, RunEvent};
 use super::places::Places;
 use super::session::Session;
-use super::sets::{Layout, Set};
+use super::sets::{SetLayout, StackSet};
 use super::survey;
 use anyhow::Result;
 use iotax_host::block::Identity;
@@ -19,27 +20,31 @@ use iotax_units::show_bytes;
 use std::path::Path;
 
 /// How often a person may have to move a drive in a run.
-pub fn most_steps(scenario: &Scenario, layout: &Layout) -> usize {
+pub fn most_steps(scenario: &Scenario, layout: &SetLayout) -> usize {
     let first = layout.sets.iter().filter(|set| set.after.is_none());
     let of_a_round: usize = first.map(|set| steps_of(scenario, set)).sum();
     of_a_round * layout.visits_of_a_set(&scenario.measure) as usize
 }
 
 /// Manual steps before a set.
-pub(super) fn steps_of(scenario: &Scenario, set: &Set) -> usize {
-    set.stacks.iter().filter(|index| scenario.operator_of(&scenario.stacks[**index]).is_some()).count()
+pub(super) fn steps_of(scenario: &Scenario, set: &StackSet) -> usize {
+    set.stacks
+        .iter()
+        .filter(|index| scenario.operator_of(&scenario.stacks[**index]).is_some())
+        .count()
 }
 
 impl Session<'_> {
-    /// Waits until the drives of a set are where its stacks have them, and nowhere else; `false`: Ctrl-C. Manual steps are
-    /// counted from those before this set, of so many at most.
+    /// Waits until the drives of a set are where its stacks have them, and nowhere else; `false`:
+    /// Ctrl-C. Manual steps are counted from those before this set, of so many at most.
     ///
     /// # Errors
-    /// An unmet need: a manual step is required, and nobody is there. The guard refuses the drive, or it is too small.
+    /// An unmet need: a manual step is required, and nobody is there. The guard refuses the drive,
+    /// or it is too small.
     pub(super) fn await_operator(
         &mut self,
         places: &mut Places,
-        set: &Set,
+        set: &StackSet,
         (before, most): (usize, usize),
     ) -> Result<bool> {
         let mut number = before;
@@ -56,7 +61,10 @@ impl Session<'_> {
                     OperatorAnswer::Done => {
                         asked = true;
                         let serial = &operator.serial;
-                        let what = format!("looking for the drive {serial} where {} has it ...", stack.name);
+                        let what = format!(
+                            "looking for the drive {serial} where {} has it ...",
+                            stack.name
+                        );
                         self.observer.tell(RunEvent::Phase { what });
                     }
                     OperatorAnswer::Stopped => return Ok(false),
@@ -72,8 +80,10 @@ impl Session<'_> {
                 }
             }
             if asked {
-                let text =
-                    format!("the drive {} was found; leave it there until the next step", operator.serial);
+                let text = format!(
+                    "the drive {} was found; leave it there until the next step",
+                    operator.serial
+                );
                 self.observer.tell(RunEvent::Note { text });
             }
             if stack.medium.place().is_host() && places.has(&Place::Host) {
@@ -84,20 +94,29 @@ impl Session<'_> {
     }
 
     /// Leaves hosts that a set alone has: the next thing that a person does may end them.
-    pub(super) fn leave_operators_places(&mut self, places: &mut Places, set: &Set) {
+    pub(super) fn leave_operators_places(&mut self, places: &mut Places, set: &StackSet) {
         let stacks = set.stacks.iter().map(|index| &self.scenario.stacks[*index]);
         for stack in stacks.filter(|stack| self.scenario.operator_of(stack).is_some()) {
             let place = stack.medium.place();
-            let others =
-                self.scenario.stacks.iter().filter(|other| self.scenario.operator_of(other).is_none());
+            let others = self
+                .scenario
+                .stacks
+                .iter()
+                .filter(|other| self.scenario.operator_of(other).is_none());
             if place.is_ssh() && !others.into_iter().any(|other| other.places().contains(&place)) {
                 places.leave(&place);
             }
         }
     }
 
-    /// What is not yet as it should be; `None`: the drive is there, was looked at, and is nowhere else.
-    fn lacking(&mut self, places: &mut Places, index: usize, operator: &Operator) -> Result<Option<String>> {
+    /// What is not yet as it should be; `None`: the drive is there, was looked at, and is nowhere
+    /// else.
+    fn lacking(
+        &mut self,
+        places: &mut Places,
+        index: usize,
+        operator: &Operator,
+    ) -> Result<Option<String>> {
         let scenario = self.scenario;
         let stack = &scenario.stacks[index];
         let elsewhere = scenario.stacks.iter().filter(|other| {
@@ -143,8 +162,14 @@ impl Session<'_> {
         };
         if found.bytes < operator.size {
             let (has, size) = (show_bytes(found.bytes), show_bytes(operator.size));
-            let why = format!("{}: its drive has {has}, less than the operator's size of {size}", stack.name);
-            return Err(Failed::input(format!("{why}; hint: a smaller size, the same for all stacks")).into());
+            let why = format!(
+                "{}: its drive has {has}, less than the operator's size of {size}",
+                stack.name
+            );
+            return Err(Failed::input(format!(
+                "{why}; hint: a smaller size, the same for all stacks"
+            ))
+            .into());
         }
         self.survey.found[index] = vec![FoundMedium { bytes: operator.size, ..found }];
         Ok(None)
@@ -164,7 +189,8 @@ fn not_here(path: &Path, identity: Option<&Identity>, operator: &Operator) -> Op
     }
 }
 
-/// A sentence where the drive is still where another stack has it. A host that does not answer has it no more, or is off.
+/// A sentence where the drive is still where another stack has it. A host that does not answer has
+/// it no more, or is off.
 fn still_there(other: &Stack, operator: &Operator) -> Option<String> {
     let serial = &operator.serial;
     match &other.medium {
@@ -195,6 +221,10 @@ mod tests {
         assert_eq!(none, "/dev/vdb does not exist; the drive S1 is expected there");
         let other = not_here(path, Some(&drive("S2")), &operator).unwrap();
         assert_eq!(other, "/dev/vdb is S2; the drive S1 is expected there");
-        assert!(not_here(path, Some(&Identity::default()), &operator).unwrap().contains("without serial"));
+        assert!(
+            not_here(path, Some(&Identity::default()), &operator)
+                .unwrap()
+                .contains("without serial")
+        );
     }
 }

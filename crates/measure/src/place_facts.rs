@@ -1,5 +1,6 @@
-//! What a run records of its places: their facts, the disks of guests as they really are, what is emulated. It measures nothing
-//! and changes nothing; what was recorded or said already is not repeated.
+//! What a run records of its places: their facts, the disks of guests as they really are, what is
+//! emulated. It measures nothing and changes nothing; what was recorded or said already is not
+//! repeated.
 
 use super::guests;
 use super::observer::RunEvent;
@@ -7,12 +8,14 @@ use super::places::Places;
 use super::plan::SetPlan;
 use super::session::Session;
 use super::survey;
-use super::visit_workers::Ready;
+use super::visit_workers::StackUnderLoad;
 use anyhow::{Context, Result};
 use iotax_host::facts::{self, Device, Facts};
 use iotax_layers::guest::GuestPlan;
 use iotax_layers::readback_owner;
-use iotax_model::record::{GuestDisk, LayerUp, PlaceFacts, RunRecord, Serving, SpdkTarget, ThreadGroup};
+use iotax_model::record::{
+    GuestDisk, LayerUp, PlaceFacts, RunRecord, Serving, SpdkTarget, ThreadGroup,
+};
 use iotax_model::scenario::Stack;
 use iotax_steps::guest::throttle;
 use iotax_steps::hypervisor;
@@ -22,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 /// What is known of a place that the run itself made.
 #[derive(Default)]
-struct Made {
+struct MadePlace {
     commands: Vec<Vec<String>>,
     disks: Vec<GuestDisk>,
     spdk: Vec<SpdkTarget>,
@@ -44,27 +47,32 @@ impl Session<'_> {
     pub(super) fn record_place(&mut self, places: &mut Places, place: &Place) -> Result<()> {
         let devices = self.devices_in(place);
         let mut facts = places.get(place)?.facts(&devices)?;
-        if let Some(vm) = self.scenario.described.get(place).and_then(|described| described.vm.as_ref()) {
-            let mut told = hypervisor::facts(vm).with_context(|| format!("{place} is declared as {vm}"))?;
+        if let Some(vm) =
+            self.scenario.described.get(place).and_then(|described| described.vm.as_ref())
+        {
+            let mut told =
+                hypervisor::facts(vm).with_context(|| format!("{place} is declared as {vm}"))?;
             for why in hypervisor::match_disks(&mut told, &facts) {
                 self.warn("settings", &place.to_string(), why)?;
             }
             for disk in &told.disks {
                 // As `of_libvirt` reads no other manager's words, it finds nothing there.
-                facts
-                    .limits
-                    .extend(disk.measured.iter().flat_map(|_| throttle::of_libvirt(&told.name, disk)));
-                let known = disk.measured.clone().map(|path| ((place.clone(), path), disk.name.clone()));
+                facts.limits.extend(
+                    disk.measured.iter().flat_map(|_| throttle::of_libvirt(&told.name, disk)),
+                );
+                let known =
+                    disk.measured.clone().map(|path| ((place.clone(), path), disk.name.clone()));
                 self.survey.disks.extend(known);
             }
             facts.vm = Some(Box::new(told));
         }
         let emulated = places.get(place)?.emulated.clone();
         self.tell_emulated(&[(place.clone(), emulated)]);
-        self.store_place(places, place, facts, Made::default())
+        self.store_place(places, place, facts, MadePlace::default())
     }
 
-    /// A drive that was with a guest may have come back other than it went: the host's facts are those of the visit.
+    /// A drive that was with a guest may have come back other than it went: the host's facts are
+    /// those of the visit.
     pub(super) fn record_drives(&mut self, places: &mut Places, up: &SetPlan) -> Result<()> {
         let away = up.steps.iter().any(|step| matches!(step.op, Op::PassThrough(_)));
         let taken = |stack: &Stack| stack.medium.place().is_host() && survey::takes_drive(stack);
@@ -74,8 +82,14 @@ impl Session<'_> {
         }
     }
 
-    /// What layers of a set made of their drives and between places, as the tools and the kernel there tell it.
-    pub(super) fn record_layers(&mut self, places: &mut Places, set: usize, up: &SetPlan) -> Result<()> {
+    /// What layers of a set made of their drives and between places, as the tools and the kernel
+    /// there tell it.
+    pub(super) fn record_layers(
+        &mut self,
+        places: &mut Places,
+        set: usize,
+        up: &SetPlan,
+    ) -> Result<()> {
         let told = up.steps.iter().filter_map(|step| Some((step, readback_owner(&step.op)?)));
         let told: Vec<(&Step, (&str, &str))> = told.collect();
         if told.is_empty() || !self.told.is_new_set(set) {
@@ -85,21 +99,31 @@ impl Session<'_> {
             // What is no device yields a folder, a name of its own, or nothing.
             let path = self.executor.path_of(&PathRef::Yield(step.id)).ok();
             let path = path.filter(|path| path.starts_with("/dev"));
-            let device = path.map(|path| device_in(places, &step.place, &path)).transpose()?.flatten();
+            let device =
+                path.map(|path| device_in(places, &step.place, &path)).transpose()?.flatten();
             let settings = self.executor.settings_of(step.id)?;
             if device.is_none() && settings.is_empty() {
                 continue;
             }
-            let stacks =
-                up.stacks_on(step.id).map(|index| self.scenario.stacks[index].name.clone()).collect();
+            let stacks = up
+                .stacks_on(step.id)
+                .map(|index| self.scenario.stacks[index].name.clone())
+                .collect();
             let (layer, part, place) = (layer.to_owned(), part.to_owned(), step.place.clone());
-            self.store.append(&RunRecord::Layer(LayerUp { stacks, layer, part, place, device, settings }))?;
+            self.store.append(&RunRecord::Layer(LayerUp {
+                stacks,
+                layer,
+                part,
+                place,
+                device,
+                settings,
+            }))?;
         }
         Ok(())
     }
 
     /// Which threads serve the I/O of stacks, other than their load.
-    pub(super) fn record_serving(&mut self, ready: &[Ready]) -> Result<()> {
+    pub(super) fn record_serving(&mut self, ready: &[StackUnderLoad]) -> Result<()> {
         for one in ready {
             for (place, all) in &one.serving {
                 let mut threads: Vec<ThreadGroup> = Vec::new();
@@ -127,7 +151,12 @@ impl Session<'_> {
     }
 
     /// Facts of the guests of a set, with their disks as they really are.
-    pub(super) fn record_guests(&mut self, places: &mut Places, up: &SetPlan, ready: &[Ready]) -> Result<()> {
+    pub(super) fn record_guests(
+        &mut self,
+        places: &mut Places,
+        up: &SetPlan,
+        ready: &[StackUnderLoad],
+    ) -> Result<()> {
         let emulated = |guest: &GuestPlan| -> Result<(Place, Option<String>)> {
             Ok((guest.place.clone(), places.get(&guest.place)?.emulated.clone()))
         };
@@ -152,7 +181,7 @@ impl Session<'_> {
                 }
             }
             let spdk = guests::spdk_targets(guest)?;
-            self.store_place(places, &guest.place, facts, Made { commands, disks, spdk })?;
+            self.store_place(places, &guest.place, facts, MadePlace { commands, disks, spdk })?;
         }
         Ok(())
     }
@@ -162,13 +191,13 @@ impl Session<'_> {
         places: &mut Places,
         place: &Place,
         mut facts: Facts,
-        made: Made,
+        made: MadePlace,
     ) -> Result<()> {
         if let Some(described) = self.scenario.described.get(place) {
             facts.said = described.facts.clone();
         }
         let emulated = places.get(place)?.emulated.clone();
-        let Made { commands, disks, spdk } = made;
+        let MadePlace { commands, disks, spdk } = made;
         let facts = PlaceFacts { place: place.clone(), facts, emulated, commands, disks, spdk };
         match self.told.has_changed(&facts) {
             true => Ok(self.store.append(&RunRecord::Place(facts))?),

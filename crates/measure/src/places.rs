@@ -1,5 +1,5 @@
-//! The places where load runs: this host (in process), guests (over their virtio-serial port), hosts
-//! over SSH. A place is reached once a visit and told what may be written there.
+//! The places where load runs: this host (in process), guests (over their virtio-serial port),
+//! hosts over SSH. A place is reached once a visit and told what may be written there.
 
 use anyhow::{Context, Result, bail};
 use iotax_host::facts::Facts;
@@ -24,8 +24,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// An answer while a place is set up: an agent's program is then still being read for the first time, which took 30 s in a
-/// translator within a translator, and all of sysfs is looked through. A peer that is dead is found out by its silence.
+/// An answer while a place is set up: an agent's program is then still being read for the first
+/// time, which took 30 s in a translator within a translator, and all of sysfs is looked through. A
+/// peer that is dead is found out by its silence.
 const SET_UP_LIMIT: Duration = Duration::from_secs(180);
 
 /// Why figures of a lab count nowhere else.
@@ -34,7 +35,7 @@ const LAB_DRIVES: &str = "emulated: not representative of drives (those of a lab
 /// Places that are reached.
 #[derive(Default)]
 pub struct Places {
-    reached: BTreeMap<Place, Reached>,
+    reached: BTreeMap<Place, ReachedPlace>,
     /// Those that were reached and are gone for good.
     lost: BTreeSet<Place>,
     /// How often each was reached again after its agent was gone.
@@ -42,7 +43,7 @@ pub struct Places {
 }
 
 /// A place that is reached, with the peer in it.
-pub struct Reached {
+pub struct ReachedPlace {
     /// The agent's other end.
     pub peer: Peer,
     /// Clock of the place minus clock of the host.
@@ -78,7 +79,7 @@ impl Places {
     ///
     /// # Errors
     /// When no socket pair can be made.
-    pub fn reach_host(&mut self, run_id: &str) -> Result<&mut Reached> {
+    pub fn reach_host(&mut self, run_id: &str) -> Result<&mut ReachedPlace> {
         let peer = Peer::in_process("this host", Box::new(HostHandler::default()))
             .context("cannot start the worker's end")?;
         self.add(&Place::Host, peer, run_id, None, SET_UP_LIMIT)
@@ -88,7 +89,12 @@ impl Places {
     ///
     /// # Errors
     /// With the tail of its console and QEMU's last words; when `stop` is set before it is there.
-    pub fn reach_guest(&mut self, plan: &GuestPlan, run_id: &str, stop: &AtomicBool) -> Result<&mut Reached> {
+    pub fn reach_guest(
+        &mut self,
+        plan: &GuestPlan,
+        run_id: &str,
+        stop: &AtomicBool,
+    ) -> Result<&mut ReachedPlace> {
         let (peer, emulated, mut control) = guest::reach(plan, None, stop)?;
         guest::put_on_processors(plan, &mut control)?;
         self.add_guest(plan, (peer, emulated, control), run_id)
@@ -99,7 +105,7 @@ impl Places {
         plan: &GuestPlan,
         (peer, emulated, control): (Peer, Option<String>, Qmp),
         run_id: &str,
-    ) -> Result<&mut Reached> {
+    ) -> Result<&mut ReachedPlace> {
         let reached = self.add(&plan.place, peer, run_id, emulated, SET_UP_LIMIT)?;
         reached.control = Some(control);
         if let Some(card) = &plan.address {
@@ -108,7 +114,8 @@ impl Places {
         Ok(reached)
     }
 
-    /// A lab, which is up for the whole run: the place of loads, and the executor that performs steps in it.
+    /// A lab, which is up for the whole run: the place of loads, and the executor that performs
+    /// steps in it.
     ///
     /// # Errors
     /// As [`Places::reach_guest`].
@@ -136,17 +143,19 @@ impl Places {
         control: Qmp,
         run_id: &str,
         stop: &AtomicBool,
-    ) -> Result<&mut Reached> {
+    ) -> Result<&mut ReachedPlace> {
         let reached = guest::reach(plan, Some(control), stop)?;
         self.add_guest(plan, reached, run_id)
     }
 
-    /// Gives a place away that is about to be gone, or is: nobody says goodbye to it. Its agent's other end, and its QEMU.
+    /// Gives a place away that is about to be gone, or is: nobody says goodbye to it. Its agent's
+    /// other end, and its QEMU.
     ///
     /// # Errors
     /// When it was not reached.
     pub fn take(&mut self, place: &Place) -> Result<(Peer, Option<Qmp>)> {
-        let reached = self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
+        let reached =
+            self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
         Ok((reached.peer, reached.control))
     }
 
@@ -154,7 +163,7 @@ impl Places {
     ///
     /// # Errors
     /// With the last words of ssh.
-    pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut Reached> {
+    pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut ReachedPlace> {
         // The wire's own error: the caller asks whether the host was ever reached.
         let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env())?;
         let reached = self.keep(&Place::Ssh(host.to_owned()), peer, None)?;
@@ -167,7 +176,8 @@ impl Places {
     /// # Errors
     /// With the last words of ssh; when the place is not such a host. It is no longer reached then.
     pub fn reach_again_over_ssh(&mut self, place: &Place) -> Result<()> {
-        let before = self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
+        let before =
+            self.reached.remove(place).with_context(|| format!("{place} was not reached"))?;
         let (Some(host), Some(run_id)) = (place.ssh_host(), &before.copied_as) else {
             bail!("it cannot be reached again")
         };
@@ -205,11 +215,17 @@ impl Places {
         self.reached.get(place)?.peer.fate()
     }
 
-    /// A host over SSH whose fio issues the load; `path` is any on it, `socket` of the connection that is kept.
+    /// A host over SSH whose fio issues the load; `path` is any on it, `socket` of the connection
+    /// that is kept.
     ///
     /// # Errors
     /// With the last words of ssh, or that there is no fio.
-    pub fn reach_afar(&mut self, host: &str, path: &Path, socket: &Path) -> Result<&mut Reached> {
+    pub fn reach_afar(
+        &mut self,
+        host: &str,
+        path: &Path,
+        socket: &Path,
+    ) -> Result<&mut ReachedPlace> {
         let peer = agentless::connect(host, path, socket)?;
         let reached = self.keep(&Place::Ssh(host.to_owned()), peer, None)?;
         reached.tells_what_is_owed = false;
@@ -224,14 +240,19 @@ impl Places {
         run_id: &str,
         emulated: Option<String>,
         limit: Duration,
-    ) -> Result<&mut Reached> {
+    ) -> Result<&mut ReachedPlace> {
         peer.hello(run_id, limit).map_err(Failed::from)?;
         self.keep(place, peer, emulated)
     }
 
-    fn keep(&mut self, place: &Place, mut peer: Peer, emulated: Option<String>) -> Result<&mut Reached> {
+    fn keep(
+        &mut self,
+        place: &Place,
+        mut peer: Peer,
+        emulated: Option<String>,
+    ) -> Result<&mut ReachedPlace> {
         let clock = reading(&mut peer)?;
-        let reached = Reached {
+        let reached = ReachedPlace {
             peer,
             clock_offset_ns: clock.offset_ns,
             clock: Some(clock),
@@ -250,7 +271,7 @@ impl Places {
     /// A simulated place, with a simulated QEMU if it is a guest.
     #[cfg(test)]
     pub(super) fn simulated(&mut self, place: &Place, peer: Peer, control: Option<Qmp>) {
-        let reached = Reached {
+        let reached = ReachedPlace {
             peer,
             clock_offset_ns: 0,
             clock: None,
@@ -268,7 +289,7 @@ impl Places {
     ///
     /// # Errors
     /// When it was not.
-    pub fn get(&mut self, place: &Place) -> Result<&mut Reached> {
+    pub fn get(&mut self, place: &Place) -> Result<&mut ReachedPlace> {
         self.reached.get_mut(place).with_context(|| format!("{place} was not reached"))
     }
 
@@ -276,9 +297,10 @@ impl Places {
     ///
     /// # Errors
     /// When one was not reached.
-    pub fn several(&mut self, places: &[&Place]) -> Result<Vec<&mut Reached>> {
-        let mut found: BTreeMap<&Place, &mut Reached> = self.reached.iter_mut().collect();
-        let mut take = |place| found.remove(place).with_context(|| format!("{place} was not reached"));
+    pub fn several(&mut self, places: &[&Place]) -> Result<Vec<&mut ReachedPlace>> {
+        let mut found: BTreeMap<&Place, &mut ReachedPlace> = self.reached.iter_mut().collect();
+        let mut take =
+            |place| found.remove(place).with_context(|| format!("{place} was not reached"));
         places.iter().map(|place| take(*place)).collect()
     }
 
@@ -300,8 +322,9 @@ impl Places {
         }
     }
 
-    /// After a failure: nothing is loaded any more, and nothing held open, so that all can be taken down. Places that answer stay,
-    /// as the end of a guest's agent is its own, and there may be things to undo in it first.
+    /// After a failure: nothing is loaded any more, and nothing held open, so that all can be taken
+    /// down. Places that answer stay, as the end of a guest's agent is its own, and there may be
+    /// things to undo in it first.
     pub fn put_down(&mut self) {
         for (place, mut reached) in std::mem::take(&mut self.reached) {
             if reached.put_down().is_ok() {
@@ -312,8 +335,9 @@ impl Places {
 
     /// Places that can be stopped: our guests.
     pub fn stoppable(&self) -> Vec<Place> {
-        let can_stop =
-            |(place, reached): (&Place, &Reached)| reached.control.is_some().then(|| place.clone());
+        let can_stop = |(place, reached): (&Place, &ReachedPlace)| {
+            reached.control.is_some().then(|| place.clone())
+        };
         self.reached.iter().filter_map(can_stop).collect()
     }
 
@@ -329,7 +353,7 @@ impl Places {
         })
     }
 
-    /// Lets them go on. The clock of a guest may have stood still meanwhile, and is compared anew.
+    /// Lets them go on. The clock of a guest may have stood still meanwhile, and is compared again.
     ///
     /// # Errors
     /// When QEMU refuses or is gone, or the guest does not answer.
@@ -341,13 +365,12 @@ impl Places {
         })
     }
 
-    /// All of them.
     pub fn all(&self) -> Vec<Place> {
         self.reached.keys().cloned().collect()
     }
 }
 
-impl Reached {
+impl ReachedPlace {
     fn put_down(&mut self) -> Result<()> {
         if let (Some(control), true) = (&mut self.control, self.peer.is_usable()) {
             // It may be stopped; one that runs goes on.
@@ -391,7 +414,8 @@ impl Reached {
             Ok(_) => Ok(()),
             Err(error) => {
                 let why = self.peer.fate().unwrap_or_else(|| error.to_string());
-                let text = format!("guest {guest}: QEMU does not take the command {command}: {why}");
+                let text =
+                    format!("guest {guest}: QEMU does not take the command {command}: {why}");
                 Err(Failed::measurement(text).into())
             }
         }
@@ -415,7 +439,8 @@ impl Reached {
     /// When the place does not answer.
     pub fn allow(&mut self, allowed: &Allowed) -> Result<()> {
         self.allowed = allowed.clone();
-        self.ask(WireRequest::Judge { payload: serde_json::to_value(allowed)? }, SET_UP_LIMIT).map(drop)
+        self.ask(WireRequest::Judge { payload: serde_json::to_value(allowed)? }, SET_UP_LIMIT)
+            .map(drop)
     }
 
     /// Asks, with the agent's refusal or the wire's fault as an error with its exit code.
@@ -455,8 +480,8 @@ impl Reached {
 pub fn executor_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn PlaceExecutor>> {
     let mut peer = guest::lab::reach_steps(plan)?;
     peer.hello(run_id, SET_UP_LIMIT).map_err(Failed::from)?;
-    let process =
-        started_process(&plan.tag)?.with_context(|| format!("QEMU of guest {} has ended", plan.place))?;
+    let process = started_process(&plan.tag)?
+        .with_context(|| format!("QEMU of guest {} has ended", plan.place))?;
     Ok(Box::new(RemoteExecutor::new(peer, Box::new(move || !runs(&process)))))
 }
 
@@ -471,7 +496,8 @@ pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecuto
     Ok(Box::new(RemoteExecutor::new(peer, Box::new(|| false))))
 }
 
-/// Executors that take down what a run left: hosts over SSH are reached when it left something there.
+/// Executors that take down what a run left: hosts over SSH are reached when it left something
+/// there.
 pub fn executors_to_clean(
     run_id: &str,
     watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
@@ -488,7 +514,8 @@ pub fn executors_to_clean(
     PlaceExecutors::watched(watcher).reaching_by(Box::new(reach))
 }
 
-/// What a clock that runs apart means. A guest's kernel may have counted wrong while it booted; others stood still.
+/// What a clock that runs apart means. A guest's kernel may have counted wrong while it booted;
+/// others stood still.
 pub(super) fn runs_apart(place: &Place, apart: f64) -> Failed {
     let why = match place {
         Place::Host | Place::Guest(_) => {
@@ -518,21 +545,26 @@ mod tests {
         places.reach_host("test").unwrap();
         let place = places.get(&Place::Host).unwrap();
         let at_ns = iotax_load::clock::now() - 1_000_000_000;
-        let since = |offset_ns, round_trip_ns| Some(ClockReading { at_ns, offset_ns, round_trip_ns });
+        let since =
+            |offset_ns, round_trip_ns| Some(ClockReading { at_ns, offset_ns, round_trip_ns });
         place.clock = since(0, 1_000_000);
         assert_eq!(place.compare_clock(&"vm8".into()).unwrap().offset_ns / 10_000_000, 0);
         // A second ago it was six seconds behind.
         place.clock = since(-6_000_000_000, 1_000_000);
         let why = place.compare_clock(&"vm8".into()).unwrap_err().to_string();
         assert!(
-            why.starts_with("the clock of vm8 ran ") && why.contains(" times as fast as this host's"),
+            why.starts_with("the clock of vm8 ran ")
+                && why.contains(" times as fast as this host's"),
             "{why}"
         );
         assert!(why.contains("while it boots"), "{why}");
         place.clock = since(-6_000_000_000, 1_000_000);
         let why = place.compare_clock(&"ssh:b".into()).unwrap_err().to_string();
         assert!(why.contains("stood still"), "{why}");
-        assert!(place.compare_clock(&"vm8".into()).is_ok(), "it is held against the comparison before");
+        assert!(
+            place.compare_clock(&"vm8".into()).is_ok(),
+            "it is held against the comparison before"
+        );
         // What the round trips explain is no matter.
         place.clock = since(-100_000_000, 300_000_000);
         assert!(place.compare_clock(&"vm8".into()).is_ok());

@@ -1,12 +1,12 @@
 //! From a checked scenario to steps: the files under test first (they stay up for the whole run),
-//! then for each set of stacks what is brought up and taken down with every visit. An identical
+//! then for each set of stacks what is brought up and removed with every visit. An identical
 //! prefix is one instance. Nothing is performed here.
 
 use super::durability;
 use super::first_writes;
 use super::preconditioning;
 use super::prefixes::must_write;
-use super::sets::{Layout, Set};
+use super::sets::{SetLayout, StackSet};
 use super::states;
 use super::write_unit;
 use anyhow::{Context, Result};
@@ -15,7 +15,7 @@ use iotax_layers::guest::lab::{LabDrive, LabWish};
 use iotax_layers::guest::qemu::{Memory, overlay_folder};
 use iotax_layers::medium::{self, FoundMedium};
 use iotax_layers::readback_owner;
-use iotax_layers::{ExistingMachine, Exposed, PlanContext, guest, layer_of};
+use iotax_layers::{ExistingMachine, ExposedDevice, PlanContext, guest, layer_of};
 use iotax_model::layer::LayerRole;
 use iotax_model::scenario::place::drive_name;
 use iotax_model::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
@@ -28,33 +28,30 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// What is known of the run when it is planned.
-pub struct Ground<'a> {
+pub struct PlanGround<'a> {
     /// What was asked for.
     pub scenario: &'a Scenario,
     /// Who can be up with whom.
-    pub layout: &'a Layout,
+    pub layout: &'a SetLayout,
     /// What each stack's medium is, member by member (same order as the stacks).
     pub found: &'a [Vec<FoundMedium>],
     /// What guests are made of here; `None` when no stack has one.
     pub guest_parts: Option<guest::GuestParts>,
-    /// The run.
     pub tag: RunTag,
 }
 
 /// The steps of one set, and what its stacks show to the load.
 pub struct SetPlan {
-    /// In order.
     pub steps: Vec<Step>,
     /// How many of them make what the guests stand on: they come first.
     pub below_guests: usize,
     /// Where those begin that are performed in the guests, once these are reached.
     pub in_guests: usize,
-    /// Guests among them.
     pub guests: Vec<guest::GuestPlan>,
     /// (index of the stack, what the load works on).
-    pub targets: Vec<(usize, Exposed)>,
+    pub targets: Vec<(usize, ExposedDevice)>,
     /// The media at the bottom of each of these stacks.
-    media: BTreeMap<usize, Exposed>,
+    media: BTreeMap<usize, ExposedDevice>,
     /// What the steps would change without a consent.
     consents_lacking: Vec<String>,
 }
@@ -62,7 +59,7 @@ pub struct SetPlan {
 impl SetPlan {
     /// Indices of the stacks that stand on what a step makes, of one that is read back.
     pub fn stacks_on(&self, step: StepId) -> impl Iterator<Item = usize> {
-        let on_it = move |(_, exposed): &&(usize, Exposed)| exposed.told.contains(&step);
+        let on_it = move |(_, exposed): &&(usize, ExposedDevice)| exposed.told.contains(&step);
         self.targets.iter().filter(on_it).map(|(index, _)| *index)
     }
 }
@@ -74,9 +71,10 @@ impl SetPlan {
             PathRef::Path(path) => Some(path.clone()),
             _ => None,
         };
-        let all = self.media.get(&stack).map(Exposed::loaded).unwrap_or_default();
-        let all =
-            all.into_iter().map(|(place, paths)| (place.clone(), paths.iter().filter_map(known).collect()));
+        let all = self.media.get(&stack).map(ExposedDevice::loaded).unwrap_or_default();
+        let all = all
+            .into_iter()
+            .map(|(place, paths)| (place.clone(), paths.iter().filter_map(known).collect()));
         all.filter(|(_, paths): &(Place, Vec<PathBuf>)| !paths.is_empty()).collect()
     }
 
@@ -93,15 +91,13 @@ impl SetPlan {
 /// The guests with emulated drives that are up for the whole run.
 #[derive(Default)]
 pub struct LabPlan {
-    /// In order.
     pub steps: Vec<Step>,
-    /// What they start.
     pub guests: Vec<guest::GuestPlan>,
 }
 
 /// How far a stack is planned.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Upto {
+enum PlanDepth {
     /// With its guest, if it has one.
     Guests,
     /// With all of its layers.
@@ -117,7 +113,7 @@ pub struct PlanBounds {
     pub left_to_write: Option<u64>,
 }
 
-impl Ground<'_> {
+impl PlanGround<'_> {
     /// Makes and fills the files under test, each once, whoever has it for a member.
     ///
     /// # Errors
@@ -150,7 +146,10 @@ impl Ground<'_> {
         let mut context = self.context();
         let mut plan = LabPlan::default();
         for (place, spec) in &self.scenario.labs {
-            let parts = self.guest_parts.as_ref().with_context(|| format!("@{place}: no parts for a lab"))?;
+            let parts = self
+                .guest_parts
+                .as_ref()
+                .with_context(|| format!("@{place}: no parts for a lab"))?;
             plan.guests.push(guest::lab::plan(
                 &mut context,
                 parts,
@@ -165,17 +164,18 @@ impl Ground<'_> {
     ///
     /// # Errors
     /// Bad input when a layer cannot stand on what is below it.
-    pub fn set(&self, set: &Set, visit: u32) -> Result<SetPlan> {
+    pub fn set(&self, set: &StackSet, visit: u32) -> Result<SetPlan> {
         let mut context = self.context();
-        let mut made: BTreeMap<String, Exposed> = BTreeMap::new();
+        let mut made: BTreeMap<String, ExposedDevice> = BTreeMap::new();
         for index in &set.stacks {
-            self.stack(*index, visit, Upto::Guests, &mut context, &mut made)?;
+            self.stack(*index, visit, PlanDepth::Guests, &mut context, &mut made)?;
         }
         let below_guests = context.steps.len();
         guest::finish(&mut context)?;
         let in_guests = context.steps.len();
-        let whole =
-            |index: &usize| Ok((*index, self.stack(*index, visit, Upto::Top, &mut context, &mut made)?));
+        let whole = |index: &usize| {
+            Ok((*index, self.stack(*index, visit, PlanDepth::Top, &mut context, &mut made)?))
+        };
         let targets = set.stacks.iter().map(whole).collect::<Result<_>>()?;
         let bottom = |index: &usize| {
             let sibling = self.layout.sibling_in(*index, visit);
@@ -192,8 +192,8 @@ impl Ground<'_> {
     /// completely when they are made.
     ///
     /// # Errors
-    /// As [`Ground::set`].
-    pub fn restored_media(&self, set: &Set, visit: u32) -> Result<Vec<Step>> {
+    /// As [`PlanGround::set`].
+    pub fn restored_media(&self, set: &StackSet, visit: u32) -> Result<Vec<Step>> {
         let mut context = self.context();
         if self.scenario.durability.is_some() || context.trims || !context.data.is_unique() {
             return Ok(Vec::new());
@@ -206,17 +206,22 @@ impl Ground<'_> {
                 let Some((place, path)) = medium::made_file(member, sibling) else { continue };
                 if seen.insert((place.clone(), path.clone())) {
                     let fill = context.fill_of(&place, &path, found.bytes);
-                    context.add_in(&place, "rewrite the discarded parts of the file", Op::FillFile(fill));
+                    context.add_in(
+                        &place,
+                        "rewrite the discarded parts of the file",
+                        Op::FillFile(fill),
+                    );
                 }
             }
         }
         Ok(context.steps)
     }
 
-    /// What the run would change of others' without their consent, a sentence each: `plan` shows it, `run` refuses.
+    /// What the run would change of others' without their consent, a sentence each: `plan` shows
+    /// it, `run` refuses.
     ///
     /// # Errors
-    /// As [`Ground::set`].
+    /// As [`PlanGround::set`].
     pub fn consents_lacking(&self) -> Result<Vec<String>> {
         let mut lacking = Vec::new();
         for set in &self.layout.sets {
@@ -227,11 +232,11 @@ impl Ground<'_> {
         Ok(lacking)
     }
 
-    /// What can be refused before anything is made: jobs larger than the smallest stack, files that would not
-    /// leave a tenth of their file system free, fills beyond `max_written`.
+    /// What can be refused before anything is made: jobs larger than the smallest stack, files that
+    /// would not leave a tenth of their file system free, fills beyond `max_written`.
     ///
     /// # Errors
-    /// The first of them; as [`Ground::set`].
+    /// The first of them; as [`PlanGround::set`].
     pub fn bounds(&self) -> Result<PlanBounds> {
         let (region, parts) = self.region()?;
         check_fit(self.scenario, region / parts)?;
@@ -248,8 +253,8 @@ impl Ground<'_> {
         Ok(PlanBounds { region, left_to_write })
     }
 
-    /// Temporary overlays take whatever is written, and QEMU stops a guest whose overlay has no room. What the system of an
-    /// image writes for itself is not known and does not count.
+    /// Temporary overlays take whatever is written, and QEMU stops a guest whose overlay has no
+    /// room. What the system of an image writes for itself is not known and does not count.
     fn check_overlays(&self, media: &[Step], region: u64) -> Result<()> {
         let Some(parts) = &self.guest_parts else { return Ok(()) };
         let folder = overlay_folder(std::env::var_os("TMPDIR").map(PathBuf::from), parts.qemu);
@@ -272,11 +277,14 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// Labs are up beside everything else, and their drives are files of the run's folder, which grow to their full size.
+    /// Labs are up beside everything else, and their drives are files of the run's folder, which
+    /// grow to their full size.
     fn check_labs(&self) -> Result<()> {
         let drives = |(place, spec): (&Place, &LabSpec)| {
             let file = self.tag.run_dir.join(place.to_string());
-            (0..spec.drives.unwrap_or(0)).map(move |_| (file.clone(), spec.drive_size)).collect::<Vec<_>>()
+            (0..spec.drives.unwrap_or(0))
+                .map(move |_| (file.clone(), spec.drive_size))
+                .collect::<Vec<_>>()
         };
         let files: Vec<(PathBuf, u64)> = self.scenario.labs.iter().flat_map(drives).collect();
         match self.tag.run_dir.is_dir() {
@@ -286,30 +294,37 @@ impl Ground<'_> {
         }
     }
 
-    /// All guests of a set are up at once. The largest set first: who supplies what it lacks need not be told of the others.
+    /// All guests of a set are up at once. The largest set first: who supplies what it lacks need
+    /// not be told of the others.
     fn check_guests(&self) -> Result<()> {
         let Some(parts) = &self.guest_parts else { return Ok(()) };
         let guests = |set| Ok(self.set(set, 0)?.guests);
         let mut sets = self.layout.sets.iter().map(guests).collect::<Result<Vec<_>>>()?;
-        sets.sort_by_key(|guests| Reverse(guests.iter().map(|guest| guest.memory.bytes).sum::<u64>()));
+        sets.sort_by_key(|guests| {
+            Reverse(guests.iter().map(|guest| guest.memory.bytes).sum::<u64>())
+        });
         sets.iter().try_for_each(|guests| Ok(parts.room.check(guests)?))
     }
 
-    /// Drives that come back from guests get the lowest names that are free, in whatever order they come: of several that are
-    /// away at once a kernel's name may then be another's.
+    /// Drives that come back from guests get the lowest names that are free, in whatever order they
+    /// come: of several that are away at once a kernel's name may then be another's.
     fn check_names(&self) -> Result<()> {
         for set in &self.layout.sets {
             let steps = self.set(set, 0)?.steps;
             let taken = steps.iter().filter(|step| matches!(step.op, Op::PassThrough(_))).count();
             if taken > 1 {
-                self.scenario.stacks.iter().try_for_each(|stack| self.check_names_of(stack, taken))?;
+                self.scenario
+                    .stacks
+                    .iter()
+                    .try_for_each(|stack| self.check_names_of(stack, taken))?;
             }
         }
         Ok(())
     }
 
     fn check_names_of(&self, stack: &Stack, taken: usize) -> Result<()> {
-        let dealt_out = |path: &Path| path.to_str().is_some_and(|path| path.starts_with("/dev/nvme"));
+        let dealt_out =
+            |path: &Path| path.to_str().is_some_and(|path| path.starts_with("/dev/nvme"));
         for member in stack.medium.members() {
             let Medium::Device { path } = member else { continue };
             if dealt_out(path) {
@@ -329,15 +344,18 @@ impl Ground<'_> {
     fn name_that_stays(&self, path: &Path) -> String {
         let mut drives = self.guest_parts.iter().flat_map(|parts| &parts.drives);
         let drive = drives.find(|drive| drive.paths.iter().any(|known| known == path));
-        let known =
-            drive.and_then(|drive| drive.paths.iter().find(|path| path.starts_with("/dev/disk/by-id")));
-        known.map_or_else(|| "name it by /dev/disk/by-id/...".to_owned(), |known| known.display().to_string())
+        let known = drive
+            .and_then(|drive| drive.paths.iter().find(|path| path.starts_with("/dev/disk/by-id")));
+        known.map_or_else(
+            || "name it by /dev/disk/by-id/...".to_owned(),
+            |known| known.display().to_string(),
+        )
     }
 
     /// What is worth a word of the guests that a stack loads at one time.
     ///
     /// # Errors
-    /// As [`Ground::set`].
+    /// As [`PlanGround::set`].
     pub fn guest_warnings(&self) -> Result<Vec<String>> {
         let Some(parts) = &self.guest_parts else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -353,17 +371,20 @@ impl Ground<'_> {
         Ok(found)
     }
 
-    /// What brings the stacks of a set from the state of the set before into their own, each with its index.
+    /// What brings the stacks of a set from the state of the set before into their own, each with
+    /// its index.
     ///
     /// # Errors
-    /// As [`Ground::set`]; when a layer knows no such way.
-    pub fn into_state(&self, set: &Set, after: usize) -> Result<Vec<(usize, Vec<Step>)>> {
+    /// As [`PlanGround::set`]; when a layer knows no such way.
+    pub fn into_state(&self, set: &StackSet, after: usize) -> Result<Vec<(usize, Vec<Step>)>> {
         let sets = &self.layout.sets;
-        let first = std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
+        let first =
+            std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
         states::steps_into(self.scenario, &self.set(&sets[first], 0)?, &set.stacks)
     }
 
-    /// The files under test count too, and with every visit those on file systems and what is written first.
+    /// The files under test count too, and with every visit those on file systems and what is
+    /// written first.
     fn left_to_write(&self, media: &[Step], region: u64) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
         // Asked again when all hosts have told what they have.
@@ -399,10 +420,11 @@ impl Ground<'_> {
         Ok(Some(most - bytes))
     }
 
-    /// Bytes that every stack offers, and among how many guests side by side they are shared out at most.
+    /// Bytes that every stack offers, and among how many guests side by side they are shared out at
+    /// most.
     ///
     /// # Errors
-    /// As [`Ground::set`]; a load that a stack does not take.
+    /// As [`PlanGround::set`]; a load that a stack does not take.
     pub fn region(&self) -> Result<(u64, u64)> {
         let (mut least, mut parts) = (u64::MAX, 1);
         for set in &self.layout.sets {
@@ -420,16 +442,17 @@ impl Ground<'_> {
         &self,
         index: usize,
         visit: u32,
-        upto: Upto,
+        upto: PlanDepth,
         context: &mut PlanContext,
-        made: &mut BTreeMap<String, Exposed>,
-    ) -> Result<Exposed> {
+        made: &mut BTreeMap<String, ExposedDevice>,
+    ) -> Result<ExposedDevice> {
         let stack = &self.scenario.stacks[index];
         let sibling = self.layout.sibling_in(index, visit);
-        let mut key = format!("{:?} {sibling:?} {}", stack.medium, if stack.own { index + 1 } else { 0 });
+        let mut key =
+            format!("{:?} {sibling:?} {}", stack.medium, if stack.own { index + 1 } else { 0 });
         context.writable = self.scenario.writes() || must_write(stack, 0);
         context.own = stack.own.then_some(index);
-        if upto == Upto::Guests {
+        if upto == PlanDepth::Guests {
             for place in stack.places() {
                 if let Some(spec) = self.scenario.guests.get(&place) {
                     guest::named(context, &place.to_string(), spec)?;
@@ -442,9 +465,11 @@ impl Ground<'_> {
             self.wipe(stack, index, &exposed, context);
         }
         let guest = stack.layers.iter().position(|spec| spec.is(LayerRole::Guest)).map(|at| at + 1);
-        let depth = if upto == Upto::Guests { guest } else { None };
+        let depth = if upto == PlanDepth::Guests { guest } else { None };
         let mut lots = lots(stack, exposed);
-        for (depth, spec) in stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len())) {
+        for (depth, spec) in
+            stack.layers.iter().enumerate().take(depth.unwrap_or(stack.layers.len()))
+        {
             key = format!("{key} | {}", spec.key());
             if spec.is(LayerRole::Guest) {
                 // Guests share out what was made of all lists.
@@ -463,8 +488,15 @@ impl Ground<'_> {
     }
 
     /// Takes off what the user has given up of the members that a layer is set up on.
-    fn wipe(&self, stack: &Stack, index: usize, exposed: &Exposed, context: &mut PlanContext) {
-        let writes = |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.writes_below(spec));
+    fn wipe(
+        &self,
+        stack: &Stack,
+        index: usize,
+        exposed: &ExposedDevice,
+        context: &mut PlanContext,
+    ) {
+        let writes =
+            |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.writes_below(spec));
         if !stack.layers.iter().any(writes) {
             return;
         }
@@ -484,7 +516,7 @@ impl Ground<'_> {
         index: usize,
         sibling: Option<usize>,
         context: &PlanContext,
-    ) -> Result<Exposed> {
+    ) -> Result<ExposedDevice> {
         medium::plan(&stack.medium, &self.found[index], sibling, context)
             .map_err(|error| Failed::input(format!("{}: {error:#}", stack.text)).into())
     }
@@ -492,13 +524,13 @@ impl Ground<'_> {
     fn layer(
         &self,
         spec: &LayerSpec,
-        below: &Exposed,
+        below: &ExposedDevice,
         index: usize,
         depth: usize,
         context: &mut PlanContext,
-    ) -> Result<Exposed> {
-        let layer =
-            layer_of(spec).with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
+    ) -> Result<ExposedDevice> {
+        let layer = layer_of(spec)
+            .with_context(|| format!("{}: unknown layer \"{}\"", spec.origin, spec.name))?;
         context.place = below.place.clone();
         // A layer is made once for all stacks that share it.
         let above = self.layout.above[index][depth + 1];
@@ -508,9 +540,10 @@ impl Ground<'_> {
         let shown = write_unit::check_above(spec, layer.writes_below(spec), below)
             .and_then(|()| layer.plan(spec, below, context))
             .map_err(|error| Failed::input(format!("{error:#}")))?;
-        let its_own = context.steps[before..].iter().filter(|step| readback_owner(&step.op).is_some());
+        let its_own =
+            context.steps[before..].iter().filter(|step| readback_owner(&step.op).is_some());
         let told = below.told.iter().copied().chain(its_own.map(|step| step.id)).collect();
-        Ok(Exposed { told, ..shown })
+        Ok(ExposedDevice { told, ..shown })
     }
 
     /// Virtual machines that the scenario names, with what was found of their disks.
@@ -519,11 +552,16 @@ impl Ground<'_> {
         for (place, described) in &self.scenario.described {
             let Some(vm) = &described.vm else { continue };
             let may_change = self.scenario.changes.get(&vm.to_string()).copied();
-            machines.insert(place.clone(), ExistingMachine { vm: vm.clone(), may_change, disks: Vec::new() });
+            machines.insert(
+                place.clone(),
+                ExistingMachine { vm: vm.clone(), may_change, disks: Vec::new() },
+            );
         }
         for (stack, found) in self.scenario.stacks.iter().zip(self.found) {
             for (medium, found) in stack.medium.members().iter().zip(found) {
-                let (Medium::Remote { path, .. }, Some(disk)) = (medium, &found.disk) else { continue };
+                let (Medium::Remote { path, .. }, Some(disk)) = (medium, &found.disk) else {
+                    continue;
+                };
                 if let Some(machine) = machines.get_mut(&medium.place()) {
                     machine.disks.push((PathRef::Path(path.clone()), disk.clone()));
                 }
@@ -544,32 +582,41 @@ impl Ground<'_> {
 }
 
 /// What is below layers, by the lists of which the same is made.
-fn lots(stack: &Stack, bottom: Exposed) -> Vec<Exposed> {
+fn lots(stack: &Stack, bottom: ExposedDevice) -> Vec<ExposedDevice> {
     let groups = stack.medium.groups();
     if groups == 1 || stack.layers.iter().all(LayerSpec::works_anywhere) {
         return vec![bottom];
     }
     let lists = bottom.paths.chunks(bottom.paths.len() / groups);
-    lists.map(|paths| Exposed { paths: paths.to_vec(), ..bottom.clone() }).collect()
+    lists.map(|paths| ExposedDevice { paths: paths.to_vec(), ..bottom.clone() }).collect()
 }
 
 /// What was made of all lists, as parts of one thing.
-fn gathered(lots: Vec<Exposed>) -> Result<Exposed> {
-    let gather = |mut all: Exposed, one: Exposed| {
+fn gathered(lots: Vec<ExposedDevice>) -> Result<ExposedDevice> {
+    let gather = |mut all: ExposedDevice, one: ExposedDevice| {
         all.uneven |= all.bytes != one.bytes || one.uneven;
         all.bytes = all.bytes.min(one.bytes);
         all.paths.extend(one.paths);
         all.arrays.extend(one.arrays);
         all.told.extend(one.told);
-        Exposed { split: true, ..all }
+        ExposedDevice { split: true, ..all }
     };
     lots.into_iter().reduce(gather).context("a stack of nothing")
 }
 
-fn lab_wish(place: &Place, spec: &LabSpec, parts: &guest::GuestParts, tag: &RunTag) -> Result<LabWish> {
+fn lab_wish(
+    place: &Place,
+    spec: &LabSpec,
+    parts: &guest::GuestParts,
+    tag: &RunTag,
+) -> Result<LabWish> {
     let drive = |number| {
         let name = drive_name(number);
-        LabDrive { file: tag.run_dir.join(format!("{place}-{name}.img")), name, bytes: spec.drive_size }
+        LabDrive {
+            file: tag.run_dir.join(format!("{place}-{name}.img")),
+            name,
+            bytes: spec.drive_size,
+        }
     };
     let root_image = parts.lab_image.clone();
     Ok(LabWish {
@@ -623,8 +670,10 @@ fn reach(scenario: &Scenario, region: u64) -> u64 {
     if scenario.durability.is_some() {
         return region;
     }
-    let jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs).filter(|job| job.rw.writes());
-    let ends = jobs.map(|job| job.size.map_or(region, |size| job.last_offset().saturating_add(size)));
+    let jobs =
+        scenario.workloads.iter().flat_map(|workload| &workload.jobs).filter(|job| job.rw.writes());
+    let ends =
+        jobs.map(|job| job.size.map_or(region, |size| job.last_offset().saturating_add(size)));
     ends.max().unwrap_or(0).min(region)
 }
 

@@ -20,7 +20,7 @@ fn scenario(stacks: &[&str], rw: &str) -> Scenario {
 }
 
 /// With media of the sizes that are declared, devices of 1 TiB.
-fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&Ground) -> T) -> T {
+fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&PlanGround) -> T) -> T {
     with_guests(scenario, None, then)
 }
 
@@ -28,7 +28,7 @@ fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&Ground) -> T) -> T {
 fn with_guests<T>(
     scenario: &Scenario,
     guests: Option<guest::GuestParts>,
-    then: impl FnOnce(&Ground) -> T,
+    then: impl FnOnce(&PlanGround) -> T,
 ) -> T {
     with_devices_of(1 << 40, scenario, guests, then)
 }
@@ -37,22 +37,25 @@ fn with_devices_of<T>(
     bytes: u64,
     scenario: &Scenario,
     guests: Option<guest::GuestParts>,
-    then: impl FnOnce(&Ground) -> T,
+    then: impl FnOnce(&PlanGround) -> T,
 ) -> T {
     iotax_layers::fabric::fix_names();
     let found_of = |medium: &Medium| match medium {
         Medium::File { size, .. } => FoundMedium::bare(size.unwrap(), false, false),
         _ => FoundMedium::bare(bytes, true, true),
     };
-    let found: Vec<Vec<FoundMedium>> =
-        scenario.stacks.iter().map(|stack| stack.medium.members().iter().map(found_of).collect()).collect();
+    let found: Vec<Vec<FoundMedium>> = scenario
+        .stacks
+        .iter()
+        .map(|stack| stack.medium.members().iter().map(found_of).collect())
+        .collect();
     let layout = layout(scenario);
     let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
-    then(&Ground { scenario, layout: &layout, found: &found, guest_parts: guests, tag })
+    then(&PlanGround { scenario, layout: &layout, found: &found, guest_parts: guests, tag })
 }
 
 /// Every visit's targets, after the files and steps that make them.
-fn show(ground: &Ground) -> String {
+fn show(ground: &PlanGround) -> String {
     let mut text = String::new();
     let mut steps = |head: &str, steps: &[Step]| {
         let _ = writeln!(text, "{head}");
@@ -68,7 +71,7 @@ fn show(ground: &Ground) -> String {
             steps(&format!("set {number}, visit {visit}"), &plan.steps);
             for (index, shown) in &plan.targets {
                 let paths: Vec<String> = shown.paths.iter().map(ToString::to_string).collect();
-                let Exposed { bytes, block, place, hold, writable, .. } = shown;
+                let ExposedDevice { bytes, block, place, hold, writable, .. } = shown;
                 let _ = writeln!(
                     targets,
                     "set {number}, visit {visit}, {}: {} ({bytes} bytes, block {block}, on {place}, held {} ns, writable {writable})",
@@ -106,7 +109,8 @@ fn writers_of_several_devices_are_visited() {
     with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
 }
 
-/// Found there, as `file:` without a size and `ssh:` are; once here and once there, though two stacks have each.
+/// Found there, as `file:` without a size and `ssh:` are; once here and once there, though two
+/// stacks have each.
 #[test]
 fn trims_of_files_that_are_there_are_told_to_their_markers_first() {
     let stacks = ["file:/srv/a.img", "file:/srv/a.img | loop", "ssh:db1:/srv/b.img", "/dev/sda"];
@@ -118,7 +122,13 @@ fn trims_of_files_that_are_there_are_told_to_their_markers_first() {
             .map(|(block, bytes)| vec![FoundMedium::bare(bytes, block, true)]);
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
-        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
+        let ground = PlanGround {
+            scenario: &scenario,
+            layout: &layout,
+            found: &found,
+            guest_parts: None,
+            tag,
+        };
         let told = |step: &Step| format!("{}: {}", step.place, step.op.operation().describe());
         let again = ground.layout.sets.iter().flat_map(|set| ground.set(set, 0).unwrap().steps);
         let again = again.filter(|step| matches!(step.op, Op::ForgetFill(_))).count();
@@ -140,10 +150,14 @@ fn a_job_must_fit_the_smallest_member() {
     let mut scenario = scenario(&["each([/dev/sda,file:/srv/b.img,size=1GiB])"], "randread");
     scenario.workloads[0].jobs[0].size = Some(2 << 30);
     let error = with_ground(&scenario, |ground| ground.bounds().unwrap_err().to_string());
-    assert!(error.contains("wants 2 GiB, but the smallest of the compared stacks offers 1 GiB"), "{error}");
+    assert!(
+        error.contains("wants 2 GiB, but the smallest of the compared stacks offers 1 GiB"),
+        "{error}"
+    );
 }
 
-/// The check of scenarios comes first; a layer that is planned on several all the same must not take the first.
+/// The check of scenarios comes first; a layer that is planned on several all the same must not
+/// take the first.
 #[test]
 fn a_layer_that_joins_nothing_stands_on_one() {
     let scenario = scenario(&["each([/dev/sda,/dev/sdb])"], "randread");
@@ -198,7 +212,8 @@ fn a_drive_is_taken_by_guests_in_turn_and_given_back() {
     insta::assert_snapshot!(with_guests(&scenario, Some(parts_of(&machine)), show));
 }
 
-/// Guests that are named and one that a layer makes, each with its own name; one that has no card is on no bridge.
+/// Guests that are named and one that a layer makes, each with its own name; one that has no card
+/// is on no bridge.
 #[test]
 fn guests_with_a_card_are_ports_of_one_bridge() {
     let stacks = [
@@ -214,7 +229,8 @@ fn guests_with_a_card_are_ports_of_one_bridge() {
     };
     let scenario = from_arguments(&stacks.map(str::to_owned), &request).unwrap();
     let shown = with_guests(&scenario, Some(guest::GuestParts::made_up()), show);
-    let ours = |line: &&str| ["ip ", "netdev", "set 0, visit 0,"].iter().any(|word| line.contains(word));
+    let ours =
+        |line: &&str| ["ip ", "netdev", "set 0, visit 0,"].iter().any(|word| line.contains(word));
     let brief = |line: &str| match line.split_once("-netdev ") {
         Some((line, card)) => {
             let name = line.split("guest=").nth(1).unwrap().split(',').next().unwrap();
@@ -231,11 +247,11 @@ fn guests_with_a_card_are_ports_of_one_bridge() {
 
 #[test]
 fn the_kernel_serves_what_only_a_step_will_know() {
-    let scenario = scenario(&["file:/srv/x.img,size=1GiB | loop | vm(attach=vhost-scsi)"], "randread");
+    let scenario =
+        scenario(&["file:/srv/x.img,size=1GiB | loop | vm(attach=vhost-scsi)"], "randread");
     let shown = with_guests(&scenario, Some(guest::GuestParts::made_up()), show);
     let export = shown.lines().find(|line| line.contains("LIO")).unwrap();
-    let expected =
-        "  export <device of step 1> as LIO's iblock iotax-RUN-iotax-vm0-0 to vhost-scsi naa.5001405";
+    let expected = "  export <device of step 1> as LIO's iblock iotax-RUN-iotax-vm0-0 to vhost-scsi naa.5001405";
     assert!(export.starts_with(expected), "{shown}");
     assert!(shown.contains("vhost-scsi-pci,id=disk0-device,wwpn=naa.5001405"), "{shown}");
 }
@@ -245,10 +261,12 @@ fn a_running_target_serves_a_part_to_each_guest() {
     let vm = "vm(attach=vhost-user-blk,spdk=/run/spdk.sock,cpumask=0x2,vcpus=1)";
     let stacks = [
         format!("file:/srv/x.img,size=1GiB | {vm} x2"),
-        "/dev/nvme0n1 | vm(attach=vhost-user-blk,spdk=/run/spdk.sock,num-queues=4,queue-size=256)".to_owned(),
+        "/dev/nvme0n1 | vm(attach=vhost-user-blk,spdk=/run/spdk.sock,num-queues=4,queue-size=256)"
+            .to_owned(),
     ];
     let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
-    let shown = with_guests(&scenario(&stacks, "randread"), Some(guest::GuestParts::made_up()), show);
+    let shown =
+        with_guests(&scenario(&stacks, "randread"), Some(guest::GuestParts::made_up()), show);
     let ours = |line: &&str| ["SPDK", "vhost-user-blk"].iter().any(|word| line.contains(word));
     let lines: Vec<String> = shown.lines().filter(ours).map(only_disks).collect();
     insta::assert_snapshot!(lines.join("\n"));
@@ -258,12 +276,14 @@ fn a_running_target_serves_a_part_to_each_guest() {
 fn members_become_a_bdev_that_guests_share_or_have_a_part_of_each() {
     let files = "[file:/srv/a.img,size=1GiB,file:/srv/b.img,size=1025MiB]";
     let vm = "vm(attach=vhost-user-blk,vcpus=1)";
-    let both =
-        |layer: &str| vec![format!("{files} | {layer} | {vm}"), format!("{files} | {layer} | {vm} x2")];
+    let both = |layer: &str| {
+        vec![format!("{files} | {layer} | {vm}"), format!("{files} | {layer} | {vm} x2")]
+    };
     let planned = |stacks: Vec<String>, rw: &str| {
         let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
         let shown = with_guests(&scenario(&stacks, rw), Some(guest::GuestParts::made_up()), show);
-        let ours = |line: &&str| ["SPDK", "bdev", "vhost-user-blk"].iter().any(|word| line.contains(word));
+        let ours =
+            |line: &&str| ["SPDK", "bdev", "vhost-user-blk"].iter().any(|word| line.contains(word));
         shown.lines().filter(ours).map(only_disks).collect::<Vec<_>>().join("\n")
     };
     let alone = format!("/dev/nvme0n1 | spdk(rpc=/run/spdk.sock,aio=io_uring) | {vm}");
@@ -285,15 +305,24 @@ fn members_of_an_array_that_is_rebuilt_are_written() {
     let words = vec![("rw".to_owned(), "randread".to_owned())];
     let planned = |states: Option<&str>| {
         let states = states.map(str::to_owned);
-        let request = ScenarioRequest { words: words.clone(), states, ..ScenarioRequest::default() };
+        let request =
+            ScenarioRequest { words: words.clone(), states, ..ScenarioRequest::default() };
         let scenario = from_arguments(&[text.to_owned()], &request).unwrap();
         let shown = with_guests(&scenario, Some(guest::GuestParts::made_up()), show);
         (survey::intent(&scenario, &scenario.stacks[0]), shown)
     };
     let (intent, shown) = planned(None);
-    assert_eq!((intent, shown.contains("/dev/sda, /dev/sdb, read-only")), (Intent::Read, true), "{shown}");
+    assert_eq!(
+        (intent, shown.contains("/dev/sda, /dev/sdb, read-only")),
+        (Intent::Read, true),
+        "{shown}"
+    );
     let (intent, shown) = planned(Some("healthy,failed(1),rebuilding,healthy"));
-    assert_eq!((intent, shown.contains("/dev/sda, /dev/sdb, read-only")), (Intent::Write, false), "{shown}");
+    assert_eq!(
+        (intent, shown.contains("/dev/sda, /dev/sdb, read-only")),
+        (Intent::Write, false),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -321,7 +350,8 @@ fn the_target_that_has_a_bdev_serves_it_over_nvme() {
 #[test]
 fn what_cannot_be_made_of_members_is_refused() {
     let refused_as = |stack: &str, words: &[(&str, &str)]| {
-        let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let words =
+            words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let request = ScenarioRequest { words, ..ScenarioRequest::default() };
         let scenario = from_arguments(&[stack.to_owned()], &request).unwrap();
         with_guests(&scenario, Some(guest::GuestParts::made_up()), |ground| match ground.bounds() {
@@ -329,11 +359,15 @@ fn what_cannot_be_made_of_members_is_refused() {
             Err(error) => error.to_string(),
         })
     };
-    let with =
-        |words: &str| format!("[/dev/sda,/dev/sdb,/dev/sdc] | spdk({words}) | vm(attach=vhost-user-blk)");
+    let with = |words: &str| {
+        format!("[/dev/sda,/dev/sdb,/dev/sdc] | spdk({words}) | vm(attach=vhost-user-blk)")
+    };
     let refused = |words: &str| refused_as(&with(words), &[("rw", "randread")]);
-    let writing = |words: &str, bs: &str| refused_as(&with(words), &[("rw", "randwrite"), ("bs", bs)]);
-    let one = |words: &str| format!("file:/srv/x.img,size=1GiB | spdk({words}) | vm(attach=vhost-user-blk)");
+    let writing =
+        |words: &str, bs: &str| refused_as(&with(words), &[("rw", "randwrite"), ("bs", bs)]);
+    let one = |words: &str| {
+        format!("file:/srv/x.img,size=1GiB | spdk({words}) | vm(attach=vhost-user-blk)")
+    };
     let all = [
         refused("raid=none"),
         refused_as(&one("raid=raid1"), &[("rw", "randread")]),
@@ -351,14 +385,18 @@ fn what_cannot_be_made_of_members_is_refused() {
         refused_as(&one("lvol=thick,cluster-size=64KiB"), &[("rw", "randread")]),
         writing("raid=raid5f", "4k"),
         writing("raid=raid5f", "128k"),
-        refused_as(&(with("raid=raid5f,strip-size=1MiB") + " x3"), &[("rw", "randwrite"), ("bs", "2M")]),
+        refused_as(
+            &(with("raid=raid5f,strip-size=1MiB") + " x3"),
+            &[("rw", "randwrite"), ("bs", "2M")],
+        ),
     ];
     insta::assert_snapshot!(all.join("\n"));
 }
 
 /// Of a long command line what belongs to disks.
 fn only_disks(line: &str) -> String {
-    let words = line.split(" -").filter(|word| word.contains("memory-backend") || word.contains("disk"));
+    let words =
+        line.split(" -").filter(|word| word.contains("memory-backend") || word.contains("disk"));
     if line.contains(" -chardev ") { words.collect::<Vec<_>>().join(" -") } else { line.to_owned() }
 }
 
@@ -367,7 +405,9 @@ fn words_of_spdk_are_refused_where_it_has_no_part() {
     let refused = |words: &str, load: &str| {
         let stack = format!("file:/srv/x.img,size=1GiB | vm({words})");
         let guests = Some(guest::GuestParts::made_up());
-        with_guests(&scenario(&[&stack], load), guests, |ground| ground.bounds().unwrap_err().to_string())
+        with_guests(&scenario(&[&stack], load), guests, |ground| {
+            ground.bounds().unwrap_err().to_string()
+        })
     };
     let spdk = |more: &str| format!("attach=vhost-user-blk,spdk=/run/spdk.sock,{more}");
     let all = [
@@ -387,7 +427,8 @@ fn words_of_spdk_are_refused_where_it_has_no_part() {
 /// The scenario as it ships, on a machine of two L3 groups whose drive has the name in it.
 #[test]
 fn the_passthrough_of_a_drive_as_it_ships() {
-    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e0-passthrough.toml"));
+    let file =
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e0-passthrough.toml"));
     let scenario = from_path(file, &ScenarioRequest::default()).unwrap();
     let machine = server();
     machine.link("/dev/disk/by-id/nvme-Made-up_S4EVNF0M", "/dev/nvme0n1");
@@ -413,7 +454,10 @@ fn huge_pages_that_are_lacking_are_those_of_the_set_with_most_guests() {
     parts.room.huge_pages = Vec::new();
     let refused = with_guests(&scenario, Some(parts), |ground| ground.bounds().unwrap_err());
     assert_eq!(iotax_units::exit::code_of(&refused), iotax_units::exit::UNMET_NEED);
-    assert!(format!("{refused:#}").contains("need 8 huge pages of 1 GiB, and 0 are free"), "{refused:#}");
+    assert!(
+        format!("{refused:#}").contains("need 8 huge pages of 1 GiB, and 0 are free"),
+        "{refused:#}"
+    );
 }
 
 #[test]
@@ -429,7 +473,11 @@ fn a_guests_processors_and_its_memory_are_on_one_node() {
     };
     assert_eq!(guest_of("cpus=auto"), (vec![0], Some(0)));
     assert_eq!(guest_of("cpus=auto,numa=1"), (vec![1], Some(1)));
-    assert_eq!(guest_of("cpus=1"), (vec![1], Some(1)), "before anything in the guest touches its memory");
+    assert_eq!(
+        guest_of("cpus=1"),
+        (vec![1], Some(1)),
+        "before anything in the guest touches its memory"
+    );
     assert_eq!(guest_of("cpus=\"0,1\"").1, None, "a list over two nodes");
     assert_eq!(guest_of("cpus=0,numa=1"), (vec![0], Some(1)), "as it was asked for");
 }
@@ -439,7 +487,9 @@ fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
     let machine = server();
     let refused = |stacks: &[&str]| {
         let guests = Some(parts_of(&machine));
-        with_guests(&scenario(stacks, "randread"), guests, |ground| ground.bounds().unwrap_err().to_string())
+        with_guests(&scenario(stacks, "randread"), guests, |ground| {
+            ground.bounds().unwrap_err().to_string()
+        })
     };
     let mut all = vec![
         refused(&["/dev/sda | vm(attach=vfio)"]),
@@ -455,14 +505,19 @@ fn a_drive_that_cannot_be_taken_is_refused_with_its_reason() {
     ]);
     machine.link("/sys/bus/pci/devices/0000:02:00.0/driver", "/sys/bus/pci/drivers/ixgbe");
     all.push(refused(&["/dev/nvme0n1 | vm(attach=vfio)"]));
-    machine.block("/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme0/nvme0n2", "259:1", &[]);
+    machine.block(
+        "/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme0/nvme0n2",
+        "259:1",
+        &[],
+    );
     all.push(refused(&["/dev/nvme0n1 | vm(attach=vfio)"]));
     insta::assert_snapshot!(all.join("\n"));
 }
 
 #[test]
 fn stacks_on_one_image_share_its_guest_and_no_kernel_of_ours_is_in_it() {
-    let vm = |options: &str| format!("file:/srv/x.img,size=1GiB | vm(image=/srv/debian.qcow2{options})");
+    let vm =
+        |options: &str| format!("file:/srv/x.img,size=1GiB | vm(image=/srv/debian.qcow2{options})");
     let stacks = [vm(""), vm(",cache=directsync"), vm(",firmware=ovmf")];
     let scenario = scenario(&stacks.each_ref().map(String::as_str), "randread");
     let parts = with_image(guest::GuestParts::made_up());
@@ -497,8 +552,8 @@ fn drives_that_are_away_together_are_named_by_names_that_stay() {
         "/dev/nvme1n1 | vm(attach=vfio): guests have 2 drives at one time, and when they come back the kernel may give \
          /dev/nvme1n1 to another; hint: /dev/disk/by-id/nvme-Made-up_S5"
     );
-    let named =
-        ["S4EVNF0M", "S5"].map(|serial| format!("/dev/disk/by-id/nvme-Made-up_{serial} | vm(attach=vfio)"));
+    let named = ["S4EVNF0M", "S5"]
+        .map(|serial| format!("/dev/disk/by-id/nvme-Made-up_{serial} | vm(attach=vfio)"));
     assert_eq!(planned(&named.each_ref().map(String::as_str)), Ok(()));
     assert_eq!(
         planned(&["/dev/nvme1n1", "/dev/nvme1n1 | vm(attach=vfio)"]),
@@ -522,7 +577,11 @@ fn overlays_that_have_no_room_are_refused() {
         assert!(refused.contains("for the overlays of snapshot=on; hint: TMPDIR="), "{refused}");
         assert!(refused.contains("10 % stay free"), "{refused}");
         assert_eq!(planned(stack, "randread", None), Ok(()), "nothing is written");
-        assert_eq!(planned(stack, "randwrite", Some(1 << 20)), Ok(()), "no more than that is written");
+        assert_eq!(
+            planned(stack, "randwrite", Some(1 << 20)),
+            Ok(()),
+            "no more than that is written"
+        );
     }
     assert_eq!(planned("/dev/sda | vm", "randwrite", None), Ok(()), "no overlay");
 }
@@ -587,8 +646,13 @@ fn images_of(stacks: &[&str], rw: &str) -> String {
 fn images_lie_within_what_is_below() {
     let file = "file:/srv/x.img,size=1GiB";
     let vm = |options: &str| format!("{file} | vm(format=qcow2{options})");
-    let stacks =
-        [file.to_owned(), vm(""), vm(",preallocation=full"), vm(",backing=2"), vm(",first-writes=random")];
+    let stacks = [
+        file.to_owned(),
+        vm(""),
+        vm(",preallocation=full"),
+        vm(",backing=2"),
+        vm(",first-writes=random"),
+    ];
     let stacks: Vec<&str> = stacks.iter().map(String::as_str).collect();
     let reading = images_of(&stacks, "randread");
     let writing = images_of(&[&vm(",backing=1"), &vm(",cluster-size=2MiB")], "randwrite");
@@ -606,14 +670,16 @@ fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
             let run_dir = format!("/{}", "d".repeat(length - 1)).into();
             let tag = RunTag { run_dir, ..ground.tag.clone() };
             let parts = ground.guest_parts.clone();
-            let ground = Ground { tag, guest_parts: parts, ..*ground };
+            let ground = PlanGround { tag, guest_parts: parts, ..*ground };
             ground.set(&ground.layout.sets[0], 0).map(drop).map_err(|error| error.to_string())
         })
     };
-    // `/vm0.port` and `/vm0-disk0.vhost` behind it, of 107 bytes that Linux takes.
+    // `/vm0.port` and `/vm0-disk0.vhost` after it, of 107 bytes that Linux takes.
     assert_eq!(planned("virtio-blk", 98), Ok(()));
     assert_eq!(planned("vhost-user-blk", 91), Ok(()));
-    for (way, length, name) in [("virtio-blk", 99, "vm0.port"), ("vhost-user-blk", 92, "vm0-disk0.vhost")] {
+    for (way, length, name) in
+        [("virtio-blk", 99, "vm0.port"), ("vhost-user-blk", 92, "vm0-disk0.vhost")]
+    {
         let refused = planned(way, length).unwrap_err();
         assert!(
             refused.contains(&format!("/{name}, has 108 bytes, and Linux takes 107; hint: ")),
@@ -626,9 +692,11 @@ fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
 fn images_that_make_no_sense_are_refused() {
     let refused = |options: &str, size: &str| {
         let stack = format!("file:/srv/x.img,size={size} | vm({options})");
-        with_guests(&scenario(&[&stack], "randread"), Some(guest::GuestParts::made_up()), |ground| {
-            ground.bounds().unwrap_err().to_string()
-        })
+        with_guests(
+            &scenario(&[&stack], "randread"),
+            Some(guest::GuestParts::made_up()),
+            |ground| ground.bounds().unwrap_err().to_string(),
+        )
     };
     let vfio = with_guests(
         &scenario(&["/dev/nvme0n1 | vm(attach=vfio,format=raw)"], "randread"),

@@ -1,4 +1,5 @@
-//! What is planned for partitions, parts, devices put together, and arrays; and on how many bytes their stacks are measured.
+//! What is planned for partitions, parts, devices put together, and arrays; and on how many bytes
+//! their stacks are measured.
 
 use super::*;
 use iotax_host::guard::judge::Intent;
@@ -10,8 +11,11 @@ use iotax_steps::op::Op;
 #[test]
 fn an_array_is_made_once_for_all_that_stand_on_it() {
     let array = "[/dev/sda,/dev/sdb,/dev/sdc] | mdraid(level=5,chunk=64KiB,size=1GiB)";
-    let stacks =
-        [array, &format!("{array} | split(2)"), &format!("{array} | partition(align=31.5KiB) | loop")];
+    let stacks = [
+        array,
+        &format!("{array} | split(2)"),
+        &format!("{array} | partition(align=31.5KiB) | loop"),
+    ];
     let scenario = scenario(&stacks, "randread");
     with_ground(&scenario, |ground| insta::assert_snapshot!(show(ground)));
 }
@@ -20,16 +24,20 @@ fn an_array_is_made_once_for_all_that_stand_on_it() {
 #[test]
 fn a_scenario_with_a_described_engine_plans_its_commands() {
     for name in ["e3-xiraid", "e3-spdk-raid"] {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/{name}.toml"));
+        let file =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/{name}.toml"));
         let scenario = from_path(&file, &ScenarioRequest::default()).unwrap();
         let drive = |at: usize| PciDrive {
             address: format!("0000:0{at}:00.0"),
             paths: vec![format!("/dev/nvme{at}n1").into()],
             ..PciDrive::default()
         };
-        let parts = guest::GuestParts { drives: (0..5).map(drive).collect(), ..guest::GuestParts::made_up() };
+        let parts = guest::GuestParts {
+            drives: (0..5).map(drive).collect(),
+            ..guest::GuestParts::made_up()
+        };
         with_guests(&scenario, Some(parts), |ground| {
-            let changes = |set: &Set| {
+            let changes = |set: &StackSet| {
                 let up = ground.set(&ground.layout.sets[set.after.unwrap_or(0)], 0).unwrap();
                 let steps: Vec<Step> = match set.after {
                     None => ground.set(set, 0).unwrap().steps,
@@ -39,13 +47,18 @@ fn a_scenario_with_a_described_engine_plans_its_commands() {
                     }
                 };
                 let of_tools = steps.iter().map(|step| &step.op);
-                let of_tools = of_tools.filter(|op| matches!(op, Op::MakeByTool(_) | Op::ChangeByTool(_)));
-                of_tools.map(|op| op.operation().describe().replace(" && ", "\n  && ")).collect::<Vec<_>>()
+                let of_tools =
+                    of_tools.filter(|op| matches!(op, Op::MakeByTool(_) | Op::ChangeByTool(_)));
+                of_tools
+                    .map(|op| op.operation().describe().replace(" && ", "\n  && "))
+                    .collect::<Vec<_>>()
             };
             let all: Vec<String> = ground.layout.sets.iter().flat_map(changes).collect();
             insta::assert_snapshot!(name, all.join("\n"));
         });
-        assert!(scenario.stacks.iter().all(|stack| survey::intent(&scenario, stack) == Intent::Write));
+        assert!(
+            scenario.stacks.iter().all(|stack| survey::intent(&scenario, stack) == Intent::Write)
+        );
         let is_warned = scenario.notes.iter().any(|note| note.contains("have never run"));
         assert_eq!(is_warned, name == "e3-xiraid", "{:?}", scenario.notes);
     }
@@ -88,8 +101,14 @@ fn volumes_of_one_kind_have_each_its_own_stacks() {
                 found.push((of_first, plan.stacks_on(step.id).collect::<Vec<_>>()));
             }
         }
-        assert!(found.iter().any(|(of_first, stacks)| *of_first && stacks.contains(&0)), "{found:?}");
-        assert!(found.iter().all(|(of_first, stacks)| stacks.contains(&1) != *of_first), "{found:?}");
+        assert!(
+            found.iter().any(|(of_first, stacks)| *of_first && stacks.contains(&0)),
+            "{found:?}"
+        );
+        assert!(
+            found.iter().all(|(of_first, stacks)| stacks.contains(&1) != *of_first),
+            "{found:?}"
+        );
         assert!(found.iter().all(|(_, stacks)| !stacks.is_empty()), "{found:?}");
     });
 }
@@ -102,21 +121,30 @@ fn a_rate_is_shared_out_among_what_is_loaded_at_once() {
         "each([/dev/sda,/dev/sdb,/dev/sdc])",
         "/dev/sda | split(2) | vm x2",
     ];
-    let targets: Vec<u64> = scenario(&stacks, "randread").stacks.iter().map(Stack::targets).collect();
+    let targets: Vec<u64> =
+        scenario(&stacks, "randread").stacks.iter().map(Stack::targets).collect();
     assert_eq!(targets, [8, 1, 3, 2]);
 }
 
 #[test]
 fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
-    let scenario = scenario(&["[/dev/sda,/dev/sdb] | mdraid(level=1,size=4GiB) | split(4)"], "randread");
+    let scenario =
+        scenario(&["[/dev/sda,/dev/sdb] | mdraid(level=1,size=4GiB) | split(4)"], "randread");
     with_ground(&scenario, |ground| {
         let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
-        let first =
-            first_writes::of_set(&plan.targets, ground.bounds().unwrap().region, ground.scenario.data());
+        let first = first_writes::of_set(
+            &plan.targets,
+            ground.bounds().unwrap().region,
+            ground.scenario.data(),
+        );
         assert_eq!(first.len(), 1);
         assert_eq!((first[0].bytes, first[0].parts, first[0].written()), (1 << 30, 4, 4 << 30));
         let writable = |step: &Step| matches!(&step.op, Op::MakeLinear(part) if !part.read_only);
-        assert_eq!(plan.steps.iter().filter(|step| writable(step)).count(), 4, "written through them");
+        assert_eq!(
+            plan.steps.iter().filter(|step| writable(step)).count(),
+            4,
+            "written through them"
+        );
     });
 }
 
@@ -127,13 +155,17 @@ fn each_guest_has_a_part_of_its_own() {
         let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
         let below = |stack: usize| {
             let shown = &plan.targets[stack].1;
-            let disks =
-                plan.guests.iter().filter(|guest| shown.is_in(&guest.place)).flat_map(|guest| &guest.disks);
+            let disks = plan
+                .guests
+                .iter()
+                .filter(|guest| shown.is_in(&guest.place))
+                .flat_map(|guest| &guest.disks);
             disks.map(|disk| (disk.offset, disk.bytes, disk.shared_out)).collect::<Vec<_>>()
         };
         let own: Vec<_> = below(0).into_iter().filter(|(_, _, shared_out)| !shared_out).collect();
         assert_eq!(own, [(0, Some(1 << 39), false); 2]);
-        let shared: Vec<_> = below(0).into_iter().filter(|(_, _, shared_out)| *shared_out).collect();
+        let shared: Vec<_> =
+            below(0).into_iter().filter(|(_, _, shared_out)| *shared_out).collect();
         assert_eq!(shared, [(0, Some(1 << 39), true), (1 << 39, Some(1 << 39), true)]);
         assert_eq!(plan.targets[0].1.parts(), 2);
         assert_eq!(ground.bounds().unwrap().region, 1 << 40);
@@ -145,10 +177,17 @@ fn an_array_of_unequal_drives_is_refused_where_its_size_is_not_said() {
     let asked = |options: &str| {
         let stack = format!("[/dev/sda,/dev/sdb] | mdraid(level=1{options})");
         let scenario = scenario(&[&stack], "randread");
-        let found = [1u64 << 30, 2 << 30].map(|bytes| FoundMedium::bare(bytes, true, true)).to_vec();
+        let found =
+            [1u64 << 30, 2 << 30].map(|bytes| FoundMedium::bare(bytes, true, true)).to_vec();
         let layout = layout(&scenario);
         let tag = RunTag::of_none();
-        let ground = Ground { scenario: &scenario, layout: &layout, found: &[found], guest_parts: None, tag };
+        let ground = PlanGround {
+            scenario: &scenario,
+            layout: &layout,
+            found: &[found],
+            guest_parts: None,
+            tag,
+        };
         ground.bounds().map(|bounds| bounds.region)
     };
     let error = asked("").unwrap_err();
@@ -162,18 +201,28 @@ fn what_was_given_up_of_a_member_is_taken_off_it_where_a_layer_is_set_up_and_onl
     let wiped = |stacks: &[&str]| {
         let scenario = scenario(stacks, "randread");
         let mut found =
-            [FoundMedium::bare(1 << 30, true, true), FoundMedium::bare(1 << 30, true, true)].to_vec();
+            [FoundMedium::bare(1 << 30, true, true), FoundMedium::bare(1 << 30, true, true)]
+                .to_vec();
         found[1].signatures = vec!["gpt".into(), "linux_raid_member".into()];
         let found: Vec<_> = stacks.iter().map(|_| found.clone()).collect();
         let layout = layout(&scenario);
         let tag = RunTag::of_none();
-        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
+        let ground = PlanGround {
+            scenario: &scenario,
+            layout: &layout,
+            found: &found,
+            guest_parts: None,
+            tag,
+        };
         let steps = layout.sets.iter().flat_map(|set| ground.set(set, 0).unwrap().steps);
         steps.map(|step| step.op.operation().describe()).collect::<Vec<_>>()
     };
     let mirror = "[/dev/sda,/dev/sdb] | mdraid(level=1)";
     let told = wiped(&[mirror]);
-    assert_eq!(told[0], "wipefs --all --types gpt,linux_raid_member,PMBR /dev/sdb, its partitions first");
+    assert_eq!(
+        told[0],
+        "wipefs --all --types gpt,linux_raid_member,PMBR /dev/sdb, its partitions first"
+    );
     assert!(told[1].starts_with("mdadm"), "{told:?}");
     let joined = wiped(&["[/dev/sda,/dev/sdb] | linear"]);
     assert!(!joined.iter().any(|step| step.starts_with("wipefs")), "{joined:?}");
@@ -186,7 +235,8 @@ fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
     let words = vec![("rw".to_owned(), "randread".to_owned())];
     let states = Some("healthy,failed(1),rebuilding".to_owned());
     let scenario =
-        from_arguments(&stacks, &ScenarioRequest { words, states, ..ScenarioRequest::default() }).unwrap();
+        from_arguments(&stacks, &ScenarioRequest { words, states, ..ScenarioRequest::default() })
+            .unwrap();
     with_ground(&scenario, |ground| {
         let sets = &ground.layout.sets;
         let up = ground.set(&sets[0], 0).unwrap();
@@ -204,8 +254,11 @@ fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
 fn what_syncs_and_rebuilds_write_counts_as_written() {
     let left = |stack: &str, states: Option<&str>, most: u64| {
         let words = vec![("rw".to_owned(), "randread".to_owned())];
-        let request =
-            ScenarioRequest { words, states: states.map(str::to_owned), ..ScenarioRequest::default() };
+        let request = ScenarioRequest {
+            words,
+            states: states.map(str::to_owned),
+            ..ScenarioRequest::default()
+        };
         let mut scenario = from_arguments(&[stack.to_owned()], &request).unwrap();
         scenario.max_written = Some(most);
         with_ground(&scenario, |ground| {
@@ -215,7 +268,9 @@ fn what_syncs_and_rebuilds_write_counts_as_written() {
         })
     };
     const TIB: u64 = 1 << 40;
-    let of = |options: &str| format!("[/dev/sda,/dev/sdb,/dev/sdc,/dev/sdd] | mdraid({options},size=1GiB)");
+    let of = |options: &str| {
+        format!("[/dev/sda,/dev/sdb,/dev/sdc,/dev/sdd] | mdraid({options},size=1GiB)")
+    };
     // All that a load reads is written first, once.
     for (options, first, sync) in [
         ("level=5", 3u64, 1u64),
@@ -242,18 +297,22 @@ fn what_syncs_and_rebuilds_write_counts_as_written() {
 
 /// Offset and size of every disk of every guest, in order.
 fn disks(plan: &SetPlan) -> Vec<Vec<(u64, Option<u64>)>> {
-    let of = |guest: &guest::GuestPlan| guest.disks.iter().map(|disk| (disk.offset, disk.bytes)).collect();
+    let of = |guest: &guest::GuestPlan| {
+        guest.disks.iter().map(|disk| (disk.offset, disk.bytes)).collect()
+    };
     plan.guests.iter().map(of).collect()
 }
 
 #[test]
 fn guests_are_spread_over_two_arrays_each_of_which_is_made_of_its_own_list() {
-    let arrays =
-        "each([[/dev/sda,/dev/sdb,/dev/sdc],[/dev/sdd,/dev/sde,/dev/sdf]]) | mdraid(level=5,size=1GiB)";
+    let arrays = "each([[/dev/sda,/dev/sdb,/dev/sdc],[/dev/sdd,/dev/sde,/dev/sdf]]) | mdraid(level=5,size=1GiB)";
     let spread = format!("{arrays} | split(2) | vm x4");
     let words = [("rw".to_owned(), "randread".to_owned())].to_vec();
-    let asked =
-        ScenarioRequest { words, states: Some("healthy,failed(1)".into()), ..ScenarioRequest::default() };
+    let asked = ScenarioRequest {
+        words,
+        states: Some("healthy,failed(1)".into()),
+        ..ScenarioRequest::default()
+    };
     let scenario = from_arguments(&[spread], &asked).unwrap();
     with_guests(&scenario, Some(guest::GuestParts::made_up()), |ground| {
         let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
@@ -284,7 +343,8 @@ fn guests_are_spread_over_two_arrays_each_of_which_is_made_of_its_own_list() {
     });
 }
 
-/// The published comparison has an array on the drives of each NUMA node, and its guests beside them.
+/// The published comparison has an array on the drives of each NUMA node, and its guests beside
+/// them.
 #[test]
 fn guests_run_on_the_node_of_the_drives_of_their_array() {
     let nodes_of = |first: u64, second: u64, stack: &str| {
@@ -293,14 +353,18 @@ fn guests_run_on_the_node_of_the_drives_of_their_array() {
             numa_node: Some([first, second][at as usize / 2]),
             ..PciDrive::default()
         };
-        let mut parts =
-            guest::GuestParts { drives: (0..4).map(drive).collect(), ..guest::GuestParts::made_up() };
-        parts.room.groups = vec![CacheGroup::single(0..4, Some(0)), CacheGroup::single(4..8, Some(1))];
+        let mut parts = guest::GuestParts {
+            drives: (0..4).map(drive).collect(),
+            ..guest::GuestParts::made_up()
+        };
+        parts.room.groups =
+            vec![CacheGroup::single(0..4, Some(0)), CacheGroup::single(4..8, Some(1))];
         let scenario = scenario(&[stack], "randread");
         with_guests(&scenario, Some(parts), |ground| {
             let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
-            let of =
-                |guest: &guest::GuestPlan| (guest.pin.as_ref().unwrap().vcpus[0][0] / 4, guest.memory.node);
+            let of = |guest: &guest::GuestPlan| {
+                (guest.pin.as_ref().unwrap().vcpus[0][0] / 4, guest.memory.node)
+            };
             plan.guests.iter().map(of).collect::<Vec<_>>()
         })
     };
@@ -339,7 +403,12 @@ fn a_guest_has_several_disks_and_several_guests_share_an_array() {
                 let of = |guest: &&guest::GuestPlan| {
                     guest.disks.iter().map(|disk| (disk.offset, disk.bytes)).collect::<Vec<_>>()
                 };
-                assert_eq!(guests.iter().map(of).collect::<Vec<_>>(), expected[*index], "{}", stacks[*index]);
+                assert_eq!(
+                    guests.iter().map(of).collect::<Vec<_>>(),
+                    expected[*index],
+                    "{}",
+                    stacks[*index]
+                );
                 // All disks of a guest are loaded at once, in its one place.
                 let loaded = shown.loaded();
                 assert_eq!(loaded.len(), guests.len());

@@ -1,13 +1,14 @@
-//! Passes over drives before the visits begin: the whole of each is written in order so often, whatever the load and whatever
-//! layers will stand on it (SNIA's workload independent preconditioning). They are part of no figure, and what of them a drive
-//! kept is not written again by a resumed run. Rounds of the load itself are `steady_rounds`' business.
+//! Passes over drives before the visits begin: the whole of each is written in order so often,
+//! whatever the load and whatever layers will stand on it (SNIA's workload independent
+//! preconditioning). They are part of no figure, and what of them a drive kept is not written again
+//! by a resumed run. Rounds of the load itself are `steady_rounds`' business.
 
-use super::first_writes::{FirstWritePass, Pass};
+use super::first_writes::{FirstWritePass, WritePass};
 use super::observer::RunEvent;
 use super::places::Places;
-use super::plan::Ground;
+use super::plan::PlanGround;
 use super::session::Session;
-use super::sets::{Layout, Set};
+use super::sets::{SetLayout, StackSet};
 use super::suspend;
 use super::visit_workers::LoadedMember;
 use anyhow::Result;
@@ -37,23 +38,20 @@ const RECORD_EVERY: u64 = GIB;
 /// Drives of one place and size that are written at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// Where they are.
     pub place: Place,
-    /// Who writes there.
     agent: LoadIssuer,
     /// Bytes of each, in whole blocks; `UNKNOWN_BYTES` of a drive that nobody has looked at yet.
     pub bytes: u64,
     /// Bytes of each that an earlier part of the run has written, of all passes.
     pub done: u64,
     whose: DriveOwner,
-    /// Which.
     pub paths: Vec<PathBuf>,
 }
 
 /// Whose what is written over is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DriveOwner {
-    /// A file with our marker behind its data.
+    /// A file with our marker after its data.
     File,
     /// A drive of a lab, which the run made.
     Drive,
@@ -80,18 +78,21 @@ impl Batch {
 
     /// Bytes that so many passes write, all drives together; `None`: a size is not known yet.
     pub fn written(&self, passes: u32) -> Option<u64> {
-        (!is_unknown(self.bytes))
-            .then(|| self.bytes.saturating_mul(passes.into()).saturating_mul(self.paths.len() as u64))
+        (!is_unknown(self.bytes)).then(|| {
+            self.bytes.saturating_mul(passes.into()).saturating_mul(self.paths.len() as u64)
+        })
     }
 }
 
-/// The drives and files at the bottom of all stacks, each once; `done` tells how far an earlier part of the run was with one.
+/// The drives and files at the bottom of all stacks, each once; `done` tells how far an earlier
+/// part of the run was with one.
 ///
 /// # Errors
 /// When a list of media has a list in it.
-pub fn batches(ground: &Ground, done: impl Fn(&Place, &str) -> u64) -> Result<Vec<Batch>> {
+pub fn batches(ground: &PlanGround, done: impl Fn(&Place, &str) -> u64) -> Result<Vec<Batch>> {
     let mut context = PlanContext::new(ground.tag.clone(), None, 0);
-    let (mut all, mut seen): (Vec<Batch>, BTreeSet<(Place, PathBuf)>) = (Vec::new(), BTreeSet::new());
+    let (mut all, mut seen): (Vec<Batch>, BTreeSet<(Place, PathBuf)>) =
+        (Vec::new(), BTreeSet::new());
     let mut known = HashSet::new();
     for (index, stack) in ground.scenario.stacks.iter().enumerate() {
         let members = stack.medium.members().iter().zip(&ground.found[index]);
@@ -137,7 +138,7 @@ fn whose(medium: &Medium) -> DriveOwner {
 ///
 /// # Errors
 /// As [`batches`].
-pub fn written(ground: &Ground) -> Result<u64> {
+pub fn written(ground: &PlanGround) -> Result<u64> {
     let passes = ground.scenario.measure.precondition.passes;
     let batches = if passes > 0 { batches(ground, |_, _| 0)? } else { Vec::new() };
     Ok(batches.iter().filter_map(|batch| batch.written(passes)).sum())
@@ -148,25 +149,31 @@ impl Session<'_> {
     ///
     /// # Errors
     /// The guard refuses a drive, a write fails, a place is lost, or Ctrl-C.
-    pub(super) fn precondition(&mut self, layout: &Layout, places: &mut Places) -> Result<()> {
+    pub(super) fn precondition(&mut self, layout: &SetLayout, places: &mut Places) -> Result<()> {
         if self.scenario.measure.precondition.passes == 0 {
             return Ok(());
         }
         let ground = self.ground(layout);
         let done = |place: &Place, path: &str| {
-            let drive = PassedDrive { path: path.to_owned(), serial: self.survey.serial_of(place, path) };
+            let drive =
+                PassedDrive { path: path.to_owned(), serial: self.survey.serial_of(place, path) };
             self.past.passed(place, &drive).map_or(0, |passes| passes.written)
         };
         let batches = batches(&ground, done)?;
-        let all = Set { stacks: (0..self.scenario.stacks.len()).collect(), after: None };
+        let all = StackSet { stacks: (0..self.scenario.stacks.len()).collect(), after: None };
         self.look_again(places, &all)?;
         let written_in: BTreeSet<Place> = batches.iter().map(|batch| batch.place.clone()).collect();
         for place in &written_in {
-            let made =
-                batches.iter().filter(|batch| batch.whose == DriveOwner::Drive && batch.place == *place);
+            let made = batches
+                .iter()
+                .filter(|batch| batch.whose == DriveOwner::Drive && batch.place == *place);
             let made = made.flat_map(|batch| batch.paths.clone()).collect();
             let admitted = self.admitted.clone();
-            places.get(place)?.allow(&Allowed { consent: self.scenario.consent.clone(), made, admitted })?;
+            places.get(place)?.allow(&Allowed {
+                consent: self.scenario.consent.clone(),
+                made,
+                admitted,
+            })?;
         }
         // What is smaller than a block has none.
         for batch in batches.iter().filter(|batch| batch.bytes > 0) {
@@ -188,10 +195,13 @@ impl Session<'_> {
             writable: true,
             hold: Default::default(),
         };
-        let member =
-            LoadedMember { place: batch.place.clone(), targets: batch.paths.iter().map(target).collect() };
+        let member = LoadedMember {
+            place: batch.place.clone(),
+            targets: batch.paths.iter().map(target).collect(),
+        };
         let drives: Vec<PassedDrive> = batch.paths.iter().map(drive).collect();
-        let before = drives.first().and_then(|drive| self.past.passed(&batch.place, drive)).cloned();
+        let before =
+            drives.first().and_then(|drive| self.past.passed(&batch.place, drive)).cloned();
         let mut passes = Passes {
             place: batch.place.clone(),
             drives,
@@ -201,7 +211,8 @@ impl Session<'_> {
             ..before.clone().unwrap_or_default()
         };
         if passes.is_done() {
-            let text = format!("{} was preconditioned by an earlier part of this run", batch.names());
+            let text =
+                format!("{} was preconditioned by an earlier part of this run", batch.names());
             self.observer.tell(RunEvent::Preconditioned { text });
             return Ok(());
         }
@@ -213,8 +224,11 @@ impl Session<'_> {
         }
         self.record_passes(&mut passes)?;
         if result.is_ok() {
-            let text =
-                format!("preconditioned {}: {}", batch.names(), passes_words(&passes, before.as_ref()));
+            let text = format!(
+                "preconditioned {}: {}",
+                batch.names(),
+                passes_words(&passes, before.as_ref())
+            );
             self.observer.tell(RunEvent::Preconditioned { text });
         }
         result.map_err(|error| suspend::blame(places, &[&batch.place], error))
@@ -249,8 +263,13 @@ impl Session<'_> {
         let before = passes.clone();
         let drives = batch.paths.len() as u64;
         let stretch = stretch * drives;
-        let pass =
-            Pass { member, bytes: batch.bytes, job: job.writing(self.scenario.data()), stretch, of_each };
+        let pass = WritePass {
+            member,
+            bytes: batch.bytes,
+            job: job.writing(self.scenario.data()),
+            stretch,
+            of_each,
+        };
         let stop = self.stop;
         let mut told = |done: &FirstWritePass| {
             passes.written = before.written + done.bytes / drives;
@@ -294,7 +313,8 @@ impl Clock {
     }
 }
 
-/// `400 GiB written in 210.0 s, 2045.2 MB/s`: what this part of the run wrote, in the time that the report counts.
+/// `400 GiB written in 210.0 s, 2045.2 MB/s`: what this part of the run wrote, in the time that the
+/// report counts.
 fn passes_words(passes: &Passes, before: Option<&Passes>) -> String {
     let of = |passes: &Passes| (passes.written, passes.took_ns + passes.flush_ns);
     let ((now, until), (from, since)) = (of(passes), before.map(of).unwrap_or_default());

@@ -3,7 +3,7 @@
 use super::*;
 use crate::announced_once::AnnouncedOnce;
 use crate::observer::Observer;
-use crate::resume_state::Past;
+use crate::resume_state::ResumeState;
 use crate::sets::layout;
 use crate::survey::Survey;
 use iotax_host::guard::marker;
@@ -25,8 +25,10 @@ const SIZE: u64 = 192 * MIB;
 
 fn scenario(stacks: &[String], measure: &[(&str, &str)]) -> Scenario {
     let words = vec![("rw".to_owned(), "randread".to_owned())];
-    let measure = measure.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    from_arguments(stacks, &ScenarioRequest { words, measure, ..ScenarioRequest::default() }).unwrap()
+    let measure =
+        measure.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    from_arguments(stacks, &ScenarioRequest { words, measure, ..ScenarioRequest::default() })
+        .unwrap()
 }
 
 /// Presses Ctrl-C when it was told so often of how far it is.
@@ -38,7 +40,8 @@ struct Watcher<'a> {
 
 impl Observer for Watcher<'_> {
     fn tell(&mut self, event: RunEvent) {
-        self.patience = self.patience.saturating_sub(usize::from(matches!(event, RunEvent::Phase { .. })));
+        self.patience =
+            self.patience.saturating_sub(usize::from(matches!(event, RunEvent::Phase { .. })));
         self.stop.fetch_or(self.patience == 0, Ordering::Relaxed);
         self.said.push(event);
     }
@@ -50,8 +53,8 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
     let mut observer = Watcher { stop: &stop, patience, said: Vec::new() };
     let dir = folder.join("run");
     let past = match dir.exists() {
-        true => Past::from_data(&iotax_store::load(&dir).unwrap(), &dir).unwrap(),
-        false => Past::default(),
+        true => ResumeState::from_data(&iotax_store::load(&dir).unwrap(), &dir).unwrap(),
+        false => ResumeState::default(),
     };
     let store = match dir.exists() {
         true => Store::append(&dir).unwrap(),
@@ -127,7 +130,11 @@ fn all_of_a_file_is_written_so_often_and_not_again_by_a_resumed_run() {
     let records = recorded(folder.path());
     let last = records.last().unwrap();
     assert_eq!((records[0].written, records[0].begun, last.written), (0, 2 * SIZE, 256 * MIB));
-    assert_eq!((last.bytes, last.passes, last.drives.len()), (SIZE, 2, 1), "one file of two stacks");
+    assert_eq!(
+        (last.bytes, last.passes, last.drives.len()),
+        (SIZE, 2, 1),
+        "one file of two stacks"
+    );
     let content = std::fs::read(&path).unwrap();
     let (data, behind) = content.split_at(SIZE as usize);
     assert!(data.chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)), "all of it");
@@ -140,10 +147,16 @@ fn all_of_a_file_is_written_so_often_and_not_again_by_a_resumed_run() {
     assert!(lines(&said)[0].contains(": 128 MiB written in "), "{said:?}");
     let again = std::fs::read(&path).unwrap();
     assert!(again[..64 << 20] == content[..64 << 20], "where the second pass was before");
-    assert!(again[64 << 20..65 << 20] != content[64 << 20..65 << 20], "each pass writes something else");
+    assert!(
+        again[64 << 20..65 << 20] != content[64 << 20..65 << 20],
+        "each pass writes something else"
+    );
 
     let (_, said) = part(&scenario, folder.path(), usize::MAX);
-    assert!(lines(&said)[0].ends_with("was preconditioned by an earlier part of this run"), "{said:?}");
+    assert!(
+        lines(&said)[0].ends_with("was preconditioned by an earlier part of this run"),
+        "{said:?}"
+    );
     assert!(std::fs::read(&path).unwrap() == again, "nothing more");
 }
 
@@ -152,11 +165,15 @@ fn a_file_that_was_removed_is_written_anew() {
     let folder = tempfile::Builder::new().tempdir_in("/var/tmp").unwrap();
     let path = folder.path().join("x.img");
     marker::create(&path, SIZE + MIB, "run").unwrap();
-    let scenario = scenario(&[format!("file:{},size=192MiB", path.display())], &[("precondition", "1x")]);
+    let scenario =
+        scenario(&[format!("file:{},size=192MiB", path.display())], &[("precondition", "1x")]);
     part(&scenario, folder.path(), 2).0.unwrap_err();
     let dir = folder.path().join("run");
-    let past = Past::from_data(&iotax_store::load(&dir).unwrap(), &dir).unwrap();
-    assert_eq!(past.written, SIZE, "what may have been written counts, since it is to be written again");
+    let past = ResumeState::from_data(&iotax_store::load(&dir).unwrap(), &dir).unwrap();
+    assert_eq!(
+        past.written, SIZE,
+        "what may have been written counts, since it is to be written again"
+    );
     part(&scenario, folder.path(), usize::MAX).0.unwrap();
     let records = recorded(folder.path());
     assert!(records.iter().filter(|passes| passes.written == 0).count() == 2, "{records:?}");
@@ -176,7 +193,10 @@ fn a_device_that_is_not_consented_to_is_refused_before_anything_begins() {
     let text = format!("{error:#}");
     assert_eq!(code_of(&error), iotax_units::exit::BAD_INPUT);
     // Without full root the guard does not even come to asking for --destroy.
-    assert!(text.contains("cannot write") && text.contains("precondition writes the whole of it"), "{text}");
+    assert!(
+        text.contains("cannot write") && text.contains("precondition writes the whole of it"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -188,12 +208,16 @@ fn drives_of_one_size_are_written_at_the_same_time() {
     let found = vec![vec![one.clone(), one.clone()], vec![one.clone(), one, odd]];
     let layout = layout(&scenario);
     let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
-    let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
+    let ground =
+        PlanGround { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
     let all = batches(&ground, |_, path| if path == "/dev/vdb" { 0 } else { 7 }).unwrap();
     let shown: Vec<_> = all.iter().map(|batch| (batch.names(), batch.bytes, batch.done)).collect();
     let of = |name: &str, bytes, done| (name.to_owned(), bytes, done);
     // What one of them has kept parts them.
-    assert_eq!(shown, [of("/dev/vda", 1 << 40, 7), of("/dev/vdb", 1 << 40, 0), of("/dev/vdc", 1 << 39, 7)]);
+    assert_eq!(
+        shown,
+        [of("/dev/vda", 1 << 40, 7), of("/dev/vdb", 1 << 40, 0), of("/dev/vdc", 1 << 39, 7)]
+    );
     let all = batches(&ground, |_, _| 0).unwrap();
     assert_eq!(
         (all[0].paths.len(), all[0].written(2), written(&ground).unwrap()),
@@ -204,5 +228,8 @@ fn drives_of_one_size_are_written_at_the_same_time() {
 #[test]
 fn progress_says_how_much_of_how_much_how_fast_and_how_long() {
     let passes = Passes { bytes: 100 << 30, passes: 2, written: 150 << 30, ..Passes::default() };
-    assert_eq!(progress(&passes, 2, 1e9), "pass 2 of 2, 300 GiB of 400 GiB, 1000.0 MB/s, about 107 s left");
+    assert_eq!(
+        progress(&passes, 2, 1e9),
+        "pass 2 of 2, 300 GiB of 400 GiB, 1000.0 MB/s, about 107 s left"
+    );
 }

@@ -1,5 +1,6 @@
-//! Stacks by what they have in common from the bottom up. A prefix is a medium with the layers on it up to some depth; it has
-//! one number, the same in every stack that begins with it, so that nobody compares stacks pair by pair.
+//! Stacks by what they have in common from the bottom up. A prefix is a medium with the layers on
+//! it up to some depth; it has one number, the same in every stack that begins with it, so that
+//! nobody compares stacks pair by pair.
 
 use iotax_layers::layer_of;
 use iotax_model::scenario::{LayerSpec, Medium, Scenario, Stack};
@@ -10,7 +11,7 @@ pub struct Prefixes(Vec<Vec<usize>>);
 
 /// What the stacks that share a prefix have above it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Above {
+pub struct PrefixAbove {
     /// One of them sets something up there.
     pub set_up: bool,
     /// Writes of one of them must pass the prefix.
@@ -45,9 +46,9 @@ impl Prefixes {
     }
 
     /// For each stack and each of its prefixes, what is above it in all stacks that share it.
-    pub fn above(&self, scenario: &Scenario) -> Vec<Vec<Above>> {
+    pub fn above(&self, scenario: &Scenario) -> Vec<Vec<PrefixAbove>> {
         let writes = scenario.writes();
-        let (mut all, mut ways): (HashMap<usize, Above>, HashSet<usize>) = Default::default();
+        let (mut all, mut ways): (HashMap<usize, PrefixAbove>, HashSet<usize>) = Default::default();
         for (stack, prefixes) in scenario.stacks.iter().zip(&self.0) {
             for (depth, prefix) in prefixes.iter().enumerate() {
                 let above = all.entry(*prefix).or_default();
@@ -66,8 +67,10 @@ pub fn is_set_up(layer: &LayerSpec) -> bool {
     !layer.works_anywhere()
 }
 
-/// Whether a layer above the first `depth` writes, or opens what is below as if it would, whatever the load does.
+/// Whether a layer above the first `depth` writes, or opens what is below as if it would, whatever
+/// the load does.
 pub fn must_write(stack: &Stack, depth: usize) -> bool {
-    let opens = |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.opens_for_writing(spec));
+    let opens =
+        |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.opens_for_writing(spec));
     stack.may_be_rebuilt() || stack.layers[depth..].iter().any(opens)
 }

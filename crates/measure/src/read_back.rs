@@ -1,5 +1,6 @@
-//! Behind a load with `verify`: what it wrote is read back through the stacks, in the places that wrote it, and what was found goes into
-//! the record. Of a load that was cut short only what its own reads have shown is asked for.
+//! Behind a load with `verify`: what it wrote is read back through the stacks, in the places that
+//! wrote it, and what was found goes into the record. Of a load that was cut short only what its
+//! own reads have shown is asked for.
 
 use super::observer::{Observer, RunEvent};
 use super::visit_workers::Bench;
@@ -15,8 +16,14 @@ impl Bench<'_> {
     /// Asks all workers, one after the other. `read`: for all that they wrote, until `stop` is set.
     ///
     /// # Errors
-    /// When a peer is lost or the record cannot be written. What is wrong with blocks is in the record.
-    pub fn read_back(&mut self, read: bool, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<()> {
+    /// When a peer is lost or the record cannot be written. What is wrong with blocks is in the
+    /// record.
+    pub fn read_back(
+        &mut self,
+        read: bool,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
         for worker in 0..self.ready.len() {
             let ready = self.ready[worker].clone();
             for member in &ready.members {
@@ -27,7 +34,8 @@ impl Bench<'_> {
                 }
                 let mut told = |far: serde_json::Value| {
                     let share = far["read_back"].as_f64().unwrap_or(0.0);
-                    observer.tell(RunEvent::Phase { what: format!("{what}: {:.0} %", 100.0 * share) });
+                    observer
+                        .tell(RunEvent::Phase { what: format!("{what}: {:.0} %", 100.0 * share) });
                     match stop.load(Ordering::Relaxed) {
                         true => ControlFlow::Break(()),
                         false => ControlFlow::Continue(()),

@@ -1,9 +1,10 @@
-//! What `run`, `resume` and `plan` ask alike before anything is made: whether the stacks make sense here, and only then what this
-//! machine lacks. What does not exist, consents that were not given, and all that is lacking beside it, is named at once: `run`
-//! refuses, and `plan` plans with drives of unknown size in its place. Nothing is fetched or made.
+//! What `run`, `resume` and `plan` ask alike before anything is made: whether the stacks make sense
+//! here, and only then what this machine lacks. What does not exist, consents that were not given,
+//! and all that is lacking beside it, is named at once: `run` refuses, and `plan` plans with drives
+//! of unknown size in its place. Nothing is fetched or made.
 
-use super::plan::Ground;
-use super::sets::{Layout, layout};
+use super::plan::PlanGround;
+use super::sets::{SetLayout, layout};
 use super::survey::{self, Survey};
 use anyhow::{Error, Result};
 use iotax_host::Missing;
@@ -14,23 +15,24 @@ use iotax_steps::RunTag;
 use iotax_units::exit::{Failed, UNMET_NEED, code_of};
 
 /// What is known of a scenario that makes sense on this machine.
-pub struct Ready {
+pub struct ReadyScenario {
     /// Who can be up with whom.
-    pub layout: Layout,
+    pub layout: SetLayout,
     /// The bottom of every stack.
     pub survey: Survey,
     /// What guests are made of, with a kernel that may still have to be fetched.
     pub guest_parts: Option<GuestParts>,
-    /// Devices and files that were named and do not exist, and consents that were not given, a sentence each.
+    /// Devices and files that were named and do not exist, and consents that were not given, a
+    /// sentence each.
     absent: Vec<String>,
-    /// What is lacking.
     missing: Vec<Missing>,
     /// The same of what no table of needs knows: memory in huge pages, KVM that was demanded.
     also: Vec<Error>,
 }
 
-impl Ready {
-    /// What does not exist and what this machine lacks, by name, with what supplies it; empty: nothing.
+impl ReadyScenario {
+    /// What does not exist and what this machine lacks, by name, with what supplies it; empty:
+    /// nothing.
     pub fn lacks(&self, scenario: &Scenario) -> Option<String> {
         let absent = self.absent.iter().cloned();
         let missing = survey::listed(scenario, &self.missing);
@@ -42,7 +44,8 @@ impl Ready {
     /// The same as an error.
     ///
     /// # Errors
-    /// Naming everything: exit code 2 where something that was named does not exist or a consent is missing, else 3.
+    /// Naming everything: exit code 2 where something that was named does not exist or a consent is
+    /// missing, else 3.
     pub fn met(&self, scenario: &Scenario) -> Result<()> {
         self.lacks(scenario).map_or(Ok(()), |all| Err(self.refusal(all).into()))
     }
@@ -54,7 +57,7 @@ impl Ready {
     /// The same of a run that can wait: an error unless a reboot supplies all of it.
     ///
     /// # Errors
-    /// As [`Ready::met`].
+    /// As [`ReadyScenario::met`].
     pub fn waits_for(&self, scenario: &Scenario) -> Result<Option<String>> {
         let by_reboot = self.absent.is_empty() && self.also.is_empty();
         match self.lacks(scenario) {
@@ -69,8 +72,9 @@ impl Ready {
 /// Looks at everything that a scenario names; `tell` gets a sentence when that takes long.
 ///
 /// # Errors
-/// Bad input, with what is lacking where something does not exist that may come with it; a file system that is too full.
-pub fn ready(scenario: &Scenario, tell: &mut dyn FnMut(String)) -> Result<Ready> {
+/// Bad input, with what is lacking where something does not exist that may come with it; a file
+/// system that is too full.
+pub fn ready(scenario: &Scenario, tell: &mut dyn FnMut(String)) -> Result<ReadyScenario> {
     let requested = guest::requested(scenario)?;
     let layout = layout(scenario);
     let (survey, absent) = survey::look_over(scenario, &layout, tell)?;
@@ -81,7 +85,7 @@ pub fn ready(scenario: &Scenario, tell: &mut dyn FnMut(String)) -> Result<Ready>
     };
     let tag = RunTag::of_none();
     let (found, parts) = (&survey.found, guest_parts.clone());
-    let ground = Ground { scenario, layout: &layout, found, guest_parts: parts, tag };
+    let ground = PlanGround { scenario, layout: &layout, found, guest_parts: parts, tag };
     let bounds = ground.bounds().err();
     let mut consents = survey.consents_lacking.clone();
     if bounds.is_none() {
@@ -91,24 +95,33 @@ pub fn ready(scenario: &Scenario, tell: &mut dyn FnMut(String)) -> Result<Ready>
         bounds.into_iter().partition(|error| code_of(error) == UNMET_NEED);
     also.extend(lacking);
     also.extend(survey::tools_lacking(scenario));
-    let mut absent: Vec<String> = absent.into_iter().map(|absent| absent.why).chain(consents).collect();
+    let mut absent: Vec<String> =
+        absent.into_iter().map(|absent| absent.why).chain(consents).collect();
     let refused = match wrong.into_iter().next() {
         Some(wrong) if absent.is_empty() => return Err(wrong),
         wrong => wrong.map(|wrong| absent.push(format!("{wrong:#}"))).is_some(),
     };
-    let ready = Ready { layout, survey, guest_parts, absent, missing: survey::missing(scenario), also };
+    let ready = ReadyScenario {
+        layout,
+        survey,
+        guest_parts,
+        absent,
+        missing: survey::missing(scenario),
+        also,
+    };
     if refused {
         ready.met(scenario)?;
     }
     Ok(ready)
 }
 
-/// What guests are made of. KVM that was demanded and is not there is lacking as other things are, and a drive that does not
-/// exist could be given away if it did: neither keeps the rest from being looked at.
+/// What guests are made of. KVM that was demanded and is not there is lacking as other things are,
+/// and a drive that does not exist could be given away if it did: neither keeps the rest from being
+/// looked at.
 fn parts(
     requested: Requested,
     scenario: &Scenario,
-    absent: &[survey::Absent],
+    absent: &[survey::AbsentTarget],
     also: &mut Vec<Error>,
 ) -> Result<GuestParts> {
     let mut parts = match GuestParts::for_plan(requested, scenario) {
@@ -170,8 +183,10 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let scenario = from_path(&path, &ScenarioRequest::default()).unwrap();
         let why = refused_run(&scenario);
-        let place =
-            format!("{}:2:8: key \"path\" of [device.drive]: /dev/no-such does not exist", path.display());
+        let place = format!(
+            "{}:2:8: key \"path\" of [device.drive]: /dev/no-such does not exist",
+            path.display()
+        );
         assert_eq!(why.matches("does not exist").count(), 1, "{why}");
         assert!(why.starts_with(&place) && why.contains("hint: iotax doctor"), "{why}");
         assert!(

@@ -1,9 +1,10 @@
-//! Hosts over SSH of a run: reached once, their ends of stacks looked at, what was found kept with the survey.
+//! Hosts over SSH of a run: reached once, their ends of stacks looked at, what was found kept with
+//! the survey.
 
 use super::observer::RunEvent;
 use super::places::Places;
 use super::session::Session;
-use super::sets::Set;
+use super::sets::StackSet;
 use super::survey::{self, RemoteDrive};
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
@@ -32,7 +33,12 @@ impl Session<'_> {
     }
 
     /// The host that a member of a stack is on, if it is on another, and what the member is there.
-    pub(super) fn reach_member(&mut self, places: &mut Places, index: usize, member: usize) -> Result<()> {
+    pub(super) fn reach_member(
+        &mut self,
+        places: &mut Places,
+        index: usize,
+        member: usize,
+    ) -> Result<()> {
         let stack = &self.scenario.stacks[index];
         let medium = &stack.medium.members()[member];
         let Medium::Remote { host, path, agent, .. } = medium else {
@@ -50,7 +56,8 @@ impl Session<'_> {
             LoadIssuer::Iotax => self.reach_remote(places, host, index, &run_id)?,
             LoadIssuer::Fio => self.reach_afar(places, host, path, index)?,
         }
-        let (found, warnings, drive) = survey::remote(places.get(&place)?, medium, self.scenario, stack)?;
+        let (found, warnings, drive) =
+            survey::remote(places.get(&place)?, medium, self.scenario, stack)?;
         if let Some(identity) = drive {
             let afar = RemoteDrive { identity, admitted: false };
             self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
@@ -63,8 +70,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A drive of another host must be the one that was looked at, whenever something is set up on it; the guard looks at it once
-    /// more just before it is first written: reaching others, downloads and fills lie in between.
+    /// A drive of another host must be the one that was looked at, whenever something is set up on
+    /// it; the guard looks at it once more just before it is first written: reaching others,
+    /// downloads and fills lie in between.
     pub(super) fn look_again_afar(
         &mut self,
         places: &mut Places,
@@ -76,7 +84,9 @@ impl Session<'_> {
         if places.is_lost(&place) {
             return Ok(());
         }
-        let Some(known) = self.survey.afar.get_mut(&(place.clone(), path.clone())) else { return Ok(()) };
+        let Some(known) = self.survey.afar.get_mut(&(place.clone(), path.clone())) else {
+            return Ok(());
+        };
         let now = survey::seen_afar(places.get(&place)?, path)?
             .ok_or_else(|| Failed::measurement(format!("{} on {host} is gone", path.display())))?;
         survey::same_device(path, &known.identity, &now.identity)?;
@@ -96,8 +106,9 @@ impl Session<'_> {
         }
     }
 
-    /// Hosts over SSH of a set that were left are reached again. The journal has them since they were reached first.
-    pub(super) fn reach_again(&mut self, places: &mut Places, set: &Set) -> Result<()> {
+    /// Hosts over SSH of a set that were left are reached again. The journal has them since they
+    /// were reached first.
+    pub(super) fn reach_again(&mut self, places: &mut Places, set: &StackSet) -> Result<()> {
         let run_id = self.run_id();
         for index in &set.stacks {
             for medium in self.scenario.stacks[*index].medium.members() {
@@ -129,7 +140,13 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn reach_remote(&mut self, places: &mut Places, host: &str, index: usize, run_id: &str) -> Result<()> {
+    fn reach_remote(
+        &mut self,
+        places: &mut Places,
+        host: &str,
+        index: usize,
+        run_id: &str,
+    ) -> Result<()> {
         let place = Place::Ssh(host.to_owned());
         self.observer.tell(RunEvent::Reaching { place: place.to_string() });
         let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned(), for_steps: false });
@@ -141,12 +158,15 @@ impl Session<'_> {
                 // No shell answered, so nothing was copied: nothing is to be undone there.
                 self.executor.forget_last()?;
             }
-            return Err(self.same_machine(&error, places, &place).unwrap_or_else(|| with_its_code(error)));
+            return Err(self
+                .same_machine(&error, places, &place)
+                .unwrap_or_else(|| with_its_code(error)));
         }
         self.record_place(places, &place)
     }
 
-    /// The error for a host that this run already reached under another name: its own copy of iotax is there.
+    /// The error for a host that this run already reached under another name: its own copy of iotax
+    /// is there.
     fn same_machine(
         &mut self,
         error: &anyhow::Error,
@@ -170,7 +190,13 @@ impl Session<'_> {
     }
 
     /// Nothing is copied to a host without an agent, so there is nothing to journal.
-    fn reach_afar(&mut self, places: &mut Places, host: &str, path: &Path, index: usize) -> Result<()> {
+    fn reach_afar(
+        &mut self,
+        places: &mut Places,
+        host: &str,
+        path: &Path,
+        index: usize,
+    ) -> Result<()> {
         let place = Place::Ssh(host.to_owned());
         self.observer.tell(RunEvent::Reaching { place: place.to_string() });
         let socket = self.executor.tag().run_dir.join(format!("ssh-{index}"));
@@ -185,7 +211,9 @@ pub(super) fn with_its_code(error: anyhow::Error) -> anyhow::Error {
 }
 
 pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<WireError>().is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
+    error
+        .downcast_ref::<WireError>()
+        .is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
 }
 
 /// The hosts over ssh of a medium that is a place without a device, or a network of two.

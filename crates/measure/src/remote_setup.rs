@@ -1,5 +1,5 @@
-//! What layers in other places take: labs, which are guests that are up for the whole run, executors on hosts over SSH, and what is
-//! lacking there.
+//! What layers in other places take: labs, which are guests that are up for the whole run,
+//! executors on hosts over SSH, and what is lacking there.
 
 use super::observer::RunEvent;
 use super::places::{self, Places};
@@ -7,7 +7,7 @@ use super::plan::{LabPlan, SetPlan};
 use super::prefixes::is_set_up;
 use super::remote_places::{is_unreachable, with_its_code};
 use super::session::Session;
-use super::sets::Layout;
+use super::sets::SetLayout;
 use super::survey;
 use anyhow::Result;
 use iotax_host::needs::AskedNeed;
@@ -72,7 +72,7 @@ fn all_met(lacking: &[String]) -> Result<()> {
 
 impl Session<'_> {
     /// Hosts over SSH get a second agent, which performs steps.
-    pub(super) fn reach_hands(&mut self, layout: &Layout) -> Result<()> {
+    pub(super) fn reach_hands(&mut self, layout: &SetLayout) -> Result<()> {
         let mut hosts = hosts_with_steps(self.scenario);
         let media = self.ground(layout).media()?;
         hosts.extend(media.into_iter().map(|step| step.place).filter(Place::is_ssh));
@@ -83,7 +83,12 @@ impl Session<'_> {
             // Numbers of plans begin at 0, those of the agents for load go down from the end.
             let id_of_step = StepId::MAX / 2 - number as StepId;
             let why = format!("reach {host} to set up there");
-            self.perform(&Step { id: id_of_step, place: Place::Host, why, op: Op::RemoteAgent(agent) })?;
+            self.perform(&Step {
+                id: id_of_step,
+                place: Place::Host,
+                why,
+                op: Op::RemoteAgent(agent),
+            })?;
             match places::executor_over_ssh(&place, &id) {
                 Ok(executor) => self.executor.add_place(&place, executor),
                 Err(error) => {
@@ -98,7 +103,7 @@ impl Session<'_> {
     }
 
     /// Labs are brought up once, and stay.
-    pub(super) fn bring_up_labs(&mut self, layout: &Layout, places: &mut Places) -> Result<()> {
+    pub(super) fn bring_up_labs(&mut self, layout: &SetLayout, places: &mut Places) -> Result<()> {
         while !self.scenario.labs.is_empty() {
             let mark = self.executor.mark();
             let plan = self.ground(layout).labs()?;
@@ -167,10 +172,14 @@ impl Session<'_> {
     fn reach_labs(&mut self, places: &mut Places, plan: &LabPlan) -> Result<()> {
         let run_id = self.run_id();
         for guest in &plan.guests {
-            let drives =
-                counted(u64::from(self.scenario.labs[&guest.place].drives.unwrap_or(0)), "drive", "drives");
-            self.observer
-                .tell(RunEvent::Reaching { place: format!("the lab {} with {drives}", guest.place) });
+            let drives = counted(
+                u64::from(self.scenario.labs[&guest.place].drives.unwrap_or(0)),
+                "drive",
+                "drives",
+            );
+            self.observer.tell(RunEvent::Reaching {
+                place: format!("the lab {} with {drives}", guest.place),
+            });
             let executor = places.reach_lab(guest, &run_id, self.stop)?;
             self.executor.add_place(&guest.place, executor);
             self.record_place(places, &guest.place)?;

@@ -1,5 +1,5 @@
-//! What the earlier parts of a resumed run did, as the session counts it: read back from the record and the
-//! journal.
+//! What the earlier parts of a resumed run did, as the session counts it: read back from the record
+//! and the journal.
 
 use super::rounds::WorkloadProgress;
 use anyhow::Result;
@@ -16,16 +16,15 @@ use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What a run has behind it; of a new one nothing.
+/// What a run has after it; of a new one nothing.
 #[derive(Debug, Default)]
-pub struct Past {
+pub struct ResumeState {
     /// Measured so far, by workload.
     pub progress: BTreeMap<String, WorkloadProgress>,
     /// Visits that ended: (visit, set, workload).
     pub ended: BTreeSet<(u32, u32, String)>,
     /// The first visit to be made.
     pub first_visit: u32,
-    /// Workloads that ended.
     pub workloads_done: BTreeSet<String>,
     /// Bytes written, by fills and by the load.
     pub written: u64,
@@ -35,17 +34,21 @@ pub struct Past {
     passes: Vec<Passes>,
 }
 
-impl Past {
+impl ResumeState {
     /// Of a run that is to go on.
     ///
     /// # Errors
     /// When its journal cannot be read.
-    pub fn from_data(data: &RunData, run_dir: &Path) -> Result<Past> {
+    pub fn from_data(data: &RunData, run_dir: &Path) -> Result<ResumeState> {
         let scenario = &data.start.scenario;
         let of_workload = |name: &String| (name.clone(), progress(scenario, data, name));
         let done = data.ends.iter().filter(|(_, reason)| ended_as_asked(reason));
-        Ok(Past {
-            progress: scenario.workloads.iter().map(|workload| of_workload(&workload.name)).collect(),
+        Ok(ResumeState {
+            progress: scenario
+                .workloads
+                .iter()
+                .map(|workload| of_workload(&workload.name))
+                .collect(),
             ended: data.visits_ended.iter().cloned().collect(),
             first_visit: data.slices.iter().map(|slice| slice.visit + 1).max().unwrap_or(0),
             workloads_done: done.map(|(workload, _)| workload.clone()).collect(),
@@ -58,12 +61,15 @@ impl Past {
         })
     }
 
-    /// What passes of this very run left on a drive, which it knows again by its serial number, is data that nobody misses.
-    /// Whatever else is found there is asked for as ever.
+    /// What passes of this very run left on a drive, which it knows again by its serial number, is
+    /// data that nobody misses. Whatever else is found there is asked for as ever.
     pub fn consent_to_own(&self, scenario: &mut Scenario) {
         let passed = |serial: &str| {
-            let drives =
-                self.passes.iter().filter(|passes| passes.begun > 0).flat_map(|passes| &passes.drives);
+            let drives = self
+                .passes
+                .iter()
+                .filter(|passes| passes.begun > 0)
+                .flat_map(|passes| &passes.drives);
             drives.into_iter().any(|drive| drive.serial.as_deref() == Some(serial))
         };
         for consent in scenario.consent.iter_mut().filter(|consent| passed(&consent.serial)) {
@@ -82,10 +88,15 @@ impl Past {
 
 /// Bytes that recorded slices wrote.
 fn loaded(data: &RunData) -> u64 {
-    data.slices.iter().filter_map(|slice| slice.figure("write.bytes")).map(|bytes| bytes as u64).sum()
+    data.slices
+        .iter()
+        .filter_map(|slice| slice.figure("write.bytes"))
+        .map(|bytes| bytes as u64)
+        .sum()
 }
 
-/// Bytes that were written before measuring, or may have been. Those of a run of an earlier version are known by their end.
+/// Bytes that were written before measuring, or may have been. Those of a run of an earlier version
+/// are known by their end.
 fn first_writes(data: &RunData) -> u64 {
     let begun: u64 = data.laying_out.iter().map(|begun| begun.bytes).sum();
     let begins = |done: &LaidOut| {
@@ -98,11 +109,13 @@ fn first_writes(data: &RunData) -> u64 {
     begun + ended.sum::<u64>()
 }
 
-/// The same without drives that are gone, and without files that were removed or are to be made anew.
+/// The same without drives that are gone, and without files that were removed or are to be made
+/// again.
 fn still_there(scenario: &Scenario, passes: &Passes) -> Passes {
     let media = || scenario.stacks.iter().flat_map(|stack| stack.medium.members());
     let is_kept = |drive: &PassedDrive| {
-        media().any(|medium| medium.place() == passes.place && keeps(medium, Path::new(&drive.path)))
+        media()
+            .any(|medium| medium.place() == passes.place && keeps(medium, Path::new(&drive.path)))
     };
     let drives = passes.drives.iter().filter(|drive| is_kept(drive)).cloned().collect();
     Passes { drives, ..passes.clone() }
@@ -111,7 +124,9 @@ fn still_there(scenario: &Scenario, passes: &Passes) -> Passes {
 /// Whether what was written to that path is still there after the run came to an end.
 fn keeps(medium: &Medium, written: &Path) -> bool {
     match medium {
-        Medium::File { path, size, keep } => path == written && (*keep || size.is_none()) && path.exists(),
+        Medium::File { path, size, keep } => {
+            path == written && (*keep || size.is_none()) && path.exists()
+        }
         Medium::Device { path } => path == written,
         Medium::Remote { path, size, keep, .. } => path == written && (*keep || size.is_none()),
         Medium::Cpu { .. }
@@ -123,7 +138,8 @@ fn keeps(medium: &Medium, written: &Path) -> bool {
     }
 }
 
-/// Bytes of passes that are to be written again. Those that a drive kept are part of what setting up writes.
+/// Bytes of passes that are to be written again. Those that a drive kept are part of what setting
+/// up writes.
 fn lost(data: &RunData) -> u64 {
     let scenario = &data.start.scenario;
     let kept = |passes: &Passes| still_there(scenario, passes).drives.len() as u64;
@@ -132,7 +148,7 @@ fn lost(data: &RunData) -> u64 {
         let drives = |other: &&Passes| other.place == passes.place && other.drives == passes.drives;
         let (all, begun) = (passes.drives.len() as u64, passes.begun);
         match data.passes[at + 1..].iter().find(drives) {
-            // It was begun anew.
+            // It was begun again.
             Some(next) if next.written < passes.written => bytes += all * begun,
             Some(_) => {}
             None => bytes += (all - kept(passes)) * begun,
@@ -150,20 +166,24 @@ fn filled(entries: &[JournalEntry]) -> u64 {
     entries.iter().map(of).sum()
 }
 
-/// Whole rounds only: a round that was cut short would weigh one stack more than another. Latencies at the matched rate
-/// are few and are measured anew, at the rate that was fixed.
+/// Whole rounds only: a round that was cut short would weigh one stack more than another. Latencies
+/// at the matched rate are few and are measured again, at the rate that was fixed.
 fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> WorkloadProgress {
     let design = data.designs.iter().rfind(|design| design.workload == workload);
-    let slices: Vec<&Slice> = data.slices.iter().filter(|slice| slice.workload == workload).collect();
+    let slices: Vec<&Slice> =
+        data.slices.iter().filter(|slice| slice.workload == workload).collect();
     let wrongly_timed = data.wrongly_timed(workload);
     // All places are reached again: without one that was lost it was another load.
-    let parts =
-        |stack: &str| slices.iter().filter(|slice| slice.stack == stack).map(|slice| slice.parts.len()).max();
+    let parts = |stack: &str| {
+        slices.iter().filter(|slice| slice.stack == stack).map(|slice| slice.parts.len()).max()
+    };
     let all: BTreeMap<&str, Option<usize>> =
         scenario.stacks.iter().map(|stack| (stack.name.as_str(), parts(&stack.name))).collect();
-    let is_full =
-        |slice: &Slice| all.get(slice.stack.as_str()).is_none_or(|most| *most == Some(slice.parts.len()));
-    let counts = |slice: &&&Slice| is_full(slice) && !wrongly_timed.contains(&(slice.visit, slice.set));
+    let is_full = |slice: &Slice| {
+        all.get(slice.stack.as_str()).is_none_or(|most| *most == Some(slice.parts.len()))
+    };
+    let counts =
+        |slice: &&&Slice| is_full(slice) && !wrongly_timed.contains(&(slice.visit, slice.set));
     let mut rounds: BTreeMap<u32, Round> = BTreeMap::new();
     for slice in slices.iter().filter(counts).filter(|slice| kind(slice).is_some()) {
         let Some(stack) = scenario.stacks.iter().position(|stack| stack.name == slice.stack) else {
@@ -213,7 +233,8 @@ fn preconditioned(scenario: &Scenario, slices: &[&Slice]) -> Vec<WrittenRound> {
         let Some(stack) = scenario.stacks.iter().position(|stack| stack.name == slice.stack) else {
             continue;
         };
-        let none = || WrittenRound { visit: slice.visit, preconditions: true, ..WrittenRound::default() };
+        let none =
+            || WrittenRound { visit: slice.visit, preconditions: true, ..WrittenRound::default() };
         let round = rounds.entry(slice.round).or_insert_with(none);
         let seconds = slice.window_ns as f64 / 1e9;
         let durable_s = seconds + slice.total("flush") / 1e9;

@@ -1,12 +1,13 @@
-//! One workload on the stacks of one set, from the first slice to the last: a slice of each to warm up, the pilot that
-//! chooses the design, the baseline alone, random rounds until the statistics say stop, and then latencies at a matched
-//! rate. What is enough, and what comes next, `stats` says.
+//! One workload on the stacks of one set, from the first slice to the last: a slice of each to warm
+//! up, the pilot that chooses the design, the baseline alone, random rounds until the statistics
+//! say stop, and then latencies at a matched rate. What is enough, and what comes next, `stats`
+//! says.
 
 use super::interference::Interference;
 use super::matched_rate;
-use super::observer::{Live, LiveComparison, Observer, RunEvent};
-use super::series::{self, Settled};
-use super::visit_workers::{Bench, Offered, Ready, SliceOutcome, SlicePosition};
+use super::observer::{LiveComparison, LiveState, Observer, RunEvent};
+use super::series::{self, SettledSlices};
+use super::visit_workers::{Bench, OfferedLoad, SliceOutcome, SlicePosition, StackUnderLoad};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_load::SliceBound;
@@ -26,7 +27,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first slice of writes, where they are limited, has no more bytes than this.
 const FIRST_BYTES: u64 = 64 << 20;
-/// A warm-up with fewer completions says too little of how slow a stack is, and is made longer once.
+/// A warm-up with fewer completions says too little of how slow a stack is, and is made longer
+/// once.
 const FEW: f64 = 20.0;
 /// That longer one, nanoseconds.
 const LONGER_NS: u64 = 1_000_000_000;
@@ -46,7 +48,6 @@ pub struct WorkloadProgress {
     pub next_round: u32,
     /// Time since rounds at the stated depth began, all visits together, set-up and warm-up apart.
     pub elapsed_s: f64,
-    /// The same at the matched rate.
     pub matched_s: f64,
     /// Length and order of slices, once it is chosen.
     pub design: Option<Design>,
@@ -60,7 +61,8 @@ pub struct WorkloadProgress {
     pub preconditioned: Vec<WrittenRound>,
     /// Of each stack, bytes that plain rounds read and wrote, and their seconds.
     pub by_direction: BTreeMap<usize, [f64; 3]>,
-    /// Places that were lost when all these rounds were measured: rounds of other sets of places are no part of them.
+    /// Places that were lost when all these rounds were measured: rounds of other sets of places
+    /// are no part of them.
     pub lost: BTreeSet<Place>,
 }
 
@@ -72,7 +74,8 @@ impl WorkloadProgress {
         }
     }
 
-    /// What the second stack costs of reads and of writes, by the totals; `None` of a load that has not both.
+    /// What the second stack costs of reads and of writes, by the totals; `None` of a load that has
+    /// not both.
     fn cost_by_direction(&self, pair: [usize; 2]) -> Option<[f64; 2]> {
         let [a, b] = pair.map(|stack| self.by_direction.get(&stack));
         let (a, b) = (a?, b?);
@@ -83,7 +86,7 @@ impl WorkloadProgress {
 
 /// When a visit ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Until {
+pub enum VisitLimit {
     /// When the comparisons are precise, or at the end of the budget.
     Precise(StopSpec),
     /// After as many rounds as the first visit had.
@@ -97,24 +100,26 @@ pub enum Until {
     Time(f64),
 }
 
-impl Until {
+impl VisitLimit {
     /// The seconds that are left at most after so many; `None`: it does not end by time.
     pub(super) fn most_s(self, spent_s: f64) -> Option<f64> {
         match self {
-            Until::Precise(spec) => Some((spec.budget_s - spent_s).max(0.0)),
-            Until::Time(seconds) => Some(seconds),
-            Until::AsBefore { .. } => None,
+            VisitLimit::Precise(spec) => Some((spec.budget_s - spent_s).max(0.0)),
+            VisitLimit::Time(seconds) => Some(seconds),
+            VisitLimit::AsBefore { .. } => None,
         }
     }
 
     /// Returns the limit that is left after the pilot and the baseline alone took `taken_s`: at
     /// least half, so that there is something to report.
-    fn without(self, taken_s: f64) -> Until {
+    fn without(self, taken_s: f64) -> VisitLimit {
         let left = |seconds: f64| (seconds - taken_s).max(seconds / 2.0);
         match self {
-            Until::Precise(spec) => Until::Precise(StopSpec { budget_s: left(spec.budget_s), ..spec }),
+            VisitLimit::Precise(spec) => {
+                VisitLimit::Precise(StopSpec { budget_s: left(spec.budget_s), ..spec })
+            }
             // These limits apply to the rounds alone.
-            Until::Time(_) | Until::AsBefore { .. } => self,
+            VisitLimit::Time(_) | VisitLimit::AsBefore { .. } => self,
         }
     }
 }
@@ -122,7 +127,6 @@ impl Until {
 /// Why a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VisitEnd {
-    /// As asked.
     Precision,
     /// A rate limit set in and hides the cost.
     RateLimited,
@@ -137,7 +141,6 @@ pub enum VisitEnd {
         /// Its rate beside them over its rate alone.
         share: f64,
     },
-    /// Ctrl-C.
     Interrupted,
 }
 
@@ -153,9 +156,7 @@ pub struct Visit<'a> {
     pub members: &'a [u64],
     /// The stack that is no more than a ruler, if one is.
     pub ruler: Option<usize>,
-    /// The load.
     pub workload: &'a Workload,
-    /// How finely.
     pub measure: &'a MeasureSpec,
     /// Caches of writes that are known on the path.
     pub write_caches: &'a [WriteCache],
@@ -165,20 +166,19 @@ pub struct Visit<'a> {
     pub precondition: Option<Precondition>,
     /// A stream of random orders of its own for each workload and visit.
     pub stream: u64,
-    /// Who is told.
     pub observer: &'a mut dyn Observer,
-    /// Set by Ctrl-C.
     pub stop: &'a AtomicBool,
 }
 
-/// Whether a stack with so many I/Os a second needs slices so long that a pilot in short ones says nothing of them.
+/// Whether a stack with so many I/Os a second needs slices so long that a pilot in short ones says
+/// nothing of them.
 fn is_coarse(rate: f64) -> bool {
     pilot::length_for(rate) > 2.0 * pilot::SLICE_S
 }
 
 /// What a warm-up showed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Warm {
+struct WarmUpResult {
     /// I/Os a second of the slowest stack.
     slowest: f64,
     /// Bytes a second of the first one: the baseline where it is up.
@@ -190,17 +190,23 @@ impl Visit<'_> {
     ///
     /// # Errors
     /// When a worker cannot be prepared, a peer is lost, or an I/O fails.
-    pub fn measure(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
+    pub fn measure(
+        &mut self,
+        progress: &mut WorkloadProgress,
+        until: VisitLimit,
+    ) -> Result<VisitEnd> {
         let workload = self.workload;
-        self.bench.prepare(Offered::Jobs(workload.jobs.clone()))?;
+        self.bench.prepare(OfferedLoad::Jobs(workload.jobs.clone()))?;
         let ended = self.at_depth(progress, until);
         let ended = self.read_back(ended)?;
         if progress.series.is_some() && ended != VisitEnd::Interrupted {
             self.each_by_itself(progress)?;
         }
         self.bench.end()?;
-        if matches!(ended, VisitEnd::Interrupted | VisitEnd::MaxWritten | VisitEnd::Disturbed { .. })
-            || !self.match_rate(progress)?
+        if matches!(
+            ended,
+            VisitEnd::Interrupted | VisitEnd::MaxWritten | VisitEnd::Disturbed { .. }
+        ) || !self.match_rate(progress)?
         {
             return Ok(ended);
         }
@@ -210,7 +216,7 @@ impl Visit<'_> {
         }
     }
 
-    fn at_depth(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
+    fn at_depth(&mut self, progress: &mut WorkloadProgress, until: VisitLimit) -> Result<VisitEnd> {
         if let Some(ended) = self.until_steady(progress)? {
             return Ok(ended);
         }
@@ -233,16 +239,21 @@ impl Visit<'_> {
         self.rounds(progress, until.without(self.bench.spent_s - began_s))
     }
 
-    /// Once a workload, before the first round, where there is time for it and bytes are not scarce.
+    /// Once a workload, before the first round, where there is time for it and bytes are not
+    /// scarce.
     fn asks_whether_alone(&self, progress: &WorkloadProgress) -> bool {
         progress.rounds.is_empty()
             && self.bench.allowance.is_none()
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
     }
 
-    /// One slice of each stack that is no part of any figure: caches of addresses, the first drain, and how fast each is.
-    fn warm_up(&mut self, progress: &mut WorkloadProgress) -> Result<Result<Warm, VisitEnd>> {
-        let mut warm = Warm { slowest: f64::INFINITY, bytes_per_s: 0.0 };
+    /// One slice of each stack that is no part of any figure: caches of addresses, the first drain,
+    /// and how fast each is.
+    fn warm_up(
+        &mut self,
+        progress: &mut WorkloadProgress,
+    ) -> Result<Result<WarmUpResult, VisitEnd>> {
+        let mut warm = WarmUpResult { slowest: f64::INFINITY, bytes_per_s: 0.0 };
         for (position, worker) in self.warm_up_order().into_iter().enumerate() {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Err(VisitEnd::Interrupted));
@@ -252,12 +263,18 @@ impl Visit<'_> {
                 return Ok(Err(VisitEnd::MaxWritten));
             }
             // In the record, since what they write counts against what may be written.
-            let spot = SlicePosition { round: progress.next_round, position, purpose: Purpose::WarmUp };
+            let spot =
+                SlicePosition { round: progress.next_round, position, purpose: Purpose::WarmUp };
             let mut done = self.bench.record(worker, bound, spot, self.observer)?;
             if self.says_too_little(progress, &done)
                 && matches!(bound, SliceBound::Time { ns } if ns < LONGER_NS)
             {
-                done = self.bench.record(worker, SliceBound::Time { ns: LONGER_NS }, spot, self.observer)?;
+                done = self.bench.record(
+                    worker,
+                    SliceBound::Time { ns: LONGER_NS },
+                    spot,
+                    self.observer,
+                )?;
             }
             if warm.bytes_per_s == 0.0 {
                 let moved = done.part(0, true);
@@ -269,29 +286,31 @@ impl Visit<'_> {
         Ok(Ok(warm))
     }
 
-    /// A slice with few completions says little of how slow a stack is; and no single short one, that another process
-    /// may have held up, decides that there is no pilot.
+    /// A slice with few completions says little of how slow a stack is; and no single short one,
+    /// that another process may have held up, decides that there is no pilot.
     fn says_too_little(&self, progress: &WorkloadProgress, done: &SliceOutcome) -> bool {
         done.part(0, false).amount < FEW
             || (progress.design.is_none() && self.has_time_for_a_pilot() && is_coarse(done.rate()))
     }
 
-    /// Whether a pilot may choose the design: nobody chose the length of slices, and there is something to compare.
+    /// Whether a pilot may choose the design: nobody chose the length of slices, and there is
+    /// something to compare.
     fn has_time_for_a_pilot(&self) -> bool {
         self.measure.slice_ns.is_none()
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
             && self.bench.ready.len() >= 2
     }
 
-    /// The baseline first, which fixes the bytes of a write slice; where it is not up, another does.
+    /// The baseline first, which fixes the bytes of a write slice; where it is not up, another
+    /// does.
     fn warm_up_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.bench.ready.len()).collect();
         order.sort_by_key(|worker| self.bench.ready[*worker].index != self.baseline);
         order
     }
 
-    /// How much is written in a slice's time is not known yet: where it is limited, the first slice is a small part
-    /// of what may be.
+    /// How much is written in a slice's time is not known yet: where it is limited, the first slice
+    /// is a small part of what may be.
     fn warm_up_bound(&self, progress: &WorkloadProgress) -> SliceBound {
         match (progress.slice_bytes, *self.bench.allowance) {
             (Some(bytes), _) => SliceBound::Bytes { bytes },
@@ -313,7 +332,11 @@ impl Visit<'_> {
     }
 
     /// The design, chosen once for a workload and kept over visits and resumes.
-    fn choose(&mut self, progress: &mut WorkloadProgress, warm: Warm) -> Result<Option<VisitEnd>> {
+    fn choose(
+        &mut self,
+        progress: &mut WorkloadProgress,
+        warm: WarmUpResult,
+    ) -> Result<Option<VisitEnd>> {
         if progress.design.is_none() {
             let in_turn = match self.series_design(progress, warm.slowest)? {
                 Ok(settled) => settled,
@@ -321,8 +344,10 @@ impl Visit<'_> {
             };
             progress.series = in_turn.as_ref().map(|settled| settled.series);
             let (design, piloted, why) = match (in_turn, self.measure.slice_ns) {
-                (Some(Settled { window_ns, why, .. }), _) => (mirrored(window_ns), 0, why),
-                (None, Some(asked_ns)) => (mirrored(self.first_slice_ns()), 0, self.why_fixed(asked_ns)),
+                (Some(SettledSlices { window_ns, why, .. }), _) => (mirrored(window_ns), 0, why),
+                (None, Some(asked_ns)) => {
+                    (mirrored(self.first_slice_ns()), 0, self.why_fixed(asked_ns))
+                }
                 (None, None) => match self.pilot(progress, warm)? {
                     Ok(chosen) => chosen,
                     Err(ended) => return Ok(Some(ended)),
@@ -355,25 +380,34 @@ impl Visit<'_> {
 
     /// Why slices are longer than so long: an engine needs them to be; `None`: they need not be.
     fn raised(&self, wished_ns: u64) -> Option<String> {
-        let by_fio = |ready: &Ready| ready.engine.or(self.workload.engine) == Some(Engine::Fio);
-        let whose =
-            if self.bench.ready.iter().any(by_fio) { "fio's clock and start-up" } else { "the engines" };
-        (self.bench.shortest_slice_ns() > wished_ns).then(|| format!("the least that {whose} allow"))
+        let by_fio =
+            |ready: &StackUnderLoad| ready.engine.or(self.workload.engine) == Some(Engine::Fio);
+        let whose = if self.bench.ready.iter().any(by_fio) {
+            "fio's clock and start-up"
+        } else {
+            "the engines"
+        };
+        (self.bench.shortest_slice_ns() > wished_ns)
+            .then(|| format!("the least that {whose} allow"))
     }
 
     /// Some seconds of the baseline alone, where there is time for it.
     fn pilot(
         &mut self,
         progress: &mut WorkloadProgress,
-        warm: Warm,
+        warm: WarmUpResult,
     ) -> Result<Result<(Design, u32, String), VisitEnd>> {
         let budget_s = self.measure.budget_ns as f64 / 1e9;
-        let bounds = DesignBounds { stacks: self.bench.ready.len(), slowest: warm.slowest, budget_s };
+        let bounds =
+            DesignBounds { stacks: self.bench.ready.len(), slowest: warm.slowest, budget_s };
         let baseline = self.bench.ready.iter().position(|ready| ready.index == self.baseline);
-        // A pilot in longer slices than its own would say nothing of shorter ones, and bytes may be scarce.
+        // A pilot in longer slices than its own would say nothing of shorter ones, and bytes may be
+        // scarce.
         let too_short = !self.has_time_for_a_pilot();
-        let coarse = is_coarse(warm.slowest) || self.bench.shortest_slice_ns() as f64 / 1e9 > pilot::SLICE_S;
-        let (mut slices, mut why) = (Vec::new(), "for some hundred completions of the slowest stack");
+        let coarse =
+            is_coarse(warm.slowest) || self.bench.shortest_slice_ns() as f64 / 1e9 > pilot::SLICE_S;
+        let (mut slices, mut why) =
+            (Vec::new(), "for some hundred completions of the slowest stack");
         match baseline {
             Some(worker) if !too_short && !coarse && self.bench.allowance.is_none() => {
                 match self.pilot_slices(progress, worker, warm)? {
@@ -395,13 +429,13 @@ impl Visit<'_> {
         &mut self,
         progress: &mut WorkloadProgress,
         worker: usize,
-        warm: Warm,
+        warm: WarmUpResult,
     ) -> Result<Result<Vec<PilotSlice>, VisitEnd>> {
         self.say(format!("pilot on the baseline, at most {:.0} s", pilot::MOST_S));
         let bound = match self.workload.writes() {
-            true => {
-                SliceBound::Bytes { bytes: in_units(warm.bytes_per_s * pilot::SLICE_S, self.bench.unit()) }
-            }
+            true => SliceBound::Bytes {
+                bytes: in_units(warm.bytes_per_s * pilot::SLICE_S, self.bench.unit()),
+            },
             false => SliceBound::Time { ns: (pilot::SLICE_S * 1e9) as u64 },
         };
         let mut slices: Vec<PilotSlice> = Vec::new();
@@ -410,8 +444,11 @@ impl Visit<'_> {
                 return Ok(Err(VisitEnd::Interrupted));
             }
             let before_s = self.bench.spent_s;
-            let spot =
-                SlicePosition { round: progress.next_round, position: slices.len(), purpose: Purpose::Pilot };
+            let spot = SlicePosition {
+                round: progress.next_round,
+                position: slices.len(),
+                purpose: Purpose::Pilot,
+            };
             let rate = self.bench.record(worker, bound, spot, self.observer)?.rate();
             slices.push(PilotSlice { rate, took_s: self.bench.spent_s - before_s });
         }
@@ -434,35 +471,38 @@ impl Visit<'_> {
         }
     }
 
-    fn trial(&self, progress: &WorkloadProgress, phase: Phase) -> RoundTrial {
+    fn trial(&self, progress: &WorkloadProgress, phase: RoundPhase) -> RoundTrial {
         let writes = self.workload.writes();
         let (value, earlier, stream) = match phase {
-            Phase::Depth if writes => (SliceValue::Time, &progress.rounds, self.stream),
-            Phase::Depth => (SliceValue::Rate, &progress.rounds, self.stream),
-            // Latencies are times; and a stream of its own, since these orders must not repeat those before them.
-            Phase::Matched => (SliceValue::Time, &progress.matched_rounds, self.stream ^ u64::MAX >> 1),
+            RoundPhase::Depth if writes => (SliceValue::Time, &progress.rounds, self.stream),
+            RoundPhase::Depth => (SliceValue::Rate, &progress.rounds, self.stream),
+            // Latencies are times; and a stream of its own, since these orders must not repeat
+            // those before them.
+            RoundPhase::Matched => {
+                (SliceValue::Time, &progress.matched_rounds, self.stream ^ u64::MAX >> 1)
+            }
         };
         let spec = TrialSpec {
             stacks: self.bench.ready.iter().map(|ready| ready.index).collect(),
             baseline: self.baseline,
             value,
             pattern: progress.design.map_or(Pattern::Mirror, |design| design.pattern),
-            long_rounds: phase == Phase::Depth
+            long_rounds: phase == RoundPhase::Depth
                 && progress.series.is_none()
                 && self.slice_ns(progress) <= LONGEST_FOR_LONG_ROUNDS_NS,
             seed: self.measure.seed,
             stream,
-            steady: self.steady.clone().filter(|_| phase == Phase::Depth),
+            steady: self.steady.clone().filter(|_| phase == RoundPhase::Depth),
             preconditioned: progress.preconditioned.clone(),
         };
         RoundTrial::new(spec, earlier)
     }
 
-    fn rounds(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
+    fn rounds(&mut self, progress: &mut WorkloadProgress, until: VisitLimit) -> Result<VisitEnd> {
         let writes = self.workload.writes();
         let until = self.soon_enough(progress, until);
         self.drop_rounds_with_lost(progress);
-        let mut trial = self.trial(progress, Phase::Depth);
+        let mut trial = self.trial(progress, RoundPhase::Depth);
         let (mut here, before_s) = (0, progress.elapsed_s);
         loop {
             let began_s = self.bench.spent_s;
@@ -500,7 +540,7 @@ impl Visit<'_> {
             };
             progress.elapsed_s += self.bench.spent_s - began_s;
             if self.drop_rounds_with_lost(progress) {
-                (trial, here) = (self.trial(progress, Phase::Depth), 0);
+                (trial, here) = (self.trial(progress, RoundPhase::Depth), 0);
                 let spent_s = progress.elapsed_s - before_s;
                 if let Some(ended) = out_of_time(until, spent_s, progress.elapsed_s) {
                     return Ok(ended);
@@ -512,23 +552,31 @@ impl Visit<'_> {
                 progress.add_by_direction(by_direction);
             }
             trial.push(&round);
-            flushes_s.iter().enumerate().for_each(|(stack, seconds)| trial.flushed(stack, *seconds));
+            flushes_s
+                .iter()
+                .enumerate()
+                .for_each(|(stack, seconds)| trial.flushed(stack, *seconds));
             progress.rounds.push(round);
             self.tell(progress, &trial, until);
             let spent_s = progress.elapsed_s - before_s;
-            if let Some(ended) = over(&trial, until, (here, spent_s, progress.elapsed_s), Phase::Depth) {
+            if let Some(ended) =
+                over(&trial, until, (here, spent_s, progress.elapsed_s), RoundPhase::Depth)
+            {
                 return Ok(ended);
             }
         }
     }
 
     /// With the least time of stacks that take turns, where they do.
-    pub(super) fn soon_enough(&self, progress: &WorkloadProgress, until: Until) -> Until {
+    pub(super) fn soon_enough(&self, progress: &WorkloadProgress, until: VisitLimit) -> VisitLimit {
         match until {
-            Until::Precise(spec) => {
-                let least_s =
-                    series::least_s(self.measure, progress.series.is_some(), self.bench.ready.len());
-                Until::Precise(StopSpec { min_time_s: spec.min_time_s.min(least_s), ..spec })
+            VisitLimit::Precise(spec) => {
+                let least_s = series::least_s(
+                    self.measure,
+                    progress.series.is_some(),
+                    self.bench.ready.len(),
+                );
+                VisitLimit::Precise(StopSpec { min_time_s: spec.min_time_s.min(least_s), ..spec })
             }
             other => other,
         }
@@ -564,7 +612,8 @@ impl Visit<'_> {
         self.bench.ready.iter().position(|ready| ready.index == stack).unwrap_or(0)
     }
 
-    /// Fixes the rate at which latencies are compared, once every stack's own is known. `false`: they are not.
+    /// Fixes the rate at which latencies are compared, once every stack's own is known. `false`:
+    /// they are not.
     fn match_rate(&mut self, progress: &mut WorkloadProgress) -> Result<bool> {
         if progress.matched.is_none() && self.compares_one_at_a_time(progress) {
             // At a stated depth of 1 the rounds themselves show it.
@@ -575,8 +624,13 @@ impl Visit<'_> {
                 progress.matched = Some(matched);
             }
         } else if progress.matched.is_none() {
-            let found =
-                matched_rate::rate(self.workload, self.measure, &progress.rounds, self.members, self.ruler);
+            let found = matched_rate::rate(
+                self.workload,
+                self.measure,
+                &progress.rounds,
+                self.members,
+                self.ruler,
+            );
             if let Some((rate_iops, slowest)) = found {
                 // It may be of another set, and not up now.
                 let slowest = self.names.get(slowest).copied().unwrap_or_default().to_owned();
@@ -589,8 +643,13 @@ impl Visit<'_> {
         Ok(progress.matched.is_some())
     }
 
-    /// The same load as an open loop: I/Os start on schedule on every stack, so that latencies compare.
-    fn at_matched_rate(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
+    /// The same load as an open loop: I/Os start on schedule on every stack, so that latencies
+    /// compare.
+    fn at_matched_rate(
+        &mut self,
+        progress: &mut WorkloadProgress,
+        until: VisitLimit,
+    ) -> Result<VisitEnd> {
         let Some(matched) = &progress.matched else { return Ok(VisitEnd::Visit) };
         let Some(rate_iops) = matched.rate_iops else { return self.one_at_a_time(progress, until) };
         let on = match self.bench.ready {
@@ -604,14 +663,15 @@ impl Visit<'_> {
             .unwrap_or_default();
         let what = format!("latencies at {rate_iops:.0} I/Os a second on {on}{most}");
         self.observer.tell(RunEvent::LongPhase { what });
-        self.bench.prepare(Offered::Rate(rate_iops))?;
+        self.bench.prepare(OfferedLoad::Rate(rate_iops))?;
         let ended = self.matched_rounds(progress, until, None);
         let ended = self.read_back(ended)?;
         self.bench.end()?;
         Ok(ended)
     }
 
-    /// Behind the last slice of workers that verify: how the load failed is told rather than what could not be asked any more.
+    /// Behind the last slice of workers that verify: how the load failed is told rather than what
+    /// could not be asked any more.
     fn read_back(&mut self, ended: Result<VisitEnd>) -> Result<VisitEnd> {
         if !self.workload.verifies() {
             return ended;
@@ -625,19 +685,19 @@ impl Visit<'_> {
     pub(super) fn matched_rounds(
         &mut self,
         progress: &mut WorkloadProgress,
-        until: Until,
+        until: VisitLimit,
         series: Option<(u64, SeriesDesign)>,
     ) -> Result<VisitEnd> {
         self.drop_rounds_with_lost(progress);
-        let mut trial = self.trial(progress, Phase::Matched);
+        let mut trial = self.trial(progress, RoundPhase::Matched);
         let bound = self.bound(progress, 1);
         let (mut here, before_s) = (0, progress.matched_s);
         loop {
             let began_s = self.bench.spent_s;
             let round = match series {
-                Some(series) => {
-                    self.series_round(progress, series, Purpose::Matched, &mut trial)?.map(|(round, _)| round)
-                }
+                Some(series) => self
+                    .series_round(progress, series, Purpose::Matched, &mut trial)?
+                    .map(|(round, _)| round),
                 None => {
                     let planned = Planned { kind: RoundKind::Plain, ..trial.plan() };
                     let mut part = |done: &SliceOutcome, stack: usize| done.latency_part(stack);
@@ -650,7 +710,7 @@ impl Visit<'_> {
             };
             progress.matched_s += self.bench.spent_s - began_s;
             if self.drop_rounds_with_lost(progress) {
-                (trial, here) = (self.trial(progress, Phase::Matched), 0);
+                (trial, here) = (self.trial(progress, RoundPhase::Matched), 0);
                 let spent_s = progress.matched_s - before_s;
                 if let Some(ended) = out_of_time(until, spent_s, progress.matched_s) {
                     return Ok(ended);
@@ -661,13 +721,16 @@ impl Visit<'_> {
             trial.push(&round);
             progress.matched_rounds.push(round);
             let spent_s = progress.matched_s - before_s;
-            if let Some(ended) = over(&trial, until, (here, spent_s, progress.matched_s), Phase::Matched) {
+            if let Some(ended) =
+                over(&trial, until, (here, spent_s, progress.matched_s), RoundPhase::Matched)
+            {
                 return Ok(ended);
             }
         }
     }
 
-    /// Rounds with a place that is lost by now, or without one that is back, are of another load. They stay in the record.
+    /// Rounds with a place that is lost by now, or without one that is back, are of another load.
+    /// They stay in the record.
     fn drop_rounds_with_lost(&mut self, progress: &mut WorkloadProgress) -> bool {
         let lost = self.bench.lost_places();
         let others = lost != progress.lost;
@@ -684,16 +747,18 @@ impl Visit<'_> {
         self.observer.tell(RunEvent::Phase { what });
     }
 
-    fn tell(&mut self, progress: &WorkloadProgress, trial: &RoundTrial, until: Until) {
+    fn tell(&mut self, progress: &WorkloadProgress, trial: &RoundTrial, until: VisitLimit) {
         let mut left_s: Option<f64> = None;
         let mut comparisons = Vec::new();
         // While steady writes are not reached there is nothing to show but the time.
         for (stack, rounds) in trial.judged().unwrap_or_default() {
             let found = ratio::estimate(&rounds).ok();
-            if let (Some(found), Until::Precise(spec)) = (&found, until) {
+            if let (Some(found), VisitLimit::Precise(spec)) = (&found, until) {
                 let per_round = progress.elapsed_s / rounds.len() as f64;
-                let more = stop::rounds_needed(found, &spec).saturating_sub(rounds.len()) as f64 * per_round;
-                left_s = Some(left_s.unwrap_or(0.0).max(more).max(spec.min_time_s - progress.elapsed_s));
+                let more = stop::rounds_needed(found, &spec).saturating_sub(rounds.len()) as f64
+                    * per_round;
+                left_s =
+                    Some(left_s.unwrap_or(0.0).max(more).max(spec.min_time_s - progress.elapsed_s));
             }
             let ratio = ratio::ratio_of_totals(&rounds).unwrap_or(1.0);
             let ratio = if self.workload.writes() { 1.0 / ratio } else { ratio };
@@ -704,32 +769,37 @@ impl Visit<'_> {
                 directions: progress.cost_by_direction([self.baseline, stack]),
             });
         }
-        let live = Live { round: progress.rounds.len(), elapsed_s: progress.elapsed_s, left_s, comparisons };
+        let live = LiveState {
+            round: progress.rounds.len(),
+            elapsed_s: progress.elapsed_s,
+            left_s,
+            comparisons,
+        };
         self.observer.tell(RunEvent::Round(live));
     }
 }
 
-/// Which rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum RoundPhase {
     Depth,
     Matched,
 }
 
-/// Whether a visit is over after so many plain rounds of it, its seconds, and the seconds of all visits.
+/// Whether a visit is over after so many plain rounds of it, its seconds, and the seconds of all
+/// visits.
 fn over(
     trial: &RoundTrial,
-    until: Until,
+    until: VisitLimit,
     (here, spent_s, all_s): (usize, f64, f64),
-    phase: Phase,
+    phase: RoundPhase,
 ) -> Option<VisitEnd> {
     match until {
-        Until::AsBefore { rounds, matched } => {
-            let wanted = if phase == Phase::Depth { rounds } else { matched };
+        VisitLimit::AsBefore { rounds, matched } => {
+            let wanted = if phase == RoundPhase::Depth { rounds } else { matched };
             (here >= wanted).then_some(VisitEnd::Visit)
         }
-        Until::Time(seconds) => (spent_s >= seconds).then_some(VisitEnd::Visit),
-        Until::Precise(spec) => match trial.decide(all_s, &spec) {
+        VisitLimit::Time(seconds) => (spent_s >= seconds).then_some(VisitEnd::Visit),
+        VisitLimit::Precise(spec) => match trial.decide(all_s, &spec) {
             Decision::Continue { .. } => None,
             Decision::Stop(StopReason::Precision) => Some(VisitEnd::Precision),
             Decision::Stop(StopReason::RateLimited) => Some(VisitEnd::RateLimited),
@@ -743,12 +813,11 @@ fn mirrored(slice_ns: u64) -> Design {
     Design { slice_s: slice_ns as f64 / 1e9, pattern: Pattern::Mirror, period_s: None }
 }
 
-/// The same while there is no round yet.
-fn out_of_time(until: Until, spent_s: f64, all_s: f64) -> Option<VisitEnd> {
+fn out_of_time(until: VisitLimit, spent_s: f64, all_s: f64) -> Option<VisitEnd> {
     match until {
-        Until::AsBefore { .. } => None,
-        Until::Time(seconds) => (spent_s >= seconds).then_some(VisitEnd::Visit),
-        Until::Precise(spec) => (all_s >= spec.budget_s).then_some(VisitEnd::Budget),
+        VisitLimit::AsBefore { .. } => None,
+        VisitLimit::Time(seconds) => (spent_s >= seconds).then_some(VisitEnd::Visit),
+        VisitLimit::Precise(spec) => (all_s >= spec.budget_s).then_some(VisitEnd::Budget),
     }
 }
 

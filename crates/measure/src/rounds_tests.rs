@@ -1,9 +1,9 @@
-//! A whole visit on simulated places: workers that answer at once with windows as long as they were asked for, and a
-//! guest whose CPUs can be stopped.
+//! A whole visit on simulated places: workers that answer at once with windows as long as they were
+//! asked for, and a guest whose CPUs can be stopped.
 
 use super::*;
 use crate::places::Places;
-use crate::visit_workers::{LoadedMember, Offered};
+use crate::visit_workers::{LoadedMember, OfferedLoad};
 use iotax_host::facts::Facts;
 use iotax_layers::guest::DiskKey;
 use iotax_layers::guest::qmp::Qmp;
@@ -107,7 +107,11 @@ impl LoadEngine for Worker {
         let ios = (done * window_s).round() as u64;
         let mut result = SliceResult {
             window_ns: (window_s * 1e9) as u64,
-            discarded_ns: if matches!(spec.bound, SliceBound::Time { .. }) { spec.min_discard_ns } else { 0 },
+            discarded_ns: if matches!(spec.bound, SliceBound::Time { .. }) {
+                spec.min_discard_ns
+            } else {
+                0
+            },
             ..SliceResult::default()
         };
         if spec.begin_ns.is_some() && self.rate == LATECOMERS_RATE && machine.late > 0 {
@@ -120,7 +124,8 @@ impl LoadEngine for Worker {
         result.flush_ns = spec.flush.then_some(1000);
         if machine.failures > 0 && !self.in_guest {
             result.errors = machine.failures;
-            result.first_error = Some("read of 4096 bytes at 8192: Input/output error (os error 5)".into());
+            result.first_error =
+                Some("read of 4096 bytes at 8192: Input/output error (os error 5)".into());
         }
         Ok(result)
     }
@@ -225,7 +230,7 @@ impl Observer for Told {
 
 struct Rig {
     machine: Arc<Mutex<Machine>>,
-    ready: Vec<Ready>,
+    ready: Vec<StackUnderLoad>,
     workload: Workload,
     measure: MeasureSpec,
     allowance: Option<u64>,
@@ -240,10 +245,14 @@ struct Rig {
     told: Told,
 }
 
-fn ready(index: usize, place: &str, path: &str) -> Ready {
-    let target =
-        TargetSpec { path: path.into(), bytes: Some(1 << 30), writable: true, hold: Hold::default() };
-    Ready {
+fn ready(index: usize, place: &str, path: &str) -> StackUnderLoad {
+    let target = TargetSpec {
+        path: path.into(),
+        bytes: Some(1 << 30),
+        writable: true,
+        hold: Hold::default(),
+    };
+    StackUnderLoad {
         index,
         stack: format!("stack{index}"),
         members: vec![LoadedMember { place: place.into(), targets: vec![target] }],
@@ -257,8 +266,8 @@ fn ready(index: usize, place: &str, path: &str) -> Ready {
 }
 
 /// A stack in a guest whose disk the host serves, so that its slices are asked for one by one.
-fn served(path: &str) -> Ready {
-    Ready { others: vec![Place::Host], ..ready(1, "vm0", path) }
+fn served(path: &str) -> StackUnderLoad {
+    StackUnderLoad { others: vec![Place::Host], ..ready(1, "vm0", path) }
 }
 
 impl Rig {
@@ -299,16 +308,24 @@ impl Rig {
         }
     }
 
-    fn measure(&mut self, progress: &mut WorkloadProgress, until: Until) -> VisitEnd {
+    fn measure(&mut self, progress: &mut WorkloadProgress, until: VisitLimit) -> VisitEnd {
         self.try_measure(progress, until).unwrap()
     }
 
-    fn try_measure(&mut self, progress: &mut WorkloadProgress, until: Until) -> Result<VisitEnd> {
+    fn try_measure(
+        &mut self,
+        progress: &mut WorkloadProgress,
+        until: VisitLimit,
+    ) -> Result<VisitEnd> {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::create(folder.path(), "run").unwrap();
         let mut places = Places::default();
         for (name, control) in [("host", None), ("vm0", Some(qemu(self.machine.clone())))] {
-            let place = Simulated { machine: self.machine.clone(), is_guest: control.is_some(), dies: None };
+            let place = Simulated {
+                machine: self.machine.clone(),
+                is_guest: control.is_some(),
+                dies: None,
+            };
             let peer = Peer::in_process(name, Box::new(place)).unwrap();
             let place = Place::from(name);
             places.simulated(&place, peer, control);
@@ -331,7 +348,9 @@ impl Rig {
         let (stopped_in, stop) = (self.stopped_in.clone(), Duration::from_secs(1000));
         let stops = |_| {
             tries.set(tries.get() + 1);
-            stopped_in.contains(&(tries.get() - 1)).then_some(ProcessStop { counted: stop, whole: stop })
+            stopped_in
+                .contains(&(tries.get() - 1))
+                .then_some(ProcessStop { counted: stop, whole: stop })
         };
         let mut visit = Visit {
             bench: Bench {
@@ -346,7 +365,7 @@ impl Rig {
                 starts: Default::default(),
                 clocks: Default::default(),
                 prepared: Default::default(),
-                offered: Offered::Jobs(Vec::new()),
+                offered: OfferedLoad::Jobs(Vec::new()),
                 keeper: None,
                 clusters: Vec::new(),
                 failing: Default::default(),
@@ -387,10 +406,12 @@ impl Rig {
 /// The rate of the place that is late, if there is one.
 const LATECOMERS_RATE: f64 = 30_001.0;
 
-/// Three hosts that load together against one of them alone, of which `lost` goes after so many slices.
+/// Three hosts that load together against one of them alone, of which `lost` goes after so many
+/// slices.
 fn three_hosts(lost: &'static str, after: u32) -> Rig {
     let mut rig = Rig::new(1.0);
-    rig.hosts = ["ssh:a", "ssh:b", "ssh:c"].map(|name| (name, (name == lost).then_some(after))).into();
+    rig.hosts =
+        ["ssh:a", "ssh:b", "ssh:c"].map(|name| (name, (name == lost).then_some(after))).into();
     let mut all = ready(1, "ssh:a", "/30000");
     all.members.extend(["ssh:b", "ssh:c"].map(|name| ready(1, name, "/30000").members.remove(0)));
     rig.ready = vec![ready(0, "ssh:a", "/30000"), all];
@@ -405,7 +426,10 @@ fn a_start_that_was_learned_is_bounded_told_and_unlearned() {
     rig.ready[1].members[2] = ready(1, "ssh:c", "/30001").members.remove(0);
     rig.measure.matched_rate = 0.0;
     rig.machine.lock().unwrap().late = 8;
-    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(120.0)), VisitEnd::Visit);
+    assert_eq!(
+        rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(120.0)),
+        VisitEnd::Visit
+    );
     let together: Vec<&Slice> = rig.slices.iter().filter(|slice| slice.stack == "stack1").collect();
     assert_eq!((together[0].run_again, together[0].discarded_ns), (8, 1_000_000_000));
     assert!(together.iter().all(|slice| slice.discarded_ns <= 1_000_000_000));
@@ -425,20 +449,24 @@ fn a_start_that_was_learned_is_bounded_told_and_unlearned() {
     assert!(told.len() >= 7, "{told:?}");
     // It is late by half a second, which is not measured to the millisecond.
     let first = "stack1: ssh:c started ";
-    assert!(told[0].starts_with(first) && told[0].contains("(try 3 of 9, with a longer start)"), "{told:?}");
+    assert!(
+        told[0].starts_with(first) && told[0].contains("(try 3 of 9, with a longer start)"),
+        "{told:?}"
+    );
 }
 
 #[test]
 fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
     let mut rig = three_hosts("ssh:b", 40);
     let mut progress = WorkloadProgress::default();
-    assert_eq!(rig.measure(&mut progress, Until::Time(120.0)), VisitEnd::Visit);
+    assert_eq!(rig.measure(&mut progress, VisitLimit::Time(120.0)), VisitEnd::Visit);
     let together: Vec<_> = rig.slices.iter().filter(|slice| slice.stack == "stack1").collect();
-    let names =
-        |slice: &&Slice| slice.parts.iter().map(|part| part.place.to_string()).collect::<Vec<_>>().join(" ");
+    let names = |slice: &&Slice| {
+        slice.parts.iter().map(|part| part.place.to_string()).collect::<Vec<_>>().join(" ")
+    };
     let first_without = together.iter().position(|slice| names(slice) == "ssh:a ssh:c");
-    let first_without =
-        first_without.unwrap_or_else(|| panic!("{:?}", together.iter().map(names).collect::<Vec<_>>()));
+    let first_without = first_without
+        .unwrap_or_else(|| panic!("{:?}", together.iter().map(names).collect::<Vec<_>>()));
     // A slice that did not run together takes one more.
     assert!((30..=40).contains(&first_without), "{first_without}");
     let (before, behind) = together.split_at(first_without);
@@ -457,8 +485,13 @@ fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
     assert_eq!(progress.lost, [Place::from("ssh:b")].into());
     // Rounds of three hosts are none of two: what is compared has twice the rate of one.
     let rate = |stack| {
-        let parts = progress.rounds.iter().flat_map(|round| &round.parts).filter(|part| part.stack == stack);
-        let (ios, seconds) = parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.amount, sum.1 + part.seconds));
+        let parts = progress
+            .rounds
+            .iter()
+            .flat_map(|round| &round.parts)
+            .filter(|part| part.stack == stack);
+        let (ios, seconds) =
+            parts.fold((0.0, 0.0), |sum, part| (sum.0 + part.amount, sum.1 + part.seconds));
         ios / seconds
     };
     assert!((rate(1) / rate(0) - 2.0).abs() < 0.05, "{} {}", rate(1), rate(0));
@@ -473,7 +506,11 @@ fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
 #[test]
 fn the_cost_of_each_direction_is_that_of_its_totals() {
     let mut progress = WorkloadProgress::default();
-    progress.add_by_direction(vec![(0, [100.0, 50.0, 1.0]), (1, [80.0, 55.0, 1.0]), (0, [100.0, 50.0, 1.0])]);
+    progress.add_by_direction(vec![
+        (0, [100.0, 50.0, 1.0]),
+        (1, [80.0, 55.0, 1.0]),
+        (0, [100.0, 50.0, 1.0]),
+    ]);
     let [reads, writes] = progress.cost_by_direction([0, 1]).unwrap();
     assert!((reads - 0.2).abs() < 1e-9 && (writes + 0.1).abs() < 1e-9, "{reads} {writes}");
     progress.add_by_direction(vec![(2, [80.0, 0.0, 1.0])]);
@@ -483,28 +520,37 @@ fn the_cost_of_each_direction_is_that_of_its_totals() {
 #[test]
 fn a_stack_whose_only_host_is_lost_ends_the_run() {
     let mut rig = three_hosts("ssh:a", 10);
-    let why =
-        format!("{:#}", rig.try_measure(&mut WorkloadProgress::default(), Until::Time(120.0)).unwrap_err());
+    let why = format!(
+        "{:#}",
+        rig.try_measure(&mut WorkloadProgress::default(), VisitLimit::Time(120.0)).unwrap_err()
+    );
     assert!(why.starts_with("ssh:a is lost (it cannot be reached again)"), "{why}");
 }
 
-fn precise() -> Until {
-    Until::Precise(StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 200.0 })
+fn precise() -> VisitLimit {
+    VisitLimit::Precise(StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 200.0 })
 }
 
 #[test]
 fn failed_ios_end_a_run_unless_it_goes_on_without_them() {
     let mut rig = Rig::new(1.0);
     rig.machine.lock().unwrap().failures = 3;
-    let words = rig.try_measure(&mut WorkloadProgress::default(), Until::Time(1.0)).unwrap_err().to_string();
+    let words = rig
+        .try_measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0))
+        .unwrap_err()
+        .to_string();
     assert!(
-        words
-            .starts_with("3 I/Os failed or came back short on stack0; the first: read of 4096 bytes at 8192"),
+        words.starts_with(
+            "3 I/Os failed or came back short on stack0; the first: read of 4096 bytes at 8192"
+        ),
         "{words}"
     );
     rig.workload.jobs[0].continue_on_error = true;
     rig.records.clear();
-    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::Visit);
+    assert_eq!(
+        rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0)),
+        VisitEnd::Visit
+    );
     let told: Vec<_> = rig
         .records
         .iter()
@@ -514,7 +560,10 @@ fn failed_ios_end_a_run_unless_it_goes_on_without_them() {
         })
         .collect();
     let [(subject, text)] = told.as_slice() else { panic!("{told:?}") };
-    assert!(*subject == "stack0" && text.ends_with("; the run goes on (continue_on_error)"), "{text}");
+    assert!(
+        *subject == "stack0" && text.ends_with("; the run goes on (continue_on_error)"),
+        "{text}"
+    );
     let failed = rig.slices.iter().filter(|slice| slice.stack == "stack0");
     assert!(
         failed.clone().count() > 3 && failed.into_iter().all(|slice| slice.errors == 3),
@@ -522,13 +571,18 @@ fn failed_ios_end_a_run_unless_it_goes_on_without_them() {
     );
 }
 
-/// A load that writes, preconditioned in rounds of two slices of each stack on drives whose pace falls in so many slices.
+/// A load that writes, preconditioned in rounds of two slices of each stack on drives whose pace
+/// falls in so many slices.
 fn writes_preconditioned(slices: u32, limit: SteadyLimit) -> Rig {
     let mut rig = Rig::new(1.0);
     rig.workload.jobs[0].rw = Rw::RandWrite;
     rig.machine.lock().unwrap().falls = (0.05, slices);
-    rig.precondition =
-        Some(Precondition { steady: true, round_ns: 2_000_000_000, limit, ..Precondition::default() });
+    rig.precondition = Some(Precondition {
+        steady: true,
+        round_ns: 2_000_000_000,
+        limit,
+        ..Precondition::default()
+    });
     rig
 }
 
@@ -546,15 +600,18 @@ fn preconditioned(rig: &Rig) -> &Preconditioned {
 fn a_load_runs_before_all_else_until_its_pace_is_steady() {
     let mut rig = writes_preconditioned(30, SteadyLimit::Rounds(25));
     let mut progress = WorkloadProgress::default();
-    assert_eq!(rig.measure(&mut progress, Until::Time(1.0)), VisitEnd::Visit);
+    assert_eq!(rig.measure(&mut progress, VisitLimit::Time(1.0)), VisitEnd::Visit);
     let found = preconditioned(&rig).clone();
-    // Four slices a round: the fall is over in the eighth, and the last five are level soon behind it.
+    // Four slices a round: the fall is over in the eighth, and the last five are level soon after
+    // it.
     assert!((9..=13).contains(&found.rounds) && found.ended == "steady", "{found:?}");
     assert_eq!(rig.count(Purpose::Precondition), 4 * found.rounds as usize);
     let last = rig.slices.iter().rposition(|slice| slice.purpose == Purpose::Precondition).unwrap();
     let first = rig.slices.iter().position(|slice| slice.purpose != Purpose::Precondition).unwrap();
     assert!(last < first, "before all else");
-    assert!(found.stacks.iter().all(|one| one.steady && one.range.unwrap() <= 0.2 && one.written > 0));
+    assert!(
+        found.stacks.iter().all(|one| one.steady && one.range.unwrap() <= 0.2 && one.written > 0)
+    );
     assert_eq!(progress.preconditioned.len(), found.rounds as usize);
     assert!(progress.rounds.iter().all(|round| round.parts.len() == 4), "no part of any figure");
     assert!(found.took_ns >= u64::from(found.rounds) * 4_000_000_000);
@@ -564,7 +621,10 @@ fn a_load_runs_before_all_else_until_its_pace_is_steady() {
 fn a_load_at_a_rate_is_preconditioned_without_it() {
     let mut rig = writes_preconditioned(30, SteadyLimit::Rounds(25));
     rig.workload.jobs[0].rate_iops = Some(1000);
-    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::Visit);
+    assert_eq!(
+        rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0)),
+        VisitEnd::Visit
+    );
     let found = preconditioned(&rig).clone();
     assert!((9..=13).contains(&found.rounds) && found.without_rate, "{found:?}");
     let ios = |purpose: Purpose| {
@@ -585,7 +645,10 @@ fn what_does_not_become_steady_is_measured_all_the_same_and_said_to_be_so() {
     {
         let mut rig = writes_preconditioned(40, limit);
         rig.machine.lock().unwrap().falls.0 = 1.0;
-        assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::Visit);
+        assert_eq!(
+            rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0)),
+            VisitEnd::Visit
+        );
         let found = preconditioned(&rig);
         assert_eq!((found.ended.as_str(), found.rounds), (ended, rounds), "{found:?}");
         assert!(found.stacks.iter().all(|one| !one.steady && one.slope.unwrap() > 0.0));
@@ -597,13 +660,22 @@ fn what_does_not_become_steady_is_measured_all_the_same_and_said_to_be_so() {
 fn preconditioning_keeps_what_may_be_written_and_ends_with_ctrl_c() {
     let mut rig = writes_preconditioned(0, SteadyLimit::Rounds(25));
     rig.allowance = Some(200 << 20);
-    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::MaxWritten);
+    assert_eq!(
+        rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0)),
+        VisitEnd::MaxWritten
+    );
     assert_eq!(preconditioned(&rig).ended, "max_written");
     assert!(rig.allowance.is_some_and(|left| left < 200 << 20));
     let mut rig = writes_preconditioned(0, SteadyLimit::Rounds(25));
     rig.stop = AtomicBool::new(true);
-    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0)), VisitEnd::Interrupted);
-    assert_eq!((preconditioned(&rig).ended.as_str(), preconditioned(&rig).rounds), ("interrupted", 0));
+    assert_eq!(
+        rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0)),
+        VisitEnd::Interrupted
+    );
+    assert_eq!(
+        (preconditioned(&rig).ended.as_str(), preconditioned(&rig).rounds),
+        ("interrupted", 0)
+    );
 }
 
 #[test]
@@ -613,7 +685,7 @@ fn the_slowest_stack_is_named_though_another_set_is_up() {
     let both = rig.ready.clone();
     for index in [1, 0] {
         rig.ready = vec![both[index].clone()];
-        rig.measure(&mut progress, Until::Time(2.0));
+        rig.measure(&mut progress, VisitLimit::Time(2.0));
     }
     assert_eq!(progress.matched.as_ref().map(|matched| matched.slowest.as_str()), Some("stack1"));
 }
@@ -626,19 +698,26 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
     let order: Vec<Purpose> = rig.slices.iter().map(|slice| slice.purpose).collect();
     let first = |purpose| order.iter().position(|one| *one == purpose).unwrap();
     let phases =
-        [Purpose::WarmUp, Purpose::Pilot, Purpose::Beside, Purpose::Plain, Purpose::Matched].map(first);
+        [Purpose::WarmUp, Purpose::Pilot, Purpose::Beside, Purpose::Plain, Purpose::Matched]
+            .map(first);
     assert!(phases.is_sorted() && phases[0] == 0, "{phases:?}");
     assert!(
         (72..=182).contains(&rig.count(Purpose::Pilot)),
         "4 to 10 s of 50 ms, 5 ms discarded before each"
     );
-    assert!(rig.count(Purpose::Alone) >= 32 && rig.count(Purpose::Alone) == rig.count(Purpose::Beside));
-    // The ratio is 0.5, of which a tenth of the logarithm is enough; but 10 s are measured at least.
+    assert!(
+        rig.count(Purpose::Alone) >= 32 && rig.count(Purpose::Alone) == rig.count(Purpose::Beside)
+    );
+    // The ratio is 0.5, of which a tenth of the logarithm is enough; but 10 s are measured at
+    // least.
     assert!(progress.elapsed_s >= 10.0 && progress.elapsed_s < 20.0, "{}", progress.elapsed_s);
     let machine = rig.machine.lock().unwrap();
     assert!(machine.guest_runs, "it goes on");
     let count = |word: &str| machine.commands.iter().filter(|command| *command == word).count();
-    assert_eq!((count("stop"), count("cont")), (rig.count(Purpose::Alone), rig.count(Purpose::Alone)));
+    assert_eq!(
+        (count("stop"), count("cont")),
+        (rig.count(Purpose::Alone), rig.count(Purpose::Alone))
+    );
     let matched = progress.matched.as_ref().unwrap();
     let rate = matched.rate_iops.unwrap();
     assert_eq!((rate.round(), matched.slowest.as_str()), (rate, "stack1"));
@@ -648,7 +727,11 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
         of.map(|slice| slice.discarded_ns / 1_000_000).collect::<BTreeSet<u64>>()
     };
     assert_eq!(discarded(Purpose::Plain), [5].into());
-    assert_eq!(discarded(Purpose::Matched), [25].into(), "a schedule does not wait for who wakes late");
+    assert_eq!(
+        discarded(Purpose::Matched),
+        [25].into(),
+        "a schedule does not wait for who wakes late"
+    );
     let names: Vec<&str> = rig
         .records
         .iter()
@@ -665,13 +748,13 @@ fn pilot_then_the_baseline_alone_then_rounds_then_latencies() {
 fn one_slice_that_was_held_up_does_not_decide_that_there_is_no_pilot() {
     let mut rig = Rig::new(1.0);
     rig.machine.lock().unwrap().falls = (-0.99, 1);
-    rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0));
+    rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0));
     assert_eq!(rig.count(Purpose::WarmUp), 3, "the baseline's again, and longer");
     assert!(rig.count(Purpose::Pilot) > 10);
     // What is as slow for a second is slow.
     let mut rig = Rig::new(1.0);
     rig.ready[1] = served("/guest/1000");
-    rig.measure(&mut WorkloadProgress::default(), Until::Time(1.0));
+    rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0));
     assert_eq!((rig.count(Purpose::WarmUp), rig.count(Purpose::Pilot)), (3, 0));
 }
 
@@ -701,8 +784,10 @@ fn a_clock_that_stands_still_between_slices_is_in_the_record_before_the_visit_fa
     rig.measure(&mut progress, precise());
     rig.machine.lock().unwrap().stands_in = Some(4);
     rig.records.clear();
-    let why =
-        rig.try_measure(&mut progress, Until::AsBefore { rounds: 5, matched: 3 }).unwrap_err().to_string();
+    let why = rig
+        .try_measure(&mut progress, VisitLimit::AsBefore { rounds: 5, matched: 3 })
+        .unwrap_err()
+        .to_string();
     assert!(why.starts_with("the clock of vm0 ran "), "{why}");
     let clocks = rig.records.iter().filter_map(|record| match record {
         RunRecord::Clocks(clocks) => Some(clocks),
@@ -717,23 +802,34 @@ fn a_later_visit_keeps_design_and_rate() {
     let mut rig = Rig::new(1.0);
     let mut progress = WorkloadProgress::default();
     rig.measure(&mut progress, precise());
-    let (pilots, rounds, design) = (rig.count(Purpose::Pilot), progress.rounds.len(), progress.design);
-    let ended = rig.measure(&mut progress, Until::AsBefore { rounds: 5, matched: 3 });
-    assert_eq!((ended, rig.count(Purpose::Pilot), progress.design), (VisitEnd::Visit, pilots, design));
-    let plain = progress.rounds[rounds..].iter().filter(|round| round.kind == RoundKind::Plain).count();
+    let (pilots, rounds, design) =
+        (rig.count(Purpose::Pilot), progress.rounds.len(), progress.design);
+    let ended = rig.measure(&mut progress, VisitLimit::AsBefore { rounds: 5, matched: 3 });
+    assert_eq!(
+        (ended, rig.count(Purpose::Pilot), progress.design),
+        (VisitEnd::Visit, pilots, design)
+    );
+    let plain =
+        progress.rounds[rounds..].iter().filter(|round| round.kind == RoundKind::Plain).count();
     assert_eq!(plain, 5);
-    assert_eq!(rig.records.iter().filter(|record| matches!(record, RunRecord::Matched(_))).count(), 1);
+    assert_eq!(
+        rig.records.iter().filter(|record| matches!(record, RunRecord::Matched(_))).count(),
+        1
+    );
 }
 
 #[test]
 fn a_length_that_was_asked_for_needs_no_pilot_and_latencies_can_be_left_out() {
     let mut rig = Rig::new(1.0);
-    rig.measure = MeasureSpec { slice_ns: Some(20_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
+    rig.measure =
+        MeasureSpec { slice_ns: Some(20_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
     let mut progress = WorkloadProgress::default();
-    rig.measure(&mut progress, Until::Time(2.0));
+    rig.measure(&mut progress, VisitLimit::Time(2.0));
     assert_eq!((rig.count(Purpose::Pilot), rig.count(Purpose::Matched)), (0, 0));
     let plain = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain);
-    assert!(plain.clone().count() >= 64 && plain.clone().all(|slice| slice.window_ns == 20_000_000));
+    assert!(
+        plain.clone().count() >= 64 && plain.clone().all(|slice| slice.window_ns == 20_000_000)
+    );
 }
 
 #[test]
@@ -771,7 +867,7 @@ fn slices_that_an_engine_makes_longer_are_not_called_as_asked_for() {
         let mut rig = Rig::new(1.0);
         rig.ready[1].engine = engine;
         rig.measure = MeasureSpec { slice_ns, matched_rate: 0.0, ..MeasureSpec::default() };
-        rig.measure(&mut WorkloadProgress::default(), Until::Time(5.0));
+        rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(5.0));
         let found = rig.records.into_iter().find_map(|record| match record {
             RunRecord::Design(design) => Some((design.slice_ns, design.why)),
             _ => None,
@@ -796,10 +892,11 @@ fn slices_that_an_engine_makes_longer_are_not_called_as_asked_for() {
 #[test]
 fn a_slice_that_a_stop_of_iotax_overlaps_is_named_left_out_and_run_again() {
     let rig = &mut Rig::new(1.0);
-    rig.measure = MeasureSpec { slice_ns: Some(50_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
+    rig.measure =
+        MeasureSpec { slice_ns: Some(50_000_000), matched_rate: 0.0, ..MeasureSpec::default() };
     rig.stopped_in = 40..43;
     let mut progress = WorkloadProgress::default();
-    assert_eq!(rig.measure(&mut progress, Until::Time(5.0)), VisitEnd::Visit);
+    assert_eq!(rig.measure(&mut progress, VisitLimit::Time(5.0)), VisitEnd::Visit);
     assert!((5.0..10.0).contains(&progress.elapsed_s), "{}: no stop counts", progress.elapsed_s);
     let warnings = rig.records.iter().filter_map(|record| match record {
         RunRecord::Warning(warning) if warning.kind == STOPPED => Some(warning),
@@ -808,7 +905,8 @@ fn a_slice_that_a_stop_of_iotax_overlaps_is_named_left_out_and_run_again() {
     let warnings: Vec<_> = warnings.collect();
     // The same slice three times: the next two tries of it were stopped as well.
     let again = &rig.slices[40];
-    let named = format!("slice {} of round {} of visit 0 under w is left out", again.slice, again.round);
+    let named =
+        format!("slice {} of round {} of visit 0 under w is left out", again.slice, again.round);
     assert_eq!(warnings.len(), 3);
     for warning in warnings {
         assert_eq!(warning.subject, again.stack);
@@ -824,7 +922,10 @@ fn a_slice_that_a_stop_of_iotax_overlaps_is_named_left_out_and_run_again() {
 fn an_iotax_that_is_stopped_in_every_try_gives_up() {
     let mut rig = Rig::new(1.0);
     rig.stopped_in = 3..1000;
-    let error = rig.try_measure(&mut WorkloadProgress::default(), Until::Time(5.0)).unwrap_err().to_string();
+    let error = rig
+        .try_measure(&mut WorkloadProgress::default(), VisitLimit::Time(5.0))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("stopped during each of 20 tries of one slice"), "{error}");
     assert_eq!(rig.slices.len(), 3);
 }
@@ -842,14 +943,17 @@ fn stacks_in_one_place_take_turns_in_series_of_short_slices() {
     let mut rig = in_turn();
     let mut progress = WorkloadProgress::default();
     let spec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 225.0 };
-    assert_eq!(rig.measure(&mut progress, Until::Precise(spec)), VisitEnd::Precision);
+    assert_eq!(rig.measure(&mut progress, VisitLimit::Precise(spec)), VisitEnd::Precision);
     assert!((6.0..10.0).contains(&progress.elapsed_s), "{}", progress.elapsed_s);
     let design = progress.series.unwrap();
     // One I/O in flight at 76,000 a second is a turn of 13 us.
     assert_eq!((design.discard_ns, progress.design.unwrap().slice_s), (100_000, 0.001));
-    let plain: Vec<&Slice> = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain).collect();
+    let plain: Vec<&Slice> =
+        rig.slices.iter().filter(|slice| slice.purpose == Purpose::Plain).collect();
     assert!(plain.iter().all(|slice| slice.short_slices == 2 * design.rounds), "{design:?}");
-    assert!(plain.iter().all(|slice| slice.discarded_ns == u64::from(slice.short_slices) * 100_000));
+    assert!(
+        plain.iter().all(|slice| slice.discarded_ns == u64::from(slice.short_slices) * 100_000)
+    );
     let series = rig.records.iter().filter_map(|record| match record {
         RunRecord::Series(series) => Some(series),
         _ => None,
@@ -857,15 +961,18 @@ fn stacks_in_one_place_take_turns_in_series_of_short_slices() {
     let series: Vec<_> = series.collect();
     assert_eq!(2 * series.len(), rig.slices.iter().filter(|slice| slice.short_slices > 0).count());
     assert!(series.iter().all(|one| one.stacks == ["stack0", "stack1"]));
-    let long: Vec<&Slice> = rig.slices.iter().filter(|slice| slice.purpose == Purpose::Long).collect();
+    let long: Vec<&Slice> =
+        rig.slices.iter().filter(|slice| slice.purpose == Purpose::Long).collect();
     assert!(!long.is_empty() && long.len() < plain.len() / 3, "{} {}", long.len(), plain.len());
     assert!(long.iter().all(|slice| slice.window_ns == u64::from(slice.short_slices) * 8_000_000));
     // Amounts are those of all slices, in their order.
     let round = progress.rounds.iter().find(|round| round.kind == RoundKind::Plain).unwrap();
     assert!(round.in_series && round.parts.len() == 4 * design.rounds as usize);
-    let ratio = round.value(1, SliceValue::Rate).unwrap() / round.value(0, SliceValue::Rate).unwrap();
+    let ratio =
+        round.value(1, SliceValue::Rate).unwrap() / round.value(0, SliceValue::Rate).unwrap();
     assert!((ratio - 0.95).abs() < 0.02, "{ratio}");
-    let transients = rig.records.iter().filter(|record| matches!(record, RunRecord::Transient(_))).count();
+    let transients =
+        rig.records.iter().filter(|record| matches!(record, RunRecord::Transient(_))).count();
     assert_eq!(transients, 2);
 }
 
@@ -874,8 +981,9 @@ fn workers_are_placed_anew_and_no_two_draw_the_same_blocks() {
     let seeds = |random_map: bool| {
         let mut rig = in_turn();
         rig.workload.jobs[0].random_map = random_map;
-        rig.measure(&mut WorkloadProgress::default(), Until::Time(2.0));
-        let workers = rig.records.iter().filter(|record| matches!(record, RunRecord::Worker(_))).count();
+        rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(2.0));
+        let workers =
+            rig.records.iter().filter(|record| matches!(record, RunRecord::Worker(_))).count();
         assert_eq!(workers, 2, "one record of each");
         let seeds = rig.machine.lock().unwrap().seeds.clone();
         assert_eq!(seeds.iter().collect::<BTreeSet<_>>().len(), seeds.len(), "{seeds:?}");
@@ -890,14 +998,20 @@ fn a_series_that_a_stop_overlaps_is_measured_again() {
     let mut rig = in_turn();
     // After two slices to warm up.
     rig.stopped_in = 4..6;
-    assert_eq!(rig.measure(&mut WorkloadProgress::default(), Until::Time(2.0)), VisitEnd::Visit);
+    assert_eq!(
+        rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(2.0)),
+        VisitEnd::Visit
+    );
     let left_out = rig
         .records
         .iter()
         .filter(|record| matches!(record, RunRecord::Warning(warning) if warning.kind == STOPPED));
     assert_eq!(left_out.count(), 2);
     let rounds: Vec<u32> = rig.slices.iter().map(|slice| slice.round).collect();
-    assert!(rounds.is_sorted() && rounds.windows(2).all(|pair| pair[1] - pair[0] <= 1), "{rounds:?}");
+    assert!(
+        rounds.is_sorted() && rounds.windows(2).all(|pair| pair[1] - pair[0] <= 1),
+        "{rounds:?}"
+    );
 }
 
 #[test]
@@ -906,21 +1020,37 @@ fn what_cannot_be_measured_in_turn_is_not() {
         let mut rig = in_turn();
         change(&mut rig);
         let mut progress = WorkloadProgress::default();
-        rig.measure(&mut progress, Until::Time(1.0));
+        rig.measure(&mut progress, VisitLimit::Time(1.0));
         progress.series.is_some()
     };
     assert!(is_in_turn(&|_| ()));
     assert!(is_in_turn(&|rig| rig.measure.slice_ns = Some(2_000_000)));
-    assert!(!is_in_turn(&|rig| rig.measure.slice_ns = Some(50_000_000)), "long slices are asked for");
-    assert!(is_in_turn(&|rig| rig.ready[1] = ready(1, "vm0", "/guest/40000")), "two places, by the clock");
-    assert!(!is_in_turn(&|rig| rig.ready[1] = served("/guest/40000")), "another place works for it");
+    assert!(
+        !is_in_turn(&|rig| rig.measure.slice_ns = Some(50_000_000)),
+        "long slices are asked for"
+    );
+    assert!(
+        is_in_turn(&|rig| rig.ready[1] = ready(1, "vm0", "/guest/40000")),
+        "two places, by the clock"
+    );
+    assert!(
+        !is_in_turn(&|rig| rig.ready[1] = served("/guest/40000")),
+        "another place works for it"
+    );
     let writes = |rig: &mut Rig| rig.workload.jobs[0].rw = Rw::RandWrite;
     assert!(is_in_turn(&writes), "no cache is known");
-    let steady =
-        |rig: &mut Rig| (rig.workload.jobs[0].rw, rig.measure.regime) = (Rw::RandWrite, Regime::Steady);
+    let steady = |rig: &mut Rig| {
+        (rig.workload.jobs[0].rw, rig.measure.regime) = (Rw::RandWrite, Regime::Steady)
+    };
     assert!(!is_in_turn(&steady), "equal bytes for all");
-    assert!(!is_in_turn(&|rig| rig.allowance = Some(1 << 40)), "what a series writes is known behind it");
+    assert!(
+        !is_in_turn(&|rig| rig.allowance = Some(1 << 40)),
+        "what a series writes is known behind it"
+    );
     assert!(!is_in_turn(&|rig| rig.workload.jobs[0].rate_iops = Some(1000)), "a rate");
-    assert!(!is_in_turn(&|rig| rig.workload.engine = Some(Engine::Fio)), "fio's start takes longer");
+    assert!(
+        !is_in_turn(&|rig| rig.workload.engine = Some(Engine::Fio)),
+        "fio's start takes longer"
+    );
     assert!(!is_in_turn(&|rig| rig.ready[1] = ready(1, "host", "/100")), "a disk that seeks");
 }

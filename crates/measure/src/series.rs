@@ -1,15 +1,16 @@
-//! Short slices: stacks that each are loaded in one place take turns in series of some hundred slices. The noise of a machine
-//! has a memory of some 20 ms; slices of a millisecond lie within it, so that neighbours see the same machine. A series is one
-//! round of the statistics, whose units are then as far apart as they were with long slices.
+//! Short slices: stacks that each are loaded in one place take turns in series of some hundred
+//! slices. The noise of a machine has a memory of some 20 ms; slices of a millisecond lie within
+//! it, so that neighbours see the same machine. A series is one round of the statistics, whose
+//! units are then as far apart as they were with long slices.
 
 use super::matched_rate;
 use super::observer::{Observer, RunEvent};
-use super::rounds::{Until, Visit, VisitEnd, WorkloadProgress};
-use super::states::Keeper;
+use super::rounds::{Visit, VisitEnd, VisitLimit, WorkloadProgress};
+use super::states::StateKeeper;
 use super::turns::OVERLAPS_ONE_IN;
 use super::visit_workers::{
-    Bench, MOST_STOPS, Offered, ServedBy, ServedTime, SliceOutcome, SlicePosition, overdue_after,
-    served_apart,
+    Bench, MOST_STOPS, OfferedLoad, ServedBy, ServedTime, SliceOutcome, SlicePosition,
+    overdue_after, served_apart,
 };
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
@@ -33,12 +34,13 @@ const LEAST_WINDOW_NS: f64 = 1e6;
 const LONGEST_WINDOW_NS: f64 = 20e6;
 /// Whoever asks for longer slices than this wants them one by one.
 const LONGEST_ASKED_NS: u64 = 5_000_000;
-/// So many times what a stack loses at the start of a slice is discarded: of a rate that approaches the steady one exponentially a
-/// twentieth of the loss is left then, 0.4 % of a window. A refilled queue loses about one turn of it, and works in waves for two more
+/// So many times what a stack loses at the start of a slice is discarded: of a rate that approaches
+/// the steady one exponentially a twentieth of the loss is left then, 0.4 % of a window. A refilled
+/// queue loses about one turn of it, and works in waves for two more
 /// (docs/decisions/short-slices.md).
 const DISCARDED_STARTS: f64 = 3.0;
-/// Tries to find the loss, I/Os of each stack and seconds of all in each at most, and the least budget that has time for them,
-/// nanoseconds.
+/// Tries to find the loss, I/Os of each stack and seconds of all in each at most, and the least
+/// budget that has time for them, nanoseconds.
 const PILOTS: usize = 4;
 const IOS_OF_PILOT: u64 = 500;
 const MOST_OF_PILOT_S: f64 = 2.0;
@@ -48,14 +50,15 @@ const LEAST_DISCARD_NS: f64 = 100e3;
 /// A window is so many times as long as what is discarded before it.
 const WINDOW_OF_DISCARD: f64 = 4.0;
 const MOST_DISCARD_NS: f64 = LONGEST_WINDOW_NS / WINDOW_OF_DISCARD;
-/// A series takes about so long, nanoseconds: several times the memory of the noise, and short enough for Ctrl-C.
+/// A series takes about so long, nanoseconds: several times the memory of the noise, and short
+/// enough for Ctrl-C.
 const SERIES_NS: f64 = 125e6;
 /// How many times as long the slices of a long series are.
 const LONG_TIMES: u64 = 8;
 /// One of so many series, at random, has long slices.
 const LONG_ONE_OF: u32 = 8;
-/// So many series have the same workers. A cost depends on where threads run and memory lies: new ones let the spread between series
-/// show it.
+/// So many series have the same workers. A cost depends on where threads run and memory lies: new
+/// ones let the spread between series show it.
 const PLACED_SERIES: u32 = 2;
 /// Seconds of load of each stack at least.
 const LEAST_LOAD_S: f64 = 3.0;
@@ -64,7 +67,8 @@ const ALONE_NS: u64 = 100_000_000;
 /// Bins of a transient that a slice of the usual length fills.
 const BINS_OF_SLICE: u64 = 48;
 
-/// Nanoseconds that threads computed which serve one stack alone; `None`: there are none, or they serve others too.
+/// Nanoseconds that threads computed which serve one stack alone; `None`: there are none, or they
+/// serve others too.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServedApart {
     /// All but the virtual CPUs of its guest.
@@ -75,11 +79,12 @@ pub(super) struct ServedApart {
     pub guest_ns: Option<f64>,
 }
 
-/// A series as a round of the statistics, and what each stack (by its number in the scenario) did in it.
+/// A series as a round of the statistics, and what each stack (by its number in the scenario) did
+/// in it.
 pub type SeriesRound = (Round, Vec<(usize, SliceOutcome)>);
 
 /// Slices in which every stack is itself.
-pub(super) struct Settled {
+pub(super) struct SettledSlices {
     pub window_ns: u64,
     pub series: SeriesDesign,
     /// Why they are not shorter, in words.
@@ -91,9 +96,9 @@ fn bin_ns(length: ShortLength) -> u64 {
     ((length.window_ns + length.discard_ns) / BINS_OF_SLICE).max(1)
 }
 
-/// Whether the load and the slices asked for allow short ones: closed loops by our own generator. Writes only where no cache of
-/// writes is known on the path, since what one stack left there would be written back in the slices of another, and where each
-/// write counts, the first ones too.
+/// Whether the load and the slices asked for allow short ones: closed loops by our own generator.
+/// Writes only where no cache of writes is known on the path, since what one stack left there would
+/// be written back in the slices of another, and where each write counts, the first ones too.
 pub fn suits(workload: &Workload, measure: &MeasureSpec, write_caches: &[WriteCache]) -> bool {
     let is_closed_loop = |job: &Job| !job.rw.trims() && job.rate_iops.is_none() && !job.verify;
     let writes_through = write_caches.is_empty() && measure.regime == Regime::Burst;
@@ -104,11 +109,16 @@ pub fn suits(workload: &Workload, measure: &MeasureSpec, write_caches: &[WriteCa
         && measure.slice_ns.is_none_or(|asked_ns| asked_ns <= LONGEST_ASKED_NS)
 }
 
-/// Seconds for which a load is measured at least, all stacks of a set together: stacks that take turns are as sure after some seconds
-/// of each as others after the usual least time, unless the user names one.
+/// Seconds for which a load is measured at least, all stacks of a set together: stacks that take
+/// turns are as sure after some seconds of each as others after the usual least time, unless the
+/// user names one.
 pub fn least_s(measure: &MeasureSpec, in_turn: bool, stacks: usize) -> f64 {
     let usual_s = measure.min_time_ns as f64 / 1e9;
-    if in_turn && !measure.min_time_given { usual_s.min(LEAST_LOAD_S * stacks as f64) } else { usual_s }
+    if in_turn && !measure.min_time_given {
+        usual_s.min(LEAST_LOAD_S * stacks as f64)
+    } else {
+        usual_s
+    }
 }
 
 impl Bench<'_> {
@@ -122,9 +132,9 @@ impl Bench<'_> {
         });
         self.ready.len() >= 2
             && in_one_place
-            // How much a series writes is known behind it.
+            // How much a series writes is known after it.
             && self.allowance.is_none()
-            && self.keeper.as_ref().is_none_or(Keeper::watches_none)
+            && self.keeper.as_ref().is_none_or(StateKeeper::watches_none)
             && self.clusters.is_empty()
     }
 
@@ -132,7 +142,8 @@ impl Bench<'_> {
     pub(super) fn in_flight(&self) -> f64 {
         let of_jobs: u64 =
             self.jobs(1).iter().map(|job| u64::from(job.iodepth) * u64::from(job.numjobs)).sum();
-        let targets = self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);
+        let targets =
+            self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);
         (of_jobs * targets) as f64
     }
 
@@ -152,10 +163,12 @@ impl Bench<'_> {
         // Devices below count for all stacks together.
         self.traffic.interrupt();
         let lengths = vec![length; self.ready.len()];
-        let spec = SeriesSpec { order, lengths, begins_ns: vec![], bin_ns, flush: self.workload.writes() };
+        let spec =
+            SeriesSpec { order, lengths, begins_ns: vec![], bin_ns, flush: self.workload.writes() };
         for _ in 0..MOST_STOPS {
             let began = Instant::now();
-            let (result, computed) = self.despite_losses(|bench| bench.ask_for_series(&spec, observer))?;
+            let (result, computed) =
+                self.despite_losses(|bench| bench.ask_for_series(&spec, observer))?;
             if let Some(stop) = (self.stops)(began) {
                 self.leave_out(spec.order[0], spot, stop)?;
                 continue;
@@ -169,7 +182,8 @@ impl Bench<'_> {
         Err(self.never_left_alone(spec.order[0]).into())
     }
 
-    /// The series, its slices in this host's time, and of each worker what its engine and its guest computed.
+    /// The series, its slices in this host's time, and of each worker what its engine and its guest
+    /// computed.
     fn ask_for_series(
         &mut self,
         spec: &SeriesSpec,
@@ -181,7 +195,8 @@ impl Bench<'_> {
         let before = self.serving_of_all()?;
         let length = series_length(spec);
         let mut overdue = overdue_after("stacks in turn", length, length + SLICE_GRACE, observer);
-        let places: Vec<Place> = self.ready.iter().map(|ready| ready.members[0].place.clone()).collect();
+        let places: Vec<Place> =
+            self.ready.iter().map(|ready| ready.members[0].place.clone()).collect();
         let result = self.turns.run(self.places, &places, spec, &mut overdue)?;
         let after = self.serving_of_all()?;
         let lasted = result.sums.iter().map(|sum| sum.window_ns + sum.discarded_ns + sum.drain_ns);
@@ -233,12 +248,14 @@ impl Bench<'_> {
         let parts = result.slices.iter().map(part).collect();
         let mut all = Vec::new();
         for (worker, (sum, machine)) in result.sums.into_iter().zip(result.machine).enumerate() {
-            let short_slices = result.slices.iter().filter(|slice| slice.worker == worker).count() as u32;
+            let short_slices =
+                result.slices.iter().filter(|slice| slice.worker == worker).count() as u32;
             if short_slices == 0 {
                 continue;
             }
             let computed = computed.get(worker).copied().unwrap_or_default();
-            let done = SliceOutcome::of_series(sum, machine.map(CpuTimes::from), computed, short_slices);
+            let done =
+                SliceOutcome::of_series(sum, machine.map(CpuTimes::from), computed, short_slices);
             self.store_slice(worker, &done, SlicePosition { position: worker, ..spot }, None)?;
             self.check(worker, &done.result)?;
             let transient = &result.transients[worker];
@@ -257,7 +274,7 @@ impl Bench<'_> {
         while let Some((worker, transient)) = self.transients.pop_first() {
             let (visit, set, workload) = (self.visit, self.set, self.workload.name.clone());
             let stack = self.ready[worker].stack.clone();
-            let one_at_a_time = matches!(self.offered, Offered::OneAtATime);
+            let one_at_a_time = matches!(self.offered, OfferedLoad::OneAtATime);
             let up = TransientUp { visit, set, workload, stack, one_at_a_time, transient };
             self.store.append(&RunRecord::Transient(up))?;
         }
@@ -286,21 +303,22 @@ impl Visit<'_> {
         &mut self,
         progress: &mut WorkloadProgress,
         slowest: f64,
-    ) -> Result<Result<Option<Settled>, VisitEnd>> {
+    ) -> Result<Result<Option<SettledSlices>, VisitEnd>> {
         if !suits(self.workload, self.measure, self.write_caches) || !self.bench.can_take_turns() {
             return Ok(Ok(None));
         }
         self.settled(progress, slowest, self.measure.slice_ns)
     }
 
-    /// The shortest slices in which every stack is itself again after a change of stack, or those asked for; `slowest` is the rate of
-    /// the slowest stack. None: they would be too long. A pilot shows how much a stack loses at the start of a slice.
+    /// The shortest slices in which every stack is itself again after a change of stack, or those
+    /// asked for; `slowest` is the rate of the slowest stack. None: they would be too long. A pilot
+    /// shows how much a stack loses at the start of a slice.
     fn settled(
         &mut self,
         progress: &mut WorkloadProgress,
         slowest: f64,
         asked_ns: Option<u64>,
-    ) -> Result<Result<Option<Settled>, VisitEnd>> {
+    ) -> Result<Result<Option<SettledSlices>, VisitEnd>> {
         // By Little's law: the time in which a queue is turned over once.
         let turn_ns = self.bench.in_flight() / slowest.max(f64::MIN_POSITIVE) * 1e9;
         let mut discard_ns = (DISCARDED_STARTS * turn_ns).max(LEAST_DISCARD_NS);
@@ -335,10 +353,11 @@ impl Visit<'_> {
             }
         }
         let design = self.in_turn(discard_ns, asked_ns);
-        Ok(Ok(design.map(|(window_ns, series)| Settled { window_ns, series, why })))
+        Ok(Ok(design.map(|(window_ns, series)| SettledSlices { window_ns, series, why })))
     }
 
-    /// Lengths and numbers of the slices of a series, with so much of each discarded; `None`: they would be too long.
+    /// Lengths and numbers of the slices of a series, with so much of each discarded; `None`: they
+    /// would be too long.
     fn in_turn(&self, discard_ns: f64, asked_ns: Option<u64>) -> Option<(u64, SeriesDesign)> {
         let settled_ns = LEAST_WINDOW_NS.max(WINDOW_OF_DISCARD * discard_ns);
         let shortest_ns = self.bench.shortest_slice_ns();
@@ -362,27 +381,40 @@ impl Visit<'_> {
             (0..series.rounds).flat_map(|_| (0..workers).chain((0..workers).rev())).collect();
         let length = ShortLength { discard_ns: series.discard_ns, window_ns };
         let before_s = self.bench.spent_s;
-        while self.bench.spent_s - before_s < MOST_OF_PILOT_S && !self.bench.has_seen_starts(workers) {
+        while self.bench.spent_s - before_s < MOST_OF_PILOT_S
+            && !self.bench.has_seen_starts(workers)
+        {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Err(VisitEnd::Interrupted));
             }
-            let spot = SlicePosition { round: progress.next_round, position: 0, purpose: Purpose::Pilot };
+            let spot =
+                SlicePosition { round: progress.next_round, position: 0, purpose: Purpose::Pilot };
             self.bench.series(order.clone(), length, bin_ns(length), spot, self.observer)?;
             progress.next_round += 1;
         }
         let shown = std::mem::take(&mut self.bench.transients).into_iter();
-        let lost = shown.filter_map(|(worker, shown)| Some((worker, shown.lost_ns(BINS_OF_SLICE as usize)?)));
+        let lost = shown
+            .filter_map(|(worker, shown)| Some((worker, shown.lost_ns(BINS_OF_SLICE as usize)?)));
         Ok(Ok(lost.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 0.0))))
     }
 
-    /// A slice of each stack by itself, and the rate of the slowest. Block devices below count all stacks of a series together, so that
-    /// what each stack reads is held against them here, and in the slices that warm up.
+    /// A slice of each stack by itself, and the rate of the slowest. Block devices below count all
+    /// stacks of a series together, so that what each stack reads is held against them here, and in
+    /// the slices that warm up.
     pub(super) fn each_by_itself(&mut self, progress: &mut WorkloadProgress) -> Result<f64> {
         let mut slowest = f64::INFINITY;
         for worker in 0..self.bench.ready.len() {
-            let spot =
-                SlicePosition { round: progress.next_round, position: worker, purpose: Purpose::WarmUp };
-            let done = self.bench.record(worker, SliceBound::Time { ns: ALONE_NS }, spot, self.observer)?;
+            let spot = SlicePosition {
+                round: progress.next_round,
+                position: worker,
+                purpose: Purpose::WarmUp,
+            };
+            let done = self.bench.record(
+                worker,
+                SliceBound::Time { ns: ALONE_NS },
+                spot,
+                self.observer,
+            )?;
             slowest = slowest.min(done.rate());
         }
         progress.next_round += 1;
@@ -404,8 +436,8 @@ impl Visit<'_> {
         if number % PLACED_SERIES == 0 {
             self.bench.place_anew()?;
         }
-        let long =
-            purpose == Purpose::Plain && is_chosen(self.measure.seed ^ self.stream, number, LONG_ONE_OF);
+        let long = purpose == Purpose::Plain
+            && is_chosen(self.measure.seed ^ self.stream, number, LONG_ONE_OF);
         let (purpose, times) = if long { (Purpose::Long, LONG_TIMES) } else { (purpose, 1) };
         let rounds = (u64::from(series.rounds) / times).max(1);
         let order: Vec<usize> = (0..rounds).flat_map(|_| trial.plan().order).collect();
@@ -418,32 +450,37 @@ impl Visit<'_> {
         Ok(Ok(round))
     }
 
-    /// Whether latencies are compared one I/O at a time: stacks take turns, and nobody asked for a rate.
+    /// Whether latencies are compared one I/O at a time: stacks take turns, and nobody asked for a
+    /// rate.
     pub(super) fn compares_one_at_a_time(&self, progress: &WorkloadProgress) -> bool {
-        progress.series.is_some() && !self.measure.matched_rate_given && self.workload.jobs.len() == 1
+        progress.series.is_some()
+            && !self.measure.matched_rate_given
+            && self.workload.jobs.len() == 1
     }
 
     /// One I/O at a time on every stack, in turn: what each adds to its latency.
     pub(super) fn one_at_a_time(
         &mut self,
         progress: &mut WorkloadProgress,
-        until: Until,
+        until: VisitLimit,
     ) -> Result<VisitEnd> {
         let until = matched_rate::until(self.soon_enough(progress, until), progress.elapsed_s);
-        let most = until.most_s(progress.matched_s).map(|most_s| format!(" (at most {most_s:.0} s)"));
+        let most =
+            until.most_s(progress.matched_s).map(|most_s| format!(" (at most {most_s:.0} s)"));
         let what = format!("latency of one I/O at a time{}", most.unwrap_or_default());
         self.observer.tell(RunEvent::LongPhase { what });
-        self.bench.prepare(Offered::OneAtATime)?;
+        self.bench.prepare(OfferedLoad::OneAtATime)?;
         let slowest = self.each_by_itself(progress)?;
         let settled = match self.settled(progress, slowest, None)? {
             Ok(settled) => settled,
             Err(ended) => return Ok(ended),
         };
         let ended = match settled {
-            Some(Settled { window_ns, series, .. }) => {
+            Some(SettledSlices { window_ns, series, .. }) => {
                 self.matched_rounds(progress, until, Some((window_ns, series)))
             }
-            // Slower than a series is made for: as the stated depth, it would have been measured in other slices.
+            // Slower than a series is made for: as the stated depth, it would have been measured in
+            // other slices.
             None => Ok(VisitEnd::Visit),
         };
         self.bench.end()?;

@@ -1,6 +1,6 @@
 //! A run from its first step to its last: files under test, then visit by visit the sets of stacks
-//! brought up, measured and taken down. However it ends (done, Ctrl-C, a failure) everything is
-//! taken down and what was measured is kept.
+//! brought up, measured and removed. However it ends (done, Ctrl-C, a failure) everything is
+//! removed and what was measured is kept.
 
 use super::announced_once::AnnouncedOnce;
 use super::clusters;
@@ -10,13 +10,13 @@ use super::network_peer::FarEnd;
 use super::observer::{Observer, RunEvent};
 use super::operator;
 use super::places::{self, Places};
-use super::plan::{Ground, PlanBounds, SetPlan};
-use super::resume_state::Past;
-use super::rounds::{Until, Visit, VisitEnd};
-use super::sets::{Layout, Set, layout};
+use super::plan::{PlanBounds, PlanGround, SetPlan};
+use super::resume_state::ResumeState;
+use super::rounds::{Visit, VisitEnd, VisitLimit};
+use super::sets::{SetLayout, StackSet, layout};
 use super::states;
 use super::survey::{self, Survey};
-use super::visit_workers::{Bench, LoadedMember, Offered, Ready};
+use super::visit_workers::{Bench, LoadedMember, OfferedLoad, StackUnderLoad};
 use anyhow::{Context, Result, ensure};
 use iotax_host::busy::CpuReading;
 use iotax_host::guard::admit::Admitted;
@@ -24,7 +24,7 @@ use iotax_host::guard::fill;
 use iotax_host::guard::judge::Intent;
 use iotax_host::guard::marker;
 use iotax_host::probe::Probe;
-use iotax_layers::{Exposed, guest};
+use iotax_layers::{ExposedDevice, guest};
 use iotax_load::TargetSpec;
 use iotax_model::record::{BUSY, RunRecord, WARNING_KINDS, Warning};
 use iotax_model::scenario::{Medium, Regime, Scenario, Stack, Workload};
@@ -50,7 +50,6 @@ use std::time::Duration;
 const MOST_LOOK: Duration = Duration::from_millis(500);
 const LOOK_PART: u64 = 40;
 
-/// This system's files.
 fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
@@ -60,7 +59,6 @@ fn host_probe() -> Probe {
 pub enum RunOutcome {
     /// Every workload to its end.
     Complete,
-    /// By Ctrl-C.
     Interrupted,
 }
 
@@ -78,20 +76,16 @@ impl RunOutcome {
 pub struct Session<'a> {
     /// What was asked for.
     pub scenario: &'a Scenario,
-    /// What is there.
     pub survey: Survey,
     /// What guests are made of.
     pub guest_parts: Option<guest::GuestParts>,
     /// Performs steps under the journal.
     pub executor: Executor,
-    /// The record.
     pub store: Writer,
-    /// Who is told.
     pub observer: &'a mut dyn Observer,
-    /// Set by Ctrl-C.
     pub stop: &'a AtomicBool,
     /// What earlier parts of a resumed run did; grows as this one goes on.
-    pub past: Past,
+    pub past: ResumeState,
     /// What it has said.
     pub told: AnnouncedOnce,
     /// Devices that the guard has let this run write.
@@ -104,7 +98,7 @@ pub struct Session<'a> {
 
 /// How a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Visited {
+enum VisitOutcome {
     Done,
     Interrupted,
     /// The baseline runs at this share of its rate beside the others.
@@ -113,7 +107,7 @@ enum Visited {
 
 /// One visit as it is planned.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Planned {
+pub(super) struct PlannedVisit {
     pub(super) number: u32,
     pub(super) set: usize,
 }
@@ -122,7 +116,7 @@ impl Session<'_> {
     /// Carries the run out.
     ///
     /// # Errors
-    /// The first failure; what could not be taken down afterwards comes with it.
+    /// The first failure; what could not be removed afterwards comes with it.
     pub fn run(&mut self) -> Result<RunOutcome> {
         let layout = layout(self.scenario);
         let layout = if self.past.apart { layout.apart(&self.scenario.stacks) } else { layout };
@@ -138,11 +132,14 @@ impl Session<'_> {
             (Ok(outcome), Ok(())) => outcome.word().to_owned(),
             (Err(error), _) | (_, Err(error)) => format!("{error:#}"),
         };
-        let stored =
-            self.store.append(&RunRecord::End { at: now(), outcome }).and_then(|()| self.store.sync());
+        let stored = self
+            .store
+            .append(&RunRecord::End { at: now(), outcome })
+            .and_then(|()| self.store.sync());
         // A full disk must not hide how the run failed, or that something is still there.
-        let result =
-            result.and_then(|outcome| stored.map(|()| outcome).map_err(|error| Failed::from(error).into()));
+        let result = result.and_then(|outcome| {
+            stored.map(|()| outcome).map_err(|error| Failed::from(error).into())
+        });
         let result = self.unless_removed(result, taken_down.is_ok());
         match (result, taken_down) {
             (Ok(outcome), Ok(())) => Ok(outcome),
@@ -170,7 +167,7 @@ impl Session<'_> {
         }
     }
 
-    fn carry_out(&mut self, layout: &Layout, places: &mut Places) -> Result<RunOutcome> {
+    fn carry_out(&mut self, layout: &SetLayout, places: &mut Places) -> Result<RunOutcome> {
         let at_first = if self.needs_host() { CpuReading::now(&host_probe()) } else { None };
         for note in &self.scenario.notes {
             self.observer.tell(RunEvent::Note { text: note.clone() });
@@ -216,14 +213,16 @@ impl Session<'_> {
 
     /// Names who keeps the CPUs of this host busy, by what they did while the run was prepared.
     fn tell_who_is_busy(&mut self, at_first: &CpuReading) -> Result<()> {
-        let wanted = MOST_LOOK.min(Duration::from_nanos(self.scenario.measure.budget_ns / LOOK_PART));
+        let wanted =
+            MOST_LOOK.min(Duration::from_nanos(self.scenario.measure.budget_ns / LOOK_PART));
         std::thread::sleep(wanted.saturating_sub(at_first.read_at.elapsed()));
         let now = CpuReading::now(&host_probe()).map(|now| now.since(at_first, std::process::id()));
         let sentence = now.and_then(|found| found.sentence());
         sentence.map_or(Ok(()), |sentence| self.warn(BUSY, "host", sentence))
     }
 
-    /// What is left of `max_written` for the load. Passes over what an earlier part of the run lost may not fit any more.
+    /// What is left of `max_written` for the load. Passes over what an earlier part of the run lost
+    /// may not fit any more.
     fn left_after_past(&self, left: u64) -> Result<u64> {
         let fits = left >= self.past.written || self.scenario.measure.precondition.passes == 0;
         ensure!(
@@ -238,15 +237,22 @@ impl Session<'_> {
         Ok(left.saturating_sub(self.past.written))
     }
 
-    fn visits(&mut self, layout: &Layout, places: &mut Places, region: u64) -> Result<RunOutcome> {
+    fn visits(
+        &mut self,
+        layout: &SetLayout,
+        places: &mut Places,
+        region: u64,
+    ) -> Result<RunOutcome> {
         let mut manual_steps = 0;
         for chain in self.planned_visits(layout) {
             let before = manual_steps;
             manual_steps += operator::steps_of(self.scenario, &layout.sets[chain[0].set]);
             match self.visit(layout, places, (&chain, before), region)? {
-                Visited::Done => {}
-                Visited::Interrupted => return self.interrupted(),
-                Visited::Disturbed(share) => return self.visits_apart(layout, places, region, share),
+                VisitOutcome::Done => {}
+                VisitOutcome::Interrupted => return self.interrupted(),
+                VisitOutcome::Disturbed(share) => {
+                    return self.visits_apart(layout, places, region, share);
+                }
             }
         }
         for workload in self.scenario.workloads.clone() {
@@ -261,7 +267,7 @@ impl Session<'_> {
     /// Stacks that are only up slow the baseline down: from here on only one is up at a time.
     fn visits_apart(
         &mut self,
-        layout: &Layout,
+        layout: &SetLayout,
         places: &mut Places,
         region: u64,
         share: f64,
@@ -270,8 +276,9 @@ impl Session<'_> {
             "the baseline runs at {:.1} % of its rate while the other stacks are up, though they do nothing",
             100.0 * share
         );
-        self.observer
-            .tell(RunEvent::Warning { text: format!("{reason}: each is measured by itself, in visits") });
+        self.observer.tell(RunEvent::Warning {
+            text: format!("{reason}: each is measured by itself, in visits"),
+        });
         self.store.append(&RunRecord::Apart { reason })?;
         self.past.apart = true;
         self.visits(&layout.apart(&self.scenario.stacks), places, region)
@@ -288,18 +295,22 @@ impl Session<'_> {
         Ok(RunOutcome::Interrupted)
     }
 
-    /// Visits of the one set: on each of the equal siblings, and as many attaches as were asked for of each.
-    fn ways(&self, layout: &Layout) -> usize {
+    /// Visits of the one set: on each of the equal siblings, and as many attaches as were asked for
+    /// of each.
+    fn ways(&self, layout: &SetLayout) -> usize {
         layout.visits_of_a_set(&self.scenario.measure) as usize
     }
 
-    /// One visit for stacks that can be up together; as many as there are equal siblings where these are swapped (two: at
-    /// half time), and that for every attach; several in random order where sets take turns. Sets of one chain are in one visit.
-    fn planned_visits(&self, layout: &Layout) -> Vec<Vec<Planned>> {
+    /// One visit for stacks that can be up together; as many as there are equal siblings where
+    /// these are swapped (two: at half time), and that for every attach; several in random order
+    /// where sets take turns. Sets of one chain are in one visit.
+    fn planned_visits(&self, layout: &SetLayout) -> Vec<Vec<PlannedVisit>> {
         if layout.sets.len() == 1 {
             // A Latin square: every stack once on every one of the equal files.
             let last = self.past.first_visit + self.ways(layout) as u32 - 1;
-            return (self.past.first_visit..=last).map(|number| vec![Planned { number, set: 0 }]).collect();
+            return (self.past.first_visit..=last)
+                .map(|number| vec![PlannedVisit { number, set: 0 }])
+                .collect();
         }
         let chains = layout.chains();
         let mut made = vec![0; chains.len()];
@@ -310,13 +321,13 @@ impl Session<'_> {
             .map(|chain| {
                 made[chain] += 1;
                 let number = made[chain] - 1;
-                chains[chain].iter().map(|set| Planned { number, set: *set }).collect()
+                chains[chain].iter().map(|set| PlannedVisit { number, set: *set }).collect()
             })
             .collect()
     }
 
     /// Workloads that a visit is still to measure on a set.
-    fn todo(&self, planned: Planned) -> Vec<usize> {
+    fn todo(&self, planned: PlannedVisit) -> Vec<usize> {
         let is_left = |index: &usize| {
             let name = &self.scenario.workloads[*index].name;
             !self.past.workloads_done.contains(name)
@@ -325,23 +336,24 @@ impl Session<'_> {
         (0..self.scenario.workloads.len()).filter(is_left).collect()
     }
 
-    /// Brings a set up, measures every workload on it, in one state after the other if it has states, takes it down.
+    /// Brings a set up, measures every workload on it, in one state after the other if it has
+    /// states, takes it down.
     fn visit(
         &mut self,
-        layout: &Layout,
+        layout: &SetLayout,
         places: &mut Places,
-        (chain, manual_steps): (&[Planned], usize),
+        (chain, manual_steps): (&[PlannedVisit], usize),
         region: u64,
-    ) -> Result<Visited> {
+    ) -> Result<VisitOutcome> {
         let Some(last) = chain.iter().rposition(|planned| !self.todo(*planned).is_empty()) else {
-            return Ok(Visited::Done);
+            return Ok(VisitOutcome::Done);
         };
         let (planned, further) = (chain[0], &chain[1..=last]);
         let before = self.executor.mark();
         let set = &layout.sets[planned.set];
         let most = operator::most_steps(self.scenario, layout);
         if !self.await_operator(places, set, (manual_steps, most))? {
-            return Ok(Visited::Interrupted);
+            return Ok(VisitOutcome::Interrupted);
         }
         let mark = self.executor.mark();
         let up = self.bring_up(layout, places, planned)?;
@@ -357,7 +369,7 @@ impl Session<'_> {
         self.warn_of_unwritten(places, &ready, region)?;
         let mut outcome = self.measure_all(layout, places, planned, &up, &ready)?;
         for planned in further {
-            if outcome != Visited::Done {
+            if outcome != VisitOutcome::Done {
                 break;
             }
             let ready = self.in_next_state(layout, places, *planned, &up, &ready)?;
@@ -370,7 +382,8 @@ impl Session<'_> {
         for guest in &up.guests {
             places.leave(&guest.place);
         }
-        // Nothing is written between visits, and the next set's layers must be able to open the devices.
+        // Nothing is written between visits, and the next set's layers must be able to open the
+        // devices.
         for place in places.all() {
             places.get(&place)?.allow(&Allowed::default())?;
         }
@@ -383,20 +396,20 @@ impl Session<'_> {
     /// Every workload that is left on a set that is up.
     fn measure_all(
         &mut self,
-        layout: &Layout,
+        layout: &SetLayout,
         places: &mut Places,
-        planned: Planned,
+        planned: PlannedVisit,
         up: &SetPlan,
-        ready: &[Ready],
-    ) -> Result<Visited> {
+        ready: &[StackUnderLoad],
+    ) -> Result<VisitOutcome> {
         for index in self.todo(planned) {
             match self.measure(layout, places, planned, up, ready, index)? {
-                VisitEnd::Interrupted => return Ok(Visited::Interrupted),
-                VisitEnd::Disturbed { share } => return Ok(Visited::Disturbed(share)),
+                VisitEnd::Interrupted => return Ok(VisitOutcome::Interrupted),
+                VisitEnd::Disturbed { share } => return Ok(VisitOutcome::Disturbed(share)),
                 _ => {}
             }
         }
-        Ok(Visited::Done)
+        Ok(VisitOutcome::Done)
     }
 
     /// Undoes what is up above a mark, and says what is worth a word of it.
@@ -414,29 +427,34 @@ impl Session<'_> {
 
     fn measure(
         &mut self,
-        layout: &Layout,
+        layout: &SetLayout,
         places: &mut Places,
-        planned: Planned,
+        planned: PlannedVisit,
         up: &SetPlan,
-        ready: &[Ready],
+        ready: &[StackUnderLoad],
         index: usize,
     ) -> Result<VisitEnd> {
         let workload = &self.scenario.workloads[index];
-        let is_for = |one: &&Ready| workload.is_for(&self.scenario.stacks[one.index], &self.scenario.stacks);
-        let ready: &[Ready] = &ready.iter().filter(is_for).cloned().collect::<Vec<_>>();
+        let is_for = |one: &&StackUnderLoad| {
+            workload.is_for(&self.scenario.stacks[one.index], &self.scenario.stacks)
+        };
+        let ready: &[StackUnderLoad] = &ready.iter().filter(is_for).cloned().collect::<Vec<_>>();
         if ready.is_empty() {
             return self.after_visit(layout, planned, &workload.name.clone(), VisitEnd::Visit);
         }
         let until = match self.until(layout, planned, workload.name.as_str()) {
             // There is nothing to compare.
-            Until::Precise(spec) if ready.len() == 1 => Until::Time(spec.min_time_s),
+            VisitLimit::Precise(spec) if ready.len() == 1 => VisitLimit::Time(spec.min_time_s),
             until => until,
         };
-        let spent_s = self.past.progress.get(&workload.name).map_or(0.0, |progress| progress.elapsed_s);
+        let spent_s =
+            self.past.progress.get(&workload.name).map_or(0.0, |progress| progress.elapsed_s);
         let budget_s = match until {
-            Until::Precise(spec) => (spec.budget_s - spent_s).max(0.0),
-            Until::Time(seconds) => seconds,
-            Until::AsBefore { .. } => self.seconds(&workload.name).budget_s / self.ways(layout) as f64,
+            VisitLimit::Precise(spec) => (spec.budget_s - spent_s).max(0.0),
+            VisitLimit::Time(seconds) => seconds,
+            VisitLimit::AsBefore { .. } => {
+                self.seconds(&workload.name).budget_s / self.ways(layout) as f64
+            }
         };
         let subject = workload.subject() + &self.part_of(layout, planned, workload);
         self.observer.tell(RunEvent::Workload { subject, spent_s, budget_s });
@@ -445,18 +463,22 @@ impl Session<'_> {
         let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;
         let largest = self.survey.write_caches.first();
         let steady =
-            (self.scenario.measure.regime == Regime::Steady && workload.writes()).then(|| SteadySpec {
-                known_cache: largest.map(|cache| cache.bytes as f64),
-                reaches: self.scenario.reaches(),
+            (self.scenario.measure.regime == Regime::Steady && workload.writes()).then(|| {
+                SteadySpec {
+                    known_cache: largest.map(|cache| cache.bytes as f64),
+                    reaches: self.scenario.reaches(),
+                }
             });
         let members: Vec<u64> = self.scenario.stacks.iter().map(Stack::targets).collect();
-        let names: Vec<&str> = self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
+        let names: Vec<&str> =
+            self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         let watched = self.watched(up, ready)?;
         let indices: Vec<usize> = ready.iter().map(|ready| ready.index).collect();
-        // Further states of an array come behind the first without a rest, and some do not last.
+        // Further states of an array come after the first without a rest, and some do not last.
         let first = layout.sets[planned.set].after.is_none();
         let precondition = self.scenario.measure.precondition;
-        let precondition = Some(precondition).filter(|spec| spec.steady && first && workload.writes());
+        let precondition =
+            Some(precondition).filter(|spec| spec.steady && first && workload.writes());
         let mut visit = Visit {
             write_caches: &self.survey.write_caches,
             steady,
@@ -473,7 +495,7 @@ impl Session<'_> {
                 starts: BTreeMap::new(),
                 clocks: BTreeMap::new(),
                 prepared: BTreeSet::new(),
-                offered: Offered::Jobs(Vec::new()),
+                offered: OfferedLoad::Jobs(Vec::new()),
                 keeper: Some(states::keeper(&mut self.executor, watched)),
                 clusters: clusters::below(self.scenario, up, &indices),
                 failing: Default::default(),
@@ -511,8 +533,9 @@ impl Session<'_> {
         }
     }
 
-    /// `, half 1 of 2 (the stacks swap their equal files in between)`, where one set is visited several times. Probes have no files.
-    fn part_of(&self, layout: &Layout, planned: Planned, workload: &Workload) -> String {
+    /// `, half 1 of 2 (the stacks swap their equal files in between)`, where one set is visited
+    /// several times. Probes have no files.
+    fn part_of(&self, layout: &SetLayout, planned: PlannedVisit, workload: &Workload) -> String {
         let ways = self.ways(layout);
         if layout.sets.len() > 1 || ways == 1 {
             return String::new();
@@ -528,8 +551,8 @@ impl Session<'_> {
 
     fn after_visit(
         &mut self,
-        layout: &Layout,
-        planned: Planned,
+        layout: &SetLayout,
+        planned: PlannedVisit,
         workload: &str,
         ended: VisitEnd,
     ) -> Result<VisitEnd> {
@@ -561,14 +584,14 @@ impl Session<'_> {
         Ok(ended)
     }
 
-    fn until(&self, layout: &Layout, planned: Planned, workload: &str) -> Until {
+    fn until(&self, layout: &SetLayout, planned: PlannedVisit, workload: &str) -> VisitLimit {
         let spec = self.seconds(workload);
         let k = f64::from(self.scenario.measure.visits.max(1)) * layout.sets.len() as f64;
         match (layout.sets.len(), self.ways(layout)) {
-            (1, 1) if self.scenario.stacks.len() == 1 => Until::Time(spec.min_time_s),
-            (1, 1) => Until::Precise(spec),
+            (1, 1) if self.scenario.stacks.len() == 1 => VisitLimit::Time(spec.min_time_s),
+            (1, 1) => VisitLimit::Precise(spec),
             // An equal part of the time for each way round; the later ones as long as the first.
-            (1, ways) if planned.number == 0 => Until::Precise(StopSpec {
+            (1, ways) if planned.number == 0 => VisitLimit::Precise(StopSpec {
                 precision: spec.precision * (ways as f64).sqrt(),
                 min_time_s: spec.min_time_s / ways as f64,
                 budget_s: spec.budget_s / ways as f64,
@@ -576,13 +599,14 @@ impl Session<'_> {
             (1, _) => {
                 let progress = self.past.progress.get(workload);
                 let plain = |round: &&Round| round.kind == RoundKind::Plain;
-                let of =
-                    |rounds: &[Round]| (rounds.iter().filter(plain).count() / planned.number as usize).max(1);
+                let of = |rounds: &[Round]| {
+                    (rounds.iter().filter(plain).count() / planned.number as usize).max(1)
+                };
                 let (rounds, matched) =
                     progress.map_or((1, 1), |past| (of(&past.rounds), of(&past.matched_rounds)));
-                Until::AsBefore { rounds, matched }
+                VisitLimit::AsBefore { rounds, matched }
             }
-            _ => Until::Time(spec.min_time_s.min(spec.budget_s / k)),
+            _ => VisitLimit::Time(spec.min_time_s.min(spec.budget_s / k)),
         }
     }
 
@@ -604,9 +628,9 @@ impl Session<'_> {
     /// for TCG.
     pub(super) fn bring_up(
         &mut self,
-        layout: &Layout,
+        layout: &SetLayout,
         places: &mut Places,
-        planned: Planned,
+        planned: PlannedVisit,
     ) -> Result<SetPlan> {
         loop {
             let mark = self.executor.mark();
@@ -646,10 +670,11 @@ impl Session<'_> {
         }
     }
 
-    /// The guard's second look at devices that the run will write, just before it first does: downloads and fills
-    /// lie between it and the first look. Later visits find what the run itself left there. What is read must be the device that
-    /// was looked at, too: a drive that was with a guest may have come back under another's name.
-    pub(super) fn look_again(&mut self, places: &mut Places, set: &Set) -> Result<()> {
+    /// The guard's second look at devices that the run will write, just before it first does:
+    /// downloads and fills lie between it and the first look. Later visits find what the run itself
+    /// left there. What is read must be the device that was looked at, too: a drive that was with a
+    /// guest may have come back under another's name.
+    pub(super) fn look_again(&mut self, places: &mut Places, set: &StackSet) -> Result<()> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
             let intent = survey::intent(self.scenario, stack);
@@ -704,8 +729,14 @@ impl Session<'_> {
         devices
     }
 
-    /// Where each stack of the set is for the load, after the guard there was told what may be written.
-    pub(super) fn ready(&mut self, places: &mut Places, up: &SetPlan, region: u64) -> Result<Vec<Ready>> {
+    /// Where each stack of the set is for the load, after the guard there was told what may be
+    /// written.
+    pub(super) fn ready(
+        &mut self,
+        places: &mut Places,
+        up: &SetPlan,
+        region: u64,
+    ) -> Result<Vec<StackUnderLoad>> {
         let mut ready = Vec::new();
         let mut made: BTreeMap<Place, Vec<PathBuf>> = BTreeMap::new();
         for (index, exposed) in &up.targets {
@@ -721,7 +752,8 @@ impl Session<'_> {
                 for target in paths.into_iter().filter(|path| **path != PathRef::Nothing) {
                     let path = places.get(place)?.locate(target, &resolve)?;
                     // The run made it: a step did, or it is a drive of a lab.
-                    if !matches!(target, PathRef::Path(_)) || self.scenario.labs.contains_key(place) {
+                    if !matches!(target, PathRef::Path(_)) || self.scenario.labs.contains_key(place)
+                    {
                         made.entry(place.clone()).or_default().push(path.clone());
                     }
                     targets.push(TargetSpec {
@@ -740,7 +772,7 @@ impl Session<'_> {
                     self.scenario.stacks[*index].name
                 ))
             );
-            ready.push(Ready {
+            ready.push(StackUnderLoad {
                 index: *index,
                 stack: self.scenario.stacks[*index].name.clone(),
                 members,
@@ -752,18 +784,23 @@ impl Session<'_> {
                 serving: BTreeMap::new(),
             });
         }
-        let loaded: BTreeSet<Place> =
-            ready.iter().flat_map(|ready| &ready.members).map(|member| member.place.clone()).collect();
+        let loaded: BTreeSet<Place> = ready
+            .iter()
+            .flat_map(|ready| &ready.members)
+            .map(|member| member.place.clone())
+            .collect();
         for place in loaded {
             let made = made.get(&place).cloned().unwrap_or_default();
-            let admitted = if place.is_host() { self.admitted.clone() } else { Admitted::default() };
+            let admitted =
+                if place.is_host() { self.admitted.clone() } else { Admitted::default() };
             let consent = self.scenario.consent.clone();
             places.get(&place)?.allow(&Allowed { consent, made, admitted })?;
         }
         Ok(ready)
     }
 
-    /// Threads that serve a stack's I/O, other than its load, each once, in places that can be asked.
+    /// Threads that serve a stack's I/O, other than its load, each once, in places that can be
+    /// asked.
     pub(super) fn serving(
         &mut self,
         places: &Places,
@@ -784,12 +821,17 @@ impl Session<'_> {
         Ok(all)
     }
 
-    /// Places that work for a stack and have no load of it; guests on this host are this host, unless the load is in one.
-    fn places_below(&self, index: usize, exposed: &Exposed) -> Vec<Place> {
+    /// Places that work for a stack and have no load of it; guests on this host are this host,
+    /// unless the load is in one.
+    fn places_below(&self, index: usize, exposed: &ExposedDevice) -> Vec<Place> {
         let counted = exposed.loaded().iter().any(|(place, _)| place.is_guest());
         let of = |place: Place| if place.is_guest() { Place::Host } else { place };
-        let below: BTreeSet<Place> = self.scenario.stacks[index].places().into_iter().map(of).collect();
-        below.into_iter().filter(|place| !(exposed.is_in(place) || counted && place.is_host())).collect()
+        let below: BTreeSet<Place> =
+            self.scenario.stacks[index].places().into_iter().map(of).collect();
+        below
+            .into_iter()
+            .filter(|place| !(exposed.is_in(place) || counted && place.is_host()))
+            .collect()
     }
 
     fn needs_host(&self) -> bool {
@@ -827,13 +869,15 @@ impl Session<'_> {
 
     fn end_workload(&mut self, workload: &str, reason: &str) -> Result<()> {
         self.observer.tell(RunEvent::WorkloadEnd { reason: reason.to_owned() });
-        self.store
-            .append(&RunRecord::WorkloadEnd { workload: workload.to_owned(), reason: reason.to_owned() })?;
+        self.store.append(&RunRecord::WorkloadEnd {
+            workload: workload.to_owned(),
+            reason: reason.to_owned(),
+        })?;
         Ok(self.store.sync()?)
     }
 
-    pub(super) fn ground<'b>(&'b self, layout: &'b Layout) -> Ground<'b> {
-        Ground {
+    pub(super) fn ground<'b>(&'b self, layout: &'b SetLayout) -> PlanGround<'b> {
+        PlanGround {
             scenario: self.scenario,
             layout,
             found: &self.survey.found,
@@ -857,13 +901,16 @@ pub fn now() -> String {
 fn is_whole(step: &Step) -> bool {
     let Op::FillFile(fill) = &step.op else { return false };
     let path = fill.file.path().ok().filter(|_| step.place.is_host());
-    path.is_some_and(|path| fill::unwritten_ranges(path, fill.bytes).is_ok_and(|ranges| ranges.is_empty()))
+    path.is_some_and(|path| {
+        fill::unwritten_ranges(path, fill.bytes).is_ok_and(|ranges| ranges.is_empty())
+    })
 }
 
 /// Bytes that steps fill; files that are filled already are left as they are.
 fn to_fill(steps: &[Step]) -> u64 {
-    let filled =
-        |path: &Path| marker::read(path).is_ok_and(|marker| marker.is_some_and(|marker| marker.filled));
+    let filled = |path: &Path| {
+        marker::read(path).is_ok_and(|marker| marker.is_some_and(|marker| marker.filled))
+    };
     let fills = |step: &Step| match &step.op {
         Op::FillFile(fill) => fill.bytes,
         _ => 0,

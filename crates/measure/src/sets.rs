@@ -1,31 +1,34 @@
-//! Which stacks can be up together. Claims decide: stacks that would disturb each other on one
-//! file get equal siblings of it; on one device they are measured in visits, one set after another.
-//! Stacks on several media count for each of them: all that hang together by files in common are divided
-//! together, each stack going round all siblings of all of its files, or, if one of them is no file of ours, visited.
+//! Which stacks can be up together. Claims decide: stacks that would disturb each other on one file
+//! get equal siblings of it; on one device they are measured in visits, one set after another.
+//! Stacks on several media count for each of them: all that hang together by files in common are
+//! divided together, each stack going round all siblings of all of its files, or, if one of them is
+//! no file of ours, visited.
 
 use super::conflict::{LoadKind, Meetings};
-use super::prefixes::{Above, Prefixes};
+use super::prefixes::{PrefixAbove, Prefixes};
 use iotax_model::scenario::{Location, MeasureSpec, Medium, Scenario, Stack};
 use std::collections::{BTreeMap, HashMap};
 
 /// Stacks that are up at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set {
+pub struct StackSet {
     /// Indices into the scenario's stacks.
     pub stacks: Vec<usize>,
-    /// The set that these stacks are in, in the state before, and that they are brought up with; `None`: as they are set up.
+    /// The set that these stacks are in, in the state before, and that they are brought up with;
+    /// `None`: as they are set up.
     pub after: Option<usize>,
 }
 
 /// How a scenario is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct SetLayout {
     /// One set: everything is measured in rounds. Several: in visits.
-    pub sets: Vec<Set>,
+    pub sets: Vec<StackSet>,
     /// For each stack, which of the equal files it is on; `None`: it shares its files.
     pub sibling: Vec<Option<Sibling>>,
-    /// For each stack and each depth, what is above its first so many layers in all stacks that begin with these.
-    pub(super) above: Vec<Vec<Above>>,
+    /// For each stack and each depth, what is above its first so many layers in all stacks that
+    /// begin with these.
+    pub(super) above: Vec<Vec<PrefixAbove>>,
 }
 
 /// A stack's place among those that have equal files in turn.
@@ -37,7 +40,7 @@ pub struct Sibling {
     pub of: usize,
 }
 
-impl Layout {
+impl SetLayout {
     /// How many siblings there are of the most divided file.
     pub fn siblings(&self) -> usize {
         self.sibling.iter().flatten().map(|sibling| sibling.of).max().unwrap_or(1)
@@ -50,54 +53,74 @@ impl Layout {
 
     /// All that it is on, one visit after the other.
     pub fn siblings_of(&self, stack: usize) -> Vec<Option<usize>> {
-        self.sibling[stack].map_or_else(|| vec![None], |sibling| (0..sibling.of).map(Some).collect())
+        self.sibling[stack]
+            .map_or_else(|| vec![None], |sibling| (0..sibling.of).map(Some).collect())
     }
 }
 
-impl Layout {
+impl SetLayout {
     /// The same with every stack in a set of its own.
-    pub fn apart(&self, stacks: &[Stack]) -> Layout {
-        let alone = |stack: usize| Set { stacks: vec![stack], after: None };
-        let in_first = |stack: &usize| stacks[*stack].state.as_ref().is_none_or(|state| state.position == 0);
-        let sets =
-            self.sets.iter().flat_map(|set| &set.stacks).copied().filter(in_first).map(alone).collect();
-        Layout { sets: with_states(sets, stacks), ..self.clone() }
+    pub fn apart(&self, stacks: &[Stack]) -> SetLayout {
+        let alone = |stack: usize| StackSet { stacks: vec![stack], after: None };
+        let in_first =
+            |stack: &usize| stacks[*stack].state.as_ref().is_none_or(|state| state.position == 0);
+        let sets = self
+            .sets
+            .iter()
+            .flat_map(|set| &set.stacks)
+            .copied()
+            .filter(in_first)
+            .map(alone)
+            .collect();
+        SetLayout { sets: with_states(sets, stacks), ..self.clone() }
     }
 
-    /// Sets that are measured in one visit: one as it is set up, then the same stacks in their further states.
+    /// Sets that are measured in one visit: one as it is set up, then the same stacks in their
+    /// further states.
     pub fn chains(&self) -> Vec<Vec<usize>> {
         let first = (0..self.sets.len()).filter(|set| self.sets[*set].after.is_none());
         let after = self.sets.iter().enumerate().filter_map(|(set, at)| Some((at.after?, set)));
         let next: HashMap<usize, usize> = after.collect();
-        first.map(|set| std::iter::successors(Some(set), |set| next.get(set).copied()).collect()).collect()
+        first
+            .map(|set| std::iter::successors(Some(set), |set| next.get(set).copied()).collect())
+            .collect()
     }
 
-    /// How often each set is brought up: once on every one of the equal files, for every attach; or as many `visits` as
-    /// were asked for where sets take turns.
+    /// How often each set is brought up: once on every one of the equal files, for every attach; or
+    /// as many `visits` as were asked for where sets take turns.
     pub fn visits_of_a_set(&self, measure: &MeasureSpec) -> u32 {
-        if self.sets.len() == 1 { self.siblings() as u32 * measure.attaches.max(1) } else { measure.visits }
+        if self.sets.len() == 1 {
+            self.siblings() as u32 * measure.attaches.max(1)
+        } else {
+            measure.visits
+        }
     }
 }
 
 /// Why a run that was cut short cannot go on, if so.
 pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
     if scenario.durability.is_some() {
-        return Some("trials that were made are in its report, and the others are a run of their own");
+        return Some(
+            "trials that were made are in its report, and the others are a run of their own",
+        );
     }
     if layout(scenario).siblings() > 1 {
-        return Some("its stacks swap equal files, and a run that was cut short cannot make up for it");
+        return Some(
+            "its stacks swap equal files, and a run that was cut short cannot make up for it",
+        );
     }
     (scenario.measure.attaches > 1).then_some("its attaches must be of equal length")
 }
 
-/// Sorts the stacks of a scenario. Durability trials take one stack after the other, each on the same file.
-pub fn layout(scenario: &Scenario) -> Layout {
+/// Sorts the stacks of a scenario. Durability trials take one stack after the other, each on the
+/// same file.
+pub fn layout(scenario: &Scenario) -> SetLayout {
     let stacks = &scenario.stacks;
     let prefixes = Prefixes::from_stacks(stacks);
     let above = prefixes.above(scenario);
     if scenario.durability.is_some() {
-        let alone = |stack| Set { stacks: vec![stack], after: None };
-        return Layout {
+        let alone = |stack| StackSet { stacks: vec![stack], after: None };
+        return SetLayout {
             sets: (0..stacks.len()).map(alone).collect(),
             sibling: vec![None; stacks.len()],
             above,
@@ -107,7 +130,7 @@ pub fn layout(scenario: &Scenario) -> Layout {
     let sibling = siblings(stacks, &meetings);
     let sets = sets(stacks, &sibling, &meetings, scenario.baseline);
     let sets = sets.into_iter().flat_map(|set| by_operator(set, scenario)).collect();
-    Layout { sets: with_states(sets, stacks), sibling, above }
+    SetLayout { sets: with_states(sets, stacks), sibling, above }
 }
 
 /// Every stack on a divided file gets a sibling of its own, so that swapping is fair to all.
@@ -150,14 +173,15 @@ fn first_of(leads: &mut [usize], mut stack: usize) -> usize {
     stack
 }
 
-/// Whether a group is on equal files: some of it would disturb each other, and all of its files are ours to make.
+/// Whether a group is on equal files: some of it would disturb each other, and all of its files are
+/// ours to make.
 fn is_divided(stacks: &[Stack], group: &[usize], meetings: &Meetings) -> bool {
     group.iter().all(|stack| stacks[*stack].medium.members().iter().all(is_made_file))
         && meetings.any_among(group)
 }
 
-/// The sets, and behind them those of the same stacks in their further states.
-fn with_states(mut sets: Vec<Set>, stacks: &[Stack]) -> Vec<Set> {
+/// The sets, and after them those of the same stacks in their further states.
+fn with_states(mut sets: Vec<StackSet>, stacks: &[Stack]) -> Vec<StackSet> {
     let mut states: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for (index, stack) in stacks.iter().enumerate() {
         if let Some(state) = &stack.state {
@@ -173,29 +197,35 @@ fn with_states(mut sets: Vec<Set>, stacks: &[Stack]) -> Vec<Set> {
                 break;
             }
             set.sort_unstable();
-            sets.push(Set { stacks: set, after: Some(after) });
+            sets.push(StackSet { stacks: set, after: Some(after) });
             after = sets.len() - 1;
         }
     }
     sets
 }
 
-fn sets(stacks: &[Stack], sibling: &[Option<Sibling>], meetings: &Meetings, baseline: usize) -> Vec<Set> {
-    let is_set_up = |index: &usize| stacks[*index].state.as_ref().is_none_or(|state| state.position == 0);
+fn sets(
+    stacks: &[Stack],
+    sibling: &[Option<Sibling>],
+    meetings: &Meetings,
+    baseline: usize,
+) -> Vec<StackSet> {
+    let is_set_up =
+        |index: &usize| stacks[*index].state.as_ref().is_none_or(|state| state.position == 0);
     let mut order: Vec<usize> = (0..stacks.len()).filter(is_set_up).collect();
     order.sort_by_key(|index| *index != baseline);
     let sorted = meetings.sorted(&order, |stack| sibling[stack].is_some());
-    sorted.into_iter().map(|stacks| Set { stacks, after: None }).collect()
+    sorted.into_iter().map(|stacks| StackSet { stacks, after: None }).collect()
 }
 
 /// Stacks before which a person does different things are never up together.
-fn by_operator(set: Set, scenario: &Scenario) -> Vec<Set> {
-    let mut sets: Vec<Set> = Vec::new();
+fn by_operator(set: StackSet, scenario: &Scenario) -> Vec<StackSet> {
+    let mut sets: Vec<StackSet> = Vec::new();
     let of = |stack: usize| scenario.operator_of(&scenario.stacks[stack]);
     for stack in set.stacks {
         match sets.iter_mut().find(|set| of(set.stacks[0]) == of(stack)) {
             Some(same) => same.stacks.push(stack),
-            None => sets.push(Set { stacks: vec![stack], after: None }),
+            None => sets.push(StackSet { stacks: vec![stack], after: None }),
         }
     }
     sets
@@ -249,8 +279,12 @@ mod tests {
     }
 
     /// Each stack's file in the first visit, of how many.
-    fn numbers(layout: &Layout) -> Vec<Option<(usize, usize)>> {
-        layout.sibling.iter().map(|sibling| sibling.map(|sibling| (sibling.number, sibling.of))).collect()
+    fn numbers(layout: &SetLayout) -> Vec<Option<(usize, usize)>> {
+        layout
+            .sibling
+            .iter()
+            .map(|sibling| sibling.map(|sibling| (sibling.number, sibling.of)))
+            .collect()
     }
 
     fn scenario(stacks: Vec<Stack>, rw: Rw) -> Scenario {
@@ -279,10 +313,16 @@ mod tests {
         assert_eq!((sets(&[LOOP]), sets(&[("delay", "us", "50")])), (1, 1));
         const IMAGE: (&str, &str, &str) = ("vm", "format", "qcow2");
         let guests = vec![on(device("vda"), &[IMAGE]), on(device("vda"), &[IMAGE, FS])];
-        assert_eq!(layout(&scenario(guests, Rw::RandRead)).sets.len(), 2, "an image is written first, too");
+        assert_eq!(
+            layout(&scenario(guests, Rw::RandRead)).sets.len(),
+            2,
+            "an image is written first, too"
+        );
         // What was filled before is not written first.
         assert_eq!(
-            layout(&scenario(vec![stack(&[], false), stack(&[FS], false)], Rw::RandRead)).sets.len(),
+            layout(&scenario(vec![stack(&[], false), stack(&[FS], false)], Rw::RandRead))
+                .sets
+                .len(),
             1
         );
     }
@@ -294,7 +334,10 @@ mod tests {
         let layout = layout(&scenario);
         assert_eq!(
             layout.sets,
-            vec![Set { stacks: vec![0], after: None }, Set { stacks: vec![1], after: None }]
+            vec![
+                StackSet { stacks: vec![0], after: None },
+                StackSet { stacks: vec![1], after: None }
+            ]
         );
         assert_eq!((layout.siblings_of(1), layout.sibling), (vec![None], vec![None, None]));
         assert!(not_resumable(&scenario).is_some());
@@ -310,7 +353,10 @@ mod tests {
         let mut stacks = vec![stack(&[], false)];
         stacks.extend((0..3).map(|position| in_state(position, 1)));
         stacks.extend(
-            (0..3).map(|position| Stack { layers: stack(&[FS], false).layers, ..in_state(position, 4) }),
+            (0..3).map(|position| Stack {
+                layers: stack(&[FS], false).layers,
+                ..in_state(position, 4)
+            }),
         );
         let layout = layout(&scenario(stacks.clone(), Rw::RandWrite));
         let sets: Vec<_> = layout.sets.iter().map(|set| (set.stacks.clone(), set.after)).collect();
@@ -335,7 +381,7 @@ mod tests {
     fn reading_prefixes_share_one_file() {
         let stacks = vec![stack(&[], true), stack(&[LOOP], true), stack(&[LOOP, FS], true)];
         let layout = layout(&scenario(stacks, Rw::RandRead));
-        assert_eq!(layout.sets, vec![Set { stacks: vec![0, 1, 2], after: None }]);
+        assert_eq!(layout.sets, vec![StackSet { stacks: vec![0, 1, 2], after: None }]);
         assert_eq!(layout.sibling, vec![None, None, None]);
     }
 
@@ -367,14 +413,18 @@ mod tests {
         let layout = layout(&scenario(stacks, Rw::RandWrite));
         assert_eq!(
             layout.sets,
-            vec![Set { stacks: vec![0], after: None }, Set { stacks: vec![1], after: None }]
+            vec![
+                StackSet { stacks: vec![0], after: None },
+                StackSet { stacks: vec![1], after: None }
+            ]
         );
     }
 
     #[test]
     fn a_caching_layer_shares_with_nobody() {
         let cached = ("loop", "direct-io", "false");
-        let layout = layout(&scenario(vec![stack(&[], true), stack(&[cached], true)], Rw::RandRead));
+        let layout =
+            layout(&scenario(vec![stack(&[], true), stack(&[cached], true)], Rw::RandRead));
         assert_eq!(numbers(&layout), [Some((0, 2)), Some((1, 2))]);
     }
 
@@ -426,7 +476,8 @@ mod tests {
     #[test]
     fn what_is_read_back_is_on_files_of_its_own() {
         let delay = ("delay", "us", "10");
-        let mut verified = scenario(vec![stack(&[LOOP], true), stack(&[LOOP, delay], true)], Rw::RandWrite);
+        let mut verified =
+            scenario(vec![stack(&[LOOP], true), stack(&[LOOP, delay], true)], Rw::RandWrite);
         verified.workloads[0].jobs[0].verify = true;
         assert_eq!((layout(&verified).siblings(), layout(&verified).sets.len()), (2, 1));
         let drive = Medium::Device { path: "/dev/x".into() };
@@ -456,7 +507,7 @@ mod tests {
             on(file("c"), &[]),
         ];
         let layout = layout(&scenario(stacks, Rw::RandWrite));
-        assert_eq!(layout.sets, vec![Set { stacks: vec![0, 1, 2, 3], after: None }]);
+        assert_eq!(layout.sets, vec![StackSet { stacks: vec![0, 1, 2, 3], after: None }]);
         assert_eq!(numbers(&layout), [Some((0, 3)), Some((1, 3)), Some((2, 3)), None]);
         for visit in 0..3 {
             let mut taken: Vec<_> = (0..3).map(|stack| layout.sibling_in(stack, visit)).collect();
@@ -473,7 +524,10 @@ mod tests {
             let layout = layout(&scenario(vec![on(mixed.clone(), &[]), other], Rw::RandWrite));
             assert_eq!(
                 layout.sets,
-                vec![Set { stacks: vec![0], after: None }, Set { stacks: vec![1], after: None }]
+                vec![
+                    StackSet { stacks: vec![0], after: None },
+                    StackSet { stacks: vec![1], after: None }
+                ]
             );
             assert_eq!(layout.sibling, vec![None, None]);
         }

@@ -1,12 +1,13 @@
-//! Stacks that are measured in states: what brings an array from one into the next, and that it keeps it. Whoever has the
-//! state tells it before and behind every slice; a slice in which it was left counts nowhere, and is run again.
+//! Stacks that are measured in states: what brings an array from one into the next, and that it
+//! keeps it. Whoever has the state tells it before and after every slice; a slice in which it was
+//! left counts nowhere, and is run again.
 
 use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::SetPlan;
-use super::session::{Planned, Session};
-use super::sets::Layout;
-use super::visit_workers::Ready;
+use super::session::{PlannedVisit, Session};
+use super::sets::SetLayout;
+use super::visit_workers::StackUnderLoad;
 use anyhow::{Context, Result, ensure};
 use iotax_layers::state::{self, AskedState};
 use iotax_layers::{Array, layer_of};
@@ -20,17 +21,16 @@ use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// How often an array that left its state is brought back for one slice: a rebuild that ends within every slice is none that
-/// can be measured.
+/// How often an array that left its state is brought back for one slice: a rebuild that ends within
+/// every slice is none that can be measured.
 pub const TRIES: u32 = 5;
 
 /// The arrays of a stack, whose state is watched while it is measured.
-struct Watched {
+struct WatchedArrays {
     state: AskedState,
     arrays: Vec<WatchedOne>,
 }
 
-/// One of them.
 struct WatchedOne {
     step: StepId,
     /// Configuration if it is a cluster, whose whole reading is recorded.
@@ -41,7 +41,6 @@ struct WatchedOne {
 
 /// An array after a slice.
 pub struct AfterSlice {
-    /// Its state.
     pub state: ArrayState,
     /// Whether that is the expected state.
     pub is_kept: bool,
@@ -50,24 +49,25 @@ pub struct AfterSlice {
 }
 
 /// Keeps stacks in the states that they are measured in.
-pub struct Keeper<'a> {
+pub struct StateKeeper<'a> {
     executor: &'a mut Executor,
     /// By the stack's index.
-    watched: BTreeMap<usize, Watched>,
+    watched: BTreeMap<usize, WatchedArrays>,
 }
 
-impl Keeper<'_> {
+impl StateKeeper<'_> {
     /// Whether no stack has a state that it must keep.
     pub fn watches_none(&self) -> bool {
         self.watched.is_empty()
     }
 
-    /// Brings a stack back into its state, if it has one and left it, and says how many bytes that writes.
+    /// Brings a stack back into its state, if it has one and left it, and says how many bytes that
+    /// writes.
     ///
     /// # Errors
     /// When it cannot be asked or brought back.
     pub fn before(&mut self, stack: usize) -> Result<u64> {
-        let Some(Watched { state, arrays }) = self.watched.get(&stack) else { return Ok(0) };
+        let Some(WatchedArrays { state, arrays }) = self.watched.get(&stack) else { return Ok(0) };
         let mut written = 0;
         for array in arrays {
             let (now, _) = array.now(self.executor)?;
@@ -84,18 +84,21 @@ impl Keeper<'_> {
         Ok(written)
     }
 
-    /// Its state after a slice; `None`: no state is expected. Of several arrays it is the first that left its state,
-    /// else the first.
+    /// Its state after a slice; `None`: no state is expected. Of several arrays it is the first
+    /// that left its state, else the first.
     ///
     /// # Errors
     /// When one cannot be asked.
     pub fn after_slice(&mut self, stack: usize) -> Result<Option<AfterSlice>> {
-        let Some(Watched { state, arrays }) = self.watched.get(&stack) else { return Ok(None) };
+        let Some(WatchedArrays { state, arrays }) = self.watched.get(&stack) else {
+            return Ok(None);
+        };
         let mut first = None;
         for array in arrays {
             let (now, status) = array.now(self.executor)?;
             let is_kept = state.holds(&now);
-            let after = AfterSlice { state: now, is_kept, cluster: array.cluster.clone().zip(status) };
+            let after =
+                AfterSlice { state: now, is_kept, cluster: array.cluster.clone().zip(status) };
             if !is_kept {
                 return Ok(Some(after));
             }
@@ -126,34 +129,47 @@ impl Session<'_> {
     /// The stacks of the next set of a chain, in its state, on what is up.
     pub(super) fn in_next_state(
         &mut self,
-        layout: &Layout,
+        layout: &SetLayout,
         places: &Places,
-        planned: Planned,
+        planned: PlannedVisit,
         up: &SetPlan,
-        ready: &[Ready],
-    ) -> Result<Vec<Ready>> {
+        ready: &[StackUnderLoad],
+    ) -> Result<Vec<StackUnderLoad>> {
         let stacks = &layout.sets[planned.set].stacks;
         for (index, steps) in steps_into(self.scenario, up, stacks)? {
             let stack = &self.scenario.stacks[index];
             let to = stack.state.as_ref().context("a stack without a state")?.state;
             let from = state_before(self.scenario, index)?;
-            self.observer.tell(RunEvent::Phase { what: format!("{}: from {from} to {to}", stack.name) });
+            self.observer
+                .tell(RunEvent::Phase { what: format!("{}: from {from} to {to}", stack.name) });
             self.perform_all(&steps)?;
         }
         let mut next = Vec::new();
         for index in stacks {
             let stack = &self.scenario.stacks[*index];
             let at = stack.state.as_ref().context("a stack without a state")?;
-            let base = ready.iter().find(|ready| ready.index == at.of).context("a stack that is not up")?;
+            let base = ready
+                .iter()
+                .find(|ready| ready.index == at.of)
+                .context("a stack that is not up")?;
             // An array that is rebuilt has a thread more.
             let serving = self.serving(places, up, at.of)?;
-            next.push(Ready { index: *index, stack: stack.name.clone(), serving, ..base.clone() });
+            next.push(StackUnderLoad {
+                index: *index,
+                stack: stack.name.clone(),
+                serving,
+                ..base.clone()
+            });
         }
         Ok(next)
     }
 
     /// Watches the arrays of the stacks of a set.
-    pub(super) fn watched(&self, up: &SetPlan, ready: &[Ready]) -> Result<BTreeMap<usize, WatchedArray>> {
+    pub(super) fn watched(
+        &self,
+        up: &SetPlan,
+        ready: &[StackUnderLoad],
+    ) -> Result<BTreeMap<usize, WatchedArray>> {
         let mut watched = BTreeMap::new();
         for ready in ready {
             let Some(at) = &self.scenario.stacks[ready.index].state else { continue };
@@ -174,7 +190,7 @@ impl Session<'_> {
                 let cluster = step.and_then(|step| step.op.operation().cluster());
                 arrays.push(WatchedOne { step: array.step, cluster, again });
             }
-            watched.insert(ready.index, WatchedArray(Watched { state: at.state, arrays }));
+            watched.insert(ready.index, WatchedArray(WatchedArrays { state: at.state, arrays }));
         }
         Ok(watched)
     }
@@ -188,12 +204,16 @@ fn state_before(scenario: &Scenario, index: usize) -> Result<AskedState> {
     Ok(before.next().map_or(AskedState::Healthy, |other| other.state))
 }
 
-/// What brings the stacks of a set from the state before into their own, on what is up: of several that stand on one array, by the
-/// first of them.
+/// What brings the stacks of a set from the state before into their own, on what is up: of several
+/// that stand on one array, by the first of them.
 ///
 /// # Errors
 /// When a layer knows no such way.
-pub fn steps_into(scenario: &Scenario, up: &SetPlan, stacks: &[usize]) -> Result<Vec<(usize, Vec<Step>)>> {
+pub fn steps_into(
+    scenario: &Scenario,
+    up: &SetPlan,
+    stacks: &[usize],
+) -> Result<Vec<(usize, Vec<Step>)>> {
     let (mut arrays, mut all) = (BTreeSet::new(), Vec::new());
     for index in stacks {
         let at = scenario.stacks[*index].state.as_ref().context("a stack without a state")?;
@@ -207,7 +227,8 @@ pub fn steps_into(scenario: &Scenario, up: &SetPlan, stacks: &[usize]) -> Result
     Ok(all)
 }
 
-/// The first number of steps that change the nth array of a stack: numbers of a plan end before these.
+/// The first number of steps that change the nth array of a stack: numbers of a plan end before
+/// these.
 fn ids(up: &SetPlan, index: usize, nth: usize) -> StepId {
     up.steps.len() as StepId + 10_000 * (index as StepId + 1) + 100 * nth as StepId
 }
@@ -225,12 +246,15 @@ fn transition(array: &Array, from: AskedState, to: AskedState, first: StepId) ->
 }
 
 /// An array to be watched, not yet by anybody.
-pub(super) struct WatchedArray(Watched);
+pub(super) struct WatchedArray(WatchedArrays);
 
 /// Whoever keeps these in their states.
-pub(super) fn keeper(executor: &mut Executor, watched: BTreeMap<usize, WatchedArray>) -> Keeper<'_> {
+pub(super) fn keeper(
+    executor: &mut Executor,
+    watched: BTreeMap<usize, WatchedArray>,
+) -> StateKeeper<'_> {
     let watched = watched.into_iter().map(|(stack, array)| (stack, array.0)).collect();
-    Keeper { executor, watched }
+    StateKeeper { executor, watched }
 }
 
 fn arrays_of(up: &SetPlan, stack: usize) -> Result<Vec<Array>> {

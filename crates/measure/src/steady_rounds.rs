@@ -1,9 +1,10 @@
-//! A load that writes runs on all stacks of a set in turn, before it is measured, until the pace of each is steady (SNIA's
-//! workload dependent preconditioning). It is done whenever a set was set up: what sets up writes too, and a drive that rested
-//! recovers. Whether it is steady `stats` says.
+//! A load that writes runs on all stacks of a set in turn, before it is measured, until the pace of
+//! each is steady (SNIA's workload dependent preconditioning). It is done whenever a set was set
+//! up: what sets up writes too, and a drive that rested recovers. Whether it is steady `stats`
+//! says.
 
 use super::rounds::{Visit, VisitEnd, WorkloadProgress, in_units};
-use super::visit_workers::{Offered, SlicePosition};
+use super::visit_workers::{OfferedLoad, SlicePosition};
 use anyhow::Result;
 use iotax_load::{Job, SliceBound};
 use iotax_model::record::precondition::{Preconditioned, PreconditionedStack};
@@ -13,7 +14,8 @@ use iotax_stats::steady::{Window, WrittenRound, Wrote, preconditioned};
 use iotax_units::show_ns;
 use std::sync::atomic::Ordering;
 
-/// Rounds are made of slices, between which somebody may want to stop; of longer ones the engines' flushes are rare.
+/// Rounds are made of slices, between which somebody may want to stop; of longer ones the engines'
+/// flushes are rare.
 const SLICE_NS: u64 = 1_000_000_000;
 
 /// The rounds so far.
@@ -29,9 +31,13 @@ impl Visit<'_> {
     ///
     /// # Errors
     /// As any slice.
-    pub(super) fn until_steady(&mut self, progress: &mut WorkloadProgress) -> Result<Option<VisitEnd>> {
+    pub(super) fn until_steady(
+        &mut self,
+        progress: &mut WorkloadProgress,
+    ) -> Result<Option<VisitEnd>> {
         let Some(spec) = self.precondition else { return Ok(None) };
-        // What is offered at a rate is at that rate at once, whatever the drive could do: the load's pace shows without it.
+        // What is offered at a rate is at that rate at once, whatever the drive could do: the
+        // load's pace shows without it.
         let workload = self.workload;
         let without_rate = workload.jobs.iter().any(|job| job.rate_iops.is_some());
         if without_rate {
@@ -39,11 +45,13 @@ impl Visit<'_> {
                 // What it writes is written over before anything is read back.
                 workload.jobs.iter().map(|job| Job { rate_iops: None, verify: false, ..job.clone() }).collect();
             self.bench.end()?;
-            self.bench.prepare(Offered::Jobs(jobs))?;
+            self.bench.prepare(OfferedLoad::Jobs(jobs))?;
         }
         let began_s = self.bench.spent_s;
-        let mut rounds =
-            SteadyRounds { slice_bytes: vec![None; self.bench.ready.len()], ..SteadyRounds::default() };
+        let mut rounds = SteadyRounds {
+            slice_bytes: vec![None; self.bench.ready.len()],
+            ..SteadyRounds::default()
+        };
         let why = loop {
             let took_s = self.bench.spent_s - began_s;
             if let Some(why) = self.is_over(&spec, &rounds, took_s) {
@@ -55,7 +63,7 @@ impl Visit<'_> {
         };
         if without_rate {
             self.bench.end()?;
-            self.bench.prepare(Offered::Jobs(workload.jobs.clone()))?;
+            self.bench.prepare(OfferedLoad::Jobs(workload.jobs.clone()))?;
         }
         let took_s = self.bench.spent_s - began_s;
         self.record_preconditioned(&spec, &rounds, why, (took_s, without_rate))?;
@@ -63,16 +71,27 @@ impl Visit<'_> {
         Ok((why == INTERRUPTED).then_some(VisitEnd::Interrupted))
     }
 
-    fn is_over(&self, spec: &Precondition, rounds: &SteadyRounds, took_s: f64) -> Option<&'static str> {
+    fn is_over(
+        &self,
+        spec: &Precondition,
+        rounds: &SteadyRounds,
+        took_s: f64,
+    ) -> Option<&'static str> {
         let (made, round_s) = (rounds.writes.len(), spec.round_ns as f64 / 1e9);
         let all_s = round_s * self.bench.ready.len() as f64;
         match spec.limit {
-            _ if self.windows(rounds).iter().all(|window| window.is_some_and(|one| one.is_level())) => {
+            _ if self
+                .windows(rounds)
+                .iter()
+                .all(|window| window.is_some_and(|one| one.is_level())) =>
+            {
                 Some("steady")
             }
             SteadyLimit::Rounds(most) => (made >= most as usize).then_some("rounds"),
             // A round that would not be whole in that time is not begun.
-            SteadyLimit::TimeNs(ns) => (made > 0 && took_s + all_s > ns as f64 / 1e9).then_some("time"),
+            SteadyLimit::TimeNs(ns) => {
+                (made > 0 && took_s + all_s > ns as f64 / 1e9).then_some("time")
+            }
         }
     }
 
@@ -89,12 +108,19 @@ impl Visit<'_> {
     ) -> Result<Option<&'static str>> {
         let slice_ns = spec.round_ns.min(SLICE_NS.max(self.bench.shortest_slice_ns()));
         let slices = (spec.round_ns / slice_ns).max(1);
-        let mut writes =
-            WrittenRound { visit: self.bench.visit, preconditions: true, ..WrittenRound::default() };
+        let mut writes = WrittenRound {
+            visit: self.bench.visit,
+            preconditions: true,
+            ..WrittenRound::default()
+        };
         let mut position = 0;
         for worker in 0..self.bench.ready.len() {
-            let mut wrote =
-                Wrote { stack: self.bench.ready[worker].index, bytes: 0.0, seconds: 0.0, durable_s: None };
+            let mut wrote = Wrote {
+                stack: self.bench.ready[worker].index,
+                bytes: 0.0,
+                seconds: 0.0,
+                durable_s: None,
+            };
             let mut flushes_s = 0.0;
             for slice in 0..slices {
                 if self.stop.load(Ordering::Relaxed) {
@@ -105,14 +131,18 @@ impl Visit<'_> {
                 if self.bench.would_exceed(bound, 1) {
                     return Ok(Some("max_written"));
                 }
-                let spot =
-                    SlicePosition { round: progress.next_round, position, purpose: Purpose::Precondition };
+                let spot = SlicePosition {
+                    round: progress.next_round,
+                    position,
+                    purpose: Purpose::Precondition,
+                };
                 let done = self.bench.record(worker, bound, spot, self.observer)?;
                 let part = done.part(0, true);
                 wrote.bytes += part.amount;
                 wrote.seconds += part.seconds;
                 flushes_s += done.flush_s();
-                let paced = part.amount / part.seconds.max(f64::MIN_POSITIVE) * slice_ns as f64 / 1e9;
+                let paced =
+                    part.amount / part.seconds.max(f64::MIN_POSITIVE) * slice_ns as f64 / 1e9;
                 rounds.slice_bytes[worker].get_or_insert(in_units(paced, self.bench.unit()));
                 position += 1;
             }
@@ -133,7 +163,8 @@ impl Visit<'_> {
         }
     }
 
-    /// `preconditioning with random writes: round 7 of at most 25, loop at 31 s of 60; of the last five the least steady: ...`
+    /// `preconditioning with random writes: round 7 of at most 25, loop at 31 s of 60; of the last
+    /// five the least steady: ...`
     fn steady_progress(
         &self,
         spec: &Precondition,
@@ -147,8 +178,9 @@ impl Visit<'_> {
         };
         let windows = self.windows(rounds);
         let least = windows.into_iter().flatten().max_by(|a, b| a.range.total_cmp(&b.range));
-        let said =
-            least.map_or_else(String::new, |window| format!("; the last five: {}", window.to_sentence()));
+        let said = least.map_or_else(String::new, |window| {
+            format!("; the last five: {}", window.to_sentence())
+        });
         format!(
             "preconditioning by {}: round {}{most}, {} at {:.0} of {:.0} s{said}",
             self.workload.kind_subject(),
@@ -166,18 +198,20 @@ impl Visit<'_> {
         why: &str,
         (took_s, without_rate): (f64, bool),
     ) -> Result<()> {
-        let stack = |(ready, window): (&super::visit_workers::Ready, Option<Window>)| PreconditionedStack {
-            stack: ready.stack.clone(),
-            written: rounds
-                .writes
-                .iter()
-                .flat_map(|writes| &writes.stacks)
-                .filter(|wrote| wrote.stack == ready.index)
-                .map(|wrote| wrote.bytes as u64)
-                .sum(),
-            range: window.map(|window| window.range),
-            slope: window.map(|window| window.slope),
-            steady: window.is_some_and(|window| window.is_level()),
+        let stack = |(ready, window): (&super::visit_workers::StackUnderLoad, Option<Window>)| {
+            PreconditionedStack {
+                stack: ready.stack.clone(),
+                written: rounds
+                    .writes
+                    .iter()
+                    .flat_map(|writes| &writes.stacks)
+                    .filter(|wrote| wrote.stack == ready.index)
+                    .map(|wrote| wrote.bytes as u64)
+                    .sum(),
+                range: window.map(|window| window.range),
+                slope: window.map(|window| window.slope),
+                steady: window.is_some_and(|window| window.is_level()),
+            }
         };
         let stacks = self.bench.ready.iter().zip(self.windows(rounds)).map(stack).collect();
         self.bench.store.append(&RunRecord::Preconditioned(Preconditioned {
@@ -195,5 +229,4 @@ impl Visit<'_> {
     }
 }
 
-/// Ended by Ctrl-C.
 const INTERRUPTED: &str = "interrupted";

@@ -1,8 +1,8 @@
 //! What is there before anything is planned: needs, the bottom of every stack, and the guard's
 //! word on it. It reads only. All that is missing is named at once.
 
-use super::places::Reached;
-use super::sets::Layout;
+use super::places::ReachedPlace;
+use super::sets::SetLayout;
 use super::{caches, foreign_image, foreign_socket, remote_setup};
 use anyhow::{Context, Result};
 use iotax_host::Missing;
@@ -34,7 +34,6 @@ use std::time::Duration;
 /// A thousand random blocks of a slow disk, without an agent over a slow connection.
 const INSPECT_LIMIT: Duration = Duration::from_secs(150);
 
-/// What was found.
 #[derive(Debug, Default)]
 pub struct Survey {
     /// The bottom of each stack, member by member.
@@ -46,8 +45,9 @@ pub struct Survey {
     /// Files that are made, looked at once though several stacks have them in turn.
     made: BTreeMap<PathBuf, FoundMedium>,
     /// What was named and is not there.
-    absent: Vec<Absent>,
-    /// What the load writes to without a consent and no kernel has, a sentence each: `plan` shows it, `run` refuses.
+    absent: Vec<AbsentTarget>,
+    /// What the load writes to without a consent and no kernel has, a sentence each: `plan` shows
+    /// it, `run` refuses.
     pub(super) consents_lacking: Vec<String>,
     /// Who the local devices and files at the bottom are.
     identities: Vec<(PathBuf, Identity)>,
@@ -71,18 +71,20 @@ pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String>
         true => "these stacks",
         false => scenario.source.as_str(),
     };
-    (!missing.is_empty()).then(|| format!("missing on this machine (required by {needs}):{}", lines(missing)))
+    (!missing.is_empty())
+        .then(|| format!("missing on this machine (required by {needs}):{}", lines(missing)))
 }
 
-/// The same of another place.
 pub(super) fn listed_in(place: &Place, missing: &[Missing]) -> Option<String> {
-    (!missing.is_empty())
-        .then(|| format!("missing on {place} (required by what is set up there):{}", lines(missing)))
+    (!missing.is_empty()).then(|| {
+        format!("missing on {place} (required by what is set up there):{}", lines(missing))
+    })
 }
 
 fn lines(missing: &[Missing]) -> String {
-    let line =
-        |missing: &Missing| format!("\n  {}: {}; hint: {}", missing.what, missing.why, missing.command);
+    let line = |missing: &Missing| {
+        format!("\n  {}: {}; hint: {}", missing.what, missing.why, missing.command)
+    };
     missing.iter().map(line).collect()
 }
 
@@ -108,15 +110,20 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
     missing
 }
 
-/// Programs of other people that this host is to run as probes and cannot; those of other places are known when they are reached.
+/// Programs of other people that this host is to run as probes and cannot; those of other places
+/// are known when they are reached.
 pub fn tools_lacking(scenario: &Scenario) -> Vec<anyhow::Error> {
     let is_here = |workload: &&Workload| {
-        let stacks = || scenario.stacks.iter().filter(|stack| workload.is_for(stack, &scenario.stacks));
-        stacks().any(|stack| stack.guest().is_none() && stack.medium.places().contains(&Place::Host))
+        let stacks =
+            || scenario.stacks.iter().filter(|stack| workload.is_for(stack, &scenario.stacks));
+        stacks()
+            .any(|stack| stack.guest().is_none() && stack.medium.places().contains(&Place::Host))
     };
     let tools = scenario.workloads.iter().filter(|workload| !workload.needs_peer()).filter(is_here);
-    let tools = tools.filter_map(|workload| workload.probe.as_ref()).filter(|probe| probe.is_tool());
-    let lacking = tools.filter_map(|probe| Some(format!("{probe}: {}", iotax_probe::prepare(probe).err()?)));
+    let tools =
+        tools.filter_map(|workload| workload.probe.as_ref()).filter(|probe| probe.is_tool());
+    let lacking =
+        tools.filter_map(|probe| Some(format!("{probe}: {}", iotax_probe::prepare(probe).err()?)));
     distinct(lacking).into_iter().map(|why| Failed::need(why).into()).collect()
 }
 
@@ -147,29 +154,29 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
 
 /// Somebody's device or file that is not there.
 #[derive(Clone, Debug)]
-pub(super) struct Absent {
+pub(super) struct AbsentTarget {
     pub(super) path: PathBuf,
-    /// The whole sentence.
     pub(super) why: String,
 }
 
-/// Looks at the bottom of every stack and asks the guard about it; what does not exist is taken for a device that is large
-/// enough, and named.
+/// Looks at the bottom of every stack and asks the guard about it; what does not exist is taken for
+/// a device that is large enough, and named.
 ///
 /// # Errors
 /// Bad input when a target may not be used as meant.
 pub(super) fn look_over(
     scenario: &Scenario,
-    layout: &Layout,
+    layout: &SetLayout,
     tell: &mut dyn FnMut(String),
-) -> Result<(Survey, Vec<Absent>)> {
+) -> Result<(Survey, Vec<AbsentTarget>)> {
     refuse_fio_in_guests(scenario)?;
     let probe = Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED);
     let mut survey = Survey { write_caches: caches::known(scenario, &probe), ..Survey::default() };
     let named = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
     let named: HashSet<&Path> = named.filter_map(path_of_file).collect();
     for (index, stack) in scenario.stacks.iter().enumerate() {
-        let mut look = |member| bottom(member, (layout, index), scenario, &named, &mut survey, tell);
+        let mut look =
+            |member| bottom(member, (layout, index), scenario, &named, &mut survey, tell);
         let found = stack.medium.members().iter().map(&mut look).collect::<Result<Vec<_>>>()?;
         refuse_aliases(stack)?;
         survey.found.push(found);
@@ -189,7 +196,7 @@ const NO_LIMIT: u64 = 1 << 46;
 /// One medium, or one of several; of a divided file all siblings.
 fn bottom(
     member: &Medium,
-    (layout, index): (&Layout, usize),
+    (layout, index): (&SetLayout, usize),
     scenario: &Scenario,
     named: &HashSet<&Path>,
     survey: &mut Survey,
@@ -219,18 +226,25 @@ fn bottom(
         Medium::Device { path } => existing(path, false, scenario, stack, survey),
         Medium::Cpu { .. } | Medium::Net { .. } => Ok(FoundMedium::bare(NO_LIMIT, true, true)),
         Medium::Drive { place, .. } => {
-            let lab = scenario.labs.get(place).with_context(|| format!("{}: no lab @{place}", stack.text))?;
+            let lab = scenario
+                .labs
+                .get(place)
+                .with_context(|| format!("{}: no lab @{place}", stack.text))?;
             Ok(FoundMedium::bare(lab.drive_size, true, true))
         }
         // Its size is asked of the agent there, when it is reached.
         Medium::Remote { size: Some(bytes), .. } => Ok(FoundMedium::bare(*bytes, false, false)),
-        Medium::Remote { path, .. } => Ok(FoundMedium::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true)),
+        Medium::Remote { path, .. } => {
+            Ok(FoundMedium::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true))
+        }
         Medium::Rbd { pool, image, conf } => {
             let seen = foreign_image::look((conf, pool, image), scenario, stack, tell)?;
             survey.warnings.extend(seen.warnings);
             Ok(FoundMedium::bare(seen.bytes, true, true))
         }
-        Medium::VhostUser { path } => Ok(FoundMedium::bare(foreign_socket::look(path, stack)?, true, true)),
+        Medium::VhostUser { path } => {
+            Ok(FoundMedium::bare(foreign_socket::look(path, stack)?, true, true))
+        }
         Medium::Many { .. } => {
             Err(Failed::input(format!("{}: a list of media within a list", stack.text)).into())
         }
@@ -244,8 +258,14 @@ fn path_of_file(medium: &Medium) -> Option<&Path> {
     }
 }
 
-/// `x.img.2` may be a file of its own, and then it cannot be the second of the equal files that `x.img` needs.
-fn refuse_double_use(sibling: &Path, of: &Path, named: &HashSet<&Path>, stack: &Stack) -> Result<()> {
+/// `x.img.2` may be a file of its own, and then it cannot be the second of the equal files that
+/// `x.img` needs.
+fn refuse_double_use(
+    sibling: &Path,
+    of: &Path,
+    named: &HashSet<&Path>,
+    stack: &Stack,
+) -> Result<()> {
     if sibling == of || !named.contains(sibling) {
         return Ok(());
     }
@@ -258,7 +278,8 @@ fn refuse_double_use(sibling: &Path, of: &Path, named: &HashSet<&Path>, stack: &
     .into())
 }
 
-/// Two names of one device would load it twice and call it two. The worker finds what is not seen by name.
+/// Two names of one device would load it twice and call it two. The worker finds what is not seen
+/// by name.
 fn refuse_aliases(stack: &Stack) -> Result<()> {
     let mut seen: Vec<(PathBuf, &Path)> = Vec::new();
     for member in stack.medium.members() {
@@ -286,7 +307,6 @@ struct NamedDevice<'a> {
     path: &'a Path,
     /// Without links; of a device by the kernel's name.
     real: PathBuf,
-    /// Of a partition.
     disk: Option<PathBuf>,
     intent: Intent,
 }
@@ -300,9 +320,10 @@ impl<'a> NamedDevice<'a> {
     ) -> Option<NamedDevice<'a>> {
         let device = std::fs::metadata(path).ok().filter(|meta| meta.file_type().is_block_device());
         let (real, disk) = match device.and_then(|meta| block::node(probe, meta.rdev())) {
-            Some(node) => {
-                (Path::new("/dev").join(node.name), node.parent.map(|disk| Path::new("/dev").join(disk)))
-            }
+            Some(node) => (
+                Path::new("/dev").join(node.name),
+                node.parent.map(|disk| Path::new("/dev").join(disk)),
+            ),
             // It may be made later, in a folder with two names.
             None => (path.canonicalize().ok().or_else(|| in_real_folder(path))?, None),
         };
@@ -339,11 +360,12 @@ fn in_real_folder(path: &Path) -> Option<PathBuf> {
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
-/// Stacks on one medium are told by its name to be so: under two names they would be up together, though one takes the other's
-/// drive away or writes under it.
+/// Stacks on one medium are told by its name to be so: under two names they would be up together,
+/// though one takes the other's drive away or writes under it.
 fn refuse_other_names(scenario: &Scenario) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
-    // By what only those that may clash have in common. Of stacks that use one name alike the first stands for all.
+    // By what only those that may clash have in common. Of stacks that use one name alike the first
+    // stands for all.
     let mut seen: HashMap<PathBuf, Vec<NamedDevice>> = HashMap::new();
     for stack in &scenario.stacks {
         let mut own = Vec::new();
@@ -353,7 +375,9 @@ fn refuse_other_names(scenario: &Scenario) -> Result<()> {
         }
         for one in &own {
             let near = one.disks().into_iter().filter_map(|disk| seen.get(disk)).flatten();
-            if let Some((other, why)) = near.filter_map(|other| Some((other, other.clash(one)?))).next() {
+            if let Some((other, why)) =
+                near.filter_map(|other| Some((other, other.clash(one)?))).next()
+            {
                 let (first, second) = (&other.stack.text, &one.stack.text);
                 return Err(Failed::input(format!("{first} and {second}: {why}")).into());
             }
@@ -377,19 +401,26 @@ impl Survey {
     /// # Errors
     /// Which it is now.
     pub fn recognise(&self, path: &Path) -> Result<()> {
-        let Some((_, known)) = self.identities.iter().find(|(known, _)| known == path) else { return Ok(()) };
+        let Some((_, known)) = self.identities.iter().find(|(known, _)| known == path) else {
+            return Ok(());
+        };
         same_device(path, known, &identity_of(path)?)
     }
 
-    /// Serial or WWN of a device here or on a host that was reached, as a consent names it; `None`: a file, or it has none.
+    /// Serial or WWN of a device here or on a host that was reached, as a consent names it; `None`:
+    /// a file, or it has none.
     pub fn serial_of(&self, place: &Place, path: &str) -> Option<String> {
-        let here = self.identities.iter().filter(|(known, _)| known.as_os_str() == path && place.is_host());
+        let here = self
+            .identities
+            .iter()
+            .filter(|(known, _)| known.as_os_str() == path && place.is_host());
         let afar = self.afar.get(&(place.clone(), PathBuf::from(path)));
         let mut known = here.map(|(_, identity)| identity).chain(afar.map(|afar| &afar.identity));
         known.find_map(|identity| judge::consent_word(identity).map(str::to_owned))
     }
 
-    /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk that is.
+    /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk
+    /// that is.
     fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
         if scenario.stacks.iter().any(|stack| stack.medium.places().iter().any(Place::is_ssh)) {
             return; // The devices over there are not known yet.
@@ -398,14 +429,20 @@ impl Survey {
             scenario.stacks.iter().filter_map(|stack| stack.medium.foreign_name()).collect();
         let names_none = |consent: &&Consent| {
             !images.contains(&consent.serial)
-                && !self.identities.iter().any(|(_, identity)| judge::names_device(identity, &consent.serial))
+                && !self
+                    .identities
+                    .iter()
+                    .any(|(_, identity)| judge::names_device(identity, &consent.serial))
         };
         let idle: Vec<String> = scenario
             .consent
             .iter()
             .filter(names_none)
             .map(|consent| {
-                format!("--destroy serial={}: no device under test has that serial or WWN", consent.serial)
+                format!(
+                    "--destroy serial={}: no device under test has that serial or WWN",
+                    consent.serial
+                )
             })
             .collect();
         self.warnings.extend(idle);
@@ -415,7 +452,8 @@ impl Survey {
 /// Our guests hold the kernel and iotax, nothing else.
 fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
     let named = |stack: &Stack| stack.generator().map(|spec| spec.option("name") == Some("fio"));
-    let of_a_workload = scenario.workloads.iter().any(|workload| workload.engine == Some(Engine::Fio));
+    let of_a_workload =
+        scenario.workloads.iter().any(|workload| workload.engine == Some(Engine::Fio));
     let guest = |stack: &&Stack| stack.guest().is_some();
     match scenario.stacks.iter().filter(guest).find(|stack| named(stack).unwrap_or(of_a_workload)) {
         Some(stack) => Err(Failed::input(format!(
@@ -480,14 +518,16 @@ pub(super) fn existing(
         };
         let why = format!("{place}{} does not exist; hint: {hint}", path.display());
         if survey.absent.iter().all(|known| known.path != path) {
-            survey.absent.push(Absent { path: path.to_owned(), why });
+            survey.absent.push(AbsentTarget { path: path.to_owned(), why });
         }
         return Ok(FoundMedium::bare(UNKNOWN_BYTES, !could_be_made, true));
     }
     let (found, permit) = admitted(path, intent(scenario, stack), scenario, stack)?;
     survey.warnings.extend(permit.warnings);
     if found.kind == InspectedKind::File && fill::holes(path).is_ok_and(|bytes| bytes > 0) {
-        survey.warnings.push(format!("{} has holes: reading them measures no disk", path.display()));
+        survey
+            .warnings
+            .push(format!("{} has holes: reading them measures no disk", path.display()));
     }
     survey.identities.push((path.to_owned(), found.identity.clone()));
     Ok(found_of(&found))
@@ -517,7 +557,7 @@ pub(super) fn same_device(path: &Path, known: &Identity, now: &Identity) -> Resu
 ///
 /// # Errors
 /// When it does not answer.
-pub(super) fn seen_afar(place: &mut Reached, path: &Path) -> Result<Option<Inspection>> {
+pub(super) fn seen_afar(place: &mut ReachedPlace, path: &Path) -> Result<Option<Inspection>> {
     match place.ask(WireRequest::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
         Response::Inspect { payload } => {
             serde_json::from_value(payload).context("cannot understand what the agent saw")
@@ -526,13 +566,13 @@ pub(super) fn seen_afar(place: &mut Reached, path: &Path) -> Result<Option<Inspe
     }
 }
 
-/// The bottom of a stack on another host, asked of the agent there. A file with a size is made when it is not there, or is ours
-/// already, as on this host.
+/// The bottom of a stack on another host, asked of the agent there. A file with a size is made when
+/// it is not there, or is ours already, as on this host.
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
 pub(super) fn remote(
-    place: &mut Reached,
+    place: &mut ReachedPlace,
     medium: &Medium,
     scenario: &Scenario,
     stack: &Stack,
@@ -546,7 +586,8 @@ pub(super) fn remote(
             true => format!("`ssh {} lsblk` lists the devices there", shell::word(host)),
             false => "name an existing file, or add size=4GiB to have it created".to_owned(),
         };
-        let absent = || refused(format!("{} does not exist on {host}; hint: {hint}", path.display()));
+        let absent =
+            || refused(format!("{} does not exist on {host}; hint: {hint}", path.display()));
         return Ok((FoundMedium::bare(size.ok_or_else(absent)?, false, false), Vec::new(), None));
     };
     let drive = (found.kind != InspectedKind::File).then(|| found.identity.clone());
@@ -587,8 +628,11 @@ pub(super) fn judged_afar(
     let judged = judge::judge(found, intent, &scenario.consent);
     judged.map_err(|refusal| {
         let why = Failed::from(refusal);
-        Failed { message: format!("{}: {}{}", stack.text, why.message, why_writes(scenario, stack)), ..why }
-            .into()
+        Failed {
+            message: format!("{}: {}{}", stack.text, why.message, why_writes(scenario, stack)),
+            ..why
+        }
+        .into()
     })
 }
 
@@ -619,7 +663,8 @@ pub fn admitted(
     Ok((admission.inspection, admission.permit))
 }
 
-/// The consent that is missing for an image or socket that is no device of a kernel; `None`: it is given, or the load only reads.
+/// The consent that is missing for an image or socket that is no device of a kernel; `None`: it is
+/// given, or the load only reads.
 pub(super) fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option<String> {
     let is_named = || scenario.consent.iter().any(|consent| consent.serial == name);
     (intent(scenario, stack) == Intent::Write && !is_named()).then(|| {
@@ -646,10 +691,14 @@ fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
     }
 }
 
-/// What a stack does to its medium: the load, a layer or a rebuild writes to it, takes it from this host, or only reads.
+/// What a stack does to its medium: the load, a layer or a rebuild writes to it, takes it from this
+/// host, or only reads.
 pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.writes() || scenario.measure.precondition.passes > 0;
-    let layers = stack.layers.iter().any(|spec| layer_of(spec).is_some_and(|layer| layer.writes_below(spec)));
+    let layers = stack
+        .layers
+        .iter()
+        .any(|spec| layer_of(spec).is_some_and(|layer| layer.writes_below(spec)));
     match load || layers || stack.may_be_rebuilt() {
         true => Intent::Write,
         false if takes_drive(stack) => Intent::Take,
@@ -659,7 +708,8 @@ pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
 
 /// Whether its drive is away from this host while it is up.
 pub fn takes_drive(stack: &Stack) -> bool {
-    let takes = |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
+    let takes =
+        |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
     stack.layers.iter().any(takes)
 }
 
@@ -678,9 +728,13 @@ mod tests {
 
     #[test]
     fn needs_are_asked_of_the_place_of_each_end() {
-        let needs = |text: &str| needs_of(&scenario(&[text])).into_iter().collect::<Vec<_>>().join(" ");
+        let needs =
+            |text: &str| needs_of(&scenario(&[text])).into_iter().collect::<Vec<_>>().join(" ");
         assert_eq!(needs("/dev/x | nvmf"), "nvme_tcp nvmet nvmet_tcp root");
-        assert_eq!(needs("/dev/x | nvmf(address=10.0.0.1) @host>@ssh:client"), "nvmet nvmet_tcp root ssh");
+        assert_eq!(
+            needs("/dev/x | nvmf(address=10.0.0.1) @host>@ssh:client"),
+            "nvmet nvmet_tcp root ssh"
+        );
         assert_eq!(needs("/dev/x | nbd"), "nbd nbd-client qemu-nbd root");
     }
 
@@ -693,11 +747,16 @@ mod tests {
         std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
         let look = |stacks: [String; 2]| {
             let scenario = scenario(&stacks.each_ref().map(String::as_str));
-            look_over(&scenario, &layout(&scenario), &mut |_| {}).map(drop).map_err(|error| error.to_string())
+            look_over(&scenario, &layout(&scenario), &mut |_| {})
+                .map(drop)
+                .map_err(|error| error.to_string())
         };
         let file = |name: &str| format!("file:{}", at(name));
         let refused = look([file("real/x"), file("link/x") + " | loop"]).unwrap_err();
-        assert!(refused.contains("are the same") && refused.contains("hint: give it one name"), "{refused}");
+        assert!(
+            refused.contains("are the same") && refused.contains("hint: give it one name"),
+            "{refused}"
+        );
         assert_eq!(look([file("real/x"), file("real/x") + " | loop"]), Ok(()));
         // Neither is there yet.
         let made = |name: &str| file(name) + ",size=1MiB";
@@ -707,14 +766,16 @@ mod tests {
 
     #[test]
     fn a_drive_under_two_names_and_a_part_of_it_are_refused_where_it_is_taken() {
-        let scenario = scenario(&["/dev/nvme1n1", "/dev/disk/by-id/x | vm(attach=vfio)", "/dev/nvme1n1p1"]);
-        let named = |at: usize, path: &'static str, disk: Option<&str>, intent: Intent| NamedDevice {
-            stack: &scenario.stacks[at],
-            path: Path::new(path),
-            real: if disk.is_some() { path } else { "/dev/nvme1n1" }.into(),
-            disk: disk.map(PathBuf::from),
-            intent,
-        };
+        let scenario =
+            scenario(&["/dev/nvme1n1", "/dev/disk/by-id/x | vm(attach=vfio)", "/dev/nvme1n1p1"]);
+        let named =
+            |at: usize, path: &'static str, disk: Option<&str>, intent: Intent| NamedDevice {
+                stack: &scenario.stacks[at],
+                path: Path::new(path),
+                real: if disk.is_some() { path } else { "/dev/nvme1n1" }.into(),
+                disk: disk.map(PathBuf::from),
+                intent,
+            };
         let bare = named(0, "/dev/nvme1n1", None, Intent::Read);
         let taken = named(1, "/dev/disk/by-id/x", None, Intent::Take);
         let part = named(2, "/dev/nvme1n1p1", Some("/dev/nvme1n1"), Intent::Read);
@@ -723,7 +784,11 @@ mod tests {
         assert!(taken.clash(&part).unwrap().contains("one is a part of the other"));
         assert!(part.clash(&taken).is_some());
         assert_eq!(bare.clash(&part), None, "reads side by side");
-        let other = NamedDevice { real: "/dev/nvme2n1p1".into(), disk: Some("/dev/nvme2n1".into()), ..part };
+        let other = NamedDevice {
+            real: "/dev/nvme2n1p1".into(),
+            disk: Some("/dev/nvme2n1".into()),
+            ..part
+        };
         assert_eq!(taken.clash(&other), None);
     }
 
@@ -735,7 +800,8 @@ mod tests {
         std::os::unix::fs::symlink(&device.path, &link).unwrap();
         let scenario = scenario(&["/dev/x"]);
         let probe = Probe::of_files(Path::new("/"));
-        let named = |path| NamedDevice::look_up(&probe, path, &scenario, &scenario.stacks[0]).unwrap();
+        let named =
+            |path| NamedDevice::look_up(&probe, path, &scenario, &scenario.stacks[0]).unwrap();
         assert_eq!(named(&link).real, device.path);
         assert!(named(&link).clash(&named(&device.path)).is_some());
     }
@@ -752,6 +818,9 @@ mod tests {
         std::fs::rename(&path, folder.path().join("y")).unwrap();
         std::fs::write(&path, "one").unwrap();
         let error = survey.recognise(&path).unwrap_err().to_string();
-        assert!(error.contains("when the run began") && error.contains("hint: name it by"), "{error}");
+        assert!(
+            error.contains("when the run began") && error.contains("hint: name it by"),
+            "{error}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Why a guest does not answer: QEMU stops one whose disk has no room left, and it would be waited for in vain. What QEMU says of
-//! it is put before the failure; it is asked after a failure only.
+//! Why a guest does not answer: QEMU stops one whose disk has no room left, and it would be waited
+//! for in vain. What QEMU says of it is put before the failure; it is asked after a failure only.
 
 use super::places::Places;
 use iotax_layers::guest::qmp::{Qmp, QmpError};
@@ -20,7 +20,8 @@ pub fn blame(places: &mut Places, guests: &[&Place], error: anyhow::Error) -> an
     }
 }
 
-/// What QEMU says of a guest that it stopped for a failed I/O; `None`: it runs, or somebody else stopped it.
+/// What QEMU says of a guest that it stopped for a failed I/O; `None`: it runs, or somebody else
+/// stopped it.
 fn why_stopped(qemu: &mut Qmp) -> Result<Option<String>, QmpError> {
     let status = qemu.execute("query-status", Value::Null)?;
     if status["status"] != "io-error" {

@@ -1,8 +1,8 @@
-//! One slice in several places at once: all begin at one time, told to each in its own clock, and what they did becomes one
-//! result, with the share of the window in which all ran.
+//! One slice in several places at once: all begin at one time, told to each in its own clock, and
+//! what they did becomes one result, with the share of the window in which all ran.
 
-use super::places::{Places, Reached};
-use super::visit_workers::{LoadedMember, Slices, cpu_times};
+use super::places::{Places, ReachedPlace};
+use super::visit_workers::{LoadedMember, PlaceSlices, cpu_times};
 use anyhow::{Context, Result};
 use iotax_load::{Histogram, SliceBound, SliceResult, SliceSpec};
 use iotax_model::record::{CpuTimes, OnTarget, SlicePart};
@@ -20,15 +20,17 @@ use std::time::Duration;
 const LEAST_LEAD_NS: u64 = 3_000_000;
 /// And as long for each of them: the asking takes its time, too.
 const LEAD_EACH_NS: u64 = 500_000;
-/// Of a whole window at most so much may pass before all have begun, or after one has ended its time: what some do by
-/// themselves is not what all do together, and must stay small against the differences that are told.
+/// Of a whole window at most so much may pass before all have begun, or after one has ended its
+/// time: what some do by themselves is not what all do together, and must stay small against the
+/// differences that are told.
 const LEAST_SHARE: f64 = 0.99;
-/// Where slices end on equal bytes nobody can begin in the middle and catch up: a rate is low by at most this. One that stays
-/// later is told as such: a longer start does not help it.
+/// Where slices end on equal bytes nobody can begin in the middle and catch up: a rate is low by at
+/// most this. One that stays later is told as such: a longer start does not help it.
 const MOST_LATE: f64 = 0.05;
-/// So often a slice by time is tried, with twice the discarded start each time, and with twice the lead up to [`MOST_DOUBLINGS`].
-/// With six tries 16 guests on two processors were given up that had booted a moment ago; the clocks of some ran too fast, which was
-/// not known then. More tries cost nothing where they are not needed.
+/// So often a slice by time is tried, with twice the discarded start each time, and with twice the
+/// lead up to [`MOST_DOUBLINGS`]. With six tries 16 guests on two processors were given up that had
+/// booted a moment ago; the clocks of some ran too fast, which was not known then. More tries cost
+/// nothing where they are not needed.
 const TRIES: u32 = 9;
 /// A lead that is doubled more often only waits: late are those that get no processor.
 const MOST_DOUBLINGS: u32 = 4;
@@ -48,7 +50,8 @@ pub(super) struct CommonSlice {
     pub spec: SliceSpec,
     /// Number of earlier tries: each further try has a longer lead.
     pub attempt: u32,
-    /// Whether this host is not among the places but some of its guests are, so that its CPU time is read.
+    /// Whether this host is not among the places but some of its guests are, so that its CPU time
+    /// is read.
     pub on_host: bool,
     /// Whether its units are times, so that the window of each place is the sum of the times.
     pub of_times: bool,
@@ -56,18 +59,15 @@ pub(super) struct CommonSlice {
 
 /// How several places ran one slice.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Together {
+pub struct CommonSliceParts {
     /// Share of the whole window in which all ran.
     pub share: f64,
-    /// What each did.
     pub parts: Vec<SlicePart>,
-    /// Latencies of each.
     pub latencies: Vec<Histogram>,
     /// Share of the whole window that had passed when the last began.
     late: f64,
     /// Who began first, and who last.
     ends: [Place; 2],
-    /// Between the two.
     apart_ns: u64,
     bound: SliceBound,
 }
@@ -75,19 +75,19 @@ pub struct Together {
 /// What a place did, and its clock minus that of the host.
 type PlaceAnswer = (Ran, i64);
 
-impl Together {
+impl CommonSliceParts {
     /// Of a slice by bytes, the share of the window that had passed when the last began.
     pub fn late(&self) -> Option<f64> {
         matches!(self.bound, SliceBound::Bytes { .. }).then_some(self.late)
     }
 
-    /// Whether what is wrong with it stands in the record, so that it may count at last.
+    /// Whether what is wrong with it is in the record, so that it may count at last.
     pub fn is_told(&self) -> bool {
         self.late().is_some()
     }
 
-    /// Whether it is a slice of all together. One by bytes lasts until the last is through, however fast the others were;
-    /// there it counts whether they began together.
+    /// Whether it is a slice of all together. One by bytes lasts until the last is through, however
+    /// fast the others were; there it counts whether they began together.
     pub fn is_enough(&self) -> bool {
         match self.bound {
             SliceBound::Bytes { .. } => self.late <= MOST_LATE,
@@ -97,7 +97,7 @@ impl Together {
 
     /// Says why the slice is run again after `tried` tries.
     pub fn why_again(&self, tried: u32) -> String {
-        let Together { ends: [first, last], .. } = self;
+        let CommonSliceParts { ends: [first, last], .. } = self;
         format!(
             "{last} started {} after {first}, so the slice is run again (try {} of {}, with a longer start)",
             show_ns(self.apart_ns as f64),
@@ -108,7 +108,7 @@ impl Together {
 
     /// That again and again its places did no better than this.
     pub fn gave_up(&self) -> Failed {
-        let Together { share, ends: [first, last], .. } = self;
+        let CommonSliceParts { share, ends: [first, last], .. } = self;
         Failed::measurement(format!(
             "{} hosts or guests cannot run a slice at the same time: in the last of {} tries {last} started {} after \
              {first}, and only {:.0} % of the slice overlapped; hint: use longer slices (--slice), fewer guests or \
@@ -132,11 +132,12 @@ pub(super) fn slice(
     asked: &CommonSlice,
     in_vain: &mut u64,
     under_way: &mut dyn FnMut(Duration),
-) -> Result<Slices> {
+) -> Result<PlaceSlices> {
     let loaded: Vec<&Place> = members.iter().map(|member| &member.place).collect();
     let spec = SliceSpec { bound: shared_out(asked.spec.bound, loaded.len() as u64), ..asked.spec };
     let asked = CommonSlice { spec, ..*asked };
-    let all: Vec<&Place> = loaded.iter().copied().chain(asked.on_host.then_some(&Place::Host)).collect();
+    let all: Vec<&Place> =
+        loaded.iter().copied().chain(asked.on_host.then_some(&Place::Host)).collect();
     let mut reached = places.several(&all)?;
     let host = if asked.on_host { reached.pop() } else { None };
     let on_this_host = loaded.iter().filter(|place| !place.is_ssh()).count();
@@ -144,15 +145,21 @@ pub(super) fn slice(
     *in_vain = answers.iter().flatten().map(|(ran, _)| ran.result.write.bytes).sum();
     let answers = answers.into_iter().collect::<Result<Vec<PlaceAnswer>>>()?;
     *in_vain = 0;
-    let (ran, together) = merged(&loaded, &answers, spec.bound, asked.of_times).context("no places")?;
+    let (ran, together) =
+        merged(&loaded, &answers, spec.bound, asked.of_times).context("no places")?;
     let host_cpu = of_machines(&loaded, &answers, host_cpu);
     let devices = answers.into_iter().map(|(ran, _)| ran.devices).collect();
-    Ok(Slices { ran, host_cpu, together: Some(together), devices })
+    Ok(PlaceSlices { ran, host_cpu, together: Some(together), devices })
 }
 
-/// CPU time of all machines that a load with guests of this host in it runs on; `None`: there is no guest, or one machine does
-/// not report it. A guest's is in its host's, which is one of the places or `host`.
-fn of_machines(places: &[&Place], answers: &[PlaceAnswer], host: Option<CpuTimes>) -> Option<CpuTimes> {
+/// CPU time of all machines that a load with guests of this host in it runs on; `None`: there is no
+/// guest, or one machine does not report it. A guest's is in its host's, which is one of the places
+/// or `host`.
+fn of_machines(
+    places: &[&Place],
+    answers: &[PlaceAnswer],
+    host: Option<CpuTimes>,
+) -> Option<CpuTimes> {
     if !places.iter().any(|place| place.is_guest()) {
         return None;
     }
@@ -175,8 +182,8 @@ fn shared_out(bound: SliceBound, places: u64) -> SliceBound {
 }
 
 fn ask_all(
-    places: &mut [&mut Reached],
-    host: Option<&mut Reached>,
+    places: &mut [&mut ReachedPlace],
+    host: Option<&mut ReachedPlace>,
     asked: &CommonSlice,
     turns: u64,
     under_way: &mut dyn FnMut(Duration),
@@ -189,18 +196,21 @@ fn ask_all(
         slowest_ns = slowest_ns.max(clock.round_trip_ns);
     }
     let asked_ns = iotax_load::clock::now();
-    let begin_ns = asked_ns + (lead_ns(places.len(), turns, slowest_ns) << asked.attempt.min(MOST_DOUBLINGS));
-    let ask = |place: &mut Reached, _answers: Sender<()>| {
+    let begin_ns =
+        asked_ns + (lead_ns(places.len(), turns, slowest_ns) << asked.attempt.min(MOST_DOUBLINGS));
+    let ask = |place: &mut ReachedPlace, _answers: Sender<()>| {
         let begin_ns = Some(begin_ns.saturating_add_signed(place.clock_offset_ns));
         let spec = SliceSpec { begin_ns, ..asked.spec };
-        let ran = place.peer.slice(asked.worker, &spec, slice_limit(&spec)).map_err(Failed::from)?;
+        let ran =
+            place.peer.slice(asked.worker, &spec, slice_limit(&spec)).map_err(Failed::from)?;
         Ok((ran, place.clock_offset_ns))
     };
     std::thread::scope(|scope| {
         let (answers, answered) = channel();
         let ask = &ask;
         let places = places.iter_mut().map(|place| (place, answers.clone()));
-        let asked: Vec<_> = places.map(|(place, answers)| scope.spawn(move || ask(place, answers))).collect();
+        let asked: Vec<_> =
+            places.map(|(place, answers)| scope.spawn(move || ask(place, answers))).collect();
         drop(answers);
         // Between the asking and the common start nobody works: it is in no CPU time.
         let wait_ns = begin_ns.saturating_sub(iotax_load::clock::now() + READY_BEFORE_NS);
@@ -216,13 +226,14 @@ fn ask_all(
     })
 }
 
-/// What a place answered that was asked beside others. A panic in asking is a bug and goes on as one.
+/// What a place answered that was asked beside others. A panic in asking is a bug and goes on as
+/// one.
 pub(super) fn joined<T>(asked: ScopedJoinHandle<'_, T>) -> T {
     asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// This host, where its CPU times are wanted.
-struct Host<'a>(Option<&'a mut Reached>);
+struct Host<'a>(Option<&'a mut ReachedPlace>);
 
 impl Host<'_> {
     fn cpu_times(&mut self) -> Result<Option<CpuTimes>> {
@@ -230,7 +241,8 @@ impl Host<'_> {
     }
 }
 
-/// Guests that are more than the processors of their host hear of the slice when their turn comes; other hosts have their own.
+/// Guests that are more than the processors of their host hear of the slice when their turn comes;
+/// other hosts have their own.
 pub(super) fn turns(on_this_host: usize) -> u64 {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     on_this_host.div_ceil(processors).max(1) as u64
@@ -249,8 +261,9 @@ fn merged(
     answers: &[PlaceAnswer],
     bound: SliceBound,
     of_times: bool,
-) -> Option<(Ran, Together)> {
-    let start = |(ran, offset): &PlaceAnswer| ran.result.window_start_ns.saturating_add_signed(-offset);
+) -> Option<(Ran, CommonSliceParts)> {
+    let start =
+        |(ran, offset): &PlaceAnswer| ran.result.window_start_ns.saturating_add_signed(-offset);
     let end = |answer: &PlaceAnswer| start(answer) + planned_ns(&answer.0.result, bound, of_times);
     let flushed = |answer: &PlaceAnswer| Some(end(answer) + answer.0.result.flush_ns?);
     let starts = || places.iter().zip(answers.iter().map(start));
@@ -259,7 +272,9 @@ fn merged(
     let last = answers.iter().map(end).max()?;
     let shared = answers.iter().map(end).min()?.saturating_sub(latest);
     let window_ns = match bound {
-        SliceBound::Time { .. } if of_times => answers.iter().map(|(ran, _)| ran.result.window_ns).sum(),
+        SliceBound::Time { .. } if of_times => {
+            answers.iter().map(|(ran, _)| ran.result.window_ns).sum()
+        }
         SliceBound::Time { .. } => mean_window(answers)?,
         SliceBound::Bytes { .. } => last - first,
     };
@@ -273,7 +288,8 @@ fn merged(
             cpu = cpu.zip(ran.cpu).map(|(sum, one)| sum.plus(one));
         }
     }
-    // Each flushes right behind its own end: what all have on the disk is there when the last flush is through.
+    // Each flushes right after its own end: what all have on the disk is there when the last flush
+    // is through.
     let flushes: Option<Vec<u64>> = answers.iter().map(flushed).collect();
     all.flush_ns = flushes.and_then(|ends| ends.into_iter().max()).map(|through| through - last);
     let part = |(place, (ran, _)): (&&Place, &PlaceAnswer)| SlicePart {
@@ -292,7 +308,7 @@ fn merged(
         all
     };
     let whole = (last - first).max(1) as f64;
-    let together = Together {
+    let together = CommonSliceParts {
         share: shared as f64 / whole,
         parts: places.iter().zip(answers).map(part).collect(),
         latencies: answers.iter().map(latencies).collect(),
@@ -307,7 +323,8 @@ fn merged(
 /// Returns the planned length of a window if it differs only because of times or whole units of
 /// work, and its actual length otherwise.
 fn planned_ns(result: &SliceResult, bound: SliceBound, of_times: bool) -> u64 {
-    let is_within_a_unit = |ns: u64| ns.abs_diff(result.window_ns) <= result.window_ns / units(result).max(1);
+    let is_within_a_unit =
+        |ns: u64| ns.abs_diff(result.window_ns) <= result.window_ns / units(result).max(1);
     match bound {
         SliceBound::Time { ns } if of_times || is_within_a_unit(ns) => ns,
         _ => result.window_ns,
@@ -335,7 +352,8 @@ mod tests {
     use super::*;
 
     fn answer(start_ns: u64, window_ns: u64, ios: u64, offset: i64) -> PlaceAnswer {
-        let mut result = SliceResult { window_start_ns: start_ns, window_ns, ..SliceResult::default() };
+        let mut result =
+            SliceResult { window_start_ns: start_ns, window_ns, ..SliceResult::default() };
         (result.read.ios, result.read.bytes, result.flush_ns) = (ios, ios * 4096, Some(ios));
         for _ in 0..ios {
             result.read.latency.record(window_ns / ios);
@@ -351,7 +369,8 @@ mod tests {
         let of = |places: [Place; 2], host| {
             let answers = [answer(0, 1000, 10, 0), answer(0, 1000, 10, 0)];
             let places = places.each_ref();
-            let cpu = merged(&places, &answers, SliceBound::Time { ns: 1000 }, false).unwrap().0.cpu;
+            let cpu =
+                merged(&places, &answers, SliceBound::Time { ns: 1000 }, false).unwrap().0.cpu;
             let ns = |cpu: Option<CpuTimes>| cpu.map(|cpu| cpu.user_ns);
             (ns(cpu), ns(of_machines(&places, &answers, host)))
         };
@@ -371,7 +390,11 @@ mod tests {
         assert_eq!(of([lab, ssh], None), (Some(2000), None));
     }
 
-    fn merged_of(places: [&str; 2], answers: &[PlaceAnswer], bound: SliceBound) -> Option<(Ran, Together)> {
+    fn merged_of(
+        places: [&str; 2],
+        answers: &[PlaceAnswer],
+        bound: SliceBound,
+    ) -> Option<(Ran, CommonSliceParts)> {
         merged(&places.map(Place::from).each_ref(), answers, bound, false)
     }
 
@@ -380,12 +403,14 @@ mod tests {
         let bound = SliceBound::Time { ns: 1000 };
         // The second place's clock is 500 ahead of the host's: both windows begin at 10,000.
         let answers = [answer(10_000, 1000, 10, 0), answer(10_500, 1000, 30, 500)];
-        let (Ran { result, cpu, .. }, together) = merged_of(["vm0", "vm1"], &answers, bound).unwrap();
+        let (Ran { result, cpu, .. }, together) =
+            merged_of(["vm0", "vm1"], &answers, bound).unwrap();
         assert_eq!((result.window_start_ns, result.window_ns, result.read.ios), (10_000, 1000, 40));
         assert_eq!((result.read.latency.count(), result.flush_ns), (40, Some(30)));
         assert_eq!(cpu, Some(CpuTimes { user_ns: 2000, idle_ns: 2, ..CpuTimes::default() }));
         assert!(together.share == 1.0 && together.is_enough());
-        let ios: Vec<_> = together.parts.iter().map(|part| (part.place.to_string(), part.ios)).collect();
+        let ios: Vec<_> =
+            together.parts.iter().map(|part| (part.place.to_string(), part.ios)).collect();
         assert_eq!(ios, [("vm0".to_owned(), 10), ("vm1".to_owned(), 30)]);
         let shifted = [answer(10_000, 1000, 10, 0), answer(10_250, 1000, 30, 0)];
         let late = merged_of(["a", "b"], &shifted, bound).unwrap().1;
@@ -428,8 +453,13 @@ mod tests {
         let answers = [answer(10_000, 1000, 10, 0), answer(10_000, 15_000, 30, 0)];
         let places = ["vm0", "vm1"].map(Place::from);
         let bound = SliceBound::Time { ns: 2_000_000 };
-        let (Ran { result, .. }, together) = merged(&places.each_ref(), &answers, bound, true).unwrap();
-        assert_eq!((result.read.ios, result.window_ns, together.share), (40, 16_000, 1.0), "400 each");
+        let (Ran { result, .. }, together) =
+            merged(&places.each_ref(), &answers, bound, true).unwrap();
+        assert_eq!(
+            (result.read.ios, result.window_ns, together.share),
+            (40, 16_000, 1.0),
+            "400 each"
+        );
     }
 
     #[test]
@@ -461,7 +491,7 @@ mod tests {
         let of = |answers: &[PlaceAnswer]| {
             merged_of(["a", "b"], answers, SliceBound::Bytes { bytes: 1 }).unwrap().0.result
         };
-        // The first is through at 13,000, the second at 12,100: 1,000 behind the last end.
+        // The first is through at 13,000, the second at 12,100: 1,000 after the last end.
         assert_eq!(of(&[flushed(1000, 2000), flushed(2000, 100)]).flush_ns, Some(1000));
         assert_eq!(of(&[flushed(1000, 500), flushed(2000, 100)]).flush_ns, Some(100));
         let mut none = answer(10_000, 1000, 10, 0);

@@ -4,11 +4,13 @@
 
 use super::places::Places;
 use super::session::Session;
-use super::visit_workers::{Bench, LoadedMember, Ready};
+use super::visit_workers::{Bench, LoadedMember, StackUnderLoad};
 use anyhow::Result;
 
 use iotax_load::SliceResult;
-use iotax_model::record::{DeviceReading, DeviceTraffic, IssuedIo, PlaceTraffic, RunRecord, UNWRITTEN};
+use iotax_model::record::{
+    DeviceReading, DeviceTraffic, IssuedIo, PlaceTraffic, RunRecord, UNWRITTEN,
+};
 use iotax_steps::Place;
 use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::QUICK_LIMIT;
@@ -97,7 +99,8 @@ impl Traffic {
 fn exceeds(seen: &DeviceReading, issued: &IssuedIo) -> bool {
     let lowest = seen.devices.iter().filter(|device| device.lowest);
     // The agent of another machine may report any count, so the sum is a float.
-    let bytes: f64 = lowest.map(|device| device.read_bytes as f64 + device.write_bytes as f64).sum();
+    let bytes: f64 =
+        lowest.map(|device| device.read_bytes as f64 + device.write_bytes as f64).sum();
     bytes > CLEARLY_MORE * (issued.read_bytes + issued.write_bytes) as f64
 }
 
@@ -144,7 +147,11 @@ impl Bench<'_> {
             let reached = self.places.get(&place)?;
             match reached.ask(WireRequest::DeviceCounts { paths }, QUICK_LIMIT)? {
                 Response::DeviceCounts(reading) => readings.push((place, reading)),
-                other => return Err(Failed::from(reached.peer.unexpected("device_counts", &other)).into()),
+                other => {
+                    return Err(
+                        Failed::from(reached.peer.unexpected("device_counts", &other)).into()
+                    );
+                }
             }
         }
         Ok(readings)
@@ -169,7 +176,7 @@ impl Bench<'_> {
     }
 }
 
-fn media_below(ready: &Ready) -> Vec<(Place, Vec<PathBuf>)> {
+fn media_below(ready: &StackUnderLoad) -> Vec<(Place, Vec<PathBuf>)> {
     ready.media.iter().filter(|(place, _)| !ready.is_in(place)).cloned().collect()
 }
 
@@ -179,13 +186,14 @@ impl Session<'_> {
     pub(super) fn warn_of_unwritten(
         &mut self,
         places: &mut Places,
-        all: &[Ready],
+        all: &[StackUnderLoad],
         region: u64,
     ) -> Result<()> {
         let mut stacks_on: BTreeMap<(Place, PathBuf), Vec<&str>> = BTreeMap::new();
         for ready in all {
-            let targets =
-                |member: &LoadedMember| member.targets.iter().map(|target| target.path.clone()).collect();
+            let targets = |member: &LoadedMember| {
+                member.targets.iter().map(|target| target.path.clone()).collect()
+            };
             let loaded = ready.members.iter().map(|member| (member.place.clone(), targets(member)));
             let files: BTreeSet<(Place, PathBuf)> = loaded
                 .chain(ready.media.iter().cloned())
@@ -193,7 +201,9 @@ impl Session<'_> {
                     paths.into_iter().map(move |path| (place.clone(), path))
                 })
                 .collect();
-            files.into_iter().for_each(|file| stacks_on.entry(file).or_default().push(&ready.stack));
+            files
+                .into_iter()
+                .for_each(|file| stacks_on.entry(file).or_default().push(&ready.stack));
         }
         for ((place, path), stacks) in stacks_on {
             if !places.has(&place) || places.is_lost(&place) {

@@ -1,7 +1,7 @@
-//! How stacks take turns in a series: one behind the other where they are loaded in one place; in several by the clock, each place
-//! told in its own when its slices begin.
+//! How stacks take turns in a series: one after the other where they are loaded in one place; in
+//! several by the clock, each place told in its own when its slices begin.
 
-use super::places::{Places, Reached};
+use super::places::{Places, ReachedPlace};
 use super::together::{self, WATCHED_EVERY, joined};
 use anyhow::{Context, Result};
 use iotax_load::{SeriesResult, SeriesSpec, ShortSlice};
@@ -10,16 +10,19 @@ use iotax_units::exit::Failed;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Where more of the slices than one in so many overlap, the pauses between them are twice as long from then on.
+/// Where more of the slices than one in so many overlap, the pauses between them are twice as long
+/// from then on.
 pub(super) const OVERLAPS_ONE_IN: usize = 50;
-/// Pauses grow to so many times the length of a slice: a place that is later than that is not late but without a processor.
+/// Pauses grow to so many times the length of a slice: a place that is later than that is not late
+/// but without a processor.
 const MOST_PAUSE_OF_SLICE: u64 = 2;
 
 /// Takes turns, and remembers how long a pause the clocks and the places need.
 #[derive(Debug, Default)]
 pub struct ClockTurns {
     pause_ns: u64,
-    /// Slices in several places since it was asked last, and those of them whose window began while the one before still ran.
+    /// Slices in several places since it was asked last, and those of them whose window began while
+    /// the one before still ran.
     overlaps: (usize, usize),
 }
 
@@ -31,8 +34,8 @@ struct PlaceShare<'a> {
 }
 
 impl ClockTurns {
-    /// Runs a series; `places` has the place of each worker. Slices are told in this host's time; each second `under_way` gets how long
-    /// it has been under way.
+    /// Runs a series; `places` has the place of each worker. Slices are told in this host's time;
+    /// each second `under_way` gets how long it has been under way.
     ///
     /// # Errors
     /// When a place is lost or refuses.
@@ -60,12 +63,13 @@ impl ClockTurns {
             unsure_ns = unsure_ns.max(clock.round_trip_ns / 2);
         }
         let on_this_host = all.iter().filter(|place| !place.is_ssh()).count();
-        let lead_ns = together::lead_ns(reached.len(), together::turns(on_this_host), 2 * unsure_ns);
+        let lead_ns =
+            together::lead_ns(reached.len(), together::turns(on_this_host), 2 * unsure_ns);
         let begins_ns = begins(spec, iotax_load::clock::now() + lead_ns, self.pause_ns + unsure_ns);
         let answers = ask_all(&mut reached, &shares, spec, &begins_ns, under_way)?;
         let offsets: Vec<i64> = reached.iter().map(|place| place.clock_offset_ns).collect();
-        let result =
-            merged(&shares, answers, &offsets, spec).context("a place answered with other slices")?;
+        let result = merged(&shares, answers, &offsets, spec)
+            .context("a place answered with other slices")?;
         self.learn(&result.slices, spec);
         Ok(result)
     }
@@ -79,15 +83,16 @@ impl ClockTurns {
         let overlaps = slices.windows(2).filter(runs_into).count();
         self.overlaps = (self.overlaps.0 + slices.len(), self.overlaps.1 + overlaps);
         if overlaps * OVERLAPS_ONE_IN > slices.len() {
-            let slice_ns = spec.lengths.iter().map(|length| length.discard_ns + length.window_ns).max();
+            let slice_ns =
+                spec.lengths.iter().map(|length| length.discard_ns + length.window_ns).max();
             let slice_ns = slice_ns.unwrap_or(0);
             let discard_ns = spec.lengths.iter().map(|length| length.discard_ns).max().unwrap_or(0);
             self.pause_ns = (2 * self.pause_ns).clamp(discard_ns, MOST_PAUSE_OF_SLICE * slice_ns);
         }
     }
 
-    /// How many slices there were in several places since it was asked last, and how many of them began their window while the one
-    /// before still ran.
+    /// How many slices there were in several places since it was asked last, and how many of them
+    /// began their window while the one before still ran.
     pub(super) fn take_overlaps(&mut self) -> (usize, usize) {
         std::mem::take(&mut self.overlaps)
     }
@@ -96,21 +101,26 @@ impl ClockTurns {
 fn shares<'a>(of_workers: &'a [Place], spec: &SeriesSpec) -> Vec<PlaceShare<'a>> {
     let mut shares: Vec<PlaceShare> = Vec::new();
     for (worker, place) in of_workers.iter().enumerate() {
-        let positions = spec.order.iter().enumerate().filter(|(_, of)| **of == worker).map(|(at, _)| at);
+        let positions =
+            spec.order.iter().enumerate().filter(|(_, of)| **of == worker).map(|(at, _)| at);
         match shares.iter_mut().find(|share| share.place == place) {
             Some(share) => {
                 share.workers.push(worker);
                 share.positions.extend(positions);
             }
-            None => shares.push(PlaceShare { place, workers: vec![worker], positions: positions.collect() }),
+            None => shares.push(PlaceShare {
+                place,
+                workers: vec![worker],
+                positions: positions.collect(),
+            }),
         }
     }
     shares.iter_mut().for_each(|share| share.positions.sort_unstable());
     shares
 }
 
-/// When each slice begins, in this host's time: a discarded start, the window, as long again as the start until the queue is empty, and
-/// the pause behind each.
+/// When each slice begins, in this host's time: a discarded start, the window, as long again as the
+/// start until the queue is empty, and the pause after each.
 fn begins(spec: &SeriesSpec, first_ns: u64, pause_ns: u64) -> Vec<u64> {
     let mut next_ns = first_ns;
     let begin = |worker: &usize| {
@@ -123,7 +133,7 @@ fn begins(spec: &SeriesSpec, first_ns: u64, pause_ns: u64) -> Vec<u64> {
 }
 
 fn ask_all(
-    reached: &mut [&mut Reached],
+    reached: &mut [&mut ReachedPlace],
     shares: &[PlaceShare],
     spec: &SeriesSpec,
     begins_ns: &[u64],
@@ -139,7 +149,8 @@ fn ask_all(
                 let ended = ended.clone();
                 scope.spawn(move || {
                     let _until_answered = ended;
-                    let workers: Vec<u32> = share.workers.iter().map(|worker| *worker as u32).collect();
+                    let workers: Vec<u32> =
+                        share.workers.iter().map(|worker| *worker as u32).collect();
                     let spec = share.local_spec(spec, begins_ns, place.clock_offset_ns);
                     place.peer.series(&workers, &spec, &mut |_| ())
                 })
@@ -194,7 +205,8 @@ fn merged(
         }
         let parts = answer.sums.into_iter().zip(answer.transients).zip(answer.machine);
         for (worker, ((sum, transient), machine)) in share.workers.iter().zip(parts) {
-            (all.sums[*worker], all.transients[*worker], all.machine[*worker]) = (sum, transient, machine);
+            (all.sums[*worker], all.transients[*worker], all.machine[*worker]) =
+                (sum, transient, machine);
         }
     }
     Some(all)
@@ -221,7 +233,8 @@ mod tests {
         let shares = shares(&of_workers, &spec);
         let begins_ns = begins(&spec, 5000, 300);
         assert_eq!(begins_ns, [5000, 6500, 8000, 9500, 11_000, 12_500]);
-        let [host, guest] = [&shares[0], &shares[1]].map(|share| share.local_spec(&spec, &begins_ns, -4000));
+        let [host, guest] =
+            [&shares[0], &shares[1]].map(|share| share.local_spec(&spec, &begins_ns, -4000));
         assert_eq!((host.order, host.begins_ns), (vec![0, 1, 1, 0], vec![1000, 4000, 5500, 8500]));
         assert_eq!((guest.order, guest.begins_ns), (vec![0, 0], vec![2500, 7000]));
         let did = |order: &[usize], start_ns: u64| {
@@ -238,7 +251,8 @@ mod tests {
                 machine: (0..workers as u64).map(|of| Some([start_ns + of; 6])).collect(),
             }
         };
-        let all = merged(&shares, vec![did(&[0, 1, 1, 0], 10), did(&[0, 0], 70)], &[0, -30], &spec).unwrap();
+        let all = merged(&shares, vec![did(&[0, 1, 1, 0], 10), did(&[0, 0], 70)], &[0, -30], &spec)
+            .unwrap();
         let told: Vec<_> = all.slices.iter().map(|slice| (slice.worker, slice.start_ns)).collect();
         assert_eq!(told, [(0, 10), (1, 100), (2, 11), (2, 12), (1, 101), (0, 13)]);
         assert_eq!(all.machine, [Some([10; 6]), Some([70; 6]), Some([11; 6])]);
@@ -247,8 +261,12 @@ mod tests {
     #[test]
     fn pauses_grow_while_slices_run_into_each_other() {
         let spec = series(vec![0, 1]);
-        let slice =
-            |worker, start_ns| ShortSlice { worker, start_ns, took_ns: 1100, ..ShortSlice::default() };
+        let slice = |worker, start_ns| ShortSlice {
+            worker,
+            start_ns,
+            took_ns: 1100,
+            ..ShortSlice::default()
+        };
         let mut turns = ClockTurns::default();
         turns.learn(&[slice(0, 0), slice(1, 1050)], &spec);
         assert_eq!(

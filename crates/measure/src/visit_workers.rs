@@ -1,23 +1,24 @@
-//! The stacks of a set under one workload, a slice at a time: workers prepared in their places, a slice run with what
-//! the CPUs did meanwhile, every slice on disk before the next one begins. What comes when is `rounds`' business.
+//! The stacks of a set under one workload, a slice at a time: workers prepared in their places, a
+//! slice run with what the CPUs did meanwhile, every slice on disk before the next one begins. What
+//! comes when is `rounds`' business.
 
-use super::clusters::Watched;
+use super::clusters::WatchedCluster;
 use super::matched_rate;
 use super::network_peer::{self, FarEnd};
 use super::observer::{Observer, RunEvent};
-use super::places::{Places, Reached, runs_apart};
+use super::places::{Places, ReachedPlace, runs_apart};
 use super::series::ServedApart;
-use super::states::{Keeper, TRIES};
+use super::states::{StateKeeper, TRIES};
 use super::suspend;
-use super::together::{self, CommonSlice, Together};
+use super::together::{self, CommonSlice, CommonSliceParts};
 use super::traffic::{PlaceReadings, Traffic};
 use super::turns::ClockTurns;
 use anyhow::{Result, ensure};
 use iotax_load::{Histogram, Job, SliceBound, SliceResult, SliceSpec, TargetSpec, Transient};
 use iotax_model::record::DeviceReading;
 use iotax_model::record::{
-    Better, ClockReading, Clocks, CpuTimes, IO_ERRORS, Purpose, QuiesceGate, RunRecord, STOPPED, SampleValue,
-    Slice, SliceSample, ThreadId, Warning, WorkerUp,
+    Better, ClockReading, Clocks, CpuTimes, IO_ERRORS, Purpose, QuiesceGate, RunRecord, STOPPED,
+    SampleValue, Slice, SliceSample, ThreadId, Warning, WorkerUp,
 };
 use iotax_model::scenario::{Engine, Workload};
 use iotax_probe::net::Exchange;
@@ -36,18 +37,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is more.
+/// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is
+/// more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
-/// The same of a slice by time at a rate (of one by bytes nothing is discarded): its schedule does not wait for a place that wakes late, and what was due meanwhile is in its
-/// latencies until the queue is as short as it stays (docs/decisions/three-figures.md).
+/// The same of a slice by time at a rate (of one by bytes nothing is discarded): its schedule does
+/// not wait for a place that wakes late, and what was due meanwhile is in its latencies until the
+/// queue is as short as it stays (docs/decisions/three-figures.md).
 const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
-/// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty for
-/// longer is somebody else's, and waiting for it would eat the budget.
+/// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty
+/// for longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
 /// Whoever stops iotax in so many tries of one slice will do so in the next.
 pub(super) const MOST_STOPS: u32 = 20;
-/// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an agent the guard's look and
-/// fio's trials are a command over ssh each.
+/// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an
+/// agent the guard's look and fio's trials are a command over ssh each.
 pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
 /// Upper limit of a learned start: a guest never waits half of this for a processor.
 const MOST_LEARNED_NS: u64 = 1_000_000_000;
@@ -59,7 +62,7 @@ const OVERDUE: Duration = Duration::from_secs(20);
 
 /// A stack that is up, as the load sees it.
 #[derive(Clone, Debug)]
-pub struct Ready {
+pub struct StackUnderLoad {
     /// Index in the scenario.
     pub index: usize,
     /// Name of the stack.
@@ -83,7 +86,6 @@ pub struct Ready {
 /// A place that a stack is loaded in.
 #[derive(Clone, Debug)]
 pub struct LoadedMember {
-    /// Which.
     pub place: Place,
     /// What the load works on there; all members of an `each([..])` at once.
     pub targets: Vec<TargetSpec>,
@@ -95,7 +97,7 @@ impl LoadedMember {
     }
 }
 
-impl Ready {
+impl StackUnderLoad {
     /// Whether load of it runs in that place.
     pub fn is_in(&self, place: &Place) -> bool {
         self.members.iter().any(|member| member.place == *place)
@@ -114,14 +116,12 @@ pub struct Bench<'a> {
     /// Number of the set.
     pub set: u32,
     /// The stacks that are up; workers have their numbers.
-    pub ready: &'a [Ready],
-    /// The load.
+    pub ready: &'a [StackUnderLoad],
     pub workload: &'a Workload,
-    /// Bytes that may still be written, by all stacks together, so that no drive is written more; `None`: any.
+    /// Bytes that may still be written, by all stacks together, so that no drive is written more;
+    /// `None`: any.
     pub allowance: &'a mut Option<u64>,
-    /// Where.
     pub places: &'a mut Places,
-    /// The record.
     pub store: &'a mut Writer,
     /// Seconds of all slices so far, with what is discarded, drained and waited for before them.
     pub spent_s: f64,
@@ -132,11 +132,11 @@ pub struct Bench<'a> {
     /// Its workers that are prepared.
     pub prepared: BTreeSet<usize>,
     /// What they are offered.
-    pub offered: Offered,
+    pub offered: OfferedLoad,
     /// Keeps stacks in the states that they are measured in.
-    pub keeper: Option<Keeper<'a>>,
+    pub keeper: Option<StateKeeper<'a>>,
     /// Clusters below its stacks.
-    pub clusters: Vec<Watched>,
+    pub clusters: Vec<WatchedCluster>,
     /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
     pub failing: BTreeSet<usize>,
     /// What the devices below the load have counted, beside the I/O issued.
@@ -145,7 +145,7 @@ pub struct Bench<'a> {
     pub transients: BTreeMap<usize, Transient>,
     /// How they take turns.
     pub turns: ClockTurns,
-    /// How often workers were placed anew.
+    /// How often workers were placed again.
     pub placed: u64,
     /// Workers of this offer as they are in the record.
     pub recorded: Vec<WorkerUp>,
@@ -155,7 +155,7 @@ pub struct Bench<'a> {
 
 /// What the members of a stack are offered.
 #[derive(Clone, Debug)]
-pub enum Offered {
+pub enum OfferedLoad {
     /// Each of them these jobs.
     Jobs(Vec<Job>),
     /// The workload's jobs at so many I/Os a second, all members together.
@@ -174,7 +174,8 @@ pub struct CommonStart {
 }
 
 impl CommonStart {
-    /// The least start of a try. Who is late by a part of it is in time: a longer one where places wait for processors.
+    /// The least start of a try. Who is late by a part of it is in time: a longer one where places
+    /// wait for processors.
     fn tried_ns(&self, least_ns: u64, attempt: u32) -> u64 {
         let longer_ns = self.learned_ns.max(least_ns).saturating_mul(1 << attempt);
         longer_ns.min(MOST_LEARNED_NS.max(least_ns))
@@ -183,7 +184,8 @@ impl CommonStart {
     /// Keeps the start of the try that was on time, slightly shortened if that was the first try.
     fn learn(&mut self, least_ns: u64, attempt: u32) {
         let sufficed_ns = self.tried_ns(least_ns, attempt);
-        self.learned_ns = if attempt == 0 { sufficed_ns - sufficed_ns / UNLEARNED_PART } else { sufficed_ns };
+        self.learned_ns =
+            if attempt == 0 { sufficed_ns - sufficed_ns / UNLEARNED_PART } else { sufficed_ns };
     }
 }
 
@@ -193,13 +195,14 @@ pub struct SliceOutcome {
     pub result: SliceResult,
     /// What a network probe saw beside it.
     exchange: Option<Exchange>,
-    together: Option<Together>,
+    together: Option<CommonSliceParts>,
     cpu: Option<CpuTimes>,
     host_cpu: Option<CpuTimes>,
     other_cpu: Option<CpuTimes>,
     /// What the threads computed that serve the stack's I/O.
     engine_ns: Option<f64>,
-    /// CPU time of all threads that work for the stack, by their own clocks: the generator's, the kernel's and those of programs.
+    /// CPU time of all threads that work for the stack, by their own clocks: the generator's, the
+    /// kernel's and those of programs.
     threads_ns: Option<f64>,
     /// Readings of the devices below the load, before and after the slice.
     pub(super) devices: PlaceReadings,
@@ -210,14 +213,14 @@ pub struct SliceOutcome {
 }
 
 /// What came of asking one place or several for a slice.
-pub(super) struct Slices {
+pub(super) struct PlaceSlices {
     /// Of all places as one.
     pub ran: Ran,
-    /// What the processors of this host did meanwhile, and of other hosts that load with it, where guests on it are among the
-    /// places.
+    /// What the processors of this host did meanwhile, and of other hosts that load with it, where
+    /// guests on it are among the places.
     pub host_cpu: Option<CpuTimes>,
     /// How several did it.
-    pub together: Option<Together>,
+    pub together: Option<CommonSliceParts>,
     /// Readings of the devices below the targets of each place, before and after the slice.
     pub devices: Vec<[DeviceReading; 2]>,
 }
@@ -227,7 +230,6 @@ pub(super) struct Slices {
 pub struct SlicePosition {
     /// Number of the round.
     pub round: u32,
-    /// Position in it.
     pub position: usize,
     /// What it is for.
     pub purpose: Purpose,
@@ -251,7 +253,9 @@ impl SliceOutcome {
             together: None,
             cpu,
             // The kernel tells no kinds of a thread's time that are as exact as their sum.
-            host_cpu: computed.guest_ns.map(|ns| CpuTimes { user_ns: ns as u64, ..CpuTimes::default() }),
+            host_cpu: computed
+                .guest_ns
+                .map(|ns| CpuTimes { user_ns: ns as u64, ..CpuTimes::default() }),
             other_cpu: None,
             engine_ns: computed.engine_ns,
             threads_ns,
@@ -262,7 +266,8 @@ impl SliceOutcome {
         }
     }
 
-    /// What it is worth to a comparison of throughput: I/Os, or bytes where slices end on equal bytes.
+    /// What it is worth to a comparison of throughput: I/Os, or bytes where slices end on equal
+    /// bytes.
     pub fn part(&self, stack: usize, by_bytes: bool) -> RoundPart {
         let all = self.result.directions();
         let amount: u64 = all.iter().map(|one| if by_bytes { one.bytes } else { one.ios }).sum();
@@ -275,9 +280,11 @@ impl SliceOutcome {
         [read.bytes as f64, write.bytes as f64, *window_ns as f64 / 1e9]
     }
 
-    /// What it is worth to a comparison of mean latencies: I/Os, and the sum of their latencies in seconds.
+    /// What it is worth to a comparison of mean latencies: I/Os, and the sum of their latencies in
+    /// seconds.
     pub fn latency_part(&self, stack: usize) -> RoundPart {
-        let sum = |latency: &Histogram| latency.mean().map_or(0.0, |mean| mean * latency.count() as f64);
+        let sum =
+            |latency: &Histogram| latency.mean().map_or(0.0, |mean| mean * latency.count() as f64);
         let latencies = self.result.directions().map(|one| &one.latency);
         let (count, ns): (u64, f64) = (
             latencies.iter().map(|latency| latency.count()).sum(),
@@ -286,12 +293,11 @@ impl SliceOutcome {
         RoundPart { stack, amount: count as f64, seconds: ns / 1e9 }
     }
 
-    /// Seconds of the flush behind it; 0 where there was none.
+    /// Seconds of the flush after it; 0 where there was none.
     pub fn flush_s(&self) -> f64 {
         self.result.flush_ns.unwrap_or(0) as f64 / 1e9
     }
 
-    /// I/Os a second.
     pub fn rate(&self) -> f64 {
         let part = self.part(0, false);
         part.amount / part.seconds.max(f64::MIN_POSITIVE)
@@ -303,7 +309,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// When one cannot be made, a peer is lost, or a clock ran too far apart since.
-    pub fn prepare(&mut self, offered: Offered) -> Result<()> {
+    pub fn prepare(&mut self, offered: OfferedLoad) -> Result<()> {
         self.offered = offered;
         self.recorded.clear();
         self.despite_losses(|bench| {
@@ -315,20 +321,25 @@ impl Bench<'_> {
     /// The jobs of a member of a stack that has so many.
     pub(super) fn jobs(&self, members: usize) -> Vec<Job> {
         match &self.offered {
-            Offered::Jobs(jobs) => jobs.clone(),
-            Offered::Rate(rate) => matched_rate::jobs(self.workload, rate / members.max(1) as f64),
-            Offered::OneAtATime => {
+            OfferedLoad::Jobs(jobs) => jobs.clone(),
+            OfferedLoad::Rate(rate) => {
+                matched_rate::jobs(self.workload, rate / members.max(1) as f64)
+            }
+            OfferedLoad::OneAtATime => {
                 let one = |job: &Job| Job { iodepth: 1, numjobs: 1, ..job.clone() };
                 self.workload.jobs.iter().map(one).collect()
             }
         }
     }
 
-    /// With offsets of their own: a worker that came after another to the same blocks would find them in the caches below.
+    /// With offsets of their own: a worker that came after another to the same blocks would find
+    /// them in the caches below.
     fn own_jobs(&self, worker: usize, jobs: Vec<Job>) -> Vec<Job> {
         let number = (u64::from(self.visit) << 40) + ((worker as u64) << 32) + self.placed;
         let own = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        jobs.into_iter().map(|job| Job { randseed: job.randseed.wrapping_add(own), ..job }).collect()
+        jobs.into_iter()
+            .map(|job| Job { randseed: job.randseed.wrapping_add(own), ..job })
+            .collect()
     }
 
     /// Unless it is prepared already.
@@ -341,7 +352,9 @@ impl Bench<'_> {
         let probes = self.probes(worker)?;
         let members: Vec<LoadedMember> = self.members(worker).cloned().collect();
         let all: Vec<&Place> = members.iter().map(|member| &member.place).collect();
-        let jobs = |member: &LoadedMember| self.own_jobs(worker, self.jobs(member.targets.len() * all.len()));
+        let jobs = |member: &LoadedMember| {
+            self.own_jobs(worker, self.jobs(member.targets.len() * all.len()))
+        };
         let share = members.iter().map(jobs);
         let share: Vec<Vec<Job>> = share.collect();
         // Side by side: opening files and allocating takes a host its time.
@@ -351,8 +364,16 @@ impl Bench<'_> {
                 .map(|((place, member), jobs)| {
                     let probes = &probes;
                     scope.spawn(move || match probes.as_slice() {
-                        [] => place.peer.prepare(number, &member.targets, &jobs, engine, PREPARE_LIMIT),
-                        [others @ .., last] => network_peer::prepare(&mut place.peer, number, (others, last)),
+                        [] => place.peer.prepare(
+                            number,
+                            &member.targets,
+                            &jobs,
+                            engine,
+                            PREPARE_LIMIT,
+                        ),
+                        [others @ .., last] => {
+                            network_peer::prepare(&mut place.peer, number, (others, last))
+                        }
                     })
                 })
                 .collect();
@@ -376,7 +397,7 @@ impl Bench<'_> {
                 why: prepared.why,
                 command: prepared.command,
             };
-            // One that is placed anew is as the one before.
+            // One that is placed again is as the one before.
             if !self.recorded.contains(&up) {
                 self.store.append(&RunRecord::Worker(up.clone()))?;
                 self.recorded.push(up);
@@ -386,7 +407,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The probe that a worker is, as [`far_end::listening`] has it. None: the worker is a load.
+    /// The probe that a worker is, as [`network_peer::listening`] has it. None: the worker is a load.
     fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
         let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
         match self.workload.needs_peer() {
@@ -416,13 +437,15 @@ impl Bench<'_> {
         self.despite_losses(Bench::end_workers)
     }
 
-    /// Whether new workers go on where others ended: they draw each block by itself, from the whole region.
+    /// Whether new workers go on where others ended: they draw each block by itself, from the whole
+    /// region.
     fn can_place_anew(&self) -> bool {
-        let by_itself = |job: &Job| job.rw.random() && !job.random_map && job.random_distribution.is_random();
+        let by_itself =
+            |job: &Job| job.rw.random() && !job.random_map && job.random_distribution.is_random();
         self.workload.jobs.iter().all(by_itself)
     }
 
-    /// Has new workers run the next slices: where threads run and memory lies is drawn anew.
+    /// Has new workers run the next slices: where threads run and memory lies is drawn again.
     ///
     /// # Errors
     /// When a peer is lost.
@@ -440,7 +463,8 @@ impl Bench<'_> {
     /// When a peer is lost.
     fn end_workers(&mut self) -> Result<()> {
         while let Some(worker) = self.prepared.first().copied() {
-            let places: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
+            let places: Vec<Place> =
+                self.members(worker).map(|member| member.place.clone()).collect();
             for place in places {
                 self.places.get(&place)?.peer.end(worker as u32).map_err(Failed::from)?;
             }
@@ -453,7 +477,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Compares clocks: they run apart, and two comparisons with no stop of a guest in between tell how fast.
+    /// Compares clocks: they run apart, and two comparisons with no stop of a guest in between tell
+    /// how fast.
     ///
     /// # Errors
     /// When a peer is lost, or a clock ran too far apart.
@@ -476,7 +501,14 @@ impl Bench<'_> {
             *wrong = wrong.take().or(apart.map(|apart| runs_apart(&place, apart)));
             if !place.is_host() {
                 let workload = Some(self.workload.name.clone());
-                self.store.append(&RunRecord::Clocks(Clocks { visit, set, workload, place, from, to }))?;
+                self.store.append(&RunRecord::Clocks(Clocks {
+                    visit,
+                    set,
+                    workload,
+                    place,
+                    from,
+                    to,
+                }))?;
             }
         }
         Ok(())
@@ -488,13 +520,14 @@ impl Bench<'_> {
         members.map(|member| member.place.clone()).collect()
     }
 
-    pub(super) fn engine_of(&self, ready: &Ready) -> Option<Engine> {
+    pub(super) fn engine_of(&self, ready: &StackUnderLoad) -> Option<Engine> {
         ready.engine.or(self.workload.engine)
     }
 
     /// The longest slice that one of the engines needs at least.
     pub fn shortest_slice_ns(&self) -> u64 {
-        let shortest = |ready: &Ready| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
+        let shortest =
+            |ready: &StackUnderLoad| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
         let of_probe = self.workload.probe.as_ref().and_then(|probe| probe.definition().ok());
         let of_probe = of_probe.map_or(0, |found| found.shortest_slice_ns);
         self.ready.iter().map(shortest).max().unwrap_or(0).max(of_probe)
@@ -502,11 +535,13 @@ impl Bench<'_> {
 
     /// A block of every thread, on every member of the stack that has most of them.
     pub fn unit(&self) -> u64 {
-        let members = self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);
+        let members =
+            self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);
         members * self.workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum::<u64>()
     }
 
-    /// Whether so many slices would write more than the user allows. Those that write have a bound in bytes.
+    /// Whether so many slices would write more than the user allows. Those that write have a bound
+    /// in bytes.
     pub fn would_exceed(&self, bound: SliceBound, slices: u64) -> bool {
         let bytes = match bound {
             SliceBound::Bytes { bytes } if self.workload.writes() => bytes.saturating_mul(slices),
@@ -515,8 +550,8 @@ impl Bench<'_> {
         self.allowance.is_some_and(|left| bytes > left)
     }
 
-    /// Runs a slice into the record, and reports one that is overdue. Failed I/Os are an error, unless the load goes on
-    /// without them.
+    /// Runs a slice into the record, and reports one that is overdue. Failed I/Os are an error,
+    /// unless the load goes on without them.
     ///
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.
@@ -537,9 +572,11 @@ impl Bench<'_> {
             *self.allowance = self.allowance.map(|left| left.saturating_sub(rebuilt));
             self.read_clusters(worker, observer)?;
             let done = self.slice(worker, bound, spot, observer)?;
-            let behind = self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.after_slice(stack))?;
+            let behind =
+                self.keeper.as_mut().map_or(Ok(None), |keeper| keeper.after_slice(stack))?;
             let kept = behind.as_ref().is_none_or(|behind| behind.is_kept);
-            let spot = if kept { spot } else { SlicePosition { purpose: Purpose::OutOfState, ..spot } };
+            let spot =
+                if kept { spot } else { SlicePosition { purpose: Purpose::OutOfState, ..spot } };
             self.store_slice(worker, &done, spot, behind.as_ref().map(|behind| &behind.state))?;
             self.traffic.add(worker, &done.result, &done.devices);
             if let Some((conf, status)) = behind.and_then(|behind| behind.cluster) {
@@ -557,9 +594,9 @@ impl Bench<'_> {
         .into())
     }
 
-    /// Several places that did not run together do it again. Every try is a slice in full: what it wrote and how long it
-    /// took count, its CPU time is not that of the next, and how many there were is recorded. The start that sufficed is that
-    /// of the slices to come.
+    /// Several places that did not run together do it again. Every try is a slice in full: what it
+    /// wrote and how long it took count, its CPU time is not that of the next, and how many there
+    /// were is recorded. The start that sufficed is that of the slices to come.
     fn slice(
         &mut self,
         worker: usize,
@@ -607,7 +644,12 @@ impl Bench<'_> {
     }
 
     /// A slice that a stop of iotax overlaps is not recorded, but named.
-    pub(super) fn leave_out(&mut self, worker: usize, spot: SlicePosition, stop: ProcessStop) -> Result<()> {
+    pub(super) fn leave_out(
+        &mut self,
+        worker: usize,
+        spot: SlicePosition,
+        stop: ProcessStop,
+    ) -> Result<()> {
         let (stack, visit) = (self.ready[worker].stack.clone(), self.visit);
         let text = format!(
             "iotax itself was stopped for {} (a signal, a suspend, a paused machine) while it measured {stack}: slice {} of round {} \
@@ -643,8 +685,9 @@ impl Bench<'_> {
         let others_before = self.others(worker)?;
         let serving_before = self.serving(worker)?;
         let ran = self.run(worker, bound, writes, attempt, observer);
-        let Slices { ran, host_cpu, together, devices } = ran.map_err(|error| {
-            let loaded: Vec<Place> = self.members(worker).map(|member| member.place.clone()).collect();
+        let PlaceSlices { ran, host_cpu, together, devices } = ran.map_err(|error| {
+            let loaded: Vec<Place> =
+                self.members(worker).map(|member| member.place.clone()).collect();
             suspend::blame(self.places, &loaded.iter().collect::<Vec<_>>(), error)
         })?;
         let below = self.read_below(worker)?.into_iter().filter_map(|(place, to)| {
@@ -678,16 +721,22 @@ impl Bench<'_> {
         })
     }
 
-    /// What the threads that serve a stack's I/O have computed so far; those that have ended report nothing any more.
+    /// What the threads that serve a stack's I/O have computed so far; those that have ended report
+    /// nothing any more.
     fn serving(&mut self, worker: usize) -> Result<BTreeMap<(Place, ThreadId), ServedTime>> {
         let mut all = BTreeMap::new();
         for (place, threads) in &self.ready[worker].serving {
-            let asked =
-                WireRequest::ThreadTimes { threads: threads.iter().map(|thread| thread.id).collect() };
+            let asked = WireRequest::ThreadTimes {
+                threads: threads.iter().map(|thread| thread.id).collect(),
+            };
             let reached = self.places.get(place)?;
             let (at_ns, told) = match reached.ask(asked, QUICK_LIMIT)? {
                 Response::ThreadTimes { at_ns, ns } => (at_ns, ns),
-                other => return Err(Failed::from(reached.peer.unexpected("thread_times", &other)).into()),
+                other => {
+                    return Err(
+                        Failed::from(reached.peer.unexpected("thread_times", &other)).into()
+                    );
+                }
             };
             let known = threads.iter().zip(told).filter_map(|(thread, ns)| Some((thread, ns?)));
             all.extend(known.map(|(thread, ns)| {
@@ -698,12 +747,14 @@ impl Bench<'_> {
         Ok(all)
     }
 
-    /// The same of all workers.
-    pub(super) fn serving_of_all(&mut self) -> Result<Vec<BTreeMap<(Place, ThreadId), ServedTime>>> {
+    pub(super) fn serving_of_all(
+        &mut self,
+    ) -> Result<Vec<BTreeMap<(Place, ThreadId), ServedTime>>> {
         (0..self.ready.len()).map(|worker| self.serving(worker)).collect()
     }
 
-    /// CPU times of the places that work for a stack and have no load; `None`: there is none, or one does not tell.
+    /// CPU times of the places that work for a stack and have no load; `None`: there is none, or
+    /// one does not tell.
     fn others(&mut self, worker: usize) -> Result<Option<CpuTimes>> {
         let mut all: Option<CpuTimes> = None;
         for place in &self.ready[worker].others {
@@ -726,7 +777,7 @@ impl Bench<'_> {
         flush: bool,
         attempt: u32,
         observer: &mut dyn Observer,
-    ) -> Result<Slices> {
+    ) -> Result<PlaceSlices> {
         let ready = &self.ready[worker];
         // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
         let on_host = ready.members.iter().any(|member| member.place.is_guest())
@@ -737,20 +788,24 @@ impl Bench<'_> {
         let spec = SliceSpec::now(bound, discard_ns, flush);
         let mut overdue = overdue(&ready.stack, &spec, observer);
         if let [member] = ready.members.as_slice() {
-            let host =
-                |places: &mut Places| if on_host { cpu_times(places.get(&Place::Host)?) } else { Ok(None) };
+            let host = |places: &mut Places| {
+                if on_host { cpu_times(places.get(&Place::Host)?) } else { Ok(None) }
+            };
             let before = host(self.places)?;
             let peer = &mut self.places.get(&member.place)?.peer;
             let ran = peer.slice_watched(worker as u32, &spec, slice_limit(&spec), &mut overdue);
             let ran = ran.map_err(Failed::from)?;
             let host_cpu = before.zip(host(self.places)?).map(|(from, to)| to.since(from));
             let devices = vec![ran.devices.clone()];
-            return Ok(Slices { ran, host_cpu, together: None, devices });
+            return Ok(PlaceSlices { ran, host_cpu, together: None, devices });
         }
         let members: Vec<LoadedMember> = self.members(worker).cloned().collect();
         let mut in_vain = 0;
-        let of_times =
-            self.workload.probe.as_ref().is_some_and(|probe| matches!(probe.unit(), Ok(ProbeUnit::Time(_))));
+        let of_times = self
+            .workload
+            .probe
+            .as_ref()
+            .is_some_and(|probe| matches!(probe.unit(), Ok(ProbeUnit::Time(_))));
         let asked = CommonSlice { worker: worker as u32, spec, attempt, on_host, of_times };
         let slices = together::slice(self.places, &members, &asked, &mut in_vain, &mut overdue);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(in_vain));
@@ -766,7 +821,10 @@ impl Bench<'_> {
         let ready = &self.ready[worker];
         let mut worst: Option<QuiesceGate> = None;
         let of = |member: &LoadedMember| {
-            (member.place.clone(), member.targets.iter().map(|target| target.path.clone()).collect())
+            (
+                member.place.clone(),
+                member.targets.iter().map(|target| target.path.clone()).collect(),
+            )
         };
         let mut asked: Vec<(Place, Vec<PathBuf>)> = self.members(worker).map(of).collect();
         if !ready.is_in(&Place::Host) && self.places.has(&Place::Host) {
@@ -779,7 +837,9 @@ impl Bench<'_> {
                 continue;
             }
             match place.ask(request, GATE_LIMIT + SLICE_GRACE)? {
-                Response::Gate(gate) => worst = Some(worst.unwrap_or(QuiesceGate::NOTHING_OWED).and(gate)),
+                Response::Gate(gate) => {
+                    worst = Some(worst.unwrap_or(QuiesceGate::NOTHING_OWED).and(gate))
+                }
                 other => return Err(Failed::from(place.peer.unexpected("gate", &other)).into()),
             }
         }
@@ -798,8 +858,10 @@ impl Bench<'_> {
             return Ok(());
         }
         let words = if goes_on { "; the run goes on (continue_on_error)" } else { "" };
-        let text =
-            format!("{} I/Os failed or came back short on {stack}; the first: {first}{words}", result.errors);
+        let text = format!(
+            "{} I/Os failed or came back short on {stack}; the first: {first}{words}",
+            result.errors
+        );
         self.store.append(&RunRecord::Warning(Warning {
             kind: IO_ERRORS.into(),
             subject: stack,
@@ -823,14 +885,17 @@ impl Bench<'_> {
             _ => 0,
         };
         let mut samples = self.samples(&done.result)?;
-        let engine =
-            done.engine_ns.map(|ns| sample("engine.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
+        let engine = done
+            .engine_ns
+            .map(|ns| sample("engine.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
         samples.extend(engine);
-        let threads =
-            done.threads_ns.map(|ns| sample("threads.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
+        let threads = done
+            .threads_ns
+            .map(|ns| sample("threads.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
         samples.extend(threads);
         samples.extend(done.exchange.iter().flat_map(network_peer::samples));
-        let mut parts = done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default();
+        let mut parts =
+            done.together.as_ref().map(|together| together.parts.clone()).unwrap_or_default();
         let latencies = done.together.iter().flat_map(|together| &together.latencies);
         for (part, latency) in parts.iter_mut().zip(latencies) {
             part.latency = Some(self.store.histogram(latency)?);
@@ -862,7 +927,7 @@ impl Bench<'_> {
             gate: done.gate,
             targets: together::on_targets(&done.result),
             together: done.together.as_ref().map(|together| together.share),
-            late: done.together.as_ref().and_then(Together::late),
+            late: done.together.as_ref().and_then(CommonSliceParts::late),
             run_again: done.run_again,
             parts,
         };
@@ -871,7 +936,9 @@ impl Bench<'_> {
 
     fn samples(&mut self, result: &SliceResult) -> Result<Vec<SliceSample>> {
         let mut samples = Vec::new();
-        for (name, direction) in [("read", &result.read), ("write", &result.write), ("trim", &result.trim)] {
+        for (name, direction) in
+            [("read", &result.read), ("write", &result.write), ("trim", &result.trim)]
+        {
             if direction.ios == 0 {
                 continue;
             }
@@ -888,13 +955,20 @@ impl Bench<'_> {
                 SampleValue::Value(direction.bytes as f64),
             ));
             let at = self.store.histogram(&direction.latency)?;
-            samples.push(sample(&format!("{name}.latency"), "ns", Better::Lower, SampleValue::Histogram(at)));
+            samples.push(sample(
+                &format!("{name}.latency"),
+                "ns",
+                Better::Lower,
+                SampleValue::Histogram(at),
+            ));
         }
         if result.sync_latency.count() > 0 {
             let at = self.store.histogram(&result.sync_latency)?;
             samples.push(sample("sync.latency", "ns", Better::Lower, SampleValue::Histogram(at)));
         }
-        for (name, histogram) in [("reap_gap", &result.reap_gap), ("service.latency", &result.service)] {
+        for (name, histogram) in
+            [("reap_gap", &result.reap_gap), ("service.latency", &result.service)]
+        {
             if histogram.count() > 0 {
                 let at = self.store.histogram(histogram)?;
                 samples.push(sample(name, "ns", Better::Lower, SampleValue::Histogram(at)));
@@ -909,7 +983,12 @@ impl Bench<'_> {
         if let Some(flush_ns) = result.flush_ns {
             samples.push(sample("flush", "ns", Better::Lower, SampleValue::Value(flush_ns as f64)));
         }
-        samples.push(sample("cpu.user", "ns", Better::Lower, SampleValue::Value(result.cpu_user_ns as f64)));
+        samples.push(sample(
+            "cpu.user",
+            "ns",
+            Better::Lower,
+            SampleValue::Value(result.cpu_user_ns as f64),
+        ));
         samples.push(sample(
             "cpu.system",
             "ns",
@@ -941,13 +1020,13 @@ impl ServedTime {
 pub(super) enum ServedBy {
     /// All but virtual CPUs.
     Engine,
-    /// Those of programs.
     Program,
     /// Virtual CPUs too: with the load in the guest, all that the stack takes of the host.
     Guest,
 }
 
-/// What the threads computed during a series that serve one worker alone; `None` where some of them serve others too.
+/// What the threads computed during a series that serve one worker alone; `None` where some of them
+/// serve others too.
 pub(super) fn served_apart(
     before: &[BTreeMap<(Place, ThreadId), ServedTime>],
     after: &[BTreeMap<(Place, ThreadId), ServedTime>],
@@ -955,12 +1034,14 @@ pub(super) fn served_apart(
     which: ServedBy,
 ) -> Vec<Option<f64>> {
     let alone = |worker: usize| {
-        let is_shared =
-            |thread| before.iter().enumerate().any(|(at, all)| at != worker && all.contains_key(thread));
+        let is_shared = |thread| {
+            before.iter().enumerate().any(|(at, all)| at != worker && all.contains_key(thread))
+        };
         !before[worker].keys().any(is_shared)
     };
     let all = before.iter().zip(after).zip(lasted_ns).enumerate();
-    all.map(|(worker, ((from, to), ns))| served_ns(from, to, *ns, which).filter(|_| alone(worker))).collect()
+    all.map(|(worker, ((from, to), ns))| served_ns(from, to, *ns, which).filter(|_| alone(worker)))
+        .collect()
 }
 
 /// Reports a slice that is overdue, once.
@@ -997,8 +1078,8 @@ pub(super) fn overdue_after<'a>(
     }
 }
 
-/// What threads computed for a slice that lasted so long: of one that polls its share of that time, since it also polls while a
-/// slice is prepared. `None`: no thread reports it.
+/// What threads computed for a slice that lasted so long: of one that polls its share of that time,
+/// since it also polls while a slice is prepared. `None`: no thread reports it.
 fn served_ns<K: Ord>(
     before: &BTreeMap<K, ServedTime>,
     after: &BTreeMap<K, ServedTime>,
@@ -1007,7 +1088,8 @@ fn served_ns<K: Ord>(
 ) -> Option<f64> {
     let of = |(thread, to): (&K, &ServedTime)| {
         let from = before.get(thread)?;
-        let (ns, passed) = (to.ns.saturating_sub(from.ns) as f64, to.at_ns.saturating_sub(from.at_ns));
+        let (ns, passed) =
+            (to.ns.saturating_sub(from.ns) as f64, to.at_ns.saturating_sub(from.at_ns));
         let share = if to.polls { lasted_ns as f64 / passed.max(1) as f64 } else { 1.0 };
         Some(ns * share)
     };
@@ -1026,7 +1108,7 @@ pub(super) fn sample(metric: &str, unit: &str, better: Better, value: SampleValu
 }
 
 /// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.
-pub(super) fn cpu_times(place: &mut Reached) -> Result<Option<CpuTimes>> {
+pub(super) fn cpu_times(place: &mut ReachedPlace) -> Result<Option<CpuTimes>> {
     match place.peer.call(WireRequest::CpuTimes, QUICK_LIMIT) {
         Ok(Response::CpuTimes(times)) => Ok(Some(times)),
         Ok(other) => Err(Failed::from(place.peer.unexpected("cpu_times", &other)).into()),
@@ -1060,17 +1142,26 @@ mod tests {
     #[test]
     fn a_thread_that_polls_counts_for_the_slice_and_no_wait_before_it() {
         let of = |all: &[(u32, u64, u64, bool)]| -> BTreeMap<u32, ServedTime> {
-            let served =
-                |(at_ns, ns, polls)| ServedTime { at_ns, ns, polls, is_vcpu: false, is_kernel: false };
+            let served = |(at_ns, ns, polls)| ServedTime {
+                at_ns,
+                ns,
+                polls,
+                is_vcpu: false,
+                is_kernel: false,
+            };
             all.iter().map(|(id, at_ns, ns, polls)| (*id, served((*at_ns, *ns, *polls)))).collect()
         };
-        // 1 polls for the whole 1000 between the looks, 2 works for 200; the slice lasted 600. 3 is new, 4 has ended.
+        // 1 polls for the whole 1000 between the looks, 2 works for 200; the slice lasted 600. 3 is
+        // new, 4 has ended.
         let before = of(&[(1, 0, 0, true), (2, 0, 50, false), (4, 0, 9, false)]);
         let after = of(&[(1, 1000, 1000, true), (2, 1000, 250, false), (3, 1000, 70, false)]);
         assert_eq!(served_ns(&before, &after, 600, ServedBy::Engine), Some(600.0 + 200.0));
         assert_eq!(served_ns(&of(&[]), &after, 600, ServedBy::Engine), None);
         let vcpu = |ns| {
-            BTreeMap::from([(7, ServedTime { at_ns: ns, ns, polls: false, is_vcpu: true, is_kernel: false })])
+            BTreeMap::from([(
+                7,
+                ServedTime { at_ns: ns, ns, polls: false, is_vcpu: true, is_kernel: false },
+            )])
         };
         assert_eq!(served_ns(&vcpu(1), &vcpu(9), 600, ServedBy::Engine), None);
         assert_eq!(served_ns(&vcpu(1), &vcpu(9), 600, ServedBy::Guest), Some(8.0));

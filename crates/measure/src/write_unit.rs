@@ -1,9 +1,10 @@
-//! Stacks that take writes of whole multiples of so many bytes only, as those on SPDK's raid5f do: it never reads what it would
-//! need for the parity of less than a stripe. Refuses loads that would meet nothing but errors there, before anything is made.
+//! Stacks that take writes of whole multiples of so many bytes only, as those on SPDK's raid5f do:
+//! it never reads what it would need for the parity of less than a stripe. Refuses loads that would
+//! meet nothing but errors there, before anything is made.
 
 use super::first_writes::BLOCK;
 use anyhow::{Result, bail};
-use iotax_layers::Exposed;
+use iotax_layers::ExposedDevice;
 use iotax_model::scenario::{LayerSpec, Scenario, Stack};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
@@ -12,7 +13,7 @@ use iotax_units::show_bytes;
 ///
 /// # Errors
 /// When it does.
-pub fn check_above(spec: &LayerSpec, writes: bool, below: &Exposed) -> Result<()> {
+pub fn check_above(spec: &LayerSpec, writes: bool, below: &ExposedDevice) -> Result<()> {
     let Some(unit) = below.write_unit.filter(|_| writes) else { return Ok(()) };
     bail!(
         "{}: {} writes blocks of its own, and what is below takes writes of whole multiples of {} only; hint: raid1, or raid0",
@@ -26,7 +27,7 @@ pub fn check_above(spec: &LayerSpec, writes: bool, below: &Exposed) -> Result<()
 ///
 /// # Errors
 /// Bad input naming the job and the unit.
-pub fn check(scenario: &Scenario, stack: &Stack, exposed: &Exposed) -> Result<()> {
+pub fn check(scenario: &Scenario, stack: &Stack, exposed: &ExposedDevice) -> Result<()> {
     let Some(unit) = exposed.write_unit else { return Ok(()) };
     let refuse = |what: String, hint: String| {
         let unit = show_bytes(unit);
@@ -37,7 +38,10 @@ pub fn check(scenario: &Scenario, stack: &Stack, exposed: &Exposed) -> Result<()
         .into())
     };
     if scenario.durability.is_some() {
-        return refuse("durability trials write blocks of their own".into(), "raid1, or raid0".into());
+        return refuse(
+            "durability trials write blocks of their own".into(),
+            "raid1, or raid0".into(),
+        );
     }
     if exposed.unwritten.is_some() && BLOCK % unit != 0 {
         return refuse(
@@ -48,8 +52,11 @@ pub fn check(scenario: &Scenario, stack: &Stack, exposed: &Exposed) -> Result<()
     let jobs = scenario.workloads.iter().flat_map(|workload| &workload.jobs);
     for job in jobs.filter(|job| job.rw.writes()) {
         if [job.bs, job.offset, job.offset_increment].iter().any(|bytes| bytes % unit != 0) {
-            let offset =
-                if job.offset == 0 { String::new() } else { format!(" from {} on", show_bytes(job.offset)) };
+            let offset = if job.offset == 0 {
+                String::new()
+            } else {
+                format!(" from {} on", show_bytes(job.offset))
+            };
             return refuse(
                 format!("job \"{}\" writes blocks of {}{offset}", job.name, show_bytes(job.bs)),
                 format!("bs={}, or a smaller strip-size", unit),

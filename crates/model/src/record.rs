@@ -42,10 +42,7 @@ pub enum RunRecord {
     /// The rate at which latencies are compared.
     Matched(Matched),
     /// Stacks that are up disturb the baseline: from here on each is measured by itself, in visits.
-    Apart {
-        /// What was found.
-        reason: String,
-    },
+    Apart { reason: String },
     /// What was never written is about to be written once.
     LayingOut(LayingOut),
     /// What was never written was written once, before anything was measured.
@@ -77,52 +74,37 @@ pub enum RunRecord {
     /// Something a reader must know.
     Warning(Warning),
     /// The run went on after a kill or a reboot.
-    Resumed {
-        /// RFC 3339.
-        at: String,
-    },
+    Resumed { at: String },
     /// A visit of a set was measured to its end with a workload.
-    VisitEnd {
-        /// The visit.
-        visit: u32,
-        /// The set.
-        set: u32,
-        /// The workload.
-        workload: String,
-    },
+    VisitEnd { visit: u32, set: u32, workload: String },
     /// Why measuring a workload ended.
     WorkloadEnd {
-        /// Its name.
         workload: String,
         /// `precision`, `rate_limited`, `budget`, `interrupted`, or the words of a failure.
         reason: String,
     },
     /// Last line of a run that ended in order.
     End {
-        /// RFC 3339.
         at: String,
         /// `complete`, `interrupted`, or the words of a failure.
         outcome: String,
     },
 }
 
-/// Threads of a place that serve the I/O of a stack beside its load: its engine. What they compute is `engine.cpu` of its slices.
+/// Threads of a place that serve the I/O of a stack beside its load: its engine. What they compute
+/// is `engine.cpu` of its slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Serving {
     /// Name of the stack.
     pub stack: String,
-    /// Where they run.
     pub place: Place,
-    /// They, by name.
     pub threads: Vec<ThreadGroup>,
 }
 
 /// Threads of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadGroup {
-    /// `md127_raid5`, `vhost`, `reactor`.
     pub name: String,
-    /// How many.
     pub count: u32,
     /// They poll, so that each takes a core, whatever there is to do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -149,18 +131,15 @@ fn is_zero(number: &u32) -> bool {
 pub struct RunStart {
     /// The run's id, also the name of its folder.
     pub id: String,
-    /// RFC 3339.
     pub at: String,
-    /// Version of iotax.
     pub iotax: String,
     /// The command line, word by word.
     pub argv: Vec<String>,
-    /// Checked, in full.
     pub scenario: Scenario,
     /// Boot id of the host.
     pub boot_id: String,
-    /// Equal files that the stacks go round, visit by visit: visits whose numbers differ by so many had the same; 0: not
-    /// recorded.
+    /// Equal files that the stacks go round, visit by visit: visits whose numbers differ by so many
+    /// had the same; 0: not recorded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub siblings: u32,
     /// Caches of writes that were known on the path, the largest first; none where nothing writes.
@@ -179,7 +158,6 @@ pub struct RunStart {
 pub struct PlaceFacts {
     /// `host`, a guest's name, `ssh:HOST`.
     pub place: Place,
-    /// What it is.
     pub facts: Facts,
     /// Emulated CPU (TCG, or a KVM that emulates): figures are not representative.
     pub emulated: Option<String>,
@@ -198,12 +176,10 @@ pub struct PlaceFacts {
 pub struct LayerUp {
     /// Stacks that have it below them.
     pub stacks: Vec<String>,
-    /// The layer: `mdraid`.
     pub layer: String,
     /// Which part of it, where it has several: `target`, `host`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub part: String,
-    /// Where it lives.
     pub place: Place,
     /// Its device, where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,7 +200,6 @@ pub struct GuestDisk {
     pub attach: String,
     /// Option and value as QEMU, or what serves the disk, tells them.
     pub qemu: BTreeMap<String, String>,
-    /// The same as the guest's kernel tells them.
     pub guest: BTreeMap<String, String>,
     /// What is not as it was asked for, as clauses.
     pub differs: Vec<String>,
@@ -244,10 +219,10 @@ pub struct DesignUp {
     pub period_ns: Option<u64>,
     /// Slices of the pilot behind it; 0: no pilot.
     pub pilot_slices: u32,
-    /// Where stacks take turns in series of short slices; `None`: each slice is asked for by itself.
+    /// Where stacks take turns in series of short slices; `None`: each slice is asked for by
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesDesign>,
-    /// Why, in words.
     pub why: String,
 }
 
@@ -263,11 +238,8 @@ pub struct SeriesDesign {
 /// Short slices of a series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesUp {
-    /// As in [`Slice`].
     pub visit: u32,
-    /// As in [`Slice`].
     pub set: u32,
-    /// As in [`Slice`].
     pub round: u32,
     /// What they were for.
     #[serde(default, skip_serializing_if = "Purpose::is_plain")]
@@ -283,9 +255,7 @@ pub struct SeriesUp {
 /// How the rate of a stack began in short slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransientUp {
-    /// As in [`Slice`].
     pub visit: u32,
-    /// As in [`Slice`].
     pub set: u32,
     /// Name of the workload.
     pub workload: String,
@@ -298,13 +268,14 @@ pub struct TransientUp {
     pub transient: Transient,
 }
 
-/// A load that is the same on every stack, for latencies that can be compared: an open loop at one rate, or a closed loop of one
-/// I/O at a time.
+/// A load that is the same on every stack, for latencies that can be compared: an open loop at one
+/// rate, or a closed loop of one I/O at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Matched {
     /// Name of the workload.
     pub workload: String,
-    /// I/Os a second that are offered, all threads of all jobs together; `None`: a closed loop of one I/O at a time.
+    /// I/Os a second that are offered, all threads of all jobs together; `None`: a closed loop of
+    /// one I/O at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
     /// Name of the slowest stack, whose rate it was taken from; empty without one.
@@ -330,9 +301,7 @@ pub struct WorkerUp {
     pub others: Vec<String>,
     /// Bytes in use of each of them.
     pub bytes: u64,
-    /// Its generator.
     pub engine: Generator,
-    /// Why that one.
     pub why: String,
     /// The exact command of a slice, for engines that are programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -377,7 +346,8 @@ impl std::fmt::Display for Generator {
     }
 }
 
-/// First writes that begin: a run that is killed in the middle of them knows what it may have written.
+/// First writes that begin: a run that is killed in the middle of them knows what it may have
+/// written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayingOut {
     /// Visit number, from 0.
@@ -407,13 +377,15 @@ pub struct LaidOut {
     pub bytes: u64,
     /// Bytes of all writes: more than those where some came twice.
     pub written: u64,
-    /// Time from the first submission to the last acknowledgement, of all stretches together, without their flushes.
+    /// Time from the first submission to the last acknowledgement, of all stretches together,
+    /// without their flushes.
     pub took_ns: u64,
     /// Time of the flushes.
     pub flush_ns: u64,
 }
 
-/// A clock that was compared with the host's twice, which tells how fast it runs. The place was not stopped in between.
+/// A clock that was compared with the host's twice, which tells how fast it runs. The place was not
+/// stopped in between.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     /// Visit number, from 0.
@@ -423,11 +395,8 @@ pub struct Clocks {
     /// Under which load; not told by runs from before 2026-11-23.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// Whose clock.
     pub place: Place,
-    /// At the beginning.
     pub from: ClockReading,
-    /// At the end.
     pub to: ClockReading,
 }
 
@@ -442,7 +411,8 @@ pub struct ClockReading {
     pub round_trip_ns: u64,
 }
 
-/// A clock that gains or loses more than this part of the time makes figures wrong by more than their intervals say.
+/// A clock that gains or loses more than this part of the time makes figures wrong by more than
+/// their intervals say.
 const MOST_APART: f64 = 0.01;
 
 impl Clocks {
@@ -453,13 +423,15 @@ impl Clocks {
 }
 
 impl ClockReading {
-    /// The same, where it is so much that nothing timed by this clock counts, whatever the round trips explain.
+    /// The same, where it is so much that nothing timed by this clock counts, whatever the round
+    /// trips explain.
     pub fn too_far_apart_since(&self, from: &ClockReading) -> Option<f64> {
         let (apart, error) = self.apart_since(from);
         (apart.abs() > MOST_APART + error).then_some(apart)
     }
 
-    /// By how much of the time since then the clock ran faster than the host's, and the most that this is off.
+    /// By how much of the time since then the clock ran faster than the host's, and the most that
+    /// this is off.
     pub fn apart_since(&self, from: &ClockReading) -> (f64, f64) {
         let span_ns = self.at_ns.saturating_sub(from.at_ns).max(1) as f64;
         let error_ns = (from.round_trip_ns + self.round_trip_ns) as f64 / 2.0;
@@ -474,7 +446,6 @@ pub struct ClusterReading {
     pub visit: u32,
     /// Number of the set.
     pub set: u32,
-    /// Under which load.
     pub workload: String,
     /// Names of the stacks on it.
     pub stacks: Vec<String>,
@@ -491,9 +462,7 @@ pub struct ClusterReading {
 /// it completed in that time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceTraffic {
-    /// The visit.
     pub visit: u32,
-    /// The set.
     pub set: u32,
     /// Name of the stack.
     pub stack: String,
@@ -507,7 +476,6 @@ pub struct DeviceTraffic {
 
 /// I/O that a load issued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "each field says it")]
 pub struct IssuedIo {
     pub reads: u64,
     pub read_bytes: u64,
@@ -528,13 +496,11 @@ impl IssuedIo {
 /// What the devices of one place completed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceTraffic {
-    /// The place.
     pub place: Place,
     /// The I/O during the slices; `at_ns` is the total time of the slices.
     pub seen: DeviceReading,
     /// The I/O between the slices, by other programs; `at_ns` is the total time between them.
     pub idle: DeviceReading,
-    /// Number of slices.
     pub slices: u32,
     /// Number of slices in which the lowest devices completed clearly more bytes than the load
     /// issued.
@@ -546,7 +512,8 @@ pub struct PlaceTraffic {
 pub struct Slice {
     /// Visit, from 0: one set-up of stacks that can be up together.
     pub visit: u32,
-    /// The set of stacks that were up together, from 0; only stacks of one set are paired by rounds.
+    /// The set of stacks that were up together, from 0; only stacks of one set are paired by
+    /// rounds.
     #[serde(default)]
     pub set: u32,
     /// Round, from 0 within the run and workload.
@@ -569,7 +536,6 @@ pub struct Slice {
     pub clock_offset_ns: i64,
     /// Length of the window: acknowledged time.
     pub window_ns: u64,
-    /// Discarded start.
     pub discarded_ns: u64,
     /// Completions outside the window.
     pub discarded_ios: u64,
@@ -577,25 +543,28 @@ pub struct Slice {
     pub drain_ns: u64,
     /// I/Os that failed or came back short.
     pub errors: u64,
-    /// Metric by metric.
     pub samples: Vec<SliceSample>,
     /// CPU time of the place during the slice, without the waiting for a common start.
     pub cpu: Option<CpuTimes>,
-    /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is part of it. Of short slices that of
-    /// the guest's QEMU and vhost threads alone, all of it as `user_ns`.
+    /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is
+    /// part of it. Of short slices that of the guest's QEMU and vhost threads alone, all of it as
+    /// `user_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
-    /// CPU time during the slice of places below that neither of these has in it: the other ends of fabrics, together.
+    /// CPU time during the slice of places below that neither of these has in it: the other ends of
+    /// fabrics, together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_cpu: Option<CpuTimes>,
-    /// Of a stack that is measured in a state: in which it was behind the slice, as what has the state tells.
+    /// Of a stack that is measured in a state: in which it was after the slice, as what has the
+    /// state tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Of an array that was being rebuilt then: the share of it that was done, 0 to 1. Records of before have it in `state` alone.
+    /// Of an array that was being rebuilt then: the share of it that was done, 0 to 1. Records of
+    /// before have it in `state` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<f64>,
-    /// Bytes that were read meanwhile from this host's devices below the media; `None`: no device tells, or the load only
-    /// writes.
+    /// Bytes that were read meanwhile from this host's devices below the media; `None`: no device
+    /// tells, or the load only writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_read_bytes: Option<u64>,
     /// What the quiesce gate saw before the slice.
@@ -609,7 +578,8 @@ pub struct Slice {
     /// Of such load by bytes: the share of the window that had passed when the last of them began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<f64>,
-    /// How often it was run again because its places did not run together; those runs are not recorded.
+    /// How often it was run again because its places did not run together; those runs are not
+    /// recorded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub run_again: u32,
     /// What each of several places contributed.
@@ -636,21 +606,19 @@ impl Slice {
 /// One of several places in a slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlicePart {
-    /// Its name.
     pub place: Place,
     /// I/Os in its window.
     pub ios: u64,
-    /// Bytes.
     pub bytes: u64,
     /// What of the I/Os is reads; 0 in records of before 2026-11-26.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reads: u64,
-    /// The same of writes.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub writes: u64,
     /// Length of its own window.
     pub window_ns: u64,
-    /// Latencies of all of its I/Os, as [`SampleValue::Histogram`] finds them; `None` in records of before 2026-11-26.
+    /// Latencies of all of its I/Os, as [`SampleValue::Histogram`] finds them; `None` in records of
+    /// before 2026-11-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<u64>,
     /// Of several targets there (disks of a guest): each, in the order of the worker's record.
@@ -694,14 +662,13 @@ impl Purpose {
 #[serde(from = "FlatSample")]
 pub struct SliceSample {
     /// `read.ios`, `read.bytes`, `read.latency`, `write.*`, `sync.latency`, `flush`, `cpu.user`,
-    /// `cpu.system` (the generator's own), `engine.cpu` (of the threads that serve the stack's I/O, [`Serving`]),
-    /// `threads.cpu` (of all threads that work for the stack in short slices, by their own clocks).
+    /// `cpu.system` (the generator's own), `engine.cpu` (of the threads that serve the stack's I/O,
+    /// [`Serving`]), `threads.cpu` (of all threads that work for the stack in short slices, by
+    /// their own clocks).
     pub metric: String,
-    /// `1`, `B`, `ns`.
     pub unit: String,
     /// Which way is better.
     pub better: Better,
-    /// The figure.
     #[serde(flatten)]
     pub value: SampleValue,
 }
@@ -729,8 +696,10 @@ struct FlatSample {
 
 impl From<FlatSample> for SliceSample {
     fn from(flat: FlatSample) -> SliceSample {
-        let figure = flat.value.map(SampleValue::Value).or(flat.histogram.map(SampleValue::Histogram));
-        let words = || flat.failed.map(SampleValue::Failed).or(flat.missing.map(SampleValue::Missing));
+        let figure =
+            flat.value.map(SampleValue::Value).or(flat.histogram.map(SampleValue::Histogram));
+        let words =
+            || flat.failed.map(SampleValue::Failed).or(flat.missing.map(SampleValue::Missing));
         // JSON writes infinite and undefined numbers as null.
         let none = || SampleValue::Missing("no finite number".into());
         let value = figure.or_else(words).unwrap_or_else(none);
@@ -742,9 +711,7 @@ impl From<FlatSample> for SliceSample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// More is better.
     Higher,
-    /// Less is better.
     Lower,
 }
 
@@ -752,7 +719,6 @@ pub enum Better {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleValue {
-    /// One number.
     Value(f64),
     /// Byte offset of a frame in `histograms.seg`.
     Histogram(u64),
@@ -764,7 +730,8 @@ pub enum SampleValue {
 
 /// The kind of warning that spoils a stack: its figures have failed I/Os in them.
 pub const IO_ERRORS: &str = "io_errors";
-/// Metric of a network probe: bytes on the wire, with the headers of Ethernet, for a byte of its load.
+/// Metric of a network probe: bytes on the wire, with the headers of Ethernet, for a byte of its
+/// load.
 pub const ON_WIRE: &str = "net.on_wire";
 
 /// The kind of warning that names a place which was lost while several loaded together.
@@ -776,7 +743,8 @@ pub const BUSY: &str = "busy";
 /// The kind of warning that short slices of several places ran into each other.
 pub const OVERLAPS: &str = "overlaps";
 
-/// The kind of warning that names a slice which is left out, since iotax itself was stopped meanwhile.
+/// The kind of warning that names a slice which is left out, since iotax itself was stopped
+/// meanwhile.
 pub const STOPPED: &str = "stopped";
 
 /// The kind of warning that names files with holes or unwritten extents, whose reads reach no disk.
@@ -871,8 +839,12 @@ mod tests {
 
     #[test]
     fn of_two_gates_the_worse_counts_and_the_unknown_stays_unknown() {
-        let gate =
-            |dirty_bytes, in_flight, gave_up| QuiesceGate { waited_ns: 1, dirty_bytes, in_flight, gave_up };
+        let gate = |dirty_bytes, in_flight, gave_up| QuiesceGate {
+            waited_ns: 1,
+            dirty_bytes,
+            in_flight,
+            gave_up,
+        };
         let both = gate(1, Some(2), false).and(gate(2, Some(1), true));
         assert_eq!(both, QuiesceGate { waited_ns: 2, ..gate(2, Some(2), true) });
         assert_eq!(gate(0, Some(2), false).and(gate(0, None, false)).in_flight, None);

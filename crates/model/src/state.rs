@@ -1,5 +1,6 @@
-//! States that an array is put into on purpose, one after the other, and the words for them: `["healthy", "failed(1)",
-//! "rebuilding", "healthy"]`. What state it is in while it is measured, the kernel tells ([`ArrayState`]).
+//! States that an array is put into on purpose, one after the other, and the words for them:
+//! `["healthy", "failed(1)", "rebuilding", "healthy"]`. What state it is in while it is measured,
+//! the kernel tells ([`ArrayState`]).
 
 use iotax_facts::array::ArrayState;
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,13 @@ impl FromStr for AskedState {
     fn from_str(text: &str) -> Result<AskedState, String> {
         // Of a number with a sign the parser knows too.
         let of = |word: &str| {
-            let count = text.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')')?.trim().parse().ok()?;
+            let count = text
+                .strip_prefix(word)?
+                .strip_prefix('(')?
+                .strip_suffix(')')?
+                .trim()
+                .parse()
+                .ok()?;
             (count > 0 && !text.contains('+')).then_some(count)
         };
         match text {
@@ -91,7 +98,12 @@ mod tests {
         let states: Vec<AskedState> = words.iter().map(|word| word.parse().unwrap()).collect();
         assert_eq!(
             states[1..5],
-            [AskedState::Failed(1), AskedState::Failed(2), AskedState::Rebuilding, AskedState::Out(1)]
+            [
+                AskedState::Failed(1),
+                AskedState::Failed(2),
+                AskedState::Rebuilding,
+                AskedState::Out(1)
+            ]
         );
         let shown: Vec<String> = states.iter().map(ToString::to_string).collect();
         assert_eq!(shown, words);
@@ -118,7 +130,10 @@ mod tests {
     #[test]
     fn what_the_kernel_tells_is_what_was_asked_for_or_not() {
         let rebuilding = ArrayState::Rebuilding { missing: 1, done: 0.5 };
-        assert!(AskedState::Healthy.holds(&ArrayState::Healthy) && AskedState::Rebuilding.holds(&rebuilding));
+        assert!(
+            AskedState::Healthy.holds(&ArrayState::Healthy)
+                && AskedState::Rebuilding.holds(&rebuilding)
+        );
         assert!(AskedState::Failed(2).holds(&ArrayState::Degraded { missing: 2 }));
         assert!(!AskedState::Failed(1).holds(&ArrayState::Degraded { missing: 2 }));
         let out = ArrayState::Out { members: 1 };
@@ -128,7 +143,8 @@ mod tests {
                 && !AskedState::Failed(1).holds(&out)
         );
         assert!(
-            !AskedState::Rebuilding.holds(&ArrayState::Healthy) && !AskedState::Healthy.holds(&rebuilding)
+            !AskedState::Rebuilding.holds(&ArrayState::Healthy)
+                && !AskedState::Healthy.holds(&rebuilding)
         );
         assert!(!AskedState::Healthy.holds(&ArrayState::Syncing { done: 0.1 }));
     }

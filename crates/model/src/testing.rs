@@ -5,14 +5,20 @@ use crate::scenario::{LayerSpec, Medium, Stack};
 
 /// The stack that these words mean.
 pub fn stack(text: &str) -> Stack {
-    from_arguments(&[text.to_owned()], &ScenarioRequest::default()).expect("a stack").stacks.remove(0)
+    from_arguments(&[text.to_owned()], &ScenarioRequest::default())
+        .expect("a stack")
+        .stacks
+        .remove(0)
 }
 
 /// A layer as the grammar would read it.
 pub fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
     LayerSpec {
         name: name.into(),
-        options: options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        options: options
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
         place: None,
         far: None,
         copies: 1,

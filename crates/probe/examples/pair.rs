@@ -47,13 +47,21 @@ fn measure(probe: &str, peer: &str, token: &str, options: &[&str]) -> Result<(),
             Some(("jobs", value)) => spec.numjobs = value.parse()?,
             Some(("rate", value)) => spec.rate = Some(value.parse()?),
             Some(("cpus", value)) => spec.cpus_allowed = cpu_list(value)?,
-            _ => return Err(format!("\"{option}\" is not known: slices=, ms=, jobs=, rate=, cpus=").into()),
+            _ => {
+                return Err(format!(
+                    "\"{option}\" is not known: slices=, ms=, jobs=, rate=, cpus="
+                )
+                .into());
+            }
         }
     }
     let mut probe = prepare(&spec)?;
     for _ in 0..slices {
-        let result =
-            probe.slice(&SliceSpec::now(SliceBound::Time { ns: ms * 1_000_000 }, 10_000_000, false))?;
+        let result = probe.slice(&SliceSpec::now(
+            SliceBound::Time { ns: ms * 1_000_000 },
+            10_000_000,
+            false,
+        ))?;
         print_slice(&result, &probe.exchange().unwrap_or_default());
     }
     Ok(())
@@ -73,7 +81,12 @@ fn print_slice(result: &SliceResult, exchange: &Exchange) {
     let us = |q| latency.percentile(q).unwrap_or(0) as f64 / 1e3;
     if !latency.is_empty() {
         let mean = latency.mean().unwrap_or(0.0) / 1e3;
-        print!(" | mean {mean:.1} p50 {:.1} p99 {:.1} p99.9 {:.1} us", us(0.5), us(0.99), us(0.999));
+        print!(
+            " | mean {mean:.1} p50 {:.1} p99 {:.1} p99.9 {:.1} us",
+            us(0.5),
+            us(0.99),
+            us(0.999)
+        );
     }
     for (name, way) in [("to", &exchange.to_peer), ("from", &exchange.from_peer)] {
         if let Some(way) = way {

@@ -1,5 +1,6 @@
-//! Runs a probe by its text so many times: `tool 'mbw(memcpy)' [slices [seconds [host:port]]]`. Prints the figure of each slice, then
-//! best, median and mean. `tool --all`: the probes that there are.
+//! Runs a probe by its text so many times: `tool 'mbw(memcpy)' [slices [seconds [host:port]]]`.
+//! Prints the figure of each slice, then best, median and mean. `tool --all`: the probes that there
+//! are.
 
 use iotax_load::{SliceBound, SliceResult, SliceSpec};
 use iotax_probe::tool::{RunSpread, server};
@@ -19,8 +20,9 @@ fn run(words: &[String]) -> Result<(), String> {
         all().for_each(|one| println!("{:<10} {}", one.name, tests(one.argument)));
         return Ok(());
     }
-    let number =
-        |at: usize, default: f64| words.get(at).map_or(Ok(default), |word| word.parse().map_err(|_| usage));
+    let number = |at: usize, default: f64| {
+        words.get(at).map_or(Ok(default), |word| word.parse().map_err(|_| usage))
+    };
     let (slices, seconds) = (number(1, 3.0)? as usize, number(2, 2.0)?);
     let mut spec = ProbeSpec::parse(text)?;
     let peer = words.get(3).map(|word| word.parse().map_err(|_| usage));
@@ -33,12 +35,17 @@ fn run(words: &[String]) -> Result<(), String> {
     let bound = SliceBound::Time { ns: (seconds * 1e9) as u64 };
     let mut figures = Vec::new();
     for slice in 0..slices {
-        let result = probe.slice(&SliceSpec::now(bound, 0, false)).map_err(|error| error.to_string())?;
+        let result =
+            probe.slice(&SliceSpec::now(bound, 0, false)).map_err(|error| error.to_string())?;
         let (here, other) = figures_of(unit, &result);
         let cpu = (result.cpu_user_ns + result.cpu_system_ns) as f64 / 1e9;
         let window = result.window_ns as f64 / 1e9;
-        let other = other.map_or(String::new(), |other| format!(", the other way {}", shown(unit, other)));
-        println!("slice {slice}: {}{other}; window {window:.3} s, CPU {cpu:.2} s", shown(unit, here));
+        let other =
+            other.map_or(String::new(), |other| format!(", the other way {}", shown(unit, other)));
+        println!(
+            "slice {slice}: {}{other}; window {window:.3} s, CPU {cpu:.2} s",
+            shown(unit, here)
+        );
         figures.push(here);
     }
     let command = probe.command().unwrap_or_default().join(" ");

@@ -1,6 +1,7 @@
-//! The small process: what forks, starts programs and answers over pipes in place of a process with memory, whose page tables a fork
-//! would copy. `small serve` reads orders of 16 bytes (what, how often) and answers 8 bytes: how often it was done, less than asked
-//! for where the kernel refused. `small echo` sends back every 4 bytes. Without a word it ends at once: it is the program that it
+//! The small process: what forks, starts programs and answers over pipes in place of a process with
+//! memory, whose page tables a fork would copy. `small serve` reads orders of 16 bytes (what, how
+//! often) and answers 8 bytes: how often it was done, less than asked for where the kernel refused.
+//! `small echo` sends back every 4 bytes. Without a word it ends at once: it is the program that it
 //! starts itself.
 #![no_std]
 #![no_main]

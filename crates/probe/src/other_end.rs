@@ -1,4 +1,5 @@
-//! What answers a probe from another place: the listening end of the network pair, or a tool's own server.
+//! What answers a probe from another place: the listening end of the network pair, or a tool's own
+//! server.
 
 use crate::net::ProbeServer;
 use crate::tool::ServedTool;
@@ -9,23 +10,27 @@ use std::net::{IpAddr, SocketAddr};
 pub enum OtherEnd {
     /// Of the network pair.
     Pair(ProbeServer),
-    /// A tool's server.
     Tool(ServedTool),
 }
 
 impl OtherEnd {
-    /// Listens for a probe at an address of this place; `None`: at a port that is free. A tool's server ends with the thread that called this.
+    /// Listens for a probe at an address of this place; `None`: at a port that is free. A tool's
+    /// server ends with the thread that called this.
     ///
     /// # Errors
-    /// When the port is taken, the address is not this place's, or the tool is missing or does not listen.
-    pub fn listen(spec: &ProbeSpec, bind: IpAddr, port: Option<u16>) -> Result<OtherEnd, ProbeError> {
+    /// When the port is taken, the address is not this place's, or the tool is missing or does not
+    /// listen.
+    pub fn listen(
+        spec: &ProbeSpec,
+        bind: IpAddr,
+        port: Option<u16>,
+    ) -> Result<OtherEnd, ProbeError> {
         match spec.is_tool() {
             true => ServedTool::start(spec, bind, port).map(OtherEnd::Tool),
             false => ProbeServer::listen(bind, port).map(OtherEnd::Pair),
         }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         match self {
             OtherEnd::Pair(server) => server.address(),

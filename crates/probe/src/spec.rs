@@ -1,4 +1,5 @@
-//! What a probe is asked for, `copy(128MiB)`, and the family: a definition for each probe, found by its name.
+//! What a probe is asked for, `copy(128MiB)`, and the family: a definition for each probe, found by
+//! its name.
 
 use crate::{net, own, tool};
 use iotax_load::{LoadError, SliceResult, SliceSpec};
@@ -11,7 +12,6 @@ use std::net::SocketAddr;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSpec {
-    /// Name in [`all`].
     pub name: String,
     /// `128MiB` of `copy(128MiB)`, in its checked form; `None`: the probe takes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -19,19 +19,23 @@ pub struct ProbeSpec {
     /// So many of it side by side (fio's `numjobs`); streams of a network probe.
     #[serde(default = "default_one", skip_serializing_if = "is_one")]
     pub numjobs: u32,
-    /// Processors that it may run on, one for each thread in turn (fio's `cpus_allowed`); none: those of the process.
+    /// Processors that it may run on, one for each thread in turn (fio's `cpus_allowed`); none:
+    /// those of the process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus_allowed: Vec<u32>,
     /// Where the other end of a network probe listens; filled in when it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<SocketAddr>,
-    /// What the other end lets nobody in without: 32 hexadecimal digits ([`net::ProbeServer::token`]).
+    /// What the other end lets nobody in without: 32 hexadecimal digits
+    /// ([`net::ProbeServer::token`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Bytes a second that a `udp` probe sends, all its streams of a direction together (fio's `rate`); none: as fast as it goes.
+    /// Bytes a second that a `udp` probe sends, all its streams of a direction together (fio's
+    /// `rate`); none: as fast as it goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// What arrives is recorded in steps of so many nanoseconds ([`net::ExchangeDirection::course`]); none: only its sum is.
+    /// What arrives is recorded in steps of so many nanoseconds
+    /// ([`net::ExchangeDirection::course`]); none: only its sum is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course_ns: Option<u64>,
 }
@@ -47,26 +51,24 @@ fn is_one(many: &u32) -> bool {
 /// No probe takes a larger size: the number of a cache line of so much memory has 31 bits.
 pub const MOST_BYTES: u64 = 128 << 30;
 
-/// What stands in the brackets behind a probe's name.
+/// What is in the brackets after a probe's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Nothing.
     None,
     /// A size in bytes.
     Bytes {
         /// Where none is written.
         default: u64,
-        /// At least.
         least: u64,
     },
-    /// A time.
     Time {
         /// Nanoseconds where none is written.
         default_ns: u64,
     },
     /// One of these words, each with what it means; the first where none is written.
     Word(&'static [(&'static str, &'static str)]),
-    /// One of these tests of a tool, each with what a unit of it is and what it means; the first where none is written.
+    /// One of these tests of a tool, each with what a unit of it is and what it means; the first
+    /// where none is written.
     Test(&'static [(&'static str, ProbeUnit, &'static str)]),
 }
 
@@ -77,7 +79,8 @@ pub enum ProbeUnit {
     Count(&'static str),
     /// Bytes moved; a rate, more is better.
     Bytes,
-    /// A time that passes before something happens, less is better: what it is of. The window of a slice is the sum of these times.
+    /// A time that passes before something happens, less is better: what it is of. The window of a
+    /// slice is the sum of these times.
     Time(&'static str),
 }
 
@@ -89,8 +92,8 @@ pub trait Probe: Send {
     fn command(&self) -> Option<Vec<String>> {
         None
     }
-    /// Runs one slice. Units of work are in `read.ios` (a network's or a tool's other direction in `write`), bytes in `read.bytes`, the
-    /// times of units, where each is timed, in `read.latency`.
+    /// Runs one slice. Units of work are in `read.ios` (a network's or a tool's other direction in
+    /// `write`), bytes in `read.bytes`, the times of units, where each is timed, in `read.latency`.
     ///
     /// # Errors
     /// When it could not be run to its end.
@@ -103,7 +106,6 @@ pub trait Probe: Send {
 
 /// A member of the family.
 pub struct Definition {
-    /// Its name: `copy`.
     pub name: &'static str,
     /// What it takes in brackets.
     pub argument: Argument,
@@ -121,7 +123,6 @@ pub struct Definition {
     pub shortest_slice_ns: u64,
     /// Whether it needs another place that answers.
     pub needs_peer: bool,
-    /// Makes it ready.
     pub prepare: fn(&ProbeSpec) -> Result<Box<dyn Probe>, ProbeError>,
 }
 
@@ -133,20 +134,9 @@ pub enum ProbeError {
     Unfit(String),
     /// A program is not installed.
     #[error("{program} is not installed; hint: apt install {package}")]
-    Missing {
-        /// The program.
-        program: String,
-        /// A Debian package.
-        package: String,
-    },
-    /// The system refused.
+    Missing { program: String, package: String },
     #[error("cannot {action}: {source}")]
-    System {
-        /// What was tried.
-        action: String,
-        /// The cause.
-        source: std::io::Error,
-    },
+    System { action: String, source: std::io::Error },
     /// A program or the other end did not do what it should: the words say what.
     #[error("{0}")]
     Failed(String),
@@ -155,7 +145,6 @@ pub enum ProbeError {
     Load(#[from] LoadError),
 }
 
-/// All definitions.
 pub fn all() -> impl Iterator<Item = &'static Definition> {
     own::ALL.iter().chain(net::ALL).chain(tool::ALL).copied()
 }
@@ -177,8 +166,8 @@ pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
     })
 }
 
-/// A probe whose units are times. The window of its slices is the sum of these: units over it are one over their mean, of however
-/// many threads, streams or copies of a tool.
+/// A probe whose units are times. The window of its slices is the sum of these: units over it are
+/// one over their mean, of however many threads, streams or copies of a tool.
 struct Timed(Box<dyn Probe>);
 
 impl Probe for Timed {
@@ -197,8 +186,8 @@ impl Probe for Timed {
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
         let result = self.0.slice(spec)?;
         let mean_ns = result.read.latency.mean();
-        let window_ns =
-            mean_ns.map_or(result.window_ns, |mean| (mean * result.read.ios as f64).max(1.0) as u64);
+        let window_ns = mean_ns
+            .map_or(result.window_ns, |mean| (mean * result.read.ios as f64).max(1.0) as u64);
         Ok(SliceResult { window_ns, ..result })
     }
 }
@@ -213,15 +202,17 @@ impl ProbeSpec {
         let (name, argument) = match text.split_once('(') {
             None => (text, None),
             Some((name, rest)) => {
-                let argument =
-                    rest.strip_suffix(')').ok_or_else(|| format!("\"{text}\" has no \")\" at its end"))?;
+                let argument = rest
+                    .strip_suffix(')')
+                    .ok_or_else(|| format!("\"{text}\" has no \")\" at its end"))?;
                 (name.trim(), Some(argument.trim()).filter(|argument| !argument.is_empty()))
             }
         };
         let known = || all().map(|one| one.name).collect::<Vec<_>>().join(", ");
-        let found =
-            definition(name).ok_or_else(|| format!("unknown probe \"{name}\"; known probes: {}", known()))?;
-        let argument = found.argument.check(argument).map_err(|why| format!("probe \"{name}\": {why}"))?;
+        let found = definition(name)
+            .ok_or_else(|| format!("unknown probe \"{name}\"; known probes: {}", known()))?;
+        let argument =
+            found.argument.check(argument).map_err(|why| format!("probe \"{name}\": {why}"))?;
         Ok(ProbeSpec {
             name: name.to_owned(),
             argument,
@@ -240,7 +231,10 @@ impl ProbeSpec {
     /// [`ProbeError::Unfit`] of one that only a later version has.
     pub fn definition(&self) -> Result<&'static Definition, ProbeError> {
         definition(&self.name).ok_or_else(|| {
-            ProbeError::Unfit(format!("this version of iotax has no probe called \"{}\"", self.name))
+            ProbeError::Unfit(format!(
+                "this version of iotax has no probe called \"{}\"",
+                self.name
+            ))
         })
     }
 
@@ -273,9 +267,13 @@ impl ProbeSpec {
 
     /// Returns the bytes of memory that all its threads hold. A copy has two buffers.
     pub fn memory(&self) -> u64 {
-        let is_sized = self.definition().is_ok_and(|known| matches!(known.argument, Argument::Bytes { .. }));
+        let is_sized =
+            self.definition().is_ok_and(|known| matches!(known.argument, Argument::Bytes { .. }));
         let ends = if self.name == "copy" { 2 } else { 1 };
-        self.amount().filter(|_| is_sized).unwrap_or(0).saturating_mul(ends * u64::from(self.numjobs))
+        self.amount()
+            .filter(|_| is_sized)
+            .unwrap_or(0)
+            .saturating_mul(ends * u64::from(self.numjobs))
     }
 
     /// Its argument as bytes or nanoseconds.
@@ -283,7 +281,9 @@ impl ProbeSpec {
         let text = self.argument.as_deref()?;
         match self.definition().ok()?.argument {
             Argument::Bytes { .. } => units::parse_bytes(text).ok(),
-            Argument::Time { .. } => units::parse_duration(text).ok().map(|time| time.as_nanos() as u64),
+            Argument::Time { .. } => {
+                units::parse_duration(text).ok().map(|time| time.as_nanos() as u64)
+            }
             Argument::None | Argument::Word(_) | Argument::Test(_) => None,
         }
     }
@@ -304,12 +304,16 @@ impl Argument {
     fn check(self, written: Option<&str>) -> Result<Option<String>, String> {
         match (self, written) {
             (Argument::None, None) => Ok(None),
-            (Argument::None, Some(text)) => Err(format!("takes nothing in brackets, got \"{text}\"")),
+            (Argument::None, Some(text)) => {
+                Err(format!("takes nothing in brackets, got \"{text}\""))
+            }
             (Argument::Bytes { default, least }, text) => {
                 let bytes = text.map_or(Ok(default), units::parse_bytes)?;
                 let size = units::show_size;
                 match bytes {
-                    _ if bytes < least => Err(format!("{} is less than {}", size(bytes), size(least))),
+                    _ if bytes < least => {
+                        Err(format!("{} is less than {}", size(bytes), size(least)))
+                    }
                     _ if bytes > MOST_BYTES => {
                         Err(format!("{} is more than {}", size(bytes), size(MOST_BYTES)))
                     }

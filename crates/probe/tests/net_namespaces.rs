@@ -1,5 +1,5 @@
-//! The network pair between two network namespaces: a limit of known rate, a path that delays, a path that ends.
-//! Needs root, `ip` and `tc`.
+//! The network pair between two network namespaces: a limit of known rate, a path that delays, a
+//! path that ends. Needs root, `ip` and `tc`.
 
 use iotax_load::{SliceBound, SliceResult, SliceSpec};
 use iotax_probe::net::{PathKind, ProbeServer, path};
@@ -37,10 +37,12 @@ fn done(words: &[&str]) -> bool {
 }
 
 impl Pair {
-    /// `None`: it cannot be here, and what is missing was printed. Each test has a number, for names and addresses of its own.
+    /// `None`: it cannot be here, and what is missing was printed. Each test has a number, for
+    /// names and addresses of its own.
     fn new(number: u32) -> Option<Pair> {
-        let has =
-            |program: &str| Command::new(program).arg("-V").output().is_ok_and(|out| out.status.success());
+        let has = |program: &str| {
+            Command::new(program).arg("-V").output().is_ok_and(|out| out.status.success())
+        };
         if !rustix::process::geteuid().is_root() || !has("ip") || !has("tc") {
             println!("skipped: needs root, ip and tc (apt install iproute2)");
             return None;
@@ -61,7 +63,10 @@ impl Pair {
         let (of_near, of_far) = (format!("{}.1/24", pair.subnet), format!("{}.2/24", pair.subnet));
         for words in [
             &["ip", "netns", "add", far][..],
-            &["ip", "link", "add", &a, "netns", near, "type", "veth", "peer", "name", &b, "netns", far],
+            &[
+                "ip", "link", "add", &a, "netns", near, "type", "veth", "peer", "name", &b,
+                "netns", far,
+            ],
             &["ip", "-n", near, "addr", "add", &of_near, "dev", &a],
             &["ip", "-n", far, "addr", "add", &of_far, "dev", &b],
             &["ip", "-n", near, "link", "set", "lo", "up"],
@@ -113,14 +118,19 @@ fn within<T: Send>(namespace: &str, body: impl FnOnce() -> T + Send) -> T {
 }
 
 fn spec(text: &str, server: &ProbeServer) -> ProbeSpec {
-    ProbeSpec { peer: Some(server.address()), token: Some(server.token()), ..ProbeSpec::parse(text).unwrap() }
+    ProbeSpec {
+        peer: Some(server.address()),
+        token: Some(server.token()),
+        ..ProbeSpec::parse(text).unwrap()
+    }
 }
 
 fn slice(probe: &mut dyn Probe, ms: u64) -> Result<SliceResult, ProbeError> {
     probe.slice(&SliceSpec::now(SliceBound::Time { ns: ms * 1_000_000 }, 100_000_000, false))
 }
 
-/// Of the limit: the median of some slices, with what the frames add. Again where the machine was too busy to fill the limit.
+/// Of the limit: the median of some slices, with what the frames add. Again where the machine was
+/// too busy to fill the limit.
 fn share_of_limit(
     name: &str,
     probe: &mut dyn Probe,
@@ -158,7 +168,8 @@ fn a_limit_of_known_rate_is_found_by_streams_and_datagrams() {
     let server = pair.server();
     let shares = pair.near(|| {
         let mut one = prepare(&spec("tcp", &server)).unwrap();
-        let one = share_of_limit("one stream", &mut *one, stream, limit, |result| result.write.bytes);
+        let one =
+            share_of_limit("one stream", &mut *one, stream, limit, |result| result.write.bytes);
         let mut four = prepare(&ProbeSpec { numjobs: 4, ..spec("tcp(send)", &server) }).unwrap();
         let four = share_of_limit("four", &mut *four, stream, limit, |result| result.write.bytes);
         let mut udp = prepare(&spec("udp", &server)).unwrap();
@@ -212,7 +223,10 @@ fn a_path_is_known_by_the_kernels_route() {
         (facts.kind, facts.mtu, facts.interface.as_str()),
         (PathKind::SameSubnet, 1400, link.as_str())
     );
-    assert_eq!((facts.virtual_kind.as_deref(), facts.local), (Some("veth"), Some(own.parse().unwrap())));
+    assert_eq!(
+        (facts.virtual_kind.as_deref(), facts.local),
+        (Some("veth"), Some(own.parse().unwrap()))
+    );
     assert_eq!(look(&own).unwrap().kind, PathKind::SameHost);
     let words = look("10.200.0.1").unwrap_err().to_string();
     assert!(words.contains("there is no route to 10.200.0.1"), "{words}");
@@ -232,14 +246,20 @@ fn a_path_that_swallows_everything_is_named() {
     let server = pair.server();
     let reach = |peer: &str| {
         let peer = Some(format!("{peer}:5201").parse().unwrap());
-        pair.near(|| prepare(&ProbeSpec { peer, ..spec("tcp", &server) }).err().unwrap().to_string())
+        pair.near(|| {
+            prepare(&ProbeSpec { peer, ..spec("tcp", &server) }).err().unwrap().to_string()
+        })
     };
     assert!(reach("10.200.0.1").contains("there is no route to 10.200.0.1:5201"));
     // A neighbour that is known and not there: what is sent to it is lost, as by a firewall.
-    let lost = ["neigh", "add", &nobody, "lladdr", "02:00:00:00:00:09", "dev", &link, "nud", "permanent"];
+    let lost =
+        ["neigh", "add", &nobody, "lladdr", "02:00:00:00:00:09", "dev", &link, "nud", "permanent"];
     assert!(done(&[&["ip", "-n", &pair.near][..], &lost].concat()));
     let words = reach(&nobody);
-    assert!(words.contains(&format!("cannot reach {nobody}:5201 within 5 s: a firewall")), "{words}");
+    assert!(
+        words.contains(&format!("cannot reach {nobody}:5201 within 5 s: a firewall")),
+        "{words}"
+    );
 }
 
 #[test]
@@ -247,7 +267,7 @@ fn a_firewall_that_lets_only_streams_pass_is_named() {
     let Some(pair) = Pair::new(7) else { return };
     let far = ["ip", "-n", &pair.far, "rule"];
     let rule = |words: &[&str]| done(&[&far[..], words].concat());
-    // Before the rule of this machine's own addresses, which stands first, there is no room.
+    // Before the rule of this machine's own addresses, which is first, there is no room.
     if !(rule(&["add", "pref", "10", "lookup", "local"]) && rule(&["del", "pref", "0"])) {
         println!("skipped: this kernel has no rules of routing (CONFIG_IP_MULTIPLE_TABLES)");
         return;
@@ -263,7 +283,10 @@ fn a_firewall_that_lets_only_streams_pass_is_named() {
     let port = server.address().port();
     assert!(at_once.contains("but UDP did not within 5 s: a firewall"), "{at_once}");
     assert!(at_once.contains(&format!("hint: open UDP port {port} there too")), "{at_once}");
-    assert!(later.contains("nothing arrived in a slice of") && later.contains("a firewall"), "{later}");
+    assert!(
+        later.contains("nothing arrived in a slice of") && later.contains("a firewall"),
+        "{later}"
+    );
 }
 
 #[test]

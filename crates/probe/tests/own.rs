@@ -73,7 +73,8 @@ fn what_a_place_cannot_do_is_refused_by_name() {
 #[test]
 fn a_probe_that_ends_leaves_no_process_behind() {
     let children = || {
-        let listed = std::fs::read_to_string(format!("/proc/self/task/{}/children", std::process::id()));
+        let listed =
+            std::fs::read_to_string(format!("/proc/self/task/{}/children", std::process::id()));
         listed.unwrap_or_default().split_whitespace().count()
     };
     let before = children();

@@ -1,5 +1,5 @@
-//! The figures of pages as a list for a spreadsheet or for programs: what each is, whether it holds and why. Written page by page,
-//! since it may be longer than all that is kept of them.
+//! The figures of pages as a list for a spreadsheet or for programs: what each is, whether it holds
+//! and why. Written page by page, since it may be longer than all that is kept of them.
 
 use super::quote::Quotes;
 use iotax_audit::audit::Audited;
@@ -32,7 +32,8 @@ struct ClaimRow<'a> {
     why: &'static str,
 }
 
-const HEAD: &str = "document,line,column,end_column,metric,value,low,high,unit,printed,kind,status,why";
+const HEAD: &str =
+    "document,line,column,end_column,metric,value,low,high,unit,printed,kind,status,why";
 
 /// Without what a factor of a unit leaves in the last digits: `22.35`, not `22.349999999999998`.
 fn plain(value: f64) -> f64 {
@@ -52,7 +53,9 @@ impl<'a> List<'a> {
     /// When it cannot be written.
     pub fn begin(out: &'a mut dyn Write, json: bool) -> Result<List<'a>> {
         match json {
-            true => write!(out, "{{\"format\": \"{FORMAT}\", \"version\": {VERSION}, \"claims\": [")?,
+            true => {
+                write!(out, "{{\"format\": \"{FORMAT}\", \"version\": {VERSION}, \"claims\": [")?
+            }
             false => writeln!(out, "{HEAD}")?,
         }
         Ok(List { out, json, any: false })
@@ -116,8 +119,7 @@ mod tests {
     use iotax_audit::page::AuditedPage;
 
     fn made(json: bool, pages: usize) -> String {
-        let page =
-            "| load | host | guest | guest / host |\n|---|---|---|---|\n| 4k read | 80000 | 73600 | 92% |\n";
+        let page = "| load | host | guest | guest / host |\n|---|---|---|---|\n| 4k read | 80000 | 73600 | 92% |\n";
         let mut out = Vec::new();
         let mut list = List::begin(&mut out, json).unwrap();
         (0..pages).for_each(|_| list.page(&audit(AuditedPage::new("=a, b.md", page))).unwrap());

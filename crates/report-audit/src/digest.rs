@@ -1,12 +1,12 @@
-//! What is kept of an audited page: the verdict, and findings with the lines that they quote. The page itself may be large and is
-//! released.
+//! What is kept of an audited page: the verdict, and findings with the lines that they quote. The
+//! page itself may be large and is released.
 
 use super::quote::{Quotes, ReleasedSpan};
 use iotax_audit::audit::Audited;
 use iotax_audit::claim::Status;
 use iotax_audit::finding::{Finding, Severity};
-use iotax_audit::page::Unread;
-use iotax_audit::verdict::{AuditVerdict, Block, counted, verdict};
+use iotax_audit::page::UnreadRange;
+use iotax_audit::verdict::{AuditVerdict, FindingBlock, counted, verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct DigestDocument {
     pub claims: [usize; Status::ALL.len()],
     pub verdict: AuditVerdict,
     pub findings: Vec<DigestEntry>,
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadRange>,
 }
 
 impl DigestDocument {
@@ -39,16 +39,20 @@ impl DigestDocument {
     }
 
     /// Root causes that are as bad as `show` or worse.
-    pub fn blocks(&self, show: Severity) -> Vec<&Block> {
+    pub fn blocks(&self, show: Severity) -> Vec<&FindingBlock> {
         self.verdict.blocks.iter().filter(|block| block.severity <= show).collect()
     }
 
-    /// What belongs to a root cause, with the word for it, as lines (`line 4: 21.6 %, not 18.4 % (T1)`) with the index of the
-    /// finding; what there is none of is left out.
-    pub fn members(&self, block: &Block) -> impl Iterator<Item = (&'static str, Vec<(usize, String)>)> {
+    /// What belongs to a root cause, with the word for it, as lines (`line 4: 21.6 %, not 18.4 %
+    /// (T1)`) with the index of the finding; what there is none of is left out.
+    pub fn members(
+        &self,
+        block: &FindingBlock,
+    ) -> impl Iterator<Item = (&'static str, Vec<(usize, String)>)> {
         let root = &self.findings[block.root];
-        let lines =
-            |members: &[usize]| members.iter().map(|at| (*at, self.findings[*at].below(root))).collect();
+        let lines = |members: &[usize]| {
+            members.iter().map(|at| (*at, self.findings[*at].below(root))).collect()
+        };
         let members = [("consequences", lines(&block.consequences)), ("also", lines(&block.also))];
         members.into_iter().filter(|(_, members): &(_, Vec<_>)| !members.is_empty())
     }
@@ -64,11 +68,12 @@ pub struct DigestEntry {
 }
 
 impl DigestEntry {
-    /// The lines to quote, with at most so many operands: of each its places, and whether they are the figure itself, which
-    /// comes first.
+    /// The lines to quote, with at most so many operands: of each its places, and whether they are
+    /// the figure itself, which comes first.
     pub fn quoted(&self, operands: usize) -> Vec<Vec<(&ReleasedSpan, bool)>> {
         let operands = self.operands.iter().take(operands).map(|place| (place, false));
-        let mut places: Vec<(&ReleasedSpan, bool)> = operands.chain([(&self.place, true)]).collect();
+        let mut places: Vec<(&ReleasedSpan, bool)> =
+            operands.chain([(&self.place, true)]).collect();
         places.sort_by_key(|(place, own)| (place.line, !own));
         let same_line = |one: &(&ReleasedSpan, bool), next: &(&ReleasedSpan, bool)| {
             Arc::ptr_eq(&one.0.excerpt, &next.0.excerpt)
@@ -76,7 +81,8 @@ impl DigestEntry {
         places.chunk_by(same_line).map(<[_]>::to_vec).collect()
     }
 
-    /// What is said of it below its message and the quoted lines, with the word for it; of its operands so many were quoted.
+    /// What is said of it below its message and the quoted lines, with the word for it; of its
+    /// operands so many were quoted.
     pub fn notes(&self, operands: usize) -> impl Iterator<Item = (&'static str, String)> {
         let finding = &self.finding;
         let more = self.more_operands + self.operands.len().saturating_sub(operands);
@@ -92,7 +98,8 @@ impl DigestEntry {
 
     /// A line of it below its root cause.
     fn below(&self, root: &DigestEntry) -> String {
-        let (line, Finding { rule, printed, recomputed, message, .. }) = (self.place.line, &self.finding);
+        let (line, Finding { rule, printed, recomputed, message, .. }) =
+            (self.place.line, &self.finding);
         match recomputed.as_str() {
             "" if *rule == root.finding.rule => format!("line {line}: {printed} ({rule})"),
             "" => format!("line {line}: {message} ({rule})"),
@@ -122,5 +129,14 @@ pub fn digest(audited: Audited) -> DigestDocument {
         DigestEntry { place: quotes.place(finding.spot), operands, more_operands, finding }
     };
     let findings = findings.into_iter().map(entry).collect();
-    DigestDocument { lines: page.len(), outputs, tables, claims, verdict, findings, unread, name: page.name }
+    DigestDocument {
+        lines: page.len(),
+        outputs,
+        tables,
+        claims,
+        verdict,
+        findings,
+        unread,
+        name: page.name,
+    }
 }

@@ -1,16 +1,17 @@
-//! An audit as one page of the house: the verdict, root causes with the quoted lines, what could not be read. No script, no request
-//! to anywhere.
+//! An audit as one page of the house: the verdict, root causes with the quoted lines, what could
+//! not be read. No script, no request to anywhere.
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
 use super::{Audit, AuditRenderer, Severity, View, shown, words};
 use iotax_audit::rule;
-use iotax_audit::verdict::{Block, counted, grouped};
+use iotax_audit::verdict::{FindingBlock, counted, grouped};
 use iotax_report::html::whole;
 use iotax_units::harmless::shown_line;
 use maud::{Markup, html};
 
-pub const RENDERER: AuditRenderer = AuditRenderer { name: "html", endings: &["html", "htm"], render };
+pub const RENDERER: AuditRenderer =
+    AuditRenderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("audit.css");
 /// Root causes on one page that are shown; the others are in JSON.
@@ -58,8 +59,9 @@ fn coverage(text: &str) -> Markup {
 
 fn pages(audit: &Audit) -> Markup {
     let pages = words::by_weight(audit, Severity::Cosmetic);
-    let index =
-        |page: &DigestDocument| audit.documents.iter().position(|one| std::ptr::eq(one, page)).unwrap_or(0);
+    let index = |page: &DigestDocument| {
+        audit.documents.iter().position(|one| std::ptr::eq(one, page)).unwrap_or(0)
+    };
     html! {
         @if !pages.is_empty() {
             section {
@@ -97,7 +99,7 @@ fn of_document(document: &DigestDocument, at: usize, alone: bool) -> Markup {
     }
 }
 
-fn block(document: &DigestDocument, block: &Block, at: usize) -> Markup {
+fn block(document: &DigestDocument, block: &FindingBlock, at: usize) -> Markup {
     let root = &document.findings[block.root];
     let finding = &root.finding;
     let anchor = |finding: usize| format!("d{at}f{finding}");

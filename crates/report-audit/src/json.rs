@@ -1,12 +1,13 @@
-//! An audit for programs: all findings, whatever people are shown. Fields are only ever added within a version.
+//! An audit for programs: all findings, whatever people are shown. Fields are only ever added
+//! within a version.
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
 use super::{Audit, AuditRenderer, Severity, Skipped, View, words};
 use iotax_audit::claim::Status;
 use iotax_audit::finding::Finding;
-use iotax_audit::page::Unread;
-use iotax_audit::verdict::Block;
+use iotax_audit::page::UnreadRange;
+use iotax_audit::verdict::FindingBlock;
 use iotax_report::json::written;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -55,7 +56,7 @@ struct Other<'a> {
 fn render(audit: &Audit, _view: &View) -> String {
     let pages = audit.documents.as_slice();
     let unread = pages.iter().flat_map(|page| {
-        let of = |Unread { line, last, why }: &Unread| {
+        let of = |UnreadRange { line, last, why }: &UnreadRange| {
             json!({ "document": page.name, "line": line, "last": last, "why": why })
         };
         page.unread.iter().map(of)
@@ -76,8 +77,9 @@ fn render(audit: &Audit, _view: &View) -> String {
 
 fn findings(document: &DigestDocument) -> Vec<JsonFindings<'_>> {
     let entries = &document.findings;
-    let mut all: Vec<JsonFindings> = entries.iter().map(|entry| found(&document.name, entry)).collect();
-    for Block { root, consequences, .. } in &document.verdict.blocks {
+    let mut all: Vec<JsonFindings> =
+        entries.iter().map(|entry| found(&document.name, entry)).collect();
+    for FindingBlock { root, consequences, .. } in &document.verdict.blocks {
         for entry in consequences.iter().map(|at| &entries[*at]) {
             let (rule, printed) = (Some(entry.finding.rule), entry.finding.printed.as_str());
             all[*root].consequences.push(Other { place: &entry.place, rule, printed });

@@ -1,5 +1,6 @@
-//! The family of renderers for audits: what pages of others claim, what of it does not hold, and by which arithmetic. All are made
-//! from one model, the verdict of each page; text of pages is hostile, and every renderer makes it harmless.
+//! The family of renderers for audits: what pages of others claim, what of it does not hold, and by
+//! which arithmetic. All are made from one model, the verdict of each page; text of pages is
+//! hostile, and every renderer makes it harmless.
 #![forbid(unsafe_code)]
 
 pub mod claims;
@@ -45,7 +46,6 @@ impl Audit {
 }
 
 pub struct AuditRenderer {
-    /// `--format NAME`.
     pub name: &'static str,
     /// Endings of the files it is written to, as those of a report.
     pub endings: &'static [&'static str],

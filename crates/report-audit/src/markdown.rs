@@ -1,12 +1,14 @@
-//! An audit for a wiki or an issue: the verdict, then page by page root causes with what they quote as code, the arithmetic folded.
+//! An audit for a wiki or an issue: the verdict, then page by page root causes with what they quote
+//! as code, the arithmetic folded.
 
 use super::digest::DigestDocument;
 use super::{Audit, AuditRenderer, View, shown, words};
-use iotax_audit::verdict::{Block, grouped};
+use iotax_audit::verdict::{FindingBlock, grouped};
 use iotax_report::table::escaped;
 use maud::html;
 
-pub const RENDERER: AuditRenderer = AuditRenderer { name: "markdown", endings: &["md", "markdown"], render };
+pub const RENDERER: AuditRenderer =
+    AuditRenderer { name: "markdown", endings: &["md", "markdown"], render };
 
 /// Columns of a line that are quoted.
 const COLUMNS: usize = 120;
@@ -36,12 +38,13 @@ fn of_document(document: &DigestDocument, view: &View) -> String {
     head + &items + &not_shown
 }
 
-fn item(document: &DigestDocument, block: &Block) -> String {
+fn item(document: &DigestDocument, block: &FindingBlock) -> String {
     let root = &document.findings[block.root];
     let finding = &root.finding;
     let place = code(&format!("{}:{}", document.name, root.place.line));
     let severity = block.severity.word().replace('-', " ");
-    let mut out = format!("- **{severity}** {place}: {} ({})\\\n", escaped(&finding.message), finding.rule);
+    let mut out =
+        format!("- **{severity}** {place}: {} ({})\\\n", escaped(&finding.message), finding.rule);
     let (line, _) = root.place.window(&[], COLUMNS);
     out += &format!("  {}\n", code(line.trim()));
     for (word, members) in document.members(block) {
@@ -71,7 +74,8 @@ fn code(text: &str) -> String {
     let text = shown(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    let blank = if text.is_empty() || text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    let blank =
+        if text.is_empty() || text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
 }
 
@@ -81,9 +85,12 @@ mod tests {
 
     #[test]
     fn code_spans_cannot_be_left() {
-        for (text, span) in
-            [("a", "`a`"), ("a ``b` <c>", "```a ``b` <c>```"), ("`", "`` ` ``"), ("a\nb\r", "`a b\\u{d}`")]
-        {
+        for (text, span) in [
+            ("a", "`a`"),
+            ("a ``b` <c>", "```a ``b` <c>```"),
+            ("`", "`` ` ``"),
+            ("a\nb\r", "`a b\\u{d}`"),
+        ] {
             assert_eq!(code(text), span);
         }
     }

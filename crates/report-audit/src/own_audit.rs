@@ -1,5 +1,5 @@
-//! Our own reports under our own rules: what is about to be printed is audited as if somebody else had published it. Every renderer
-//! says the same, so the Markdown form stands for all.
+//! Our own reports under our own rules: what is about to be printed is audited as if somebody else
+//! had published it. Every renderer says the same, so the Markdown form stands for all.
 
 use iotax_analysis::Findings;
 use iotax_audit::audit::{Audited, audit};
@@ -16,7 +16,9 @@ pub fn doubts(findings: &[Findings]) -> Vec<String> {
 pub fn wrong(markdown: &str) -> Vec<String> {
     let audited: Audited = audit(iotax_audit::page::AuditedPage::new("report", markdown));
     let wrong = audited.findings.iter().filter(|finding| finding.severity <= Severity::WrongFigure);
-    wrong.map(|finding| format!("{} ({}): {}", finding.rule, finding.printed, finding.message)).collect()
+    wrong
+        .map(|finding| format!("{} ({}): {}", finding.rule, finding.printed, finding.message))
+        .collect()
 }
 
 #[cfg(test)]
@@ -30,7 +32,8 @@ mod tests {
     fn every_report_passes_our_own_audit() {
         for (name, run) in FIXTURES {
             let found = [findings(&run())];
-            let form = |form: &str, width| (by_name(form).unwrap().render)(&found, &PageContext { width });
+            let form =
+                |form: &str, width| (by_name(form).unwrap().render)(&found, &PageContext { width });
             let brief = |width| brief(&found[0], "iotax report", width);
             let texts = [
                 form("markdown", 80),

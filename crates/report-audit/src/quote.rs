@@ -1,5 +1,6 @@
-//! Lines of a page as they are kept when the page is released (whole where they are short, else cut around the figure), and as
-//! they are shown: harmless, in the columns that there are. A short line is kept once, however many findings quote it.
+//! Lines of a page as they are kept when the page is released (whole where they are short, else cut
+//! around the figure), and as they are shown: harmless, in the columns that there are. A short line
+//! is kept once, however many findings quote it.
 
 use iotax_audit::page::{AuditedPage, TextSpan};
 use iotax_units::harmless::acts;
@@ -56,8 +57,8 @@ impl ReleasedSpan {
         &self.excerpt.text[self.span.clone()]
     }
 
-    /// The part of its line of at most `width` columns that shows it, and the columns of the spans there from 0; of one that is
-    /// outside none.
+    /// The part of its line of at most `width` columns that shows it, and the columns of the spans
+    /// there from 0; of one that is outside none.
     pub fn window(&self, spans: &[Range<usize>], width: usize) -> (String, Vec<Range<usize>>) {
         let pieces = pieces(&self.excerpt.text);
         let end = pieces.last().map_or(0, |piece| piece.column + piece.width);
@@ -65,7 +66,8 @@ impl ReleasedSpan {
             let at = pieces.partition_point(|piece| piece.byte < byte);
             pieces.get(at).map_or(end, |piece| piece.column)
         };
-        let columns = |span: &Range<usize>| column(span.start)..column(span.end).max(column(span.start) + 1);
+        let columns =
+            |span: &Range<usize>| column(span.start)..column(span.end).max(column(span.start) + 1);
         let figure = columns(&self.span);
         let cut = self.excerpt.cut;
         let whole = cut == (false, false) && end <= width;
@@ -79,7 +81,8 @@ impl ReleasedSpan {
         let first = pieces.partition_point(|piece| piece.column < from);
         let from = pieces.get(first).map_or(from, |piece| piece.column);
         let rest = &pieces[first..];
-        let shown = &rest[..rest.partition_point(|piece| piece.column + piece.width <= from + room)];
+        let shown =
+            &rest[..rest.partition_point(|piece| piece.column + piece.width <= from + room)];
         let to = shown.last().map_or(from, |piece| piece.column + piece.width);
         let (before, after) = (first > 0 || cut.0, shown.len() < rest.len() || cut.1);
         let mark = |there: bool| if there { "\u{2026}" } else { "" };
@@ -153,12 +156,13 @@ impl<'a> Quotes<'a> {
         let range = within(line, spot);
         let (start, start16) = self.before(spot.line, line, range.start);
         let (end, end16) = self.before(spot.line, line, range.end);
-        let columns = Columns { column: start + 1, end_column: end + 1, utf16: (start16 + 1, end16 + 1) };
+        let columns =
+            Columns { column: start + 1, end_column: end + 1, utf16: (start16 + 1, end16 + 1) };
         (!self.page.is_rendered()).then_some(columns)
     }
 
-    /// Characters and units of UTF-16 before a byte. The counts up to every mark of a long line are kept: thousands of spots may
-    /// lie in one.
+    /// Characters and units of UTF-16 before a byte. The counts up to every mark of a long line are
+    /// kept: thousands of spots may lie in one.
     fn before(&mut self, index: u32, line: &str, byte: usize) -> (usize, usize) {
         if line.len() <= MARK {
             return counts(&line[..byte]);
@@ -174,7 +178,8 @@ impl<'a> Quotes<'a> {
 fn ruler(line: &str) -> Vec<(usize, usize)> {
     let mut marks = vec![(0, 0)];
     for mark in 1..=line.len() / MARK {
-        let (chars, utf16) = counts(&line[floor(line, (mark - 1) * MARK)..floor(line, mark * MARK)]);
+        let (chars, utf16) =
+            counts(&line[floor(line, (mark - 1) * MARK)..floor(line, mark * MARK)]);
         let (before, before16) = marks[mark - 1];
         marks.push((before + chars, before16 + utf16));
     }
@@ -215,7 +220,14 @@ mod tests {
             ("写损失 😀 18.4 %", 40, "写损失 😀 18.4 %", 10..16, 7, 8),
             ("a\t损\t18.4 %", 40, "a   损  18.4 %", 8..14, 5, 5),
             ("\u{1b}[2J18.4 %", 40, "\\u{1b}[2J18.4 %", 9..15, 5, 5),
-            ("before before before 18.4 % after after", 26, "…e before 18.4 % after af…", 10..16, 22, 22),
+            (
+                "before before before 18.4 % after after",
+                26,
+                "…e before 18.4 % after af…",
+                10..16,
+                22,
+                22,
+            ),
         ] {
             let (page, at) = (AuditedPage::new("p", line), line.find("18.4").unwrap());
             let place = Quotes::new(&page).place(TextSpan::new(0, at..at + 6));

@@ -1,5 +1,6 @@
-//! An audit as SARIF 2.1.0 (OASIS), for code hosts and editors: one run, its rules, a result a finding. Columns are in units of
-//! UTF-16, which is what most readers take them for whatever they are told.
+//! An audit as SARIF 2.1.0 (OASIS), for code hosts and editors: one run, its rules, a result a
+//! finding. Columns are in units of UTF-16, which is what most readers take them for whatever they
+//! are told.
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
@@ -23,7 +24,8 @@ fn render(audit: &Audit, _view: &View) -> String {
     let entries = audit.documents.iter().flat_map(|one| &one.findings);
     let found: HashSet<&str> = entries.map(|entry| entry.finding.rule).collect();
     let rules: Vec<&Rule> = rule::all().iter().filter(|rule| found.contains(rule.id)).collect();
-    let results: Vec<Value> = audit.documents.iter().flat_map(|document| results(document, &rules)).collect();
+    let results: Vec<Value> =
+        audit.documents.iter().flat_map(|document| results(document, &rules)).collect();
     let driver = json!({
         "name": "iotax audit",
         "version": env!("CARGO_PKG_VERSION"),
@@ -162,8 +164,12 @@ fn notifications(audit: &Audit) -> Vec<Value> {
             all.push(unread);
         }
     }
-    all.extend(audit.skipped.iter().map(|one| of("note", format!("skipped: {}", one.why), &one.name)));
-    all.extend(audit.refused.iter().map(|one| of("error", format!("not opened: {}", one.why), &one.name)));
+    all.extend(
+        audit.skipped.iter().map(|one| of("note", format!("skipped: {}", one.why), &one.name)),
+    );
+    all.extend(
+        audit.refused.iter().map(|one| of("error", format!("not opened: {}", one.why), &one.name)),
+    );
     all
 }
 

@@ -1,10 +1,11 @@
-//! An audit in the terminal: the verdict, then root causes as a good compiler reports faults, then the coverage. Without `-v` a page
-//! takes at most 20 lines, and of several pages each with findings is a line.
+//! An audit in the terminal: the verdict, then root causes as a good compiler reports faults, then
+//! the coverage. Without `-v` a page takes at most 20 lines, and of several pages each with
+//! findings is a line.
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
 use super::{Audit, AuditRenderer, Severity, View, shown, words};
-use iotax_audit::verdict::{self, Block, counted, grouped};
+use iotax_audit::verdict::{self, FindingBlock, counted, grouped};
 use iotax_report::ink::Ink;
 use iotax_report::table::wrapped;
 use iotax_report::terminal::NARROWEST;
@@ -60,9 +61,9 @@ fn brief(document: &DigestDocument, view: &View, pen: Pen) -> String {
     let head = pen.clipped(&document.verdict.line, "  ", 3);
     let page = |(full, count): (usize, usize)| {
         let told = &told[..count];
-        let rest: Vec<&Block> =
+        let rest: Vec<&FindingBlock> =
             document.verdict.blocks.iter().filter(|block| !told.contains(block)).collect();
-        let text = |(at, block): (usize, &&Block)| match at < full {
+        let text = |(at, block): (usize, &&FindingBlock)| match at < full {
             true => in_full(document, block, pen) + "\n",
             false => in_short(document, block, pen),
         };
@@ -72,22 +73,25 @@ fn brief(document: &DigestDocument, view: &View, pen: Pen) -> String {
         let coverage = pen.wrapped(&document.verdict.coverage, "  ");
         let more = pen.wrapped(&more(document, &rest, full < count), "  ");
         // The names of remarks where there is room.
-        let used = [&out, end, &coverage, &more].iter().map(|part| part.lines().count()).sum::<usize>();
+        let used =
+            [&out, end, &coverage, &more].iter().map(|part| part.lines().count()).sum::<usize>();
         let remarks = remarks(document, &rest, pen);
         let remarks = if used + remarks.lines().count() <= LINES { remarks } else { String::new() };
         out + end + &coverage + &remarks + &more
     };
     // As many as there is room for, the weightiest with their lines and arithmetic.
     let counts = (0..=told.len().min(LINES / 2)).rev();
-    let mut pages = counts.flat_map(|count| [count, 1.min(count), 0].map(|full| (full, count))).map(page);
+    let mut pages =
+        counts.flat_map(|count| [count, 1.min(count), 0].map(|full| (full, count))).map(page);
     pages.find(|text| text.lines().count() <= LINES).unwrap_or(head.clone())
 }
 
 /// `remarks: rate drifts (F28), ended with an error (F25)`, as many as two lines have room for.
-fn remarks(document: &DigestDocument, rest: &[&Block], pen: Pen) -> String {
+fn remarks(document: &DigestDocument, rest: &[&FindingBlock], pen: Pen) -> String {
     let remarks = rest.iter().filter(|block| block.severity == Severity::Ambiguous);
     let findings = remarks.map(|block| &document.findings[block.root].finding);
-    let mut names: Vec<String> = findings.map(|one| format!("{} ({})", one.topic(), one.rule)).collect();
+    let mut names: Vec<String> =
+        findings.map(|one| format!("{} ({})", one.topic(), one.rule)).collect();
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
     let lists = (1..=names.len()).rev().map(|count| {
@@ -98,7 +102,7 @@ fn remarks(document: &DigestDocument, rest: &[&Block], pen: Pen) -> String {
 }
 
 /// What `-v` shows beside the blocks that were shown, some of them in short.
-fn more(document: &DigestDocument, rest: &[&Block], in_short: bool) -> String {
+fn more(document: &DigestDocument, rest: &[&FindingBlock], in_short: bool) -> String {
     let count = |severity: Severity| rest.iter().filter(|block| block.severity == severity).count();
     let wrong = count(Severity::WrongConclusion) + count(Severity::WrongFigure);
     let more = [
@@ -120,8 +124,9 @@ fn more(document: &DigestDocument, rest: &[&Block], in_short: bool) -> String {
 fn table(audit: &Audit, view: &View, pen: Pen) -> String {
     let pages = words::by_weight(audit, view.show);
     let mut out = pen.wrapped(&words::verdict(audit), "  ");
-    let line =
-        |page: &&DigestDocument| pen.clipped(&format!("{}: {}", page.name, page.verdict.line), "  ", 3);
+    let line = |page: &&DigestDocument| {
+        pen.clipped(&format!("{}: {}", page.name, page.verdict.line), "  ", 3)
+    };
     if !pages.is_empty() {
         out += &format!("\n{}\n", pages.iter().map(line).collect::<String>());
     }
@@ -149,7 +154,10 @@ fn totals(audit: &Audit, pen: Pen) -> String {
         (audit.refused.len(), format!("{} not opened", grouped(audit.refused.len()))),
         (coverage.len(), coverage),
     ];
-    said.iter().filter(|(count, _)| *count > 0).map(|(_, said)| pen.clipped(said, "  ", 2)).collect()
+    said.iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(_, said)| pen.clipped(said, "  ", 2))
+        .collect()
 }
 
 #[derive(Clone, Copy)]
@@ -193,7 +201,7 @@ impl Pen {
     }
 
     /// `wrong-figure[F4]: ...`, in at most so many lines.
-    fn headed(self, block: &Block, root: &DigestEntry, most: usize) -> String {
+    fn headed(self, block: &FindingBlock, root: &DigestEntry, most: usize) -> String {
         let message = verdict::cut(&root.finding.message, MESSAGE, columns);
         let head = format!("{}[{}]", block.severity.word(), root.finding.rule);
         let text = self.clipped(&format!("{head}: {message}"), "  ", most);
@@ -217,7 +225,7 @@ fn colour(severity: Severity) -> Ink {
 }
 
 /// A block in two to five lines.
-fn in_short(document: &DigestDocument, block: &Block, pen: Pen) -> String {
+fn in_short(document: &DigestDocument, block: &FindingBlock, pen: Pen) -> String {
     let root = &document.findings[block.root];
     let printed = verdict::cut(&root.finding.printed, pen.width / 3, columns);
     let place = format!("  line {}: {printed}; {}", root.place.line, root.finding.advice());
@@ -229,16 +237,18 @@ fn in_short(document: &DigestDocument, block: &Block, pen: Pen) -> String {
     out
 }
 
-fn in_full(document: &DigestDocument, block: &Block, pen: Pen) -> String {
+fn in_full(document: &DigestDocument, block: &FindingBlock, pen: Pen) -> String {
     let root = &document.findings[block.root];
     let mut out = pen.headed(block, root, MESSAGE);
     let quoted = root.quoted(OPERANDS);
     let last = quoted.last().map_or(0, |places| places[0].0.line);
     let gutter = last.to_string().len().max(2);
-    let column = root.place.columns.map(|columns| format!(":{}", columns.column)).unwrap_or_default();
+    let column =
+        root.place.columns.map(|columns| format!(":{}", columns.column)).unwrap_or_default();
     let [arrow, bar, sign] = ["-->", "|", "="].map(|text| pen.painted(FRAME, text));
     // In one line, however long: it may have to be copied.
-    out += &format!("{:gutter$}{arrow} {}:{}{column}\n", "", shown(&document.name), root.place.line);
+    out +=
+        &format!("{:gutter$}{arrow} {}:{}{column}\n", "", shown(&document.name), root.place.line);
     out += &format!("{:gutter$} {bar}\n", "");
     let mut before = u32::MAX;
     for places in &quoted {
@@ -286,6 +296,7 @@ fn line_of(places: &[(&ReleasedSpan, bool)], gutter: usize, colour: Ink, pen: Pe
         }
     };
     let marks: String = marks.chunk_by(|one, next| one == next).map(painted).collect();
-    let (bar, number) = (pen.painted(FRAME, "|"), pen.painted(FRAME, &format!("{:gutter$}", first.line)));
+    let (bar, number) =
+        (pen.painted(FRAME, "|"), pen.painted(FRAME, &format!("{:gutter$}", first.line)));
     format!("{number} {bar} {}\n{:gutter$} {bar} {marks}\n", text.trim_end(), "")
 }

@@ -1,5 +1,6 @@
-//! One page in every form as a snapshot, and what holds of any page: it fits, it adds nothing, and text that means harm stays text.
-//! Rules are of no family here (Q1), so that no snapshot has the words of one.
+//! One page in every form as a snapshot, and what holds of any page: it fits, it adds nothing, and
+//! text that means harm stays text. Rules are of no family here (Q1), so that no snapshot has the
+//! words of one.
 
 use super::{ALL, Audit, DigestDocument, Severity, Skipped, View, by_name, digest};
 use iotax_audit::audit::{Audited, audit};
@@ -31,12 +32,14 @@ fn spot(page: &AuditedPage, line: usize, text: &str) -> TextSpan {
     TextSpan::new(line, start..start + text.len())
 }
 
-/// A page with these findings, all of whose figures are wrong, a figure that holds and one that nothing gives.
+/// A page with these findings, all of whose figures are wrong, a figure that holds and one that
+/// nothing gives.
 fn document(page: AuditedPage, mut findings: Vec<Finding>) -> DigestDocument {
     findings.sort_by_key(|finding| (finding.spot, finding.severity));
     findings.iter_mut().for_each(|one| page.quote(one.spot).clone_into(&mut one.printed));
     let wrong = findings.iter().map(|one| (one.spot, Status::DoesNotHold));
-    let others = [Status::Holds, Status::CannotBeChecked].map(|status| (TextSpan::new(0, 0..1), status));
+    let others =
+        [Status::Holds, Status::CannotBeChecked].map(|status| (TextSpan::new(0, 0..1), status));
     let one = audit(AuditedPage::new("p", "a loss of 18.4 %")).claims.remove(0);
     let claims = wrong.chain(others).map(|(spot, status)| Claim { spot, status, ..one.clone() });
     digest(Audited { claims: claims.collect(), findings, ..audit(page) })
@@ -51,16 +54,34 @@ fn loss() -> DigestDocument {
     };
     let bug = at(2, "25.10k");
     let findings = vec![
-        finding("Q2", WrongFigure, bug, "25.10k is a display bug: the run issued 26.0k a second", "26.0k")
-            .by("1000 * 1559486 / 60001 = 25991")
-            .slip(Slip::FioCarry)
-            .against([at(2, "5883MiB"), at(2, "60001msec")]),
-        finding("Q1", WrongFigure, at(7, "81.3 %"), "20.4k is 78.4 % of 26.0k, not 81.3 %", "78.4 %")
-            .slip(Slip::FromWrongFigure)
-            .against([bug, at(3, "20.4k")]),
-        finding("Q10", WrongConclusion, at(10, "18.4 %"), "the loss is 21.6 %, not 18.4 %", "21.6 %")
-            .by("1 - 20.387k / 25.991k")
-            .against([at(7, "81.3 %")]),
+        finding(
+            "Q2",
+            WrongFigure,
+            bug,
+            "25.10k is a display bug: the run issued 26.0k a second",
+            "26.0k",
+        )
+        .by("1000 * 1559486 / 60001 = 25991")
+        .slip(Slip::FioCarry)
+        .against([at(2, "5883MiB"), at(2, "60001msec")]),
+        finding(
+            "Q1",
+            WrongFigure,
+            at(7, "81.3 %"),
+            "20.4k is 78.4 % of 26.0k, not 81.3 %",
+            "78.4 %",
+        )
+        .slip(Slip::FromWrongFigure)
+        .against([bug, at(3, "20.4k")]),
+        finding(
+            "Q10",
+            WrongConclusion,
+            at(10, "18.4 %"),
+            "the loss is 21.6 %, not 18.4 %",
+            "21.6 %",
+        )
+        .by("1 - 20.387k / 25.991k")
+        .against([at(7, "81.3 %")]),
         finding("Q5", Ambiguous, at(10, "3 %"), "nothing on the page gives this figure", ""),
         finding("Q3", Cosmetic, at(2, "5883MiB"), "the total is cut off, not rounded", "5884MiB"),
     ];
@@ -71,7 +92,8 @@ fn loss() -> DigestDocument {
 
 /// The same slip in row after row, and slips of other kinds: more than a screen has.
 fn many() -> DigestDocument {
-    let lines: String = (0..40).map(|at| format!("row {at}: {at}00 MB/s at 4k, {at}1 IOPS\n")).collect();
+    let lines: String =
+        (0..40).map(|at| format!("row {at}: {at}00 MB/s at 4k, {at}1 IOPS\n")).collect();
     let page = AuditedPage::new("many.txt", format!("bs=4k\n{}{lines}", "\n".repeat(30)));
     let finding = |at: usize| {
         let text = format!("{at}00 MB/s");
@@ -87,8 +109,10 @@ fn many() -> DigestDocument {
 /// A line of 40,000 characters, with figures at both of its ends.
 fn long() -> DigestDocument {
     let (before, after) = ("很".repeat(9_000), "长".repeat(9_000));
-    let page =
-        AuditedPage::new("long.md", format!("平均 IOPS 是 25.9k，{before}最后 20.3k，损失 18.4 %。{after}"));
+    let page = AuditedPage::new(
+        "long.md",
+        format!("平均 IOPS 是 25.9k，{before}最后 20.3k，损失 18.4 %。{after}"),
+    );
     let finding = Finding::new("Q1", WrongFigure, spot(&page, 0, "18.4 %"), "the loss is 21.6 %");
     let operands = [spot(&page, 0, "25.9k"), spot(&page, 0, "20.3k")];
     document(page, vec![finding.recomputed("21.6 %").against(operands)])
@@ -96,16 +120,19 @@ fn long() -> DigestDocument {
 
 const EVIL: &str = "\u{1b}[2J<script>alert(1)</script>\u{202e}`**x**` [a](b) 94 %\u{7}";
 
-/// Text that wants to break out of whatever it is shown in, in every place where text of a page can be.
+/// Text that wants to break out of whatever it is shown in, in every place where text of a page can
+/// be.
 fn evil() -> DigestDocument {
     let table = format!("| {EVIL} | {EVIL} |\n|---|---|\n| {EVIL} | 94 % |\n");
     let page = AuditedPage::new(format!("{EVIL}.md"), format!("{EVIL}\n\n{table}"));
     let finding = |line, severity| {
         let figure = spot(&page, line, "94 %");
-        let finding = Finding::new("Q1", severity, figure, format!("{EVIL} is wrong")).recomputed(EVIL);
+        let finding =
+            Finding::new("Q1", severity, figure, format!("{EVIL} is wrong")).recomputed(EVIL);
         finding.by(EVIL).against([spot(&page, 4, "94 %")])
     };
-    let mut document = document(page.clone(), vec![finding(0, WrongConclusion), finding(4, WrongFigure)]);
+    let mut document =
+        document(page.clone(), vec![finding(0, WrongConclusion), finding(4, WrongFigure)]);
     document.unread.push(page.unread(0..1, EVIL));
     document
 }
@@ -150,10 +177,14 @@ fn one_page_in_every_form() {
     let audit = of(vec![loss()]);
     let mut endings: Vec<&str> = ALL.iter().flat_map(|one| one.endings).copied().collect();
     endings.sort_unstable();
-    assert!(endings.windows(2).all(|two| two[0] != two[1]), "an ending is of one form: {endings:?}");
+    assert!(
+        endings.windows(2).all(|two| two[0] != two[1]),
+        "an ending is of one form: {endings:?}"
+    );
     for renderer in ALL {
         let name = renderer.name;
-        let text = (renderer.render)(&audit, &view(80, true)).replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        let text = (renderer.render)(&audit, &view(80, true))
+            .replace(env!("CARGO_PKG_VERSION"), "VERSION");
         // Of a page of HTML, what our style does not say.
         let body = text.split_once("<body>").map(|(_, body)| body.replace("><", ">\n<"));
         insta::assert_snapshot!(format!("loss_{name}"), body.unwrap_or_else(|| text.clone()));
@@ -179,7 +210,8 @@ fn the_terminal_is_brief_and_fits() {
             let coloured = text(&audit, "terminal", &View { colour: true, ..view(width, verbose) });
             let mut pieces = coloured.split('\x1b');
             let first = pieces.next().into_iter();
-            let bare: String = first.chain(pieces.map(|piece| piece.split_once('m').unwrap().1)).collect();
+            let bare: String =
+                first.chain(pieces.map(|piece| piece.split_once('m').unwrap().1)).collect();
             assert_eq!(bare, plain, "{name}: colours add nothing");
             assert!(!verbose || coloured.contains("\x1b[1;"), "{name}");
         }
@@ -187,7 +219,11 @@ fn the_terminal_is_brief_and_fits() {
     let shown = text(&of(vec![loss()]), "terminal", &View { show: WrongFigure, ..view(80, true) });
     assert!(shown.contains("2 less severe: --show cosmetic") && !shown.contains("Q5"), "{shown}");
     let many = text(&of(vec![many()]), "terminal", &view(80, true));
-    assert_eq!(many.matches("wrong-figure[Q4]").count(), 21, "those that differ in figures only are one");
+    assert_eq!(
+        many.matches("wrong-figure[Q4]").count(),
+        21,
+        "those that differ in figures only are one"
+    );
 }
 
 #[test]
@@ -205,7 +241,8 @@ fn programs_get_all_findings_with_rules_and_fingerprints() {
     assert_eq!(found["skipped"][0]["document"], "a.png");
     assert_eq!(found["not_opened"][0]["why"], "there is no such file");
     let prints = |document: DigestDocument| -> BTreeSet<String> {
-        let results = json(&of(vec![document]), "sarif")["runs"][0]["results"].as_array().unwrap().clone();
+        let results =
+            json(&of(vec![document]), "sarif")["runs"][0]["results"].as_array().unwrap().clone();
         results.iter().map(|one| one["partialFingerprints"].to_string()).collect()
     };
     assert_eq!(prints(many()).len(), 40, "fingerprints keep findings apart");
@@ -217,10 +254,15 @@ fn programs_get_all_findings_with_rules_and_fingerprints() {
     assert_eq!(moved(""), moved("one\ntwo\n"), "and stay when lines move");
     for rule in iotax_audit::rule::all() {
         let finding = Finding::new(rule.id, rule.severity, TextSpan::new(0, 0..6), "no");
-        let run =
-            &json(&of(vec![document(AuditedPage::new("p", "18.4 %"), vec![finding])]), "sarif")["runs"][0];
+        let run = &json(
+            &of(vec![document(AuditedPage::new("p", "18.4 %"), vec![finding])]),
+            "sarif",
+        )["runs"][0];
         let described = &run["tool"]["driver"]["rules"][0];
-        assert_eq!((&described["id"], &run["results"][0]["ruleIndex"]), (&rule.id.into(), &0.into()));
+        assert_eq!(
+            (&described["id"], &run["results"][0]["ruleIndex"]),
+            (&rule.id.into(), &0.into())
+        );
         assert_eq!(described["fullDescription"]["text"], rule.holds);
     }
 }
@@ -237,7 +279,10 @@ fn text_of_pages_cannot_break_out() {
             &['\u{1b}', '\u{7}', '\u{202e}']
         };
         assert!(!text.contains(raw), "{name}: {text}");
-        assert!(name != "html" || !text.contains("<script") && text.contains("&lt;script"), "{text}");
+        assert!(
+            name != "html" || !text.contains("<script") && text.contains("&lt;script"),
+            "{text}"
+        );
     }
     assert_eq!(json(&audit, "json")["findings"][0]["recomputed"], EVIL);
 }

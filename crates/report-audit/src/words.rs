@@ -2,20 +2,25 @@
 
 use super::digest::{DigestDocument, Skipped};
 use super::{Audit, Severity};
-use iotax_audit::page::Unread;
-use iotax_audit::verdict::{Counts, counted};
+use iotax_audit::page::UnreadRange;
+use iotax_audit::verdict::{FigureCounts, counted};
 use std::cmp::Reverse;
 
 pub fn verdict(audit: &Audit) -> String {
     let pages = audit.documents.as_slice();
     let counts = counts(audit);
     let all = counted(pages.len(), "page", "pages");
-    let is_wrong = |one: &&DigestDocument| one.worst().is_some_and(|worst| worst <= Severity::WrongFigure);
+    let is_wrong =
+        |one: &&DigestDocument| one.worst().is_some_and(|worst| worst <= Severity::WrongFigure);
     match (pages, counts.wrong()) {
         ([], _) => "nothing was audited".to_owned(),
         ([one], _) => one.verdict.line.clone(),
         (_, Some(wrong)) => {
-            format!("{}, {wrong}, on {} of {all}", counts.scope(), pages.iter().filter(is_wrong).count())
+            format!(
+                "{}, {wrong}, on {} of {all}",
+                counts.scope(),
+                pages.iter().filter(is_wrong).count()
+            )
         }
         (_, None) if counts.checked == 0 => format!("{} on {all}", counts.scope()),
         (_, None) => format!("{} on {all}, {}", counts.scope(), counts.outcome()),
@@ -30,8 +35,8 @@ pub fn coverage(audit: &Audit) -> String {
     }
 }
 
-pub fn counts(audit: &Audit) -> Counts {
-    audit.documents.iter().fold(Counts::default(), |all, one| all.and(&one.verdict.counts))
+pub fn counts(audit: &Audit) -> FigureCounts {
+    audit.documents.iter().fold(FigureCounts::default(), |all, one| all.and(&one.verdict.counts))
 }
 
 /// `read: fio text (2), dd, 3 tables`: where figures were looked for.
@@ -42,13 +47,21 @@ pub fn read(document: &DigestDocument) -> String {
     });
     let tables = (document.tables > 0).then(|| counted(document.tables, "table", "tables"));
     let all: Vec<String> = outputs.chain(tables).collect();
-    if all.is_empty() { "read: sentences only".to_owned() } else { format!("read: {}", all.join(", ")) }
+    if all.is_empty() {
+        "read: sentences only".to_owned()
+    } else {
+        format!("read: {}", all.join(", "))
+    }
 }
 
 /// `lines 7 to 9: it ends in the middle`.
-pub fn unread(unread: &Unread) -> String {
-    let Unread { line, last, why } = unread;
-    if line < last { format!("lines {line} to {last}: {why}") } else { format!("line {line}: {why}") }
+pub fn unread(unread: &UnreadRange) -> String {
+    let UnreadRange { line, last, why } = unread;
+    if line < last {
+        format!("lines {line} to {last}: {why}")
+    } else {
+        format!("line {line}: {why}")
+    }
 }
 
 /// `a.png: a PNG image`.

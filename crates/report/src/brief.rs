@@ -1,5 +1,6 @@
-//! The terminal's report without `-v`: what is concluded, one table, what to type next; at most [`LINES`] lines. What has no room is
-//! counted, never dropped in silence; lost or wrong data always has room.
+//! The terminal's report without `-v`: what is concluded, one table, what to type next; at most
+//! [`LINES`] lines. What has no room is counted, never dropped in silence; lost or wrong data
+//! always has room.
 
 use super::grouped::{self, One};
 use super::matrix::{MatrixLoad, below};
@@ -7,13 +8,14 @@ use super::number::{Shown, change};
 use super::table::{LeftOut, TextTable, wrapped};
 use super::verdicts::{self, VerdictSentence};
 use super::{
-    capital, crowd, durability, imported, matrix, probes, sheet, states, sweep, terminal, verification,
+    capital, crowd, durability, imported, matrix, probes, sheet, states, sweep, terminal,
+    verification,
 };
 use iotax_analysis::Findings;
-use iotax_analysis::findings::ceiling::Masked;
+use iotax_analysis::findings::ceiling::MaskingCeiling;
 use iotax_analysis::findings::{
-    Bill, Charges, Comparison, ComparisonRole, DirectionComparison, DirectionRow, MeasuredFigure, Quantity,
-    StackRow, WarningReport, WorkloadFindings,
+    Bill, Charges, Comparison, ComparisonRole, DirectionComparison, DirectionRow, MeasuredFigure,
+    Quantity, StackRow, WarningReport, WorkloadFindings,
 };
 use iotax_analysis::{EMULATED, who};
 use iotax_stats::Verdict;
@@ -41,7 +43,11 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     let gap = if verdicts.is_empty() { "" } else { "\n" };
     let empty = !findings.workloads.is_empty() && findings.workloads.iter().all(sheet::is_empty);
     let nothing = if empty { wrapped(&capital(sheet::EMPTY), width, "  ") } else { String::new() };
-    let used = lines_of(&top) + lines_of(&nothing) + lines_of(gap) + lines_of(&verdicts) + lines_of(&table);
+    let used = lines_of(&top)
+        + lines_of(&nothing)
+        + lines_of(gap)
+        + lines_of(&verdicts)
+        + lines_of(&table);
     let places = places(findings, LINES.saturating_sub(used + fixed - lines_of(&top)), width);
     format!(
         "{top}{nothing}{gap}{verdicts}{table}{places}{}",
@@ -53,7 +59,8 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
 fn places(findings: &Findings, mut room: usize, width: usize) -> String {
     let crowds = findings.workloads.iter().flat_map(|workload| &workload.crowds);
     let one = |(title, table): (String, TextTable)| {
-        let text = format!("{}{}", indented(&title, width), table.text(width, &mut LeftOut::default()));
+        let text =
+            format!("{}{}", indented(&title, width), table.text(width, &mut LeftOut::default()));
         let lines = lines_of(&text);
         let fits = lines <= room;
         room -= if fits { lines } else { 0 };
@@ -79,7 +86,8 @@ fn indented(text: &str, width: usize) -> String {
 fn top(findings: &Findings, width: usize) -> String {
     let places = findings.places.iter().filter(|place| place.emulated.is_some());
     let names: BTreeSet<String> = places.map(|place| place.place.to_string()).collect();
-    let none_is_real = findings.headline.is_none() && findings.no_headline.as_deref() == Some(EMULATED);
+    let none_is_real =
+        findings.headline.is_none() && findings.no_headline.as_deref() == Some(EMULATED);
     let emulated = (!names.is_empty()).then(|| {
         let end = if none_is_real { ", so there is no headline" } else { "" };
         format!("EMULATED: figures of {} are not representative{end}", show_names(in_order(names)))
@@ -89,14 +97,16 @@ fn top(findings: &Findings, width: usize) -> String {
         true => terminal::ruler(findings, width),
         false => terminal::head(findings, width),
     };
-    let failed =
-        findings.warnings.iter().filter(|warning| is_at_top(findings, warning)).map(|one| one.to_sentence());
+    let failed = findings
+        .warnings
+        .iter()
+        .filter(|warning| is_at_top(findings, warning))
+        .map(|one| one.to_sentence());
     let about = std::iter::once(terminal::identity(&findings.run)).chain(emulated).chain(failed);
     let about: String = about.map(|line| wrapped(&line, width, "  ")).collect();
     if head.is_empty() { about } else { format!("{about}\n{head}") }
 }
 
-/// `vm9` before `vm10`.
 fn in_order(names: BTreeSet<String>) -> Vec<String> {
     let mut names: Vec<String> = names.into_iter().collect();
     names.sort_by_key(String::len);
@@ -110,16 +120,19 @@ const MACHINES: &str = "machines";
 /// before somebody knows why, and a difference of two machines is not what a layer costs. iotax did
 /// not set up imported runs, so their confounders and failed jobs count, too.
 fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
-    let of_imported: &[&str] = if findings.imported.is_some() { &["confounder", "failed_job"] } else { &[] };
+    let of_imported: &[&str] =
+        if findings.imported.is_some() { &["confounder", "failed_job"] } else { &[] };
     [IO_ERRORS, MACHINES].iter().chain(of_imported).any(|kind| *kind == warning.kind)
 }
 
-/// What is concluded, the most important first: wrong or lost data, sweeps as a whole, differences in throughput by size, what shows
-/// no difference, what is unresolved, and then the same of latency and CPU time. The headline is not said twice.
+/// What is concluded, the most important first: wrong or lost data, sweeps as a whole, differences
+/// in throughput by size, what shows no difference, what is unresolved, and then the same of
+/// latency and CPU time. The headline is not said twice.
 fn verdicts_of(findings: &Findings) -> Vec<String> {
     let mut all: Vec<(u8, f64, String)> = Vec::new();
     let headline = findings.headline.as_deref().unwrap_or_default();
-    for said in durability::sentences(findings).into_iter().chain(verification::sentences(findings)) {
+    for said in durability::sentences(findings).into_iter().chain(verification::sentences(findings))
+    {
         let order = if said.class == "cost" { 0 } else { 3 };
         all.push((order, 0.0, said.text));
     }
@@ -132,8 +145,20 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
         };
         // What was asked for comes before what was found besides.
         let levels = verdicts::service_levels_in_brief(workload);
-        add(0, levels.into_iter().map(|said| (VerdictSentence { class: "cost", ..said }, 0.0)).collect());
-        add(2, grouped::sized(&rates(findings, &workload.comparisons.iter().collect::<Vec<_>>()), "stack"));
+        add(
+            0,
+            levels
+                .into_iter()
+                .map(|said| (VerdictSentence { class: "cost", ..said }, 0.0))
+                .collect(),
+        );
+        add(
+            2,
+            grouped::sized(
+                &rates(findings, &workload.comparisons.iter().collect::<Vec<_>>()),
+                "stack",
+            ),
+        );
         add(2, directions(findings, &workload.comparisons.iter().collect::<Vec<_>>()));
         for array in &workload.arrays {
             add(2, directions(findings, &states::comparisons(array)));
@@ -154,12 +179,21 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
                 })
                 .collect(),
         );
-        add(5, grouped::sized(&charges(workload, |one| verdicts::of_charge(one, &one.latency)), "stack"));
+        add(
+            5,
+            grouped::sized(
+                &charges(workload, |one| verdicts::of_charge(one, &one.latency)),
+                "stack",
+            ),
+        );
         let apart = workload.charges.iter().filter(|one| verdicts::says_directions(one));
-        let apart =
-            apart.flat_map(|one| one.directions.iter().map(|it| verdicts::of_charge(one, &it.latency)));
+        let apart = apart
+            .flat_map(|one| one.directions.iter().map(|it| verdicts::of_charge(one, &it.latency)));
         add(5, grouped::sized(&apart.collect::<Vec<_>>(), "stack"));
-        add(5, grouped::sized(&charges(workload, |one| verdicts::of_charge(one, &one.cpu)), "stack"));
+        add(
+            5,
+            grouped::sized(&charges(workload, |one| verdicts::of_charge(one, &one.cpu)), "stack"),
+        );
     }
     all.retain(|(_, _, text)| !headline.contains(text.as_str()));
     all.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.total_cmp(&one.1)));
@@ -177,16 +211,19 @@ fn order(class: &str) -> u8 {
 
 /// Of stacks; what checks the ruler has its own line, and the headline is said.
 fn rates<'a>(findings: &Findings, all: &[&'a Comparison]) -> Vec<One<'a>> {
-    let told = all.iter().filter(|one| one.role == ComparisonRole::Stack && !is_headline(findings, one));
+    let told =
+        all.iter().filter(|one| one.role == ComparisonRole::Stack && !is_headline(findings, one));
     told.map(|one| verdicts::of_rate(one)).collect()
 }
 
 fn is_headline(findings: &Findings, one: &Comparison) -> bool {
-    let is_it = |(stack, quantity): &(String, String)| *stack == one.stack && *quantity == one.rate.quantity;
+    let is_it = |(stack, quantity): &(String, String)| {
+        *stack == one.stack && *quantity == one.rate.quantity
+    };
     findings.headline_of.as_ref().is_some_and(is_it)
 }
 
-/// Reads and writes apart in a line each, those of the headline first, which stands right above.
+/// Reads and writes apart in a line each, those of the headline first, which is right above.
 fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(VerdictSentence, f64)> {
     let told = all.iter().filter(|one| one.role == ComparisonRole::Stack && one.says_directions);
     let said = |one: &&Comparison| {
@@ -212,9 +249,15 @@ fn marks_of(one: &Comparison) -> String {
     format!("{durable}{masked}")
 }
 
-fn charges<'a>(workload: &'a WorkloadFindings, of: impl Fn(&'a Charges) -> One<'a>) -> Vec<One<'a>> {
-    let role = |stack: &str| workload.comparisons.iter().find(|one| one.stack == stack).map(|one| one.role);
-    let told = workload.charges.iter().filter(|one| role(&one.stack) == Some(ComparisonRole::Stack));
+fn charges<'a>(
+    workload: &'a WorkloadFindings,
+    of: impl Fn(&'a Charges) -> One<'a>,
+) -> Vec<One<'a>> {
+    let role = |stack: &str| {
+        workload.comparisons.iter().find(|one| one.stack == stack).map(|one| one.role)
+    };
+    let told =
+        workload.charges.iter().filter(|one| role(&one.stack) == Some(ComparisonRole::Stack));
     told.map(of).collect()
 }
 
@@ -232,7 +275,7 @@ fn fitted(all: &[String], room: usize, width: usize) -> String {
     texts[..many].concat() + &left
 }
 
-/// The table that says most of a run, with what stands above it.
+/// The table that says most of a run, with what is above it.
 struct OneTable {
     title: Vec<String>,
     table: TextTable,
@@ -253,9 +296,14 @@ impl OneTable {
             Some(OneTable { title, table, weights, rows: ["row", "rows"], columns: None })
         };
         if let Some(table) = durability::table(findings) {
-            let lossy = |row: &iotax_analysis::findings::durability::DurabilityRow| row.lossy as f64;
-            let rows = findings.durability.as_ref().map(|found| found.rows.iter().map(lossy).collect());
-            return Some(OneTable { weights: rows.unwrap_or_default(), ..plain(Vec::new(), table)? });
+            let lossy =
+                |row: &iotax_analysis::findings::durability::DurabilityRow| row.lossy as f64;
+            let rows =
+                findings.durability.as_ref().map(|found| found.rows.iter().map(lossy).collect());
+            return Some(OneTable {
+                weights: rows.unwrap_or_default(),
+                ..plain(Vec::new(), table)?
+            });
         }
         if let Some(section) = imported::sections(findings).into_iter().next() {
             return plain(vec![section.title], section.table);
@@ -273,7 +321,9 @@ impl OneTable {
                 None => OneTable {
                     title: vec![titled(one)],
                     table: stacks(one),
-                    weights: lines(one).map(|(_, row, way)| row_weight(one, row, way.is_some())).collect(),
+                    weights: lines(one)
+                        .map(|(_, row, way)| row_weight(one, row, way.is_some()))
+                        .collect(),
                     rows: if sheet::is_mix(one) { ["row", "rows"] } else { ["stack", "stacks"] },
                     columns: None,
                 },
@@ -304,8 +354,11 @@ impl OneTable {
             Some(format!("{many} more {}", if many == 1 { one } else { several }))
         });
         let left: Vec<String> = counts.collect();
-        let left =
-            if left.is_empty() { String::new() } else { format!("  and {} (-v)\n", left.join(" and ")) };
+        let left = if left.is_empty() {
+            String::new()
+        } else {
+            format!("  and {} (-v)\n", left.join(" and "))
+        };
         let title = self.title.iter().map(|title| indented(title, width)).collect::<String>();
         format!("\n{title}{table}{left}")
     }
@@ -344,7 +397,8 @@ fn size(one: &Comparison) -> f64 {
     if differs { one.rate.phrase.size() } else { 0.0 }
 }
 
-/// The figures of each stack, with its change of the rate beside the rate; below a stack under a mix those of its reads and its writes.
+/// The figures of each stack, with its change of the rate beside the rate; below a stack under a
+/// mix those of its reads and its writes.
 fn stacks(workload: &WorkloadFindings) -> TextTable {
     let mut table = sheet::stacks(workload);
     if let Some(against) = workload.comparisons.first().map(|one| one.against.as_str()) {
@@ -369,7 +423,9 @@ fn stacks(workload: &WorkloadFindings) -> TextTable {
 }
 
 /// Rows of the table of a mix, each with its stack: the whole load, then each direction.
-fn lines(workload: &WorkloadFindings) -> impl Iterator<Item = (usize, &StackRow, Option<&DirectionRow>)> {
+fn lines(
+    workload: &WorkloadFindings,
+) -> impl Iterator<Item = (usize, &StackRow, Option<&DirectionRow>)> {
     workload.rows.iter().enumerate().flat_map(|(at, row)| {
         std::iter::once(None).chain(row.directions.iter().map(Some)).map(move |one| (at, row, one))
     })
@@ -385,8 +441,12 @@ fn with_directions(workload: &WorkloadFindings, whole: &TextTable) -> TextTable 
             "stack" => below(one.direction),
             "IOPS" => figure(Some(&one.iops)),
             "throughput" => figure(Some(&one.bytes_per_s)),
-            "durable" => one.durable_bytes_per_s.as_ref().map(|one| figure(Some(one))).unwrap_or_default(),
-            head if head.starts_with("against ") => changed(workload, &row.stack, Some(one.direction)),
+            "durable" => {
+                one.durable_bytes_per_s.as_ref().map(|one| figure(Some(one))).unwrap_or_default()
+            }
+            head if head.starts_with("against ") => {
+                changed(workload, &row.stack, Some(one.direction))
+            }
             _ => String::new(),
         };
         let cell = |(at, row, one): (usize, &StackRow, Option<&DirectionRow>)| {
@@ -398,7 +458,12 @@ fn with_directions(workload: &WorkloadFindings, whole: &TextTable) -> TextTable 
     let latencies = sheet::latency_columns(latencies, [u8::MAX, 2, 1, u8::MAX]);
     for (head, rank) in latencies.into_iter().filter(|(_, rank)| *rank < u8::MAX) {
         let of = |row: &StackRow, way: &str| {
-            figure(row.latency.iter().find(|one| one.direction == way).and_then(|one| one.figure(&head)))
+            figure(
+                row.latency
+                    .iter()
+                    .find(|one| one.direction == way)
+                    .and_then(|one| one.figure(&head)),
+            )
         };
         let cell = |(_, row, one): (usize, &StackRow, Option<&DirectionRow>)| {
             one.map_or_else(String::new, |one| of(row, one.direction))
@@ -413,22 +478,28 @@ fn after_wholes(weight: f64) -> f64 {
     -1.0 / (1.0 + weight)
 }
 
-/// The change of the rate of a stack, or of one direction of it; of writes as they are acknowledged.
+/// The change of the rate of a stack, or of one direction of it; of writes as they are
+/// acknowledged.
 fn changed(workload: &WorkloadFindings, stack: &str, way: Option<&str>) -> String {
-    let Some(one) = workload.comparisons.iter().find(|one| one.stack == stack) else { return String::new() };
+    let Some(one) = workload.comparisons.iter().find(|one| one.stack == stack) else {
+        return String::new();
+    };
     let masked = if one.masked.is_some() && way.is_none() { " (masked)" } else { "" };
     let Some(rate) = one.rate_of(way) else { return String::new() };
     change(&rate.at_once()).judged(rate.verdict.is_resolved()) + masked
 }
 
-/// All stacks under all loads. A row is what there are more of, loads or stacks; those with the largest differences have room first.
-/// A mix has its reads and its writes after it.
+/// All stacks under all loads. A row is what there are more of, loads or stacks; those with the
+/// largest differences have room first. A mix has its reads and its writes after it.
 fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let rows = workloads.first().map(|one| one.rows.as_slice()).unwrap_or_default();
     let by_load = workloads.len() >= rows.len();
-    let of_stack = |row: &StackRow| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
-    let stacks: Vec<(String, f64)> = rows.iter().map(|row| (sheet::named(row), of_stack(row))).collect();
-    let parts: Vec<MatrixLoad> = workloads.iter().flat_map(|one| MatrixLoad::all_of_workload(one)).collect();
+    let of_stack =
+        |row: &StackRow| workloads.iter().map(|one| weight(one, &row.stack)).fold(0.0, f64::max);
+    let stacks: Vec<(String, f64)> =
+        rows.iter().map(|row| (sheet::named(row), of_stack(row))).collect();
+    let parts: Vec<MatrixLoad> =
+        workloads.iter().flat_map(|one| MatrixLoad::all_of_workload(one)).collect();
     let load = |load: &MatrixLoad| {
         let size = load.workload.all_comparisons().map(size).fold(0.0, f64::max);
         let name = if by_load { load.row() } else { load.named() };
@@ -493,7 +564,8 @@ fn grid_of(
 /// What the marks of the table mean.
 fn marks(findings: &Findings, table: &str) -> String {
     let comparisons = findings.workloads.iter().flat_map(WorkloadFindings::all_comparisons);
-    let by: BTreeSet<&str> = comparisons.filter_map(|one| one.masked.as_ref()).map(Masked::short).collect();
+    let by: BTreeSet<&str> =
+        comparisons.filter_map(|one| one.masked.as_ref()).map(MaskingCeiling::short).collect();
     let masked = format!("masked by {}", by.into_iter().collect::<Vec<_>>().join(", "));
     let all = [
         (" *", "* baseline"),
@@ -517,8 +589,8 @@ fn closing(findings: &Findings, command: &str, marks: &str, width: usize) -> Str
     let kinds: BTreeSet<&str> = others().map(|one| one.kind.as_str()).collect();
     let many = others().count() as u64;
     let kinds: Vec<&str> = kinds.into_iter().collect();
-    let warned =
-        (many > 0).then(|| format!("{} (-v): {}", counted(many, "warning", "warnings"), kinds.join(", ")));
+    let warned = (many > 0)
+        .then(|| format!("{} (-v): {}", counted(many, "warning", "warnings"), kinds.join(", ")));
     let legend = (!marks.is_empty()).then(|| format!("  {marks}"));
     let next = format!("next: {command} -v (all), -o report.html (page)");
     let lines = legend.into_iter().chain(warned.map(|line| capital(&line))).chain([next]);

@@ -1,4 +1,5 @@
-//! Guests side by side and hosts that load together: how even, how much together, and what many make of it against one.
+//! Guests side by side and hosts that load together: how even, how much together, and what many
+//! make of it against one.
 
 use super::number::{Shown, share, three_digits};
 use super::sheet;
@@ -7,7 +8,8 @@ use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::crowd::{Crowd, CrowdDirection, PlaceRow, Scaling};
 
-/// A row a stack whose load runs in several places, of a mix one below it for each direction; `None` where there is none.
+/// A row a stack whose load runs in several places, of a mix one below it for each direction;
+/// `None` where there is none.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     let lines: Vec<CrowdLine> =
         workload.crowds.iter().flat_map(|one| CrowdLine::all(one, &one.directions)).collect();
@@ -75,7 +77,8 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
         self.direction.map_or(&self.whole.jain, |one| &one.jain)
     }
 
-    /// `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and how many times as many there are.
+    /// `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and how many times as many
+    /// there are.
     fn times(&self) -> String {
         let Some(scaling) = &self.whole.scaling else { return "-".to_owned() };
         let ratio = self.direction.map_or(Some(&scaling.ratio), |one| one.ratio.as_ref());
@@ -88,7 +91,8 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
 
     fn efficiency(&self) -> String {
         let Some(scaling) = &self.whole.scaling else { return "-".to_owned() };
-        let efficiency = self.direction.map_or(Some(&scaling.efficiency), |one| one.efficiency.as_ref());
+        let efficiency =
+            self.direction.map_or(Some(&scaling.efficiency), |one| one.efficiency.as_ref());
         efficiency.map_or_else(|| "-".to_owned(), |figure| share(figure).cell())
     }
 }
@@ -96,8 +100,8 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
 /// More rows than these are no short table.
 const MANY: usize = 8;
 
-/// A row each place of a stack that is loaded in several, with its title. `short`: of many the fastest, the median and the
-/// slowest alone.
+/// A row each place of a stack that is loaded in several, with its title. `short`: of many the
+/// fastest, the median and the slowest alone.
 pub(super) fn places(crowd: &Crowd, short: bool) -> (String, TextTable) {
     let stack = marked(crowd);
     let mut rows: Vec<&PlaceRow> = crowd.rows.iter().collect();
@@ -111,7 +115,8 @@ pub(super) fn places(crowd: &Crowd, short: bool) -> (String, TextTable) {
         _ => format!("places of {stack}"),
     };
     let mut table = TextTable::default();
-    let cells = |cell: &dyn Fn(&PlaceRow) -> String| rows.iter().map(|row| cell(row)).collect::<Vec<_>>();
+    let cells =
+        |cell: &dyn Fn(&PlaceRow) -> String| rows.iter().map(|row| cell(row)).collect::<Vec<_>>();
     let figure = |figure: Option<&MeasuredFigure>| {
         figure.map_or_else(|| "-".to_owned(), |one| Shown::from_figure(one).cell())
     };
@@ -132,7 +137,6 @@ fn marked(crowd: &Crowd) -> String {
     format!("{}{emulated}", crowd.stack)
 }
 
-/// `812 (vm0)`
 fn of_place((place, iops): &(String, f64)) -> String {
     format!("{} ({place})", three_digits(*iops))
 }

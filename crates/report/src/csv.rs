@@ -1,5 +1,5 @@
-//! One figure a line, for a spreadsheet: what it is about, value, unit, interval, n; a figure that is missing
-//! or failed has an empty value and its reason, never a zero.
+//! One figure a line, for a spreadsheet: what it is about, value, unit, interval, n; a figure that
+//! is missing or failed has an empty value and its reason, never a zero.
 
 use super::{PageContext, ReportRenderer};
 use iotax_analysis::Findings;
@@ -7,26 +7,27 @@ use iotax_analysis::findings::clusters::ClusterFindings;
 use iotax_analysis::findings::crowd::Crowd;
 use iotax_analysis::findings::durability::DurabilityRow;
 use iotax_analysis::findings::efficiency::Efficiency;
-use iotax_analysis::findings::imported::{ImportedComparison, ImportedFigure, ImportedRow, OtherResult};
+use iotax_analysis::findings::imported::{
+    ImportedComparison, ImportedFigure, ImportedRow, OtherResult,
+};
 use iotax_analysis::findings::published::{Agreement, PublishedFinding};
 use iotax_analysis::findings::ratios::RatioTable;
 use iotax_analysis::findings::sweep::KneePosition;
-use iotax_analysis::findings::sweep::{Cost, StackCurve, SweepFindings};
+use iotax_analysis::findings::sweep::{PointCost, StackCurve, SweepFindings};
 use iotax_analysis::findings::verification::VerifiedRow;
 use iotax_analysis::findings::{
-    Bill, BillLine, Charges, Interval, LatencyFigures, MatchedFindings, MeasuredFigure, Quantity, SampleUnit,
-    StackRow, WorkloadFindings, percentile_name,
+    Bill, BillLine, Charges, Interval, LatencyFigures, MatchedFindings, MeasuredFigure, Quantity,
+    SampleUnit, StackRow, WorkloadFindings, percentile_name,
 };
 use iotax_stats::Verdict;
 use iotax_units::harmless::shown;
 use std::collections::{HashMap, HashSet};
 
-/// Its entry.
 pub const RENDERER: ReportRenderer = ReportRenderer { name: "csv", endings: &["csv"], render };
 
 const HEAD: [&str; 14] = [
-    "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n", "of",
-    "note", "emulated",
+    "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n",
+    "of", "note", "emulated",
 ];
 /// Behind these: the sweep, and the value of each word that is swept.
 const PLACE: [&str; 5] = ["sweep", "iodepth", "numjobs", "bs", "rate_iops"];
@@ -36,7 +37,8 @@ const PARTS: [&str; 5] = ["kind", "quantity", "direction", "statistic", "scope"]
 /// What a metric is made of.
 #[derive(Clone, Default)]
 struct MetricParts {
-    /// `value`, `ratio` (over that of `against`), `added` (to that of `against`), `share`, `published`, `published ratio`.
+    /// `value`, `ratio` (over that of `against`), `added` (to that of `against`), `share`,
+    /// `published`, `published ratio`.
     kind: &'static str,
     /// `iops`, `throughput`, `latency`, `cpu per io`, ...
     quantity: String,
@@ -44,8 +46,9 @@ struct MetricParts {
     direction: String,
     /// `mean`, `p50`, `p99`, ...
     statistic: String,
-    /// Empty: at the stated depth, with an interval of its own. Else `all at once` (the interval holds together with those of all
-    /// comparisons, or of all reads and writes), `matched rate`, `bill`, `place NAME`.
+    /// Empty: at the stated depth, with an interval of its own. Else `all at once` (the interval
+    /// holds together with those of all comparisons, or of all reads and writes), `matched rate`,
+    /// `bill`, `place NAME`.
     scope: String,
 }
 
@@ -107,7 +110,10 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
         one.sweeps.iter().for_each(|sweep| lines.sweep(sweep, &one.workloads));
         lines.place = Default::default();
         one.tables.iter().for_each(|table| lines.asked(table));
-        one.published.iter().flat_map(|found| &found.figures).for_each(|figure| lines.published(figure));
+        one.published
+            .iter()
+            .flat_map(|found| &found.figures)
+            .for_each(|figure| lines.published(figure));
     }
     // Writing to memory cannot fail, and all of it came from strings.
     String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
@@ -136,10 +142,18 @@ impl CsvLines<'_> {
                 for point in &stack.points {
                     self.place = places.get(point.workload.as_str()).cloned().unwrap_or_default();
                     let emulated = stack.emulated.as_deref();
-                    self.figure([&point.workload, &stack.stack, "", "power"], &point.power, emulated);
-                    point.costs.iter().for_each(|cost| self.at_once(&point.workload, stack, "", cost));
+                    self.figure(
+                        [&point.workload, &stack.stack, "", "power"],
+                        &point.power,
+                        emulated,
+                    );
+                    point
+                        .costs
+                        .iter()
+                        .for_each(|cost| self.at_once(&point.workload, stack, "", cost));
                     for one in &point.directions {
-                        let mut add = |cost| self.at_once(&point.workload, stack, one.direction, cost);
+                        let mut add =
+                            |cost| self.at_once(&point.workload, stack, one.direction, cost);
                         one.costs.iter().for_each(&mut add);
                     }
                 }
@@ -147,17 +161,27 @@ impl CsvLines<'_> {
                 let axis = PLACE.iter().position(|word| *word == sweep.axis);
                 axis.into_iter().for_each(|axis| self.place[axis].clear());
                 let metric = format!("knee over {}", sweep.axis);
-                self.figure(["", &stack.stack, "", &metric], &knee(sweep, stack), stack.emulated.as_deref());
+                self.figure(
+                    ["", &stack.stack, "", &metric],
+                    &knee(sweep, stack),
+                    stack.emulated.as_deref(),
+                );
             }
         }
     }
 
-    fn at_once(&mut self, workload: &str, stack: &StackCurve, direction: &str, cost: &Cost) {
+    fn at_once(&mut self, workload: &str, stack: &StackCurve, direction: &str, cost: &PointCost) {
         let metric = format!("{direction} ratio for all points at once {}", cost.quantity);
         let figure = cost.ratio.with_interval(cost.simultaneous.as_ref());
         let rate = if cost.quantity == "durable" { "durable rate" } else { "rate" };
-        let parts = MetricParts::for_quantity("ratio", rate).with_direction(direction).scope(AT_ONCE);
-        self.parted([workload, &stack.stack, "", metric.trim()], parts, &figure, stack.emulated.as_deref());
+        let parts =
+            MetricParts::for_quantity("ratio", rate).with_direction(direction).scope(AT_ONCE);
+        self.parted(
+            [workload, &stack.stack, "", metric.trim()],
+            parts,
+            &figure,
+            stack.emulated.as_deref(),
+        );
     }
 
     fn workload(&mut self, workload: &WorkloadFindings) {
@@ -168,8 +192,8 @@ impl CsvLines<'_> {
         }
         for one in &workload.slo {
             let share = noted(&one.share, Some(one.verdict.word().to_owned()));
-            let parts =
-                MetricParts::for_quantity("value", "share of I/Os").scope(&format!("slo {}", one.level));
+            let parts = MetricParts::for_quantity("value", "share of I/Os")
+                .scope(&format!("slo {}", one.level));
             let metric = format!("share of I/Os beyond {}", one.level);
             self.parted([name, &one.stack, "", &metric], parts, &share, None);
         }
@@ -184,7 +208,9 @@ impl CsvLines<'_> {
             let parts = MetricParts::for_quantity("ratio", &format!("{durable}{figure}"));
             let directions =
                 one.directions.iter().map(|it| (&it.rate, it.direction, "reads and writes apart"));
-            for (rate, way, family) in std::iter::once((&one.rate, "", "comparisons")).chain(directions) {
+            for (rate, way, family) in
+                std::iter::once((&one.rate, "", "comparisons")).chain(directions)
+            {
                 let parts = parts.clone().with_direction(way);
                 let metric = format!("ratio of {}", rate.quantity);
                 let masked = one.masked.as_ref().map(|masked| masked.words.clone());
@@ -200,18 +226,21 @@ impl CsvLines<'_> {
             let latencies = one.latency_ratios.iter().filter(|_| is_first);
             for (direction, q, ratio) in latencies {
                 let name = percentile_name(*q);
-                let parts =
-                    MetricParts::for_quantity("ratio", "latency").with_direction(direction).statistic(&name);
+                let parts = MetricParts::for_quantity("ratio", "latency")
+                    .with_direction(direction)
+                    .statistic(&name);
                 add(&format!("ratio of {direction} latency {name}"), parts, ratio);
             }
             for tail in one.tails.iter().filter(|_| is_first) {
                 let (way, name) = (tail.direction, percentile_name(tail.quantile));
-                let parts =
-                    MetricParts::for_quantity("value", "share of I/Os").with_direction(way).statistic(&name);
+                let parts = MetricParts::for_quantity("value", "share of I/Os")
+                    .with_direction(way)
+                    .statistic(&name);
                 let metric = format!("share of {way}s beyond {against}'s {name}");
                 add(&metric, parts, &tail.share);
-                let parts =
-                    MetricParts::for_quantity("added", "latency").with_direction(way).statistic(&name);
+                let parts = MetricParts::for_quantity("added", "latency")
+                    .with_direction(way)
+                    .statistic(&name);
                 add(&format!("added {way} latency {name}"), parts, &tail.added);
             }
         }
@@ -219,7 +248,8 @@ impl CsvLines<'_> {
         workload.matched.iter().for_each(|one| self.matched(name, one));
         workload.clusters.iter().for_each(|one| self.cluster(name, one));
         if let Some(beside) = &workload.beside {
-            let base = workload.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
+            let base =
+                workload.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
             let metric = "rate beside the other stacks over rate alone";
             self.figure([name, base, "", metric], &beside.ratio, None);
         }
@@ -247,9 +277,12 @@ impl CsvLines<'_> {
         if let Some(scaling) = &one.scaling {
             let whole = ("", Some(&scaling.ratio), Some(&scaling.efficiency));
             let directions = one.directions.iter();
-            let directions = directions.map(|it| (it.direction, it.ratio.as_ref(), it.efficiency.as_ref()));
+            let directions =
+                directions.map(|it| (it.direction, it.ratio.as_ref(), it.efficiency.as_ref()));
             for (way, ratio, efficiency) in std::iter::once(whole).chain(directions) {
-                for (metric, figure) in [("ratio to fewer places", ratio), ("share of linear", efficiency)] {
+                for (metric, figure) in
+                    [("ratio to fewer places", ratio), ("share of linear", efficiency)]
+                {
                     let figure = figure.map(|figure| noted(figure, scaling.caution.clone()));
                     figure.iter().for_each(|figure| add(&scaling.against, way, metric, figure));
                 }
@@ -264,7 +297,9 @@ impl CsvLines<'_> {
                 ("read iops", row.read_iops.as_ref()),
                 ("write iops", row.write_iops.as_ref()),
             ];
-            for (metric, figure) in figures.into_iter().filter_map(|(metric, one)| Some((metric, one?))) {
+            for (metric, figure) in
+                figures.into_iter().filter_map(|(metric, one)| Some((metric, one?)))
+            {
                 let parts = MetricParts::named("value", metric);
                 let parts = parts.scope(&format!("place {}", row.place));
                 let metric = format!("{metric} of place {}", row.place);
@@ -282,7 +317,8 @@ impl CsvLines<'_> {
             note => with_note(&noted(figure, Some(note.to_owned())), note),
         };
         let mut add = |way: &str, metric: &str, figure: &MeasuredFigure| {
-            let parts = MetricParts::for_quantity("value", metric).with_direction(way).scope(one.by.word());
+            let parts =
+                MetricParts::for_quantity("value", metric).with_direction(way).scope(one.by.word());
             let of = if way.is_empty() { String::new() } else { format!(" of {way}s alone") };
             let metric = format!("{metric}{of}, {}", one.by.word());
             let about = [workload, &one.stack, one.by.against(), &metric];
@@ -290,14 +326,16 @@ impl CsvLines<'_> {
             let figure = if way.is_empty() { with_note(figure) } else { figure.clone() };
             self.parted(about, parts, &figure, one.emulated.as_deref());
         };
-        let mut all =
-            |way: &str, could: &MeasuredFigure, share: &MeasuredFigure, of_all: Option<&MeasuredFigure>| {
-                add(way, "what the drives could do", could);
-                add(way, "share of what the drives could do", share);
-                of_all
-                    .into_iter()
-                    .for_each(|figure| add(way, "share of all that the drives do by themselves", figure));
-            };
+        let mut all = |way: &str,
+                       could: &MeasuredFigure,
+                       share: &MeasuredFigure,
+                       of_all: Option<&MeasuredFigure>| {
+            add(way, "what the drives could do", could);
+            add(way, "share of what the drives could do", share);
+            of_all.into_iter().for_each(|figure| {
+                add(way, "share of all that the drives do by themselves", figure)
+            });
+        };
         all("", &one.could, &one.share, one.of_all.as_ref());
         for it in &one.directions {
             all(it.direction, &it.could, &it.share, it.of_all.as_ref());
@@ -307,14 +345,18 @@ impl CsvLines<'_> {
         }
     }
 
-    /// Shares of the tables that the scenario asks for; the figures themselves are those of the stacks.
+    /// Shares of the tables that the scenario asks for; the figures themselves are those of the
+    /// stacks.
     fn asked(&mut self, table: &RatioTable) {
-        let base = table.columns.iter().find(|column| table.percent_of.as_ref() == Some(&column.head));
+        let base =
+            table.columns.iter().find(|column| table.percent_of.as_ref() == Some(&column.head));
         let against = base.and_then(|column| column.stack.clone()).unwrap_or_default();
         for row in &table.rows {
             for (cell, column) in row.cells.iter().zip(&table.columns) {
                 let Some(stack) = &column.stack else { continue };
-                let mut add = |what: &'static str, figure: &MeasuredFigure, emulated: Option<&str>| {
+                let mut add = |what: &'static str,
+                               figure: &MeasuredFigure,
+                               emulated: Option<&str>| {
                     let metric = format!("{what} of {}", row.metric);
                     let parts = MetricParts::named(what, &row.metric);
                     self.parted([&row.workload, stack, &against, &metric], parts, figure, emulated);
@@ -350,19 +392,23 @@ impl CsvLines<'_> {
         for (metric, count) in counts {
             let interval = Interval::Missing { missing: "a count".into() };
             let value = count as f64;
-            add(metric, &MeasuredFigure::known(value, "1", (row.kills, SampleUnit::Kills), interval));
+            add(
+                metric,
+                &MeasuredFigure::known(value, "1", (row.kills, SampleUnit::Kills), interval),
+            );
         }
         add("share of kills with loss", &row.share);
     }
 
-    /// A row of what was imported; what rounding leaves open stands in the note.
+    /// A row of what was imported; what rounding leaves open is in the note.
     fn imported(&mut self, subject: &str, row: &ImportedRow) {
         let mut add = |metric: &str, one: &ImportedFigure| {
             let note = one
                 .rounded
                 .filter(|[low, high]| low < high)
                 .map(|[low, high]| format!("printed as {low} to {high}"));
-            let figure = note.map_or_else(|| one.figure.clone(), |note| with_note(&one.figure, &note));
+            let figure =
+                note.map_or_else(|| one.figure.clone(), |note| with_note(&one.figure, &note));
             let (quantity, statistic) = metric.split_once(' ').unwrap_or((metric, ""));
             let parts = MetricParts::for_quantity("value", quantity).statistic(statistic);
             self.parted([subject, &row.system, "", metric], parts, &figure, None);
@@ -373,7 +419,8 @@ impl CsvLines<'_> {
         for one in &row.percentiles {
             for (word, ns) in [("", one.least_ns), (" of the slowest run", one.most_ns)] {
                 if word.is_empty() || one.least_ns < one.most_ns {
-                    let figure = MeasuredFigure::bare(ns, "ns", (row.runs, SampleUnit::Runs), one.from);
+                    let figure =
+                        MeasuredFigure::bare(ns, "ns", (row.runs, SampleUnit::Runs), one.from);
                     let statistic = format!("p{}{word}", one.percent);
                     let parts = MetricParts::for_quantity("value", "latency").statistic(&statistic);
                     let metric = format!("latency {statistic}");
@@ -397,8 +444,9 @@ impl CsvLines<'_> {
     /// A result that is no I/O; its unit is as it was printed.
     fn other(&mut self, other: &OtherResult) {
         for row in &other.rows {
-            let (low, high) =
-                row.interval.map_or_else(Default::default, |[low, high]| (low.to_string(), high.to_string()));
+            let (low, high) = row
+                .interval
+                .map_or_else(Default::default, |[low, high]| (low.to_string(), high.to_string()));
             let [run, name, system] = [self.run, &other.name, &row.system].map(str::to_owned);
             let [value, n] = [row.value.to_string(), row.runs.to_string()];
             let unit = other.unit.clone();
@@ -428,9 +476,10 @@ impl CsvLines<'_> {
 
     /// Blocks read back and reads of the load, all of them and the wrong ones by kind.
     fn verified(&mut self, row: &VerifiedRow) {
-        for (what, of, found) in
-            [("read back", SampleUnit::Blocks, &row.back), ("read by the load", SampleUnit::Reads, &row.load)]
-        {
+        for (what, of, found) in [
+            ("read back", SampleUnit::Blocks, &row.back),
+            ("read by the load", SampleUnit::Reads, &row.load),
+        ] {
             let counts = [
                 ("blocks", found.blocks),
                 ("blocks wrong", found.wrong()),
@@ -445,7 +494,11 @@ impl CsvLines<'_> {
                 let interval = Interval::Missing { missing: "a count".into() };
                 let value = count as f64;
                 let figure = MeasuredFigure::known(value, "1", (found.blocks, of), interval);
-                self.figure([&row.workload, &row.stack, "", &format!("{what}: {metric}")], &figure, None);
+                self.figure(
+                    [&row.workload, &row.stack, "", &format!("{what}: {metric}")],
+                    &figure,
+                    None,
+                );
             }
         }
     }
@@ -464,23 +517,33 @@ impl CsvLines<'_> {
         ];
         for (metric, value, unit) in figures {
             let interval = Interval::Missing { missing: "as it was reported".into() };
-            let figure = MeasuredFigure::known(value, unit, (one.readings, SampleUnit::Readings), interval);
+            let figure =
+                MeasuredFigure::known(value, unit, (one.readings, SampleUnit::Readings), interval);
             self.figure([workload, &one.stacks.join(", "), "", metric], &figure, None);
         }
     }
 
     fn charges(&mut self, workload: &str, one: &Charges) {
         let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
-            self.parted([workload, &one.stack, &one.against, metric], parts, figure, one.emulated.as_deref());
+            self.parted(
+                [workload, &one.stack, &one.against, metric],
+                parts,
+                figure,
+                one.emulated.as_deref(),
+            );
         };
         let latency = MetricParts::for_quantity("", "latency").statistic("mean").scope(MATCHED);
         let directions = one.directions.iter();
-        let directions = directions.map(|it| (&it.latency, latency.clone().with_direction(it.direction)));
-        let whole =
-            [(&one.latency, latency.clone()), (&one.cpu, MetricParts::for_quantity("", "cpu per io"))];
+        let directions =
+            directions.map(|it| (&it.latency, latency.clone().with_direction(it.direction)));
+        let whole = [
+            (&one.latency, latency.clone()),
+            (&one.cpu, MetricParts::for_quantity("", "cpu per io")),
+        ];
         for (charge, parts) in whole.into_iter().chain(directions) {
             let reason = charge.verdict.reason().map(|reason| format!("unresolved: {reason}"));
-            let both = [("ratio", "ratio of", &charge.ratio), ("added", "added:", &charge.difference)];
+            let both =
+                [("ratio", "ratio of", &charge.ratio), ("added", "added:", &charge.difference)];
             for (kind, word, figure) in both {
                 let metric = format!("{word} {}", charge.quantity);
                 add(&metric, MetricParts { kind, ..parts.clone() }, &noted(figure, reason.clone()));
@@ -526,7 +589,11 @@ impl CsvLines<'_> {
                 MetricParts::for_quantity("added", "latency").statistic("mean"),
             ];
             add("bill ratio", rate.clone(), &noted(&line.ratio, reserve(line)));
-            add("bill of baseline", MetricParts::for_quantity("of_baseline", "rate"), &line.of_baseline);
+            add(
+                "bill of baseline",
+                MetricParts::for_quantity("of_baseline", "rate"),
+                &line.of_baseline,
+            );
             add("bill added latency", latency.clone(), &line.added_latency);
             for one in &line.directions {
                 let way = one.direction;
@@ -538,7 +605,11 @@ impl CsvLines<'_> {
                     &one.added_latency,
                 );
             }
-            add("bill added cpu per io", MetricParts::for_quantity("added", "cpu per io"), &line.added_cpu);
+            add(
+                "bill added cpu per io",
+                MetricParts::for_quantity("added", "cpu per io"),
+                &line.added_cpu,
+            );
         }
     }
 
@@ -563,7 +634,8 @@ impl CsvLines<'_> {
                 ("throughput", Some(&one.bytes_per_s)),
                 ("durable throughput", one.durable_bytes_per_s.as_ref()),
             ];
-            for (metric, figure) in all.into_iter().filter_map(|(metric, one)| Some((metric, one?))) {
+            for (metric, figure) in all.into_iter().filter_map(|(metric, one)| Some((metric, one?)))
+            {
                 add(
                     &format!("{way} {metric}"),
                     MetricParts::for_quantity("value", metric).with_direction(way),
@@ -573,9 +645,10 @@ impl CsvLines<'_> {
         }
         latencies(&row.latency, &mut add);
         let named = |metric: &str| MetricParts::for_quantity("value", metric);
-        for (metric, figure) in
-            [("cpu per io of host and guest", &row.cpu), ("cpu per io of the place", &row.cpu_place)]
-        {
+        for (metric, figure) in [
+            ("cpu per io of host and guest", &row.cpu),
+            ("cpu per io of the place", &row.cpu_place),
+        ] {
             add(metric, named(metric), figure);
         }
         if let Some(network) = &row.network {
@@ -586,20 +659,28 @@ impl CsvLines<'_> {
                 ("cpu per KiB of this end", &network.cpu_here_per_kib),
                 ("cpu per KiB of the other end", &network.cpu_there_per_kib),
             ];
-            let known = all.into_iter().filter_map(|(metric, figure)| Some((metric, figure.as_ref()?)));
+            let known =
+                all.into_iter().filter_map(|(metric, figure)| Some((metric, figure.as_ref()?)));
             known.for_each(|(metric, figure)| add(metric, named(metric), figure));
         }
         if let Some(one) = &row.runs {
-            for (statistic, value) in [("best", one.best), ("median", one.median), ("mean", one.mean)] {
+            for (statistic, value) in
+                [("best", one.best), ("median", one.median), ("mean", one.mean)]
+            {
                 let counted = (one.runs, SampleUnit::Runs);
-                let figure = MeasuredFigure::bare(value, one.unit, counted, "single runs have no interval");
+                let figure =
+                    MeasuredFigure::bare(value, one.unit, counted, "single runs have no interval");
                 let parts = named("single runs").statistic(statistic);
                 add(&format!("{statistic} of single runs"), parts, &figure);
             }
         }
         for one in &row.targets {
             let metric = format!("iops of {} on {}", one.path, one.place);
-            add(&metric, named("iops").scope(&format!("disk {} on {}", one.path, one.place)), &one.iops);
+            add(
+                &metric,
+                named("iops").scope(&format!("disk {} on {}", one.path, one.place)),
+                &one.iops,
+            );
         }
         let engine = row.serving.iter().flat_map(|engine| {
             [
@@ -618,8 +699,8 @@ impl CsvLines<'_> {
         times("time between looks", row.generator.reap_gap.as_ref(), &mut add);
     }
 
-    /// A published figure, and its ratio with what follows from it. The measured ones stand beside them, as some are of
-    /// percentiles that no other line has.
+    /// A published figure, and its ratio with what follows from it. The measured ones stand beside
+    /// them, as some are of percentiles that no other line has.
     fn published(&mut self, one: &PublishedFinding) {
         let emulated = one.emulated.as_deref();
         let mut add = |against: &str, kind: &'static str, figure: &MeasuredFigure| {
@@ -631,12 +712,14 @@ impl CsvLines<'_> {
         add("", "published", &with_note(&one.published, &format!("printed {}", one.printed)));
         add("", "beside published", &one.measured);
         let (Some(against), Some(ratio)) = (&one.against, &one.ratio) else { return };
-        let rounding = ratio.rounding.map(|[low, high]| format!("; rounding leaves {low:.4} to {high:.4}"));
+        let rounding =
+            ratio.rounding.map(|[low, high]| format!("; rounding leaves {low:.4} to {high:.4}"));
         let note = match &ratio.agreement {
             Agreement::Unresolved { reason } => format!("unresolved: {reason}"),
             agreement => agreement.word().to_owned(),
         };
-        let published = with_note(&ratio.published, &format!("{note}{}", rounding.unwrap_or_default()));
+        let published =
+            with_note(&ratio.published, &format!("{note}{}", rounding.unwrap_or_default()));
         add(against, "published ratio", &published);
         add(against, "beside published ratio", &ratio.measured);
     }
@@ -660,23 +743,28 @@ impl CsvLines<'_> {
         let run = self.run.to_owned();
         let MetricParts { kind, quantity, direction, statistic, scope } = parts;
         self.record(
-            &[run, workload, stack, against, metric, state, value, unit, low, high, n, of, note, emulated],
+            &[
+                run, workload, stack, against, metric, state, value, unit, low, high, n, of, note,
+                emulated,
+            ],
             &[kind.to_owned(), quantity, direction, statistic, scope],
         );
     }
 }
 
-/// Text of others for a spreadsheet: nothing acts in it, and what would be computed is behind a `'`, which makes it show it.
+/// Text of others for a spreadsheet: nothing acts in it, and what would be computed is behind a
+/// `'`, which makes it show it.
 pub fn cell(text: &str) -> String {
     let text = shown(text);
     if is_formula(text.trim_start()) { format!("'{text}") } else { text }
 }
 
-/// Whether a text begins like a formula. What is signed is one as soon as it calls or asks something: `-5 %` is none,
-/// `-2+3+cmd|' /C calc'!A0` is.
+/// Whether a text begins like a formula. What is signed is one as soon as it calls or asks
+/// something: `-5 %` is none, `-2+3+cmd|' /C calc'!A0` is.
 fn is_formula(text: &str) -> bool {
-    let plain =
-        |letter: char| letter.is_alphanumeric() || matches!(letter, ' ' | '\u{a0}' | '.' | ',' | '%' | '/');
+    let plain = |letter: char| {
+        letter.is_alphanumeric() || matches!(letter, ' ' | '\u{a0}' | '.' | ',' | '%' | '/')
+    };
     match text.chars().next() {
         Some('=' | '@' | '＝' | '＠') => true,
         Some('+' | '-' | '＋' | '－') => {
@@ -695,16 +783,20 @@ fn latencies(latencies: &[LatencyFigures], add: &mut Add) {
     for latency in latencies {
         let way = latency.direction;
         for (name, figure) in latency.figures() {
-            let parts = MetricParts::for_quantity("value", "latency").with_direction(way).statistic(&name);
+            let parts =
+                MetricParts::for_quantity("value", "latency").with_direction(way).statistic(&name);
             add(&format!("{way} latency {name}"), parts, figure);
         }
     }
 }
 
-/// The same of what has no direction.
 fn times(name: &str, times: Option<&LatencyFigures>, add: &mut Add) {
     for (part, figure) in times.iter().flat_map(|times| times.figures()) {
-        add(&format!("{name} {part}"), MetricParts::for_quantity("value", name).statistic(&part), figure);
+        add(
+            &format!("{name} {part}"),
+            MetricParts::for_quantity("value", name).statistic(&part),
+            figure,
+        );
     }
 }
 
@@ -752,7 +844,8 @@ fn knee(sweep: &SweepFindings, stack: &StackCurve) -> MeasuredFigure {
     match &stack.knee.place {
         KneePosition::Inside { at, not_told_apart, .. } => {
             let all = || not_told_apart.iter().chain([at]).map(|at| at.value as f64);
-            let interval = Interval::between(all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+            let interval =
+                Interval::between(all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
             let n = stack.points.len() as u64;
             MeasuredFigure::known(at.value as f64, sweep.unit, (n, SampleUnit::Points), interval)
         }
@@ -773,7 +866,9 @@ fn fields(figure: &MeasuredFigure) -> [String; 8] {
         MeasuredFigure::Known { value, unit, n, of, interval, caution } => {
             let (low, high, missing) = match interval {
                 Interval::Bounds { low, high, .. } => (low.to_string(), high.to_string(), None),
-                Interval::Missing { missing } => (String::new(), String::new(), Some(missing.clone())),
+                Interval::Missing { missing } => {
+                    (String::new(), String::new(), Some(missing.clone()))
+                }
             };
             let note = missing.or_else(|| caution.clone()).unwrap_or_default();
             [

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let mut disks: Vec<&GuestDisk> = Vec::new();
     for disk in findings.places.iter().flat_map(|place| &place.disks) {
-        // Every visit reads them anew.
+        // Every visit reads them again.
         if !disks.iter().any(|known| known.stack == disk.stack) {
             disks.push(disk);
         }
@@ -21,23 +21,41 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     table.push("disk of a guest", 0, disks.iter().map(|disk| disk.stack.clone()).collect());
     table.push("attach", 0, disks.iter().map(|disk| disk.attach.clone()).collect());
     if disks.iter().any(|disk| disk.qemu.contains_key("server")) {
-        table.push("served by", 1, disks.iter().map(|disk| setting_words(&disk.qemu, "server")).collect());
+        table.push(
+            "served by",
+            1,
+            disks.iter().map(|disk| setting_words(&disk.qemu, "server")).collect(),
+        );
     }
     table.push("there", 3, disks.iter().map(|disk| disk.path.display().to_string()).collect());
     if disks.iter().any(|disk| disk.qemu.get("format").is_some_and(|format| format != "raw")) {
         table.push("format", 0, disks.iter().map(format).collect());
     }
-    for (head, rank, option) in
-        [("direct", 0, "cache.direct"), ("no-flush", 1, "cache.no-flush"), ("write-cache", 2, "write-cache")]
-    {
-        table.push(head, rank, disks.iter().map(|disk| setting_words(&disk.qemu, option)).collect());
+    for (head, rank, option) in [
+        ("direct", 0, "cache.direct"),
+        ("no-flush", 1, "cache.no-flush"),
+        ("write-cache", 2, "write-cache"),
+    ] {
+        table.push(
+            head,
+            rank,
+            disks.iter().map(|disk| setting_words(&disk.qemu, option)).collect(),
+        );
     }
     table.push("guest sees", 0, disks.iter().map(|disk| seen(&disk.guest)).collect());
     let queues = |disk: &&GuestDisk| {
-        format!("{} / {}", setting_words(&disk.qemu, "num-queues"), setting_words(&disk.guest, "num-queues"))
+        format!(
+            "{} / {}",
+            setting_words(&disk.qemu, "num-queues"),
+            setting_words(&disk.guest, "num-queues")
+        )
     };
     table.push("queues", 0, disks.iter().map(queues).collect());
-    table.push("scheduler", 2, disks.iter().map(|disk| setting_words(&disk.guest, "scheduler")).collect());
+    table.push(
+        "scheduler",
+        2,
+        disks.iter().map(|disk| setting_words(&disk.guest, "scheduler")).collect(),
+    );
     Some(table)
 }
 
@@ -46,7 +64,6 @@ pub(super) fn layers(findings: &Findings) -> Vec<String> {
     findings.layers.iter().map(|one| one.sentence.clone()).collect()
 }
 
-/// Above these.
 pub(super) const LAYERS: &str = "Layers, as read back before measuring";
 
 /// `qcow2, 2 below`: of a chain also how many images lie under the top one.
@@ -58,7 +75,8 @@ fn format(disk: &&GuestDisk) -> String {
     }
 }
 
-/// The guest's word for the cache of a disk that it cannot write means nothing: virtio-scsi says another than virtio-blk.
+/// The guest's word for the cache of a disk that it cannot write means nothing: virtio-scsi says
+/// another than virtio-blk.
 fn seen(guest: &BTreeMap<String, String>) -> String {
     match setting_words(guest, "read-only").as_str() {
         "on" => "read only".to_owned(),
@@ -83,7 +101,10 @@ mod tests {
             let words = [("read-only", read_only), ("write-cache", "write through")];
             seen(&words.map(|(key, word)| (key.to_owned(), word.to_owned())).into())
         };
-        assert_eq!((guest("on"), guest("off")), ("read only".to_owned(), "write through".to_owned()));
+        assert_eq!(
+            (guest("on"), guest("off")),
+            ("read only".to_owned(), "write through".to_owned())
+        );
         assert_eq!(seen(&BTreeMap::new()), "-");
     }
 }

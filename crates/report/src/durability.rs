@@ -1,4 +1,5 @@
-//! Durability trials: a row a stack and kind of kill, what is concluded, and blocks that were not kept.
+//! Durability trials: a row a stack and kind of kill, what is concluded, and blocks that were not
+//! kept.
 
 use super::table::TextTable;
 use super::verdicts::VerdictSentence;

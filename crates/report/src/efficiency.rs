@@ -2,13 +2,11 @@
 
 use super::number::{Shown, share};
 use super::table::{PartRow, TextTable};
-use iotax_analysis::findings::efficiency::{By, DirectionEfficiency, Efficiency};
+use iotax_analysis::findings::efficiency::{DirectionEfficiency, Efficiency, FigureOrigin};
 use iotax_analysis::findings::{MeasuredFigure, WorkloadFindings};
 
-/// Above the section.
 pub(super) const TITLE: &str = "Against what the drives could do";
 
-/// Below it.
 const LEGEND: &str = "could: the most that the drives allow under this load, by the arithmetic of their layout; measured: all drives loaded \
      at once, each with the whole depth; rated: by the data sheet; of all: of the same drives if every I/O were one of a drive";
 /// More of it, where links are known.
@@ -16,29 +14,37 @@ const OF_LINKS: &str = "; link, network: the largest packets of what their data 
 /// More of it, of a mix.
 const OF_DIRECTIONS: &str = "; reads, writes: each against the limit of a load of that direction alone; where both share that limit, neither reaches 100 %";
 
-/// Below it.
 pub(super) fn legend(workload: &WorkloadFindings) -> String {
     let links = workload.efficiency.iter().any(|one| one.by.is_on_the_way());
     let directions = workload.efficiency.iter().any(|one| !one.directions.is_empty());
     let more = [(links, OF_LINKS), (directions, OF_DIRECTIONS)];
-    more.into_iter().filter(|(is_there, _)| *is_there).fold(LEGEND.to_owned(), |all, (_, text)| all + text)
+    more.into_iter()
+        .filter(|(is_there, _)| *is_there)
+        .fold(LEGEND.to_owned(), |all, (_, text)| all + text)
 }
 
 /// `None` where nothing is known of the drives.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
-    let lines: Vec<EfficiencyLine> =
-        workload.efficiency.iter().flat_map(|one| EfficiencyLine::all(one, &one.directions)).collect();
+    let lines: Vec<EfficiencyLine> = workload
+        .efficiency
+        .iter()
+        .flat_map(|one| EfficiencyLine::all(one, &one.directions))
+        .collect();
     if lines.is_empty() {
         return None;
     }
     let mut table = TextTable::default();
-    let cells = |cell: &dyn Fn(&EfficiencyLine) -> String| lines.iter().map(cell).collect::<Vec<_>>();
+    let cells =
+        |cell: &dyn Fn(&EfficiencyLine) -> String| lines.iter().map(cell).collect::<Vec<_>>();
     let whole = |cell: &dyn Fn(&Efficiency) -> String| {
-        let cell =
-            |line: &EfficiencyLine| if line.direction.is_none() { cell(line.whole) } else { String::new() };
+        let cell = |line: &EfficiencyLine| {
+            if line.direction.is_none() { cell(line.whole) } else { String::new() }
+        };
         cells(&cell)
     };
-    let of = |figure: Option<&MeasuredFigure>| figure.map_or_else(String::new, |figure| share(figure).cell());
+    let of = |figure: Option<&MeasuredFigure>| {
+        figure.map_or_else(String::new, |figure| share(figure).cell())
+    };
     table.push("stack", 0, cells(&|line| line.name()));
     table.push("of its drives", 0, cells(&|line| share(line.share()).cell()));
     if workload.efficiency.iter().any(|one| one.published.is_some()) {
@@ -85,7 +91,7 @@ impl<'a> PartRow<'a, Efficiency, DirectionEfficiency> {
 /// Whose data sheet, and the arithmetic.
 fn bound(one: &Efficiency) -> String {
     let drive = match &one.by {
-        By::Rated { drive, .. } => drive.as_deref(),
+        FigureOrigin::Rated { drive, .. } => drive.as_deref(),
         _ => None,
     };
     let words: Vec<&str> =
@@ -93,7 +99,8 @@ fn bound(one: &Efficiency) -> String {
     words.join("; ")
 }
 
-/// What is said of each stack: by what was measured, where it was, else by its ceiling: the lowest of the others that is known.
+/// What is said of each stack: by what was measured, where it was, else by its ceiling: the lowest
+/// of the others that is known.
 pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
     let mut said: Vec<&Efficiency> = Vec::new();
     for one in &workload.efficiency {
@@ -108,7 +115,8 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = Str
 
 fn is_lower(one: &Efficiency, other: &Efficiency) -> bool {
     let bounds = [one, other].map(|one| one.could.value());
-    !matches!(other.by, By::Measured { .. }) && matches!(bounds, [Some(one), Some(other)] if one < other)
+    !matches!(other.by, FigureOrigin::Measured { .. })
+        && matches!(bounds, [Some(one), Some(other)] if one < other)
 }
 
 #[cfg(test)]
@@ -131,8 +139,9 @@ mod tests {
         (read.could, read.share) = (figure(100_000.0, "1/s"), figure(0.05, "1"));
         (write.could, write.share) = (figure(16_666.7, "1/s"), figure(0.3, "1"));
         let table = table(&workload).unwrap();
-        let column =
-            |head: &str| table.columns.iter().find(|column| column.head == head).unwrap().cells.clone();
+        let column = |head: &str| {
+            table.columns.iter().find(|column| column.head == head).unwrap().cells.clone()
+        };
         assert_eq!(column("stack"), ["raid5", "  reads", "  writes"]);
         for (head, wanted) in [
             ("of its drives", ["35", "5", "30"]),

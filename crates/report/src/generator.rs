@@ -1,4 +1,5 @@
-//! What of a stack's figures is the load generator's own: its CPU time, its looks at the queue, whether its latencies hold.
+//! What of a stack's figures is the load generator's own: its CPU time, its looks at the queue,
+//! whether its latencies hold.
 
 use super::number::Shown;
 use super::sheet::marked;
@@ -7,10 +8,8 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::{GeneratorReport, StackRow, WorkloadFindings};
 use iotax_stats::round::three_digits;
 
-/// Above the table.
 pub(super) const TITLE: &str = "the load generator itself";
 
-/// Below it.
 pub(super) const LEGEND: &str = "own/IO, kernel/IO: CPU time of its threads for each I/O in its own code and in the kernel; own code, kernel: shares of the \
      time of each thread; looks: time between two looks at the queue, by which a latency may be too long at most; in flight: their mean \
      number, the rest of the depth waits for a thread that hands over others; Little's law: mean latency times rate against that number";
@@ -57,19 +56,16 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     Some(table)
 }
 
-/// `27.6 of 32`
 fn in_flight(one: &GeneratorReport) -> String {
     let Some(mean) = one.in_flight else { return "-".to_owned() };
     let mean = three_digits(mean);
     one.depth.map_or_else(|| mean.clone(), |depth| format!("{mean} of {depth}"))
 }
 
-/// `3.1 %`
 fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", 100.0 * share))
 }
 
-/// `+0.1 %`
 fn change(error: Option<f64>) -> String {
     // What is rounded to nothing has no sign.
     error.map_or_else(

@@ -1,11 +1,13 @@
-//! Conclusions of many stacks that differ in figures only, as one sentence: a grid of cells would else say the same a dozen
-//! times. Each stack keeps its own figures in the table beside it, and its own sentence in JSON.
+//! Conclusions of many stacks that differ in figures only, as one sentence: a grid of cells would
+//! else say the same a dozen times. Each stack keeps its own figures in the table beside it, and
+//! its own sentence in JSON.
 
 use super::verdicts::VerdictSentence;
 use iotax_analysis::who as who_against;
 use iotax_stats::Phrase;
 
-/// Fewer than these are said one by one: their figures read better beside their names, those of a bill's layers above all.
+/// Fewer than these are said one by one: their figures read better beside their names, those of a
+/// bill's layers above all.
 pub(super) const FEW: usize = 4;
 /// Of what carries no conclusion two are enough: their figures say nothing.
 const FEW_OPEN: usize = 2;
@@ -27,7 +29,8 @@ pub(super) struct One<'a> {
 
 impl One<'_> {
     fn is_like(&self, other: &One) -> bool {
-        let [one, two] = [self, other].map(|one| (one.class, one.against, one.quantity, one.emulated));
+        let [one, two] =
+            [self, other].map(|one| (one.class, one.against, one.quantity, one.emulated));
         one == two && self.phrase.is_of_kind(other.phrase)
     }
 }
@@ -90,7 +93,8 @@ mod tests {
     }
 
     fn said_of(class: &'static str, ratios: &[(&str, f64)]) -> Vec<String> {
-        let phrase = |ratio: f64| Verdict::of_interval(ratio, ratio - 0.01, ratio + 0.01, 0.02).about("X");
+        let phrase =
+            |ratio: f64| Verdict::of_interval(ratio, ratio - 0.01, ratio + 0.01, 0.02).about("X");
         let phrases: Vec<Phrase> = ratios.iter().map(|(_, ratio)| phrase(*ratio)).collect();
         let all: Vec<One> = ratios
             .iter()

@@ -1,4 +1,5 @@
-//! Runs whose names and texts were written by somebody who means ill: nothing of them acts in any form of any report.
+//! Runs whose names and texts were written by somebody who means ill: nothing of them acts in any
+//! form of any report.
 
 use super::{ALL, PageContext, against};
 use iotax_analysis::against::against as held_against;
@@ -26,9 +27,11 @@ fn changed(value: &Value, chosen: &dyn Fn(&str) -> bool) -> Value {
     match value {
         Value::String(one) => Value::String(text(one)),
         Value::Array(all) => all.iter().map(|one| changed(one, chosen)).collect(),
-        Value::Object(all) => {
-            all.iter().map(|(key, one)| (text(key), changed(one, chosen))).collect::<Map<_, _>>().into()
-        }
+        Value::Object(all) => all
+            .iter()
+            .map(|(key, one)| (text(key), changed(one, chosen)))
+            .collect::<Map<_, _>>()
+            .into(),
         other => other.clone(),
     }
 }
@@ -89,13 +92,21 @@ fn remade_run(mut run: RunData, chosen: &dyn Fn(&str) -> bool) -> RunData {
 /// The same run with hostile names, which still fit each other.
 fn of_hostile_names(run: RunData) -> RunData {
     let scenario = &run.start.scenario;
-    let mut names: BTreeSet<String> =
-        run.places.iter().map(|place| place.place.to_string()).filter(|place| place != "host").collect();
+    let mut names: BTreeSet<String> = run
+        .places
+        .iter()
+        .map(|place| place.place.to_string())
+        .filter(|place| place != "host")
+        .collect();
     names.extend(scenario.stacks.iter().flat_map(|stack| [stack.name.clone(), stack.text.clone()]));
     names.extend(scenario.workloads.iter().map(|workload| workload.name.clone()));
-    names.extend(scenario.workloads.iter().filter_map(|one| Some(one.sweep.as_ref()?.sweep.clone())));
+    names.extend(
+        scenario.workloads.iter().filter_map(|one| Some(one.sweep.as_ref()?.sweep.clone())),
+    );
     names.extend(scenario.name.clone());
-    names.extend(scenario.published.iter().flat_map(|one| [one.source.clone(), one.hardware.clone()]));
+    names.extend(
+        scenario.published.iter().flat_map(|one| [one.source.clone(), one.hardware.clone()]),
+    );
     names.extend(run.start.imported.iter().flat_map(|one| one.systems.clone()));
     names.extend(run.warnings.iter().flat_map(|one| [one.subject.clone(), one.text.clone()]));
     names.insert(run.start.id.clone());
@@ -172,11 +183,15 @@ fn check_markdown(text: &str) {
             .replace("\\<", "")
             .replace("\\`", "")
             .replace("\\[", "");
-        let tags = plain.replace("<details>", "").replace("</details>", "").replace("<summary>", "");
+        let tags =
+            plain.replace("<details>", "").replace("</details>", "").replace("<summary>", "");
         assert!(!tags.replace("</summary>", "").contains('<'), "{line}");
         assert!(!plain.contains("`x`") && !plain.contains("[a]"), "{line}");
         let pipes = plain.starts_with('|').then(|| plain.matches('|').count());
-        assert!(pipes.is_none() || columns.flatten().is_none_or(|columns| pipes == Some(columns)), "{line}");
+        assert!(
+            pipes.is_none() || columns.flatten().is_none_or(|columns| pipes == Some(columns)),
+            "{line}"
+        );
         columns = pipes.map(Some);
     }
     assert!(!fenced && text.contains("\\<script\\>"), "{text}");
@@ -200,7 +215,8 @@ fn hostile_names_do_nothing_in_any_form() {
 
 #[test]
 fn hostile_texts_do_nothing_in_any_form() {
-    let found: Vec<Findings> = TWINS.iter().map(|make| findings(&of_hostile_texts(make()))).collect();
+    let found: Vec<Findings> =
+        TWINS.iter().map(|make| findings(&of_hostile_texts(make()))).collect();
     check_every_form(&found);
 }
 

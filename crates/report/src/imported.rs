@@ -1,4 +1,5 @@
-//! What was imported: a table a load, a row a system; results that are no I/O in tables of their own; the files behind them.
+//! What was imported: a table a load, a row a system; results that are no I/O in tables of their
+//! own; the files behind them.
 
 use super::number::{Shown, UNRESOLVED, share};
 use super::table::TextTable;
@@ -18,14 +19,12 @@ pub(super) struct ImportedSection {
     pub(super) lines: Vec<String>,
 }
 
-/// Above the files.
 pub(super) const FILES: &str = "Imported from";
 /// Files that are listed; JSON has all.
 const MOST_FILES: usize = 20;
 /// Percentiles that stand in tables.
 const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
 
-/// All tables.
 pub(super) fn sections(findings: &Findings) -> Vec<ImportedSection> {
     let Some(found) = &findings.imported else { return Vec::new() };
     found.workloads.iter().map(of_load).chain(found.others.iter().map(of_other)).collect()
@@ -36,7 +35,8 @@ type Pick = fn(&ImportedRow) -> &ImportedFigure;
 
 fn of_load(one: &ImportedWorkload) -> ImportedSection {
     let mut table = TextTable::default();
-    let cells = |cell: &dyn Fn(&ImportedRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
+    let cells =
+        |cell: &dyn Fn(&ImportedRow) -> String| one.rows.iter().map(cell).collect::<Vec<_>>();
     table.push("system", 0, cells(&|row| marked(&row.system, row.baseline && one.rows.len() > 1)));
     let columns: [(&str, u8, Pick); 3] = [
         ("IOPS", 0, |row| &row.iops),
@@ -53,7 +53,11 @@ fn of_load(one: &ImportedWorkload) -> ImportedSection {
     }
     for (percent, rank) in SHOWN.into_iter().zip([2, 2, 5]) {
         if one.rows.iter().any(|row| find_percentile(row, percent).is_some()) {
-            table.push(&format!("p{percent}"), rank, cells(&|row| percentile(find_percentile(row, percent))));
+            table.push(
+                &format!("p{percent}"),
+                rank,
+                cells(&|row| percentile(find_percentile(row, percent))),
+            );
         }
     }
     table.push("runs", 6, cells(&|row| row.runs.to_string()));
@@ -74,7 +78,11 @@ fn of_other(one: &OtherResult) -> ImportedSection {
         Better::Higher => "more is better",
         Better::Lower => "less is better",
     };
-    ImportedSection { title: format!("{}, {better}", one.name), table, lines: one.sentences.clone() }
+    ImportedSection {
+        title: format!("{}, {better}", one.name),
+        table,
+        lines: one.sentences.clone(),
+    }
 }
 
 /// As it was printed, or the mean with its interval.
@@ -83,7 +91,8 @@ fn value(row: &OtherRow) -> String {
         None => format!("{} ?", six_digits(row.value)),
         Some([low, high]) => {
             let interval = iotax_analysis::findings::Interval::between(low, high);
-            let figure = MeasuredFigure::known(row.value, "", (row.runs, SampleUnit::Runs), interval);
+            let figure =
+                MeasuredFigure::known(row.value, "", (row.runs, SampleUnit::Runs), interval);
             Shown::from_figure(&figure).cell()
         }
     }
@@ -99,8 +108,11 @@ fn six_digits(value: f64) -> String {
     let scaled = value / by;
     let whole = scaled.abs().log10().floor().max(0.0) as usize + 1;
     let digits = format!("{scaled:.*}", 6usize.saturating_sub(whole));
-    let bare =
-        if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { &digits };
+    let bare = if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &digits
+    };
     format!("{bare}{prefix}")
 }
 
@@ -118,11 +130,13 @@ fn find_percentile(row: &ImportedRow, percent: f64) -> Option<&ImportedPercentil
     row.percentiles.iter().find(|one| (one.percent - percent).abs() < 1e-9)
 }
 
-/// One value, or from the least of the runs to the most: percentiles of several runs are not averaged.
+/// One value, or from the least of the runs to the most: percentiles of several runs are not
+/// averaged.
 fn percentile(one: Option<&ImportedPercentile>) -> String {
     let Some(one) = one else { return "-".to_owned() };
-    let shown =
-        |ns: f64| Shown::from_figure(&MeasuredFigure::bare(ns, "ns", (1, SampleUnit::Runs), "")).cell();
+    let shown = |ns: f64| {
+        Shown::from_figure(&MeasuredFigure::bare(ns, "ns", (1, SampleUnit::Runs), "")).cell()
+    };
     let bare = |ns: f64| shown(ns).replace(" ?", "");
     match one.least_ns == one.most_ns {
         true if one.most_ns == 0.0 => "0".to_owned(),

@@ -1,15 +1,13 @@
-//! Colours of our own in a terminal's text, and the way out that lets these through and nothing else that acts.
+//! Colours of our own in a terminal's text, and the way out that lets these through and nothing
+//! else that acts.
 
 use iotax_units::harmless::lines;
 
-/// A colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// What cannot be undone.
     Red,
-    /// What is wrong.
     BoldRed,
-    /// What may be.
     BoldYellow,
     /// What only looks wrong.
     BoldCyan,
@@ -63,6 +61,9 @@ mod tests {
         let strange = "\x1b[2J\x1b[31\u{202e}m\x1b[31;5m\x1b]0;x\x07";
         let harmless = lines_in_colour(strange);
         assert!(!harmless.contains(['\x1b', '\u{202e}', '\x07']), "{harmless:?}");
-        assert_eq!(lines_in_colour(&format!("{strange}{}", Ink::Red.on("b"))), harmless + &Ink::Red.on("b"));
+        assert_eq!(
+            lines_in_colour(&format!("{strange}{}", Ink::Red.on("b"))),
+            harmless + &Ink::Red.on("b")
+        );
     }
 }

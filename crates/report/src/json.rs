@@ -5,7 +5,6 @@ use iotax_analysis::Findings;
 use iotax_units::harmless;
 use serde::Serialize;
 
-/// Its entry.
 pub const RENDERER: ReportRenderer = ReportRenderer { name: "json", endings: &["json"], render };
 
 /// Name of the format.

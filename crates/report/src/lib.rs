@@ -1,8 +1,9 @@
-//! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`]. Renderers
-//! compute only layout and rounding; all report the same findings.
+//! The family of renderers: findings in, text out. A new one is a file and its entry in [`ALL`].
+//! Renderers compute only layout and rounding; all report the same findings.
 //!
-//! Modules: a file for each form (`terminal`, `brief`, `markdown`, `html/`, `json`, `csv`), a file for each section that the forms
-//! share (`verdicts`, `sweep`, `states`, ...), `table` and `number` layout and digits, `ink` the only colours; `against/` two runs.
+//! Modules: a file for each form (`terminal`, `brief`, `markdown`, `html/`, `json`, `csv`), a file
+//! for each section that the forms share (`verdicts`, `sweep`, `states`, ...), `table` and `number`
+//! layout and digits, `ink` the only colours; `against/` two runs.
 #![forbid(unsafe_code)]
 
 pub mod against;
@@ -56,15 +57,14 @@ impl Default for PageContext {
 
 /// A form of report.
 pub struct ReportRenderer {
-    /// `--format NAME`.
     pub name: &'static str,
-    /// Endings of the files it is written to, without a dot and in small letters; the usual one first.
+    /// Endings of the files it is written to, without a dot and in small letters; the usual one
+    /// first.
     pub endings: &'static [&'static str],
     /// Makes the text of one run or of several, in the order given.
     pub render: fn(&[Findings], &PageContext) -> String,
 }
 
-/// All of them.
 pub const ALL: &[&ReportRenderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];
 

@@ -3,15 +3,14 @@
 use super::number::SPREADS;
 use super::table::escaped;
 use super::{
-    PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator, imported, matrix,
-    probes, published, ratios, sheet, states, sweep, verdicts, verification,
+    PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator,
+    imported, matrix, probes, published, ratios, sheet, states, sweep, verdicts, verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::SweepFindings;
 use iotax_analysis::findings::{Bill, PlaceReport, WorkloadFindings};
 use iotax_units::{counted, show_time};
 
-/// Its entry.
 pub const RENDERER: ReportRenderer =
     ReportRenderer { name: "markdown", endings: &["md", "markdown"], render };
 
@@ -21,7 +20,8 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
 
 fn render_one(findings: &Findings) -> String {
     let run = &findings.run;
-    let mut out = format!("# {}: iotax run {}\n\n", escaped(&sheet::title(findings)), escaped(&run.id));
+    let mut out =
+        format!("# {}: iotax run {}\n\n", escaped(&sheet::title(findings)), escaped(&run.id));
     for line in &findings.emulated {
         out += &format!("**Emulated: {}**\n\n", escaped(line));
     }
@@ -35,7 +35,8 @@ fn render_one(findings: &Findings) -> String {
         .as_ref()
         .map(|check| format!("{}.\n\n", escaped(&check.sentence)))
         .unwrap_or_default();
-    out += &matrix::table(findings).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
+    out +=
+        &matrix::table(findings).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
     out += &read_back(findings);
     out += &asked(findings);
     findings.sweeps.iter().for_each(|one| out += &swept(one));
@@ -58,12 +59,15 @@ fn render_one(findings: &Findings) -> String {
             format!("started {}, {}", show_time(&run.at), run.state_said()),
             match run.imported {
                 true => format!("iotax {}", run.iotax),
-                false => format!("iotax {}, scenario: {}, seed {}", run.iotax, run.source, run.seed),
+                false => {
+                    format!("iotax {}, scenario: {}, seed {}", run.iotax, run.source, run.seed)
+                }
             },
         ],
     );
     out += &fenced(std::slice::from_ref(&run.command));
-    let stacks = sheet::stacks_in_full(findings).into_iter().map(|(name, text)| format!("{name}: {text}"));
+    let stacks =
+        sheet::stacks_in_full(findings).into_iter().map(|(name, text)| format!("{name}: {text}"));
     let stacks: Vec<String> = stacks.collect();
     if !stacks.is_empty() {
         out += &format!("{}:\n\n{}", sheet::STACKS, list("", stacks));
@@ -103,13 +107,14 @@ fn trials(findings: &Findings) -> String {
     )
 }
 
-/// What was imported.
 fn of_others(findings: &Findings) -> String {
     let section = |one: imported::ImportedSection| {
         format!("## {}\n\n{}\n{}", escaped(&one.title), one.table.markdown(), list("", one.lines))
     };
     let mut out: String = imported::sections(findings).into_iter().map(section).collect();
-    out += &imported::legend(findings).map(|legend| format!("{}.\n\n", escaped(&legend))).unwrap_or_default();
+    out += &imported::legend(findings)
+        .map(|legend| format!("{}.\n\n", escaped(&legend)))
+        .unwrap_or_default();
     out + &list(imported::FILES, imported::files(findings))
 }
 
@@ -127,7 +132,8 @@ fn read_back(findings: &Findings) -> String {
 }
 
 fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
-    let mut out = format!("## {}\n\n{}\n\n", escaped(&workload.subject), escaped(&sheet::effort(workload)));
+    let mut out =
+        format!("## {}\n\n{}\n\n", escaped(&workload.subject), escaped(&sheet::effort(workload)));
     if sheet::is_empty(workload) {
         return out + &list("", vec![sheet::EMPTY.to_owned()]);
     }
@@ -135,7 +141,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
     let designs = workload.design.iter().map(|design| design.sentence.clone());
     out += &designs.chain(starts).map(|one| format!("{}\n\n", escaped(&one))).collect::<String>();
     out += &list("", verdicts::sentences(workload).into_iter().map(|said| said.text).collect());
-    out += &verdicts::table(workload).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
+    out += &verdicts::table(workload)
+        .map(|table| format!("{}\n", table.markdown()))
+        .unwrap_or_default();
     out += &format!(
         "{}\n`*` baseline; latencies from merged histograms; {SPREADS}.\n\n",
         sheet::stacks(workload).markdown()
@@ -147,7 +155,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         let said = states::sentences(array).into_iter().map(|said| said.text);
         out += &format!("### {} in its states\n\n", escaped(&array.stack));
         out += &list("", std::iter::once(array.sentence.clone()).chain(said).collect());
-        out += &states::table(array).map(|table| format!("{}\n", table.markdown())).unwrap_or_default();
+        out += &states::table(array)
+            .map(|table| format!("{}\n", table.markdown()))
+            .unwrap_or_default();
     }
     out += &list("", workload.clusters.iter().map(|one| one.sentence.clone()).collect());
     if let Some(table) = crowd::table(workload) {
@@ -167,8 +177,12 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         out += &format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
     }
     if let Some(table) = efficiency::table(workload) {
-        out +=
-            &format!("{}:\n\n{}\n{}.\n\n", efficiency::TITLE, table.markdown(), efficiency::legend(workload));
+        out += &format!(
+            "{}:\n\n{}\n{}.\n\n",
+            efficiency::TITLE,
+            table.markdown(),
+            efficiency::legend(workload)
+        );
         out += &list("", efficiency::sentences(workload).collect());
     }
     if let Some(table) = sheet::directions(workload) {
@@ -194,7 +208,10 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         out += &format!("{title}:\n\n{}\n", verdicts::matched(matched).markdown());
     }
     if let Some(own) = sheet::own_bill(findings, workload) {
-        out += &format!("### Bill\n\n{}", bill("Each layer against the stack below it; points add up", own));
+        out += &format!(
+            "### Bill\n\n{}",
+            bill("Each layer against the stack below it; points add up", own)
+        );
     }
     if let Some(table) = generator::table(workload) {
         let (title, legend) = (generator::TITLE, escaped(generator::LEGEND));
@@ -210,7 +227,12 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
 }
 
 fn bill(title: &str, bill: &Bill) -> String {
-    format!("{}.\n\n{}\n{}", escaped(title), sheet::bill(bill).markdown(), list("", sheet::reserves(bill)))
+    format!(
+        "{}.\n\n{}\n{}",
+        escaped(title),
+        sheet::bill(bill).markdown(),
+        list("", sheet::reserves(bill))
+    )
 }
 
 /// What was published beside what was measured.
@@ -220,7 +242,9 @@ fn published_section(findings: &Findings) -> String {
     for (title, table) in published::tables(findings) {
         out += &format!("{}:\n\n{}\n", escaped(&title), table.markdown());
     }
-    out += &published::legend(found).map(|legend| format!("{}.\n\n", escaped(legend))).unwrap_or_default();
+    out += &published::legend(found)
+        .map(|legend| format!("{}.\n\n", escaped(legend)))
+        .unwrap_or_default();
     out + &list("", found.sentences.clone())
 }
 

@@ -1,5 +1,5 @@
-//! Stacks by workloads, as people publish them: a row with the figures of each stack, and below it a row with their share of
-//! the baseline's. Of many loads, a row for each load.
+//! Stacks by workloads, as people publish them: a row with the figures of each stack, and below it
+//! a row with their share of the baseline's. Of many loads, a row for each load.
 
 use super::number::{Shown, share};
 use super::probes;
@@ -9,8 +9,9 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::{Place, StackRow, WorkloadFindings};
 use iotax_units::distinct;
 
-/// The table; `None` of a single workload or stack, whose own section says it all, and of a bill, which is such a table.
-/// Points of sweeps stand in theirs; a table that the scenario asks for takes its place.
+/// The table; `None` of a single workload or stack, whose own section says it all, and of a bill,
+/// which is such a table. Points of sweeps stand in theirs; a table that the scenario asks for
+/// takes its place.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     if !findings.tables.is_empty() {
         return None;
@@ -22,13 +23,19 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
         findings.workloads.iter().filter(|workload| workload.sweep.is_none()).collect();
     let is_apart = |first: &&&WorkloadFindings| first.rows.len() > 1 && first.bill.is_none();
     let first = workloads.first().filter(|_| workloads.len() > 1).filter(is_apart)?;
-    let lines: Vec<MatrixLine> =
-        first.rows.iter().enumerate().flat_map(|(at, row)| MatrixLine::all_of_row(at, row)).collect();
-    let loads: Vec<MatrixLoad> = workloads.iter().copied().flat_map(MatrixLoad::all_of_workload).collect();
+    let lines: Vec<MatrixLine> = first
+        .rows
+        .iter()
+        .enumerate()
+        .flat_map(|(at, row)| MatrixLine::all_of_row(at, row))
+        .collect();
+    let loads: Vec<MatrixLoad> =
+        workloads.iter().copied().flat_map(MatrixLoad::all_of_workload).collect();
     let mut table = TextTable::default();
     if loads.len() > MOST_COLUMNS && loads.len() > lines.len() {
         table.push("load", 0, loads.iter().map(MatrixLoad::row).collect());
-        let baseline = first.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
+        let baseline =
+            first.rows.iter().find(|row| row.baseline).map_or("", |row| row.stack.as_str());
         for line in &lines {
             let head = match line.is_share {
                 true => format!("{} / {baseline}", first.rows[line.stack].stack),
@@ -74,7 +81,7 @@ impl<'a> MatrixLoad<'a> {
         }
     }
 
-    /// The name of a row; a direction stands below its whole.
+    /// The name of a row; a direction is below its whole.
     pub(super) fn row(&self) -> String {
         self.way.map_or_else(|| self.named(), below)
     }
@@ -85,8 +92,9 @@ pub(super) fn below(direction: &str) -> String {
     format!("  {direction}s")
 }
 
-/// Networks of places, each with each: for every probe a row for each place that it runs in, and a column for each that answers;
-/// and how good each figure is among those of its probe, from 0 to 1. `None` of a single pair.
+/// Networks of places, each with each: for every probe a row for each place that it runs in, and a
+/// column for each that answers; and how good each figure is among those of its probe, from 0 to 1.
+/// `None` of a single pair.
 pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<f64>>>)> {
     let first = findings.workloads.first()?;
     let ends: Vec<&[Place; 2]> = first.rows.iter().filter_map(|row| row.ends.as_ref()).collect();
@@ -103,15 +111,26 @@ pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<
         }
     };
     let (from, to) = (of(|[from, _]| from), of(|[_, to]| to));
-    let lines =
-        || findings.workloads.iter().flat_map(|workload| from.iter().map(move |from| (workload, *from)));
+    let lines = || {
+        findings
+            .workloads
+            .iter()
+            .flat_map(|workload| from.iter().map(move |from| (workload, *from)))
+    };
     let mut table = TextTable::default();
-    table.push("from", 0, lines().map(|(workload, from)| format!("{} from {from}", workload.name)).collect());
+    table.push(
+        "from",
+        0,
+        lines().map(|(workload, from)| format!("{} from {from}", workload.name)).collect(),
+    );
     let mut heat = Vec::new();
     for to in &to {
         let rows: Vec<(&WorkloadFindings, Option<&StackRow>)> = lines()
             .map(|(workload, from)| {
-                (workload, found(workload, if is_received(workload) { [to, from] } else { [from, to] }))
+                (
+                    workload,
+                    found(workload, if is_received(workload) { [to, from] } else { [from, to] }),
+                )
             })
             .collect();
         let cell = |(workload, row): &(&WorkloadFindings, Option<&StackRow>)| {
@@ -124,7 +143,9 @@ pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<
             // Of a time the least is the best.
             let good = |value: f64| if workload.rate_unit == "ns" { 1.0 / value } else { value };
             let best = values.map(good).fold(0.0, f64::max);
-            sheet::rate(workload, (*row)?).value().map(|value| good(value) / best.max(f64::MIN_POSITIVE))
+            sheet::rate(workload, (*row)?)
+                .value()
+                .map(|value| good(value) / best.max(f64::MIN_POSITIVE))
         };
         heat.push(rows.iter().map(share).collect());
     }
@@ -164,8 +185,11 @@ impl MatrixLine {
             return direction
                 .map_or_else(none, |one| Shown::from_figure(sheet::rate_of(workload, one)).cell());
         }
-        let Some(one) = workload.comparisons.iter().find(|one| one.stack == row.stack) else { return none() };
-        one.rate_of(way).map_or_else(none, |it| share(&it.at_once()).judged(it.verdict.is_resolved()))
+        let Some(one) = workload.comparisons.iter().find(|one| one.stack == row.stack) else {
+            return none();
+        };
+        one.rate_of(way)
+            .map_or_else(none, |it| share(&it.at_once()).judged(it.verdict.is_resolved()))
     }
 }
 
@@ -190,6 +214,10 @@ mod tests {
         assert!(sent[2] == "-" && sent[3].ends_with(" ~") && sent[4].ends_with("MiB/s"), "{text}");
         let received = line("| udp(send) from ssh:b ");
         assert!(received[2] != "-" && received[3..5] == ["-", "-"], "{text}");
-        assert_eq!((heat.len(), heat[0].iter().flatten().count()), (3, 2), "two figures go to this host");
+        assert_eq!(
+            (heat.len(), heat[0].iter().flatten().count()),
+            (3, 2),
+            "two figures go to this host"
+        );
     }
 }

@@ -4,7 +4,7 @@ use iotax_analysis::findings::{Interval, MeasuredFigure};
 use iotax_stats::Digits;
 pub(super) use iotax_stats::round::{Margin as Spread, three_digits};
 
-/// What stands beside a value.
+/// What is beside a value.
 pub(super) const SPREADS: &str = "+- to the farther end of the 95 % interval, (a to b) its ends where +- would mislead; ? no interval; \
      - no figure; ! unresolved; ~ emulated, not representative";
 
@@ -16,9 +16,7 @@ pub(super) const UNRESOLVED: &str = " !";
 pub(super) enum Shown {
     /// A value with what is known of its interval.
     Known(Digits),
-    /// Tried and failed.
     Failed,
-    /// Not there.
     Missing,
 }
 
@@ -35,7 +33,8 @@ impl Shown {
         }
     }
 
-    /// `71.23k +- 0.41k`, `91.20 +- 0.36 us`, `12 (3 to 70) %`, `failed`, `-`; a value without an interval has a `?`.
+    /// `71.23k +- 0.41k`, `91.20 +- 0.36 us`, `12 (3 to 70) %`, `failed`, `-`; a value without an
+    /// interval has a `?`.
     pub(super) fn cell(&self) -> String {
         match self {
             Shown::Known(digits) => digits.cell(),
@@ -52,7 +51,8 @@ impl Shown {
         }
     }
 
-    /// The cell of a figure with the verdict on it: an interval from which nothing is concluded is marked `!`.
+    /// The cell of a figure with the verdict on it: an interval from which nothing is concluded is
+    /// marked `!`.
     pub(super) fn judged(&self, is_resolved: bool) -> String {
         let has_interval = matches!(self, Shown::Known(digits) if digits.margin != Spread::Unknown);
         let mark = if has_interval && !is_resolved { UNRESOLVED } else { "" };
@@ -108,12 +108,18 @@ mod tests {
         assert_eq!(cell(1_234_567.0, 60_000.0, "ns"), "1.235 +- 0.060 ms");
         assert_eq!(cell(104_857_600.0, 1_048_576.0, "B/s"), "100.0 +- 1.0 MiB/s");
         assert_eq!(cell(0.93881, 0.0078, "1"), "0.9388 +- 0.0078");
-        assert_eq!(Shown::from_figure(&figure(200_000.0, 50_000.0, "ns")).judged(false), "200 +- 50 us !");
+        assert_eq!(
+            Shown::from_figure(&figure(200_000.0, 50_000.0, "ns")).judged(false),
+            "200 +- 50 us !"
+        );
         let lopsided = Interval::between(80_000.0, 190_000.0);
         let skewed = figure(91_234.0, 0.0, "ns").with_interval(Some(&lopsided));
         assert_eq!(Shown::from_figure(&skewed).cell(), "91 (80 to 190) us");
         assert_eq!(Shown::from_figure(&MeasuredFigure::missing("why")).cell(), "-");
-        assert_eq!(Shown::from_figure(&MeasuredFigure::Failed { reason: "why".into() }).cell(), "failed");
+        assert_eq!(
+            Shown::from_figure(&MeasuredFigure::Failed { reason: "why".into() }).cell(),
+            "failed"
+        );
     }
 
     #[test]
@@ -121,7 +127,8 @@ mod tests {
         assert_eq!(change(&figure(0.9388, 0.0078, "1")).cell(), "-6.12 +- 0.78 %");
         assert_eq!(change(&figure(1.25, 0.051, "1")).cell(), "+25.0 +- 5.1 %");
         assert_eq!(change(&figure(1.0, 0.0, "1")).cell(), "0.00 +- 0.00 %");
-        let between = |low, high| figure(1.0, 0.0, "1").with_interval(Some(&Interval::between(low, high)));
+        let between =
+            |low, high| figure(1.0, 0.0, "1").with_interval(Some(&Interval::between(low, high)));
         assert_eq!(change(&between(0.9, 1.4)).cell(), "0 (-10 to +40) %");
         assert_eq!(change(&between(0.002, 611.0)).cell(), "0 (-99.8 to +61000) %");
         let sure = figure(2.0, 0.0, "1").with_interval(Some(&Interval::between(1.5, 3.2)));

@@ -1,4 +1,5 @@
-//! What probes say beside their rate: single runs of a tool, never the best alone; losses and CPU time of a network.
+//! What probes say beside their rate: single runs of a tool, never the best alone; losses and CPU
+//! time of a network.
 
 use super::number::{Shown, share, three_digits};
 use super::sheet::marked;
@@ -14,10 +15,8 @@ pub(super) fn loss(row: &StackRow) -> String {
 
 /// A table with its title and its legend.
 pub(super) struct ProbeSection {
-    /// Above it.
     pub(super) title: &'static str,
     pub(super) table: TextTable,
-    /// Below it.
     pub(super) legend: &'static str,
 }
 
@@ -41,7 +40,11 @@ pub(super) fn sections(workload: &WorkloadFindings) -> impl Iterator<Item = Prob
 fn runs(workload: &WorkloadFindings) -> Option<TextTable> {
     let mut table = TextTable::named_table("runs of the tool");
     let cells = |cell: &dyn Fn(&ToolRuns) -> String| {
-        workload.rows.iter().map(|row| row.runs.as_ref().map_or_else(|| "-".to_owned(), cell)).collect()
+        workload
+            .rows
+            .iter()
+            .map(|row| row.runs.as_ref().map_or_else(|| "-".to_owned(), cell))
+            .collect()
     };
     let figure = |of: fn(&ToolRuns) -> f64| {
         cells(&|one| {
@@ -66,8 +69,9 @@ fn network(workload: &WorkloadFindings) -> Option<TextTable> {
     table.push("network", 0, workload.rows.iter().map(marked).collect());
     let mut add = |head: &str, rank: u8, shown: fn(&MeasuredFigure) -> Shown, of: OfNetwork| {
         let figures = workload.rows.iter().map(|row| of(row, row.network.as_ref()?));
-        let cell =
-            |figure: Option<&MeasuredFigure>| figure.map_or_else(|| "-".to_owned(), |one| shown(one).cell());
+        let cell = |figure: Option<&MeasuredFigure>| {
+            figure.map_or_else(|| "-".to_owned(), |one| shown(one).cell())
+        };
         table.push_known(head, rank, figures.map(cell).collect());
     };
     add("sent/s", 1, Shown::from_figure, |_, one| one.sent.as_ref());

@@ -1,4 +1,5 @@
-//! Figures that somebody published beside those that were measured: a table for each workload and metric, a row a stack.
+//! Figures that somebody published beside those that were measured: a table for each workload and
+//! metric, a row a stack.
 
 use super::number::{Shown, share};
 use super::table::TextTable;
@@ -6,7 +7,6 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::published::{PublishedFinding, PublishedFindings, RatioBeside};
 
-/// Above the section.
 pub(super) const TITLE: &str = "Published beside measured";
 
 /// What the columns of ratios are; `None` where there are none.
@@ -21,12 +21,16 @@ const LEGEND: &str = "in % of the baseline's: the published ratio and the measur
 pub(super) fn origin(published: &PublishedFindings) -> Vec<String> {
     let named = [("published", &published.source), ("measured there on", &published.hardware)];
     let named = named.map(|(what, text)| format!("{what}: {text}"));
-    named.into_iter().chain(published.note.iter().map(|note| format!("also published: {note}"))).collect()
+    named
+        .into_iter()
+        .chain(published.note.iter().map(|note| format!("also published: {note}")))
+        .collect()
 }
 
 /// A table for each workload and metric, with its title.
 pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable)> {
-    let figures = findings.published.iter().flat_map(|published| &published.figures).collect::<Vec<_>>();
+    let figures =
+        findings.published.iter().flat_map(|published| &published.figures).collect::<Vec<_>>();
     let title = |one: &PublishedFinding| format!("{}: {}", one.subject, one.metric_said());
     figures.chunk_by(|a, b| a.is_of_row(b)).map(|rows| (title(rows[0]), table(rows))).collect()
 }
@@ -34,7 +38,7 @@ pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable)> {
 fn table(rows: &[&PublishedFinding]) -> TextTable {
     let mut table = TextTable::default();
     table.push("stack", 0, rows.iter().map(|one| name(one)).collect());
-    // What compares stands first, where a narrow page still has room.
+    // What compares is first, where a narrow page still has room.
     if rows.iter().any(|one| one.ratio.is_some()) {
         let cells = |cell: &dyn Fn(&RatioBeside) -> String| {
             rows.iter().map(|one| one.ratio.as_ref().map_or_else(String::new, cell)).collect()
@@ -44,7 +48,11 @@ fn table(rows: &[&PublishedFinding]) -> TextTable {
         table.push("verdict", 0, cells(&|one| one.agreement.word().to_owned()));
     }
     table.push("published", 2, rows.iter().map(|one| printed(one)).collect());
-    table.push("measured", 3, rows.iter().map(|one| Shown::from_figure(&one.measured).cell()).collect());
+    table.push(
+        "measured",
+        3,
+        rows.iter().map(|one| Shown::from_figure(&one.measured).cell()).collect(),
+    );
     table
 }
 
@@ -54,7 +62,7 @@ fn name(one: &PublishedFinding) -> String {
     format!("{}{baseline}{emulated}", one.stack)
 }
 
-/// As it was printed; a share stands in its own column.
+/// As it was printed; a share is in its own column.
 fn printed(one: &PublishedFinding) -> String {
     match one.published {
         MeasuredFigure::Known { .. } => one.printed.clone(),

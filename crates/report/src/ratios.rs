@@ -1,5 +1,5 @@
-//! The tables that a scenario asks for: a row a load, a column a stack, and below each figure its share of one column's, as
-//! measured and as published.
+//! The tables that a scenario asks for: a row a load, a column a stack, and below each figure its
+//! share of one column's, as measured and as published.
 
 use super::number::{Shown, share};
 use super::table::TextTable;
@@ -25,7 +25,8 @@ pub(super) fn legend(findings: &Findings) -> Option<&'static str> {
 fn title(asked: &RatioTable) -> String {
     let metrics = distinct(asked.rows.iter().map(|row| row.metric.as_str()));
     let name = asked.name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-    let of = asked.percent_of.as_ref().map(|head| format!(", and in % of {head}")).unwrap_or_default();
+    let of =
+        asked.percent_of.as_ref().map(|head| format!(", and in % of {head}")).unwrap_or_default();
     format!("{name}{}{of}", metrics.join(", "))
 }
 
@@ -72,7 +73,9 @@ impl<'a> RatioLine<'a> {
         if let Some(head) = &asked.percent_of {
             lines.push(line(format!("{below}of {head}"), RatioContent::Share));
             let published = row.cells.iter().any(|cell| cell.published.is_some());
-            lines.extend(published.then(|| line(format!("{below}published"), RatioContent::Published)));
+            lines.extend(
+                published.then(|| line(format!("{below}published"), RatioContent::Published)),
+            );
         }
         lines
     }
@@ -83,9 +86,10 @@ impl<'a> RatioLine<'a> {
         match self.what {
             RatioContent::Value => Shown::from_figure(&cell.value).cell(),
             RatioContent::Share | RatioContent::Published if is_base => "100 %".to_owned(),
-            RatioContent::Share => {
-                cell.share.as_ref().map_or_else(absent, |ratio| share(ratio).judged(cell.is_resolved()))
-            }
+            RatioContent::Share => cell
+                .share
+                .as_ref()
+                .map_or_else(absent, |ratio| share(ratio).judged(cell.is_resolved())),
             RatioContent::Published => {
                 cell.published.as_ref().map_or_else(absent, |ratio| share(ratio).cell())
             }
@@ -139,7 +143,11 @@ mod tests {
             let cells = vec![cell(0), cell(1)];
             RatioRow { workload: "mix".into(), metric: metric.into(), direction, cells }
         };
-        let column = |head: &str| RatioColumn { head: head.into(), stack: Some(head.into()), emulated: None };
+        let column = |head: &str| RatioColumn {
+            head: head.into(),
+            stack: Some(head.into()),
+            emulated: None,
+        };
         let asked = RatioTable {
             name: None,
             percent_of: Some("raw".into()),
@@ -152,8 +160,13 @@ mod tests {
             emulated: Vec::new(),
         };
         let columns = table(&asked).columns;
-        assert_eq!(columns[0].cells, ["mix", "  of raw", "  reads", "    of raw", "  writes", "    of raw"]);
-        for (cell, wanted) in columns[2].cells.iter().zip(["800", "80.00", "630", "90.00", "170", "56.67"]) {
+        assert_eq!(
+            columns[0].cells,
+            ["mix", "  of raw", "  reads", "    of raw", "  writes", "    of raw"]
+        );
+        for (cell, wanted) in
+            columns[2].cells.iter().zip(["800", "80.00", "630", "90.00", "170", "56.67"])
+        {
             assert!(cell.starts_with(wanted), "{cell}, not {wanted}");
         }
         assert_eq!(title(&asked), "iops, read iops, write iops, and in % of raw");

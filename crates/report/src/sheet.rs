@@ -6,8 +6,9 @@ use super::probes;
 use super::table::{PartRow, TextTable};
 use iotax_analysis::findings::traffic::TrafficReport;
 use iotax_analysis::findings::{
-    Bill, BillDirection, BillLine, Comparison, DirectionRow, Findings, JointBill, LatencyFigures, MatchedRow,
-    MeasuredFigure, ProbeReport, StackRow, TargetRow, WorkloadFindings, percentile_name,
+    Bill, BillDirection, BillLine, Comparison, DirectionRow, Findings, JointBill, LatencyFigures,
+    MatchedRow, MeasuredFigure, ProbeReport, StackRow, TargetRow, WorkloadFindings,
+    percentile_name,
 };
 use iotax_analysis::precondition;
 use iotax_stats::{Refusal, Verdict, alike};
@@ -20,11 +21,14 @@ pub(super) fn title(findings: &Findings) -> String {
     if let Some(name) = &findings.run.name {
         return name.clone();
     }
-    let rows = findings.workloads.first().map(|workload| workload.rows.as_slice()).unwrap_or_default();
-    let tried = findings.durability.iter().flat_map(|found| &found.rows).map(|row| row.stack.as_str());
+    let rows =
+        findings.workloads.first().map(|workload| workload.rows.as_slice()).unwrap_or_default();
+    let tried =
+        findings.durability.iter().flat_map(|found| &found.rows).map(|row| row.stack.as_str());
     let mut tried: Vec<&str> = tried.collect();
     tried.dedup();
-    let others: Vec<&str> = rows.iter().filter(|row| !row.baseline).map(|row| row.stack.as_str()).collect();
+    let others: Vec<&str> =
+        rows.iter().filter(|row| !row.baseline).map(|row| row.stack.as_str()).collect();
     match (rows.iter().find(|row| row.baseline), others.as_slice()) {
         (Some(baseline), []) => baseline.stack.clone(),
         (Some(baseline), [..]) if others.len() <= MOST => {
@@ -72,7 +76,8 @@ fn engines(workload: &WorkloadFindings) -> Vec<String> {
         .filter_map(|row| Some((row.stack.as_str(), row.serving.as_ref()?.threads.as_str())))
         .collect();
     let line = |threads: &str| {
-        let names: Vec<&str> = known.iter().filter(|one| one.1 == threads).map(|one| one.0).collect();
+        let names: Vec<&str> =
+            known.iter().filter(|one| one.1 == threads).map(|one| one.0).collect();
         format!("engine of {}: {threads}", of_stacks(&names, workload.rows.len()))
     };
     distinct(known.iter().map(|one| one.1)).into_iter().map(line).collect()
@@ -96,7 +101,8 @@ fn stack_figure<'a>(
     }
 }
 
-/// Heads of the columns of latencies, with the ranks of mean, p50, p99 and p99.9; one that was asked for stays as long as p99 does.
+/// Heads of the columns of latencies, with the ranks of mean, p50, p99 and p99.9; one that was
+/// asked for stays as long as p99 does.
 pub(super) fn latency_columns<'a>(
     latencies: impl Iterator<Item = &'a LatencyFigures>,
     ranks: [u8; 4],
@@ -112,7 +118,6 @@ pub(super) fn marked(row: &StackRow) -> String {
     named(row) + &probes::loss(row)
 }
 
-/// The same of a row of several workloads.
 pub(super) fn named(row: &StackRow) -> String {
     let baseline = if row.baseline { " *" } else { "" };
     let emulated = if row.emulated.is_some() { " ~" } else { "" };
@@ -124,8 +129,10 @@ pub(super) fn rate<'a>(workload: &WorkloadFindings, row: &'a StackRow) -> &'a Me
     if workload.rate_unit == "B/s" { &row.bytes_per_s } else { &row.iops }
 }
 
-/// The same of one direction.
-pub(super) fn rate_of<'a>(workload: &WorkloadFindings, one: &'a DirectionRow) -> &'a MeasuredFigure {
+pub(super) fn rate_of<'a>(
+    workload: &WorkloadFindings,
+    one: &'a DirectionRow,
+) -> &'a MeasuredFigure {
     if workload.rate_unit == "B/s" { &one.bytes_per_s } else { &one.iops }
 }
 
@@ -155,9 +162,13 @@ pub(super) fn stacks(workload: &WorkloadFindings) -> TextTable {
     table
 }
 
-/// Whether there is no figure of it yet, nor a reason why one failed: it was ended before its first whole round.
+/// Whether there is no figure of it yet, nor a reason why one failed: it was ended before its first
+/// whole round.
 pub(super) fn is_empty(workload: &WorkloadFindings) -> bool {
-    workload.rows.iter().all(|row| row.rounds == 0 && matches!(row.iops, MeasuredFigure::Missing { .. }))
+    workload
+        .rows
+        .iter()
+        .all(|row| row.rounds == 0 && matches!(row.iops, MeasuredFigure::Missing { .. }))
 }
 
 /// In the place of the tables of such a workload.
@@ -170,18 +181,24 @@ pub(super) const TARGETS: &str = "Disks one by one";
 pub(super) fn targets(workload: &WorkloadFindings) -> Option<TextTable> {
     let all = workload.rows.iter().flat_map(|row| row.targets.iter().map(move |one| (row, one)));
     let all: Vec<(&StackRow, &TargetRow)> = all.collect();
-    let name =
-        |(row, one): &(&StackRow, &TargetRow)| format!("{} on {} of {}", one.path, one.place, marked(row));
+    let name = |(row, one): &(&StackRow, &TargetRow)| {
+        format!("{} on {} of {}", one.path, one.place, marked(row))
+    };
     let mut table = TextTable::default();
     table.push("disk", 0, all.iter().map(name).collect());
-    table.push("IOPS", 0, all.iter().map(|(_, one)| Shown::from_figure(&one.iops).cell()).collect());
+    table.push(
+        "IOPS",
+        0,
+        all.iter().map(|(_, one)| Shown::from_figure(&one.iops).cell()).collect(),
+    );
     (!all.is_empty()).then_some(table)
 }
 
 /// Title of reads and writes apart.
 pub(super) const DIRECTIONS: &str = "Reads and writes";
 
-/// Rates and latencies of reads and writes apart, with their changes; `None` where the load is no mix.
+/// Rates and latencies of reads and writes apart, with their changes; `None` where the load is no
+/// mix.
 pub(super) fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
     let all = workload.rows.iter().flat_map(|row| row.directions.iter().map(move |one| (row, one)));
     let all: Vec<(&StackRow, &DirectionRow)> = all.collect();
@@ -205,7 +222,9 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
         add(&format!("against {}", first.against), 0, &|row, one| {
             let ours = workload.comparisons.iter().find(|comparison| comparison.stack == row.stack);
             let ours = ours.and_then(|ours| ours.rate_of(Some(one.direction)));
-            ours.map_or_else(String::new, |it| change(&it.at_once()).judged(it.verdict.is_resolved()))
+            ours.map_or_else(String::new, |it| {
+                change(&it.at_once()).judged(it.verdict.is_resolved())
+            })
         });
     }
     add("throughput", 7, &|_, one| figure(Some(&one.bytes_per_s)));
@@ -326,7 +345,8 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
     }
 
     fn added_cpu(&self) -> String {
-        self.direction.map_or_else(|| Shown::from_figure(&self.whole.added_cpu).cell(), |_| "-".to_owned())
+        self.direction
+            .map_or_else(|| Shown::from_figure(&self.whole.added_cpu).cell(), |_| "-".to_owned())
     }
 }
 
@@ -379,7 +399,8 @@ pub(super) fn reserves(bill: &Bill) -> Vec<String> {
         }
         let Verdict::Unresolved { reason, .. } = &line.verdict else { return None };
         // Of those the verdicts know better: a run that was cut short only goes on.
-        let by_effort = matches!(reason, Refusal::TooFewRounds { .. } | Refusal::TooFewVisits { .. });
+        let by_effort =
+            matches!(reason, Refusal::TooFewRounds { .. } | Refusal::TooFewVisits { .. });
         let settle = reason
             .remedy()
             .filter(|_| !by_effort)
@@ -396,7 +417,10 @@ pub(super) fn joint_title(joint: &JointBill) -> String {
 }
 
 /// The bill of one workload, unless a joint one stands for it.
-pub(super) fn own_bill<'a>(findings: &Findings, workload: &'a WorkloadFindings) -> Option<&'a Bill> {
+pub(super) fn own_bill<'a>(
+    findings: &Findings,
+    workload: &'a WorkloadFindings,
+) -> Option<&'a Bill> {
     workload.bill.as_ref().filter(|_| !findings.joint_bills.iter().any(|joint| joint.sole))
 }
 
@@ -430,7 +454,10 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
 fn caught_up(workload: &WorkloadFindings) -> Vec<String> {
     let rows = workload.matched.iter().flat_map(|matched| &matched.rows);
     let of = |caught_up: bool| {
-        let names = rows.clone().filter(|row| row.caught_up == Some(caught_up)).map(|row| row.stack.as_str());
+        let names = rows
+            .clone()
+            .filter(|row| row.caught_up == Some(caught_up))
+            .map(|row| row.stack.as_str());
         names.collect::<Vec<_>>()
     };
     let why = [
@@ -439,7 +466,8 @@ fn caught_up(workload: &WorkloadFindings) -> Vec<String> {
     ];
     let said = |(caught_up, why): (bool, &str)| {
         let names = of(caught_up);
-        let about = format!("IOPS of {} under the same load", of_stacks(&names, rows.clone().count()));
+        let about =
+            format!("IOPS of {} under the same load", of_stacks(&names, rows.clone().count()));
         (!names.is_empty()).then(|| format!("{about}: above what was offered: {why}"))
     };
     why.into_iter().filter_map(said).collect()
@@ -453,7 +481,8 @@ struct Reasons<'a> {
 
 impl<'a> Reasons<'a> {
     fn add(&mut self, reason: String, figures: String, when: &'static str, stack: &'a str) {
-        let same = |(texts, _): &&mut (Vec<String>, Vec<Subject>)| alike::is_alike(&texts[0], &reason);
+        let same =
+            |(texts, _): &&mut (Vec<String>, Vec<Subject>)| alike::is_alike(&texts[0], &reason);
         match self.all.iter_mut().find(same) {
             Some((texts, subjects)) => {
                 Subject::add(subjects, figures, when, stack);
@@ -469,14 +498,17 @@ impl<'a> Reasons<'a> {
 
     fn reason_sentences(&self, stacks: usize) -> Vec<String> {
         let said = |(texts, subjects): &(Vec<String>, Vec<Subject>)| {
-            let about = subjects.iter().map(|one| one.subject_words(stacks)).collect::<Vec<_>>().join("; ");
-            format!("{about}: {}", alike::merged(&texts.iter().map(String::as_str).collect::<Vec<_>>()))
+            let about =
+                subjects.iter().map(|one| one.subject_words(stacks)).collect::<Vec<_>>().join("; ");
+            format!(
+                "{about}: {}",
+                alike::merged(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+            )
         };
         self.all.iter().map(said).collect()
     }
 }
 
-/// The same figures of some stacks.
 struct Subject<'a> {
     figures: String,
     when: &'static str,
@@ -521,11 +553,14 @@ fn reasons(row: &StackRow, probe: Option<&ProbeReport>) -> BTreeMap<String, Vec<
     // Latencies of a mix are all named by their direction, those of another load but the first.
     let named = usize::from(row.directions.is_empty());
     let columns = stack_columns(std::iter::once(row), probe, named == 0);
-    let columns =
-        columns.into_iter().filter_map(|(head, _)| Some((head.clone(), stack_figure(row, probe, &head)?)));
+    let columns = columns
+        .into_iter()
+        .filter_map(|(head, _)| Some((head.clone(), stack_figure(row, probe, &head)?)));
     let rates = row.directions.iter().map(|one| (format!("IOPS of {}s", one.direction), &one.iops));
     let second = row.latency.iter().skip(named).flat_map(|latency| {
-        latency.figures().map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
+        latency
+            .figures()
+            .map(|(head, figure)| (format!("{head} of {}s", latency.direction), figure))
     });
     let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (head, figure) in columns.chain(rates).chain(second) {
@@ -548,18 +583,21 @@ pub(super) fn effort(workload: &WorkloadFindings) -> String {
         Some("max_written") => "max_written reached",
         Some(reason) => reason,
     };
-    let on = match (workload.reached_bytes.map(show_bytes), workload.most_reached_bytes.map(show_bytes)) {
-        (Some(least), Some(most)) => format!(" on {least} to {most}, stack by stack"),
-        (Some(bytes), None) => format!(" on {bytes}"),
-        (None, _) => String::new(),
-    };
+    let on =
+        match (workload.reached_bytes.map(show_bytes), workload.most_reached_bytes.map(show_bytes))
+        {
+            (Some(least), Some(most)) => format!(" on {least} to {most}, stack by stack"),
+            (Some(bytes), None) => format!(" on {bytes}"),
+            (None, _) => String::new(),
+        };
     format!("{rounds} rounds, {:.1} s of load{on}, ended: {ended}", workload.measured_s)
 }
 
 /// Title of what stacks are.
 pub(super) const STACKS: &str = "Stacks";
 
-/// What stacks are that are called otherwise, each once, and the generator with the reason for it: of all, where they had the same.
+/// What stacks are that are called otherwise, each once, and the generator with the reason for it:
+/// of all, where they had the same.
 pub(super) fn stacks_in_full(findings: &Findings) -> Vec<(String, String)> {
     let rows = || findings.workloads.iter().flat_map(|workload| &workload.rows);
     let names = distinct(rows().map(|row| &row.stack));
@@ -596,7 +634,8 @@ fn engines_of(findings: &Findings, stack: &str) -> String {
     match all.as_slice() {
         [(engine, _)] => (*engine).to_owned(),
         several => {
-            let said = several.iter().map(|(engine, loads)| format!("{engine}: {}", loads.join(", ")));
+            let said =
+                several.iter().map(|(engine, loads)| format!("{engine}: {}", loads.join(", ")));
             said.collect::<Vec<_>>().join("; ")
         }
     }
@@ -637,21 +676,29 @@ pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     regime.chain(alike::grouped(&texts).into_iter().map(line)).collect()
 }
 
-/// What the gate waited for before the slices of a stack; `None` where it never waited and nothing was left.
+/// What the gate waited for before the slices of a stack; `None` where it never waited and nothing
+/// was left.
 fn owed(row: &StackRow) -> Option<String> {
     let debt = row.debt.as_ref()?;
-    let gave_up = if debt.gave_up > 0 { format!(", gave up {} times", debt.gave_up) } else { String::new() };
+    let gave_up =
+        if debt.gave_up > 0 { format!(", gave up {} times", debt.gave_up) } else { String::new() };
     let dirty = show_bytes(debt.dirty_bytes);
     let left = match (debt.in_flight, debt.dirty_bytes) {
         (Some(0), 0) => "nothing was left dirty or in flight".to_owned(),
         (Some(ios), _) => format!("at most {dirty} dirty and {ios} I/Os in flight were left"),
-        (None, _) => format!("at most {dirty} dirty were left; how many I/Os were in flight is not known"),
+        (None, _) => {
+            format!("at most {dirty} dirty were left; how many I/Os were in flight is not known")
+        }
     };
-    let share =
-        debt.share().map_or_else(String::new, |share| format!(" ({:.1} % of the time)", 100.0 * share));
-    let nothing =
-        debt.waited_s < TELLING_S && debt.gave_up + debt.dirty_bytes == 0 && debt.in_flight == Some(0);
-    (!nothing).then(|| format!("waited {:.2} s{share} for earlier writes{gave_up}; {left}", debt.waited_s))
+    let share = debt
+        .share()
+        .map_or_else(String::new, |share| format!(" ({:.1} % of the time)", 100.0 * share));
+    let nothing = debt.waited_s < TELLING_S
+        && debt.gave_up + debt.dirty_bytes == 0
+        && debt.in_flight == Some(0);
+    (!nothing).then(|| {
+        format!("waited {:.2} s{share} for earlier writes{gave_up}; {left}", debt.waited_s)
+    })
 }
 
 /// Less is printed as none.
@@ -680,12 +727,13 @@ const QUEUE: &[&str] = &[
     "write_cache",
 ];
 
-/// Whether somebody who reads the facts of a place looks for that one: of the attributes of queues those that matter for most loads,
-/// and those in which devices of the place differ.
+/// Whether somebody who reads the facts of a place looks for that one: of the attributes of queues
+/// those that matter for most loads, and those in which devices of the place differ.
 pub(super) fn is_looked_for(all: &[(String, String)], (key, value): &(String, String)) -> bool {
     let attribute = |key: &str| key.rsplit_once(".queue.").map(|(_, name)| name.to_owned());
     let Some(name) = attribute(key) else { return true };
-    let differs = |(other, its): &(String, String)| attribute(other).as_ref() == Some(&name) && its != value;
+    let differs =
+        |(other, its): &(String, String)| attribute(other).as_ref() == Some(&name) && its != value;
     QUEUE.contains(&name.as_str()) || all.iter().any(differs)
 }
 
@@ -696,12 +744,19 @@ fn flatten(key: String, value: &serde_json::Value, lines: &mut Vec<(String, Stri
     };
     match value {
         Value::Null => {}
-        Value::Object(fields) => fields.iter().for_each(|(name, value)| flatten(below(name), value, lines)),
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| flatten(below(name), value, lines))
+        }
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
-            items.iter().enumerate().for_each(|(at, value)| flatten(below(&at.to_string()), value, lines));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| flatten(below(&at.to_string()), value, lines));
         }
         Value::Array(items) if items.is_empty() => {}
-        Value::Array(items) => lines.push((key, items.iter().map(plain).collect::<Vec<_>>().join(", "))),
+        Value::Array(items) => {
+            lines.push((key, items.iter().map(plain).collect::<Vec<_>>().join(", ")))
+        }
         other => lines.push((key, plain(other))),
     }
 }
@@ -719,7 +774,8 @@ mod tests {
         let queue = |write_cache: &str, fua: &str| serde_json::json!({"queue": {"write_cache": write_cache, "fua": fua, "dax": "0"}});
         let devices = serde_json::json!({"kernel": "6", "devices": [queue("write back", "0"), queue("write back", "1")]});
         let all = facts(&devices);
-        let shown = all.iter().filter(|fact| is_looked_for(&all, fact)).map(|(key, _)| key.as_str());
+        let shown =
+            all.iter().filter(|fact| is_looked_for(&all, fact)).map(|(key, _)| key.as_str());
         let expected = [
             "devices.0.queue.fua",
             "devices.0.queue.write_cache",
@@ -735,6 +791,9 @@ mod tests {
         let value = serde_json::json!({"cpu": {"model": "x", "flags": ["a", "b"]}, "none": null, "drives": [{"name": "sda", "bytes": 5}]});
         let lines: Vec<String> =
             facts(&value).into_iter().map(|(key, value)| format!("{key}={value}")).collect();
-        assert_eq!(lines, ["cpu.flags=a, b", "cpu.model=x", "drives.0.bytes=5", "drives.0.name=sda"]);
+        assert_eq!(
+            lines,
+            ["cpu.flags=a, b", "cpu.model=x", "drives.0.bytes=5", "drives.0.name=sda"]
+        );
     }
 }

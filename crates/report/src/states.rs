@@ -1,25 +1,31 @@
-//! Arrays that were measured in states: what they told of them, and each against the array as it was set up.
+//! Arrays that were measured in states: what they told of them, and each against the array as it
+//! was set up.
 
 use super::table::TextTable;
 use super::verdicts::{self, VerdictSentence};
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::{Charges, Comparison};
 
-/// What is concluded of the states, beside the array's own sentence. What was not measured is said with the baseline.
+/// What is concluded of the states, beside the array's own sentence. What was not measured is said
+/// with the baseline.
 pub(super) fn sentences(array: &ArrayStates) -> Vec<VerdictSentence> {
     let rebuilds = array.states.iter().filter_map(|state| state.rebuild.as_ref());
-    let rebuilds = rebuilds.map(|rebuild| VerdictSentence { class: "", text: rebuild.sentence.clone() });
-    let all =
-        verdicts::sentences_of((&comparisons(array), &charges(array)), &|stack| state(array, stack), "state");
+    let rebuilds =
+        rebuilds.map(|rebuild| VerdictSentence { class: "", text: rebuild.sentence.clone() });
+    let all = verdicts::sentences_of(
+        (&comparisons(array), &charges(array)),
+        &|stack| state(array, stack),
+        "state",
+    );
     rebuilds.chain(all.into_iter().filter(|said| said.class != "absent")).collect()
 }
 
-/// The three figures of each state; `None` where the baseline is the healthy array, as they stand there.
+/// The three figures of each state; `None` where the baseline is the healthy array, as they stand
+/// there.
 pub(super) fn table(array: &ArrayStates) -> Option<TextTable> {
     verdicts::table_of(&comparisons(array), &charges(array), |one| named(array, one))
 }
 
-/// Of all states.
 pub(super) fn comparisons(array: &ArrayStates) -> Vec<&Comparison> {
     array.states.iter().flat_map(|state| &state.comparisons).collect()
 }
@@ -28,7 +34,7 @@ fn charges(array: &ArrayStates) -> Vec<&Charges> {
     array.states.iter().flat_map(|state| &state.charges).collect()
 }
 
-/// The state alone: what is in it stands above.
+/// The state alone: what is in it is above.
 pub(super) fn named(array: &ArrayStates, one: &Comparison) -> String {
     state(array, &one.stack).to_owned()
 }

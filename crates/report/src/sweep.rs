@@ -1,32 +1,38 @@
-//! What the reports show of a sweep: a table a stack and curve, a line a point, with the marks of the knee.
+//! What the reports show of a sweep: a table a stack and curve, a line a point, with the marks of
+//! the knee.
 
 use super::number::{Shown, change};
 use super::table::{PartRow, TextTable};
 use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::sweep::KneePosition;
-use iotax_analysis::findings::sweep::{Cost, Curve, PointDirection, StackCurve, SweepFindings, SweptStack};
+use iotax_analysis::findings::sweep::{
+    Curve, PointCost, PointDirection, StackCurve, SweepFindings, SweptStack,
+};
 use iotax_units::distinct;
 
 /// A column of figures: head, rank, what it picks.
 type SweepColumn = (&'static str, u8, for<'a> fn(&SweepLine<'a>) -> Option<&'a MeasuredFigure>);
-const IOPS: SweepColumn = ("IOPS", 0, |line| Some(line.direction.map_or(&line.whole.iops, |one| &one.iops)));
-const BYTES: SweepColumn =
-    ("throughput", 0, |line| Some(line.direction.map_or(&line.whole.bytes_per_s, |one| &one.bytes_per_s)));
+const IOPS: SweepColumn =
+    ("IOPS", 0, |line| Some(line.direction.map_or(&line.whole.iops, |one| &one.iops)));
+const BYTES: SweepColumn = ("throughput", 0, |line| {
+    Some(line.direction.map_or(&line.whole.bytes_per_s, |one| &one.bytes_per_s))
+});
 const LATENCY: SweepColumn =
     ("mean", 2, |line| Some(line.direction.map_or(&line.whole.latency, |one| &one.latency)));
 /// Not known of one direction: the other takes part of the same time.
-const POWER: SweepColumn = ("power", 4, |line| Some(&line.whole.power).filter(|_| line.direction.is_none()));
+const POWER: SweepColumn =
+    ("power", 4, |line| Some(&line.whole.power).filter(|_| line.direction.is_none()));
 
 /// A line of the table: a point, or below it one direction of a mix.
 type SweepLine<'a> = PartRow<'a, SweptStack, PointDirection>;
 
 impl<'a> PartRow<'a, SweptStack, PointDirection> {
     fn name(&self) -> String {
-        self.direction.map_or_else(|| self.whole.at.shown.clone(), |one| format!("  {}s", one.direction))
+        self.direction
+            .map_or_else(|| self.whole.at.shown.clone(), |one| format!("  {}s", one.direction))
     }
 
-    /// Of a quantity.
-    fn cost(&self, quantity: &str) -> Option<&'a Cost> {
+    fn cost(&self, quantity: &str) -> Option<&'a PointCost> {
         let costs = self.direction.map_or(&self.whole.costs, |one| &one.costs);
         costs.iter().find(|cost| cost.quantity == quantity)
     }
@@ -75,13 +81,16 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
     if marks.iter().any(|mark| !mark.is_empty()) {
         table.push("", 0, marks);
     }
-    for quantity in distinct(stack.points.iter().flat_map(|point| &point.costs).map(|cost| cost.quantity)) {
+    for quantity in
+        distinct(stack.points.iter().flat_map(|point| &point.costs).map(|cost| cost.quantity))
+    {
         let head = match quantity {
             "" => "verdict".to_owned(),
             quantity => format!("verdict ({quantity})"),
         };
-        let cell =
-            |line: &SweepLine| line.cost(quantity).map_or_else(|| "-".into(), |cost| cost.verdict.phrase());
+        let cell = |line: &SweepLine| {
+            line.cost(quantity).map_or_else(|| "-".into(), |cost| cost.verdict.phrase())
+        };
         table.push(&head, 0, cells(&cell));
     }
     // Both figures of a write run into the same ceiling.
@@ -99,7 +108,8 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
             let costs = line.direction.map_or(&line.whole.costs, |one| &one.costs);
             // Of a mix each direction has its own below.
             let is_one = line.direction.is_some() || line.whole.directions.is_empty();
-            let median = costs.first().and_then(|cost| cost.median_latency.as_ref()).filter(|_| is_one);
+            let median =
+                costs.first().and_then(|cost| cost.median_latency.as_ref()).filter(|_| is_one);
             median.map_or_else(|| "-".into(), |ratio| change(ratio).cell())
         };
         table.push("p50 change", 0, cells(&cell));
@@ -144,8 +154,8 @@ mod tests {
         MeasuredFigure::known(value, unit, (48, SampleUnit::Rounds), interval)
     }
 
-    fn cost(ratio: f64) -> Cost {
-        Cost {
+    fn cost(ratio: f64) -> PointCost {
+        PointCost {
             quantity: "",
             verdict: Verdict::of_interval(ratio, 0.99 * ratio, 1.01 * ratio, 0.01),
             masked: None,
@@ -174,7 +184,10 @@ mod tests {
             offered: None,
             kept_up: None,
             costs: vec![cost(0.8)],
-            directions: vec![direction("read", 700.0, 150.0, 0.9), direction("write", 300.0, 300.0, 0.6)],
+            directions: vec![
+                direction("read", 700.0, 150.0, 0.9),
+                direction("write", 300.0, 300.0, 0.6),
+            ],
         };
         let place = KneePosition::None { reason: "one point".into() };
         let stack = StackCurve {
@@ -198,8 +211,9 @@ mod tests {
             curves: Vec::new(),
         };
         let table = points(&sweep, &stack);
-        let column =
-            |head: &str| table.columns.iter().find(|column| column.head == head).unwrap().cells.clone();
+        let column = |head: &str| {
+            table.columns.iter().find(|column| column.head == head).unwrap().cells.clone()
+        };
         assert_eq!(column("iodepth"), ["4", "  reads", "  writes"]);
         let starts = |head: &str, wanted: [&str; 3]| {
             for (cell, wanted) in column(head).iter().zip(wanted) {

@@ -1,5 +1,5 @@
-//! Tables as text. In a terminal, columns that do not fit are left out by their rank, and which ones is told; names of rows are
-//! wrapped. Nothing is cut.
+//! Tables as text. In a terminal, columns that do not fit are left out by their rank, and which
+//! ones is told; names of rows are wrapped. Nothing is cut.
 
 use iotax_units::harmless::shown;
 use unicode_width::UnicodeWidthStr;
@@ -7,7 +7,6 @@ use unicode_width::UnicodeWidthStr;
 /// A column: a head, cells, and how much it matters (0 stays always).
 #[derive(Clone, Debug)]
 pub struct TextColumn {
-    /// Its head.
     pub head: String,
     pub(super) rank: u8,
     /// One cell a row.
@@ -31,7 +30,10 @@ pub(super) struct PartRow<'a, W, D> {
 
 impl<'a, W, D> PartRow<'a, W, D> {
     /// The whole, then each of its directions.
-    pub(super) fn all(whole: &'a W, directions: &'a [D]) -> impl Iterator<Item = PartRow<'a, W, D>> {
+    pub(super) fn all(
+        whole: &'a W,
+        directions: &'a [D],
+    ) -> impl Iterator<Item = PartRow<'a, W, D>> {
         let directions = directions.iter().map(Some);
         std::iter::once(None).chain(directions).map(move |direction| PartRow { whole, direction })
     }
@@ -58,7 +60,8 @@ pub struct LeftOut {
 impl LeftOut {
     fn add(&mut self, table: &TextTable, shown: &[TextColumn]) {
         let lost = table.columns.iter().map(|column| &column.head);
-        let lost: Vec<_> = lost.filter(|head| shown.iter().all(|column| column.head != **head)).collect();
+        let lost: Vec<_> =
+            lost.filter(|head| shown.iter().all(|column| column.head != **head)).collect();
         if !lost.is_empty() {
             self.needs = self.needs.max(table.needs());
         }
@@ -74,7 +77,6 @@ impl LeftOut {
         }
     }
 
-    /// How many.
     pub(super) fn columns(&self) -> usize {
         self.heads.iter().map(|(_, heads)| heads.len()).sum()
     }
@@ -120,7 +122,6 @@ impl TextTable {
         }
     }
 
-    /// The same with these rows only.
     pub(super) fn of_rows(&self, kept: &[usize]) -> TextTable {
         let columns = self.columns.iter().map(|column| TextColumn {
             cells: kept.iter().filter_map(|at| column.cells.get(*at).cloned()).collect(),
@@ -129,7 +130,6 @@ impl TextTable {
         TextTable { columns: columns.collect(), ..*self }
     }
 
-    /// Below the heads.
     pub(super) fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
@@ -139,8 +139,8 @@ impl TextTable {
         self.columns.iter().skip(1).flat_map(|column| &column.cells).all(|cell| cell == "-")
     }
 
-    /// At most `width` columns wide; the first column is left-aligned, the others right. Takes note of what is left out. Where those
-    /// that must stay are too wide together, they stand in parts.
+    /// At most `width` columns wide; the first column is left-aligned, the others right. Takes note
+    /// of what is left out. Where those that must stay are too wide together, they stand in parts.
     pub fn text(&self, width: usize, left_out: &mut LeftOut) -> String {
         let shown = self.laid(width);
         left_out.add(self, &shown);
@@ -148,11 +148,12 @@ impl TextTable {
             return written(&shown);
         }
         let stays = |column: &&TextColumn| shown.iter().any(|kept| kept.head == column.head);
-        TextTable { columns: self.columns.iter().filter(stays).cloned().collect(), ..*self }.in_parts(width)
+        TextTable { columns: self.columns.iter().filter(stays).cloned().collect(), ..*self }
+            .in_parts(width)
     }
 
-    /// As [`TextTable::text`], but no column of this rank or a lower one is left out: where they are too wide together, these
-    /// stand in parts.
+    /// As [`TextTable::text`], but no column of this rank or a lower one is left out: where they
+    /// are too wide together, these stand in parts.
     pub(super) fn text_with(&self, rank: u8, width: usize, left_out: &mut LeftOut) -> String {
         let kept = self.columns.iter().filter(|column| column.rank <= rank).cloned().collect();
         let kept = TextTable { columns: kept, ..*self };
@@ -184,8 +185,9 @@ impl TextTable {
             let mut shown = self.with_names((width / part).max(NARROWEST_NAME));
             while total_width(&shown) > width && drop_least(&mut shown) {}
             // For a figure that few look at a name is better left in one line.
-            let telling =
-                |columns: &[TextColumn]| columns.iter().filter(|column| column.rank <= TELLING).count();
+            let telling = |columns: &[TextColumn]| {
+                columns.iter().filter(|column| column.rank <= TELLING).count()
+            };
             if best.is_empty() || telling(&shown) > telling(&best) {
                 best = shown;
             }
@@ -208,7 +210,8 @@ impl TextTable {
         let Some((first, others)) = columns.split_first() else { return String::new() };
         let mut parts: Vec<Vec<TextColumn>> = Vec::new();
         for column in others {
-            let fits = |part: &&mut Vec<TextColumn>| total_width(part) + GAP + width_of(column) <= width;
+            let fits =
+                |part: &&mut Vec<TextColumn>| total_width(part) + GAP + width_of(column) <= width;
             match parts.last_mut().filter(fits) {
                 Some(part) => part.push(column.clone()),
                 None => parts.push(vec![first.clone(), column.clone()]),
@@ -242,7 +245,8 @@ pub fn escaped(text: &str) -> String {
     for c in shown(text).chars() {
         match c {
             '|' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '\\' | '#' => out.extend(['\\', c]),
-            // Behind a blank, as our mark of what is emulated is, it ends nothing that is struck through.
+            // Behind a blank, as our mark of what is emulated is, it ends nothing that is struck
+            // through.
             '~' if !before.is_whitespace() => out += "\\~",
             '&' => out += "&amp;",
             c => out.push(c),
@@ -261,7 +265,8 @@ fn width_of(column: &TextColumn) -> usize {
     lines.map(UnicodeWidthStr::width).chain([column.head.width()]).max().unwrap_or(0)
 }
 
-/// Leaves out the column of the highest rank, of several the last one; false when all that are left must stay.
+/// Leaves out the column of the highest rank, of several the last one; false when all that are left
+/// must stay.
 fn drop_least(columns: &mut Vec<TextColumn>) -> bool {
     let least = (0..columns.len()).max_by_key(|at| columns[*at].rank);
     match least {
@@ -277,7 +282,8 @@ fn drop_least(columns: &mut Vec<TextColumn>) -> bool {
 fn written(columns: &[TextColumn]) -> String {
     let rows = columns.first().map_or(0, |column| column.cells.len());
     let heads = columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>();
-    let row = |at: usize| columns.iter().map(|column| column.cells[at].as_str()).collect::<Vec<_>>();
+    let row =
+        |at: usize| columns.iter().map(|column| column.cells[at].as_str()).collect::<Vec<_>>();
     std::iter::once(heads).chain((0..rows).map(row)).map(|cells| line(columns, &cells)).collect()
 }
 
@@ -301,8 +307,8 @@ fn line(columns: &[TextColumn], cells: &[&str]) -> String {
     format!("{}\n{more}", out.trim_end())
 }
 
-/// A name in lines of at most `most`, broken behind spaces and commas, else anywhere; a mark stays with what it marks, and a state is
-/// of one piece.
+/// A name in lines of at most `most`, broken after spaces and commas, else anywhere; a mark stays
+/// with what it marks, and a state is of one piece.
 fn folded(name: &str, most: usize) -> String {
     if name.width() <= most {
         return name.to_owned();
@@ -315,7 +321,8 @@ fn folded(name: &str, most: usize) -> String {
         .replace(" ~", "\u{a0}~")
         .replace("not kept up", "not\u{a0}kept\u{a0}up")
         .replace("healthy again", "healthy\u{a0}again");
-    for piece in kept.split_inclusive([' ', ',']).flat_map(|piece| split_at_most(piece, most - indent.len()))
+    for piece in
+        kept.split_inclusive([' ', ',']).flat_map(|piece| split_at_most(piece, most - indent.len()))
     {
         let fits = |line: &String| line.width() + piece.trim_end().width() <= most;
         match lines.last_mut().filter(|line| fits(line)) {
@@ -332,11 +339,13 @@ fn split_at_most(word: &str, most: usize) -> Vec<String> {
     letters.chunks(most.max(1)).map(|piece| piece.iter().collect()).collect()
 }
 
-/// Words wrapped at `width`, further lines indented; a word that is longer stays whole, and a figure stays with
-/// its half-width.
+/// Words wrapped at `width`, further lines indented; a word that is longer stays whole, and a
+/// figure stays with its half-width.
 pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let kept =
-        shown(text).replace(" +- ", "\u{a0}+-\u{a0}").replace("+- ", "+-\u{a0}").replace(" %", "\u{a0}%");
+    let kept = shown(text)
+        .replace(" +- ", "\u{a0}+-\u{a0}")
+        .replace("+- ", "+-\u{a0}")
+        .replace(" %", "\u{a0}%");
     let mut lines = vec![String::new()];
     for word in kept.split(' ').filter(|word| !word.is_empty()) {
         let line = lines.last_mut().map_or(0, |line| line.width());
@@ -362,7 +371,10 @@ mod tests {
         table.push("major", 1, vec!["y".repeat(10); 2]);
         table.push("other", 1, vec!["z".repeat(10); 2]);
         let mut left_out = LeftOut::default();
-        assert_eq!(table.text(80, &mut left_out).lines().next().unwrap().split_whitespace().count(), 5);
+        assert_eq!(
+            table.text(80, &mut left_out).lines().next().unwrap().split_whitespace().count(),
+            5
+        );
         assert_eq!(left_out.to_sentence(80), None);
         let narrow = table.text(40, &mut left_out);
         assert_eq!(
@@ -370,7 +382,10 @@ mod tests {
             "  stack                 IOPS       major\n  a                        1  yyyyyyyyyy\n  long name of a stack     2  yyyyyyyyyy\n    that goes on ~\n"
         );
         let said = left_out.to_sentence(40).unwrap();
-        assert!(said.starts_with("not shown at 40 columns: minor, other (stack); shown at "), "{said}");
+        assert!(
+            said.starts_with("not shown at 40 columns: minor, other (stack); shown at "),
+            "{said}"
+        );
     }
 
     #[test]
@@ -384,7 +399,11 @@ mod tests {
         let mut left_out = LeftOut::default();
         let text = table.text(80, &mut left_out);
         assert!(text.lines().all(|line| line.width() <= 80), "{text}");
-        assert!(["mean of reads", "p99 of reads", "mean of writes"].iter().all(|head| text.contains(head)));
+        assert!(
+            ["mean of reads", "p99 of reads", "mean of writes"]
+                .iter()
+                .all(|head| text.contains(head))
+        );
         assert!(
             left_out.to_sentence(80).unwrap().contains("p99.9 of writes (stack);"),
             "{:?}",
@@ -401,9 +420,13 @@ mod tests {
         );
         assert_eq!(folded("  of the baseline", 12), "  of the\n    baseline");
         assert_eq!(folded("incredible *", 8), "incred\n  ible *");
-        assert_eq!(folded("mdraid(level=5) healthy again ~", 25), "mdraid(level=5)\n  healthy again ~");
+        assert_eq!(
+            folded("mdraid(level=5) healthy again ~", 25),
+            "mdraid(level=5)\n  healthy again ~"
+        );
         for most in 12..50 {
-            let name = "4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vhost-scsi | vm(vcpus=6) x8 ~";
+            let name =
+                "4 drives | mdraid(level=5,chunk=64KiB) | split(8) | vhost-scsi | vm(vcpus=6) x8 ~";
             let lines = folded(name, most);
             assert!(lines.lines().all(|line| line.width() <= most), "{lines}");
             let letters = |text: &str| text.replace(char::is_whitespace, "");
@@ -424,6 +447,9 @@ mod tests {
     fn wrapping() {
         assert_eq!(wrapped("one two three", 8, "  "), "one two\n  three\n");
         assert_eq!(wrapped("incredible", 4, "  "), "incredible\n");
-        assert_eq!(wrapped("costs 5.1 % +- 0.3 % of it", 16, " "), "costs\n 5.1 % +- 0.3 %\n of it\n");
+        assert_eq!(
+            wrapped("costs 5.1 % +- 0.3 % of it", 16, " "),
+            "costs\n 5.1 % +- 0.3 %\n of it\n"
+        );
     }
 }

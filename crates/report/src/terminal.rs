@@ -1,17 +1,17 @@
-//! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables below.
+//! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables
+//! below.
 
 use super::number::SPREADS;
 use super::table::{LeftOut, TextTable, wrapped};
 use super::{
-    PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator, grouped, imported,
-    matrix, probes, published, ratios, sheet, states, sweep, verdicts, verification,
+    PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator, grouped,
+    imported, matrix, probes, published, ratios, sheet, states, sweep, verdicts, verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::{Curve, SweepFindings};
 use iotax_analysis::findings::{Bill, RunIdentity, WorkloadFindings};
 use iotax_units::show_time;
 
-/// Its entry.
 pub const RENDERER: ReportRenderer = ReportRenderer { name: "terminal", endings: &["txt"], render };
 
 /// Narrower than this nothing can be laid out.
@@ -44,7 +44,8 @@ fn render_one(findings: &Findings, page: &PageContext) -> String {
     out += &trials(findings, width, &mut left_out);
     out += &of_others(findings, width, &mut left_out);
     out += &published_lines(findings, width, &mut left_out);
-    let stacks = sheet::stacks_in_full(findings).into_iter().map(|(name, text)| format!("{name}: {text}"));
+    let stacks =
+        sheet::stacks_in_full(findings).into_iter().map(|(name, text)| format!("{name}: {text}"));
     out += &list(sheet::STACKS, stacks, width);
     if let Some(table) = disks::table(findings) {
         out += &format!("\n{}{}", table.text(width, &mut left_out), indented(disks::LEGEND, width));
@@ -100,12 +101,14 @@ fn trials(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     )
 }
 
-/// What was imported.
 fn of_others(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let mut out = String::new();
     for section in imported::sections(findings) {
-        out +=
-            &format!("\n{}\n{}", wrapped(&section.title, width, "  "), section.table.text(width, left_out));
+        out += &format!(
+            "\n{}\n{}",
+            wrapped(&section.title, width, "  "),
+            section.table.text(width, left_out)
+        );
         out += &list("", section.lines.into_iter(), width);
     }
     if let Some(legend) = imported::legend(findings) {
@@ -132,7 +135,12 @@ pub(super) fn identity(run: &RunIdentity) -> String {
     format!("{name}iotax run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
 }
 
-fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) -> String {
+fn section(
+    findings: &Findings,
+    workload: &WorkloadFindings,
+    width: usize,
+    left_out: &mut LeftOut,
+) -> String {
     let mut out = format!("\n{}", wrapped(&workload.subject, width, "  "));
     out += &wrapped(&format!("  {}", sheet::effort(workload)), width, "  ");
     if sheet::is_empty(workload) {
@@ -148,7 +156,8 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     }
     if let Some(table) = sheet::directions(workload) {
         out += &format!("\n  {}\n{}", sheet::DIRECTIONS, table.text(width, left_out));
-        out += &workload.directions_note.iter().map(|note| indented(note, width)).collect::<String>();
+        out +=
+            &workload.directions_note.iter().map(|note| indented(note, width)).collect::<String>();
     }
     if let Some((direction, table)) = sheet::second_latencies(workload) {
         out += &format!("\n  latency of {direction}s\n{}", table.text(width, left_out));
@@ -171,7 +180,11 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
     }
     out += &in_states(workload, width, left_out);
     if let Some(table) = crowd::table(workload) {
-        out += &format!("\n{}{}", table.text(width, left_out), list("", crowd::sentences(workload), width));
+        out += &format!(
+            "\n{}{}",
+            table.text(width, left_out),
+            list("", crowd::sentences(workload), width)
+        );
         for (title, table) in workload.crowds.iter().map(|crowd| crowd::places(crowd, true)) {
             out += &format!("\n{}{}", indented(&title, width), table.text(width, left_out));
         }
@@ -185,7 +198,12 @@ fn section(findings: &Findings, workload: &WorkloadFindings, width: usize, left_
         out += &list("", efficiency::sentences(workload), width);
     }
     if let Some(own) = sheet::own_bill(findings, workload) {
-        out += &bill("bill: each layer against the stack below it; points add up", own, width, left_out);
+        out += &bill(
+            "bill: each layer against the stack below it; points add up",
+            own,
+            width,
+            left_out,
+        );
     }
     if let Some(table) = generator::table(workload).filter(|_| generator::is_doubted(findings)) {
         out += &format!("\n{}", table.text(width, left_out));
@@ -200,7 +218,11 @@ fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) 
     let mut out = String::new();
     for array in &workload.arrays {
         let said = std::iter::once(array.sentence.clone());
-        out += &list("", said.chain(states::sentences(array).into_iter().map(|said| said.text)), width);
+        out += &list(
+            "",
+            said.chain(states::sentences(array).into_iter().map(|said| said.text)),
+            width,
+        );
         if let Some(table) = states::table(array) {
             out += &format!("\n{}", three_figures(&table, width, left_out));
         }
@@ -208,7 +230,8 @@ fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) 
     out + &list("", workload.clusters.iter().map(|one| one.sentence.clone()), width)
 }
 
-/// Sentences about many stacks leave their figures to the table, which then loses none of the three.
+/// Sentences about many stacks leave their figures to the table, which then loses none of the
+/// three.
 fn three_figures(table: &TextTable, width: usize, left_out: &mut LeftOut) -> String {
     const FIGURES: u8 = 1;
     if table.rows() < grouped::FEW {
@@ -220,7 +243,11 @@ fn three_figures(table: &TextTable, width: usize, left_out: &mut LeftOut) -> Str
 
 fn bill(title: &str, bill: &Bill, width: usize, left_out: &mut LeftOut) -> String {
     let table = sheet::bill(bill).text(width, left_out);
-    format!("\n{}{table}{}", indented(title, width), list("", sheet::reserves(bill).into_iter(), width))
+    format!(
+        "\n{}{table}{}",
+        indented(title, width),
+        list("", sheet::reserves(bill).into_iter(), width)
+    )
 }
 
 /// What was published beside what was measured.
@@ -230,7 +257,10 @@ fn published_lines(findings: &Findings, width: usize, left_out: &mut LeftOut) ->
     for (title, table) in published::tables(findings) {
         out += &format!("\n{}{}", indented(&title, width), table.text(width, left_out));
     }
-    let said = published::legend(found).map(str::to_owned).into_iter().chain(found.sentences.iter().cloned());
+    let said = published::legend(found)
+        .map(str::to_owned)
+        .into_iter()
+        .chain(found.sentences.iter().cloned());
     out + &list("", said, width)
 }
 

@@ -10,9 +10,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-/// The fixtures whose snapshots are kept in every form of text: between them they have every section of a report. The others have
-/// a snapshot for a terminal of 80 columns.
-const IN_EVERY_FORM: [&str; 6] = ["failed", "three_figures", "mixed", "tables", "imported", "together"];
+/// The fixtures whose snapshots are kept in every form of text: between them they have every
+/// section of a report. The others have a snapshot for a terminal of 80 columns.
+const IN_EVERY_FORM: [&str; 6] =
+    ["failed", "three_figures", "mixed", "tables", "imported", "together"];
 
 fn has_every_form(name: &str) -> bool {
     IN_EVERY_FORM.contains(&name)
@@ -20,7 +21,8 @@ fn has_every_form(name: &str) -> bool {
 
 /// Findings of a fixture, computed once.
 fn fixture(name: &str) -> &'static Findings {
-    static FOUND: [OnceLock<Findings>; FIXTURES.len()] = [const { OnceLock::new() }; FIXTURES.len()];
+    static FOUND: [OnceLock<Findings>; FIXTURES.len()] =
+        [const { OnceLock::new() }; FIXTURES.len()];
     let at = FIXTURES.iter().position(|(known, _)| *known == name).expect(name);
     FOUND[at].get_or_init(|| findings(&FIXTURES[at].1()))
 }
@@ -72,10 +74,12 @@ fn render(findings: &Findings, name: &str, width: usize) -> String {
 #[test]
 fn a_page_of_others_figures_does_not_say_that_they_were_measured() {
     let imported = render(fixture("imported"), "html", 80);
-    let own = ["How it was measured", "Slices of all stacks", "What each layer charges", "<dt>seed</dt>"];
+    let own =
+        ["How it was measured", "Slices of all stacks", "What each layer charges", "<dt>seed</dt>"];
     own.iter().for_each(|words| assert!(!imported.contains(words), "{words}"));
     assert!(
-        imported.contains("Imported results of host, vm") && imported.contains("Nothing was measured here")
+        imported.contains("Imported results of host, vm")
+            && imported.contains("Nothing was measured here")
     );
     let markdown = render(fixture("imported"), "markdown", 80);
     assert!(!markdown.contains("seed"));
@@ -122,7 +126,11 @@ const COMMAND: &str = "iotax report 20260101-120000-0009";
 /// Holds the length of a short report and gives it.
 fn brief(name: &str, found: &Findings, width: usize) -> String {
     let text = super::brief(found, COMMAND, width);
-    assert!(text.lines().count() <= super::LINES, "{name} at {width}: {}\n{text}", text.lines().count());
+    assert!(
+        text.lines().count() <= super::LINES,
+        "{name} at {width}: {}\n{text}",
+        text.lines().count()
+    );
     for line in text.lines() {
         assert!(line.chars().count() <= width, "{name} at {width}: {line}");
     }
@@ -137,7 +145,11 @@ fn without_v_a_report_is_short_and_says_the_same() {
         for width in [80, 160] {
             let text = brief(name, found, width);
             let flat = flat(&text);
-            let said = found.headline.clone().or(found.no_headline.as_deref().map(super::capital)).unwrap();
+            let said = found
+                .headline
+                .clone()
+                .or(found.no_headline.as_deref().map(super::capital))
+                .unwrap();
             match found.no_headline.as_deref() == Some(iotax_analysis::EMULATED) {
                 true => assert!(
                     flat.contains(" are not representative, so there is no headline"),
@@ -162,7 +174,10 @@ fn a_short_report_of_many_comparisons_counts_what_has_no_room() {
             let text = brief("many", &found, width);
             let rows = text.lines().filter(|line| line.starts_with("  4k-randread-qd")).count();
             match comparisons {
-                1 => assert!(!text.contains("more verdict") && text.contains("against file"), "{text}"),
+                1 => assert!(
+                    !text.contains("more verdict") && text.contains("against file"),
+                    "{text}"
+                ),
                 8 => assert!(!text.contains("more stack") && !text.contains("more load"), "{text}"),
                 _ => {
                     assert!(rows >= 5 && text.contains("more verdicts (-v)"), "{text}");
@@ -179,7 +194,10 @@ fn a_short_report_of_many_comparisons_counts_what_has_no_room() {
 #[test]
 fn lost_and_wrong_data_and_failed_ios_are_in_a_short_report() {
     let lost = flat(&brief("durability", fixture("durability"), 80));
-    assert!(lost.contains("19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise"), "{lost}");
+    assert!(
+        lost.contains("19,998 LOST, 2 TORN; 20 of 20 kills of QEMU broke the promise"),
+        "{lost}"
+    );
     let wrong = flat(&brief("verified", fixture("verified"), 80));
     assert!(wrong.contains("WRONG DATA from file | loop: of 240,662 blocks"), "{wrong}");
     let mut failed = fixture("bill").clone();
@@ -213,8 +231,9 @@ fn narrow_terminals_lose_columns_not_sentences() {
     let text = render(found, "terminal", 40);
     let wide = render(found, "terminal", 160);
     assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
-    let has_column =
-        |text: &str| text.lines().any(|line| line.starts_with("  stack ") && line.contains(" throughput"));
+    let has_column = |text: &str| {
+        text.lines().any(|line| line.starts_with("  stack ") && line.contains(" throughput"))
+    };
     assert!(has_column(&wide) && !has_column(&text));
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("not shown at 40 columns: "), "{text}");
@@ -237,9 +256,16 @@ fn csv() {
         assert!(rows.len() > 5);
         for row in &rows {
             let known = &row[5] == "known";
-            assert_eq!(known, !row[6].is_empty(), "{name}: only known figures have a value: {row:?}");
+            assert_eq!(
+                known,
+                !row[6].is_empty(),
+                "{name}: only known figures have a value: {row:?}"
+            );
             assert!(known || !row[12].is_empty(), "{name}: an absent figure says why: {row:?}");
-            assert!(!row[19].is_empty() && !row[20].is_empty(), "{name}: kind and quantity: {row:?}");
+            assert!(
+                !row[19].is_empty() && !row[20].is_empty(),
+                "{name}: kind and quantity: {row:?}"
+            );
         }
         if has_every_form(name) {
             insta::assert_snapshot!(format!("{name}_csv"), text);
@@ -284,12 +310,17 @@ fn a_mix_has_its_reads_and_writes_below_each_stack_in_a_short_report() {
     let mut found = fixture("mixed").clone();
     found.workloads[0].bill = None;
     let text = brief("mixed", &found, 80);
-    let rows: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("  stack ")).skip(1).collect();
+    let rows: Vec<&str> =
+        text.lines().skip_while(|line| !line.starts_with("  stack ")).skip(1).collect();
     let begins = ["file * ", "  reads ", "  writes ", "loop ", "fs(xfs) ", "  reads ", "  writes "];
     for (at, (row, with)) in rows.iter().zip(begins).enumerate() {
         assert!(row.starts_with(&format!("  {with}")), "{with}: {text}");
         assert_eq!(row.contains(" %"), at > 2, "changes of all but the baseline: {text}");
-        assert_eq!(row.contains(" us"), with.starts_with(' '), "latencies of each direction: {text}");
+        assert_eq!(
+            row.contains(" us"),
+            with.starts_with(' '),
+            "latencies of each direction: {text}"
+        );
     }
     assert!(text.contains("and 2 more rows (-v)"), "reads and writes of loop: {text}");
     let long = render(&found, "terminal", 80);
@@ -301,12 +332,15 @@ fn json() {
     for (name, found) in all() {
         let text = render(found, "json", 80);
         let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((value["format"].as_str(), value["version"].as_u64()), (Some("iotax-findings"), Some(1)));
+        assert_eq!(
+            (value["format"].as_str(), value["version"].as_u64()),
+            (Some("iotax-findings"), Some(1))
+        );
         assert_eq!(value["run"]["id"].as_str(), Some(found.run.id.as_str()), "{name}");
     }
 }
 
-/// The kind of an object that stands in many places.
+/// The kind of an object that is in many places.
 fn shared_kind(object: &serde_json::Map<String, Value>) -> Option<&'static str> {
     let word = |key: &str| object.get(key).and_then(Value::as_str);
     match (word("state"), word("verdict")) {
@@ -316,7 +350,8 @@ fn shared_kind(object: &serde_json::Map<String, Value>) -> Option<&'static str> 
     }
 }
 
-/// Adds what a value holds to the kinds that are known of each of its fields. Elements of a list have one name.
+/// Adds what a value holds to the kinds that are known of each of its fields. Elements of a list
+/// have one name.
 fn fields(path: &str, value: &Value, known: &mut BTreeMap<String, BTreeSet<String>>) {
     let mut within = |path: &str, all: &serde_json::Map<String, Value>| {
         all.iter().for_each(|(key, one)| fields(&format!("{path}.{key}"), one, known));
@@ -333,7 +368,9 @@ fn fields(path: &str, value: &Value, known: &mut BTreeMap<String, BTreeSet<Strin
             all.iter().for_each(|one| fields(&format!("{path}[]"), one, known));
             return;
         }
-        Value::String(word) if word.chars().all(|c| c.is_ascii_lowercase() || c == '_') => word.clone(),
+        Value::String(word) if word.chars().all(|c| c.is_ascii_lowercase() || c == '_') => {
+            word.clone()
+        }
         Value::String(_) => "TEXT".to_owned(),
         Value::Number(_) => "NUMBER".to_owned(),
         Value::Bool(_) => "BOOL".to_owned(),
@@ -363,7 +400,9 @@ fn a_knee_is_a_figure_of_the_spreadsheet_and_points_have_their_place() {
     let rows: Vec<::csv::StringRecord> = reader.records().collect::<Result<_, _>>().unwrap();
     let about = |metric: &str, stack: &str, bs: &str| -> Vec<&::csv::StringRecord> {
         let wanted = [("metric", metric), ("stack", stack), ("bs", bs), ("sweep", "twin")];
-        rows.iter().filter(|row| wanted.iter().all(|(name, value)| &row[column(name)] == *value)).collect()
+        rows.iter()
+            .filter(|row| wanted.iter().all(|(name, value)| &row[column(name)] == *value))
+            .collect()
     };
     let knee = about("knee over iodepth", "vm(vcpus=1)", "65536");
     assert_eq!(knee.len(), 1);
@@ -405,8 +444,11 @@ fn tags(page: &str) -> Vec<(bool, String)> {
     page.split('<')
         .skip(1)
         .filter_map(|piece| {
-            let name: String =
-                piece.trim_start_matches('/').chars().take_while(char::is_ascii_alphanumeric).collect();
+            let name: String = piece
+                .trim_start_matches('/')
+                .chars()
+                .take_while(char::is_ascii_alphanumeric)
+                .collect();
             (!name.is_empty()).then(|| (piece.starts_with('/'), name))
         })
         .collect()
@@ -435,8 +477,8 @@ fn the_page_is_whole_and_asks_nobody() {
         }
         assert_balanced(name, &page);
         for forbidden in [
-            "http:", "https:", "//cdn", "<script", "@import", "url(", "src=", "href=", "NaN", "inf%",
-            "\"inf", "None", "Some(",
+            "http:", "https:", "//cdn", "<script", "@import", "url(", "src=", "href=", "NaN",
+            "inf%", "\"inf", "None", "Some(",
         ] {
             assert!(!page.contains(forbidden), "{name} holds {forbidden}");
         }
@@ -456,7 +498,11 @@ fn the_page_is_whole_and_asks_nobody() {
         assert!(page.matches("<title>").count() > drawings, "{name}: a drawing has no title");
         for workload in &found.workloads {
             for said in super::verdicts::sentences(workload) {
-                assert!(page.contains(&super::html::escaped_signed(&said.text)), "{name}: {}", said.text);
+                assert!(
+                    page.contains(&super::html::escaped_signed(&said.text)),
+                    "{name}: {}",
+                    said.text
+                );
             }
         }
     }
@@ -493,9 +539,15 @@ fn masks_refusals_and_what_was_not_measured_are_said_by_every_renderer() {
     said_by_all(fixture("masked"), "masked by a steady limit that both share");
     said_by_all(fixture("rate_limited"), "masked by a rate limit that both met");
     said_by_all(fixture("late"), "did not keep up");
-    said_by_all(fixture("late"), "what this host computed for the guest of vm(vcpus=1) was not recorded");
+    said_by_all(
+        fixture("late"),
+        "what this host computed for the guest of vm(vcpus=1) was not recorded",
+    );
     said_by_all(fixture("a_against_a"), "the run has no slices at a matched rate");
-    said_by_all(fixture("three_figures"), "the mean latency of 4k random reads at 40,000 I/Os a second");
+    said_by_all(
+        fixture("three_figures"),
+        "the mean latency of 4k random reads at 40,000 I/Os a second",
+    );
 }
 
 #[test]
@@ -513,7 +565,9 @@ fn runs_of_a_tool_and_losses_of_a_network_stand_in_every_form() {
     let found = fixture("networks");
     for name in ["terminal", "markdown", "html"] {
         let text = render(found, name, 400);
-        for words in ["best", "median", "mean", "sent again/GiB", "CPU/KiB there", "sent/s", "arrived/s"] {
+        for words in
+            ["best", "median", "mean", "sent again/GiB", "CPU/KiB there", "sent/s", "arrived/s"]
+        {
             assert!(text.contains(words), "{name}: no {words}: {text}");
         }
         assert!(text.contains("without what the kernel does in interrupts"), "{name}");
@@ -545,10 +599,16 @@ fn reads_and_writes_apart_stand_in_every_form_and_only_where_there_are_both() {
     let found = fixture("mixed");
     let sentence = &found.workloads[0].comparisons[0].directions[0].rate.sentence;
     for name in ["terminal", "markdown", "html"] {
-        let text = render(found, name, 400).replace('\u{a0}', " ").replace('\u{b1}', "+-").replace('\\', "");
-        for part in
-            ["Reads and writes", "reads of file *", "writes of loop", "the rates of reads and writes change"]
-        {
+        let text = render(found, name, 400)
+            .replace('\u{a0}', " ")
+            .replace('\u{b1}', "+-")
+            .replace('\\', "");
+        for part in [
+            "Reads and writes",
+            "reads of file *",
+            "writes of loop",
+            "the rates of reads and writes change",
+        ] {
             assert!(text.contains(part), "{name} lacks {part}: {text}");
         }
         assert!(text.contains(sentence.as_str()), "{name} lacks {sentence}");
@@ -563,9 +623,13 @@ fn reads_and_writes_apart_stand_in_every_form_and_only_where_there_are_both() {
     let other: Value = serde_json::from_str(&render(fixture("writes"), "json", 80)).unwrap();
     assert!(other["workloads"][0]["comparisons"][0].get("directions").is_none());
     let csv = render(found, "csv", 80);
-    for metric in ["read iops", "write throughput", "ratio of 4k random 50/50 mixed write IOPS (acknowledged"]
+    for metric in
+        ["read iops", "write throughput", "ratio of 4k random 50/50 mixed write IOPS (acknowledged"]
     {
-        assert!(csv.contains(&format!(",{metric}")) || csv.contains(&format!("\"{metric}")), "{metric}");
+        assert!(
+            csv.contains(&format!(",{metric}")) || csv.contains(&format!("\"{metric}")),
+            "{metric}"
+        );
     }
 }
 
@@ -606,13 +670,17 @@ fn of_many_loads_each_is_a_row_and_a_line_that_opens() {
 fn engines_are_told_by_load_where_a_stack_had_several() {
     let mut found = fixture("mixed").clone();
     found.workloads.truncate(1);
-    found.workloads.push(WorkloadFindings { name: "other".to_owned(), ..found.workloads[0].clone() });
-    for (workload, engine) in found.workloads.iter_mut().zip(["uring (it works here)", "sync (iodepth is 1)"])
+    found
+        .workloads
+        .push(WorkloadFindings { name: "other".to_owned(), ..found.workloads[0].clone() });
+    for (workload, engine) in
+        found.workloads.iter_mut().zip(["uring (it works here)", "sync (iodepth is 1)"])
     {
         workload.rows.iter_mut().for_each(|row| row.engine = Some(engine.to_owned()));
     }
     let stacks = super::sheet::stacks_in_full(&found);
-    let said = format!("uring (it works here): {}; sync (iodepth is 1): other", found.workloads[0].name);
+    let said =
+        format!("uring (it works here): {}; sync (iodepth is 1): other", found.workloads[0].name);
     assert_eq!(stacks.last().unwrap(), &("engine".to_owned(), said));
 }
 
@@ -623,13 +691,19 @@ fn published_figures_stand_in_every_form() {
     said_by_all(found, "no such figure of file was published");
     for name in ["terminal", "markdown", "html", "json"] {
         let text = render(found, name, 400).replace('\u{a0}', " ");
-        for part in
-            ["a page that never was, 2026", "a drive of the twin", "its charts are lost", "has no interval"]
-        {
+        for part in [
+            "a page that never was, 2026",
+            "a drive of the twin",
+            "its charts are lost",
+            "has no interval",
+        ] {
             assert!(text.contains(part), "{name} lacks {part}");
         }
         assert!(name == "json" || text.contains("Published beside measured"), "{name}");
-        assert!(!render(fixture("guest"), name, 400).to_lowercase().contains("published"), "{name}");
+        assert!(
+            !render(fixture("guest"), name, 400).to_lowercase().contains("published"),
+            "{name}"
+        );
     }
 }
 
@@ -644,7 +718,9 @@ fn what_is_alike_of_many_stacks_is_said_once_and_each_keeps_its_figures() {
             let all = workload.comparisons.len() + 2 * workload.charges.len();
             assert!(stacks > 5 && said.len() < all / 2, "{} of {all}", said.len());
             let texts: Vec<&str> = said.iter().map(|said| said.text.as_str()).collect();
-            let joins = |text: &&str| ["every stack", "each of"].iter().any(|start| text.starts_with(start));
+            let joins = |text: &&str| {
+                ["every stack", "each of"].iter().any(|start| text.starts_with(start))
+            };
             assert!(texts.iter().any(joins), "{texts:#?}");
             for (number, one) in workload.comparisons.iter().enumerate() {
                 let stored = &json["workloads"][at]["comparisons"][number]["sentence"];
@@ -759,7 +835,10 @@ fn a_workload_without_a_round_has_a_line_and_no_tables() {
     let found = findings(&run);
     for name in ["terminal", "markdown", "html"] {
         let text = render(&found, name, 160);
-        assert!(text.contains("ended before the first whole round: there are no figures"), "{name}: {text}");
+        assert!(
+            text.contains("ended before the first whole round: there are no figures"),
+            "{name}: {text}"
+        );
         assert!(!text.contains("own code") && !text.contains("bill: "), "{name}: {text}");
     }
     let text = brief("nothing", &found, 80);
@@ -772,7 +851,8 @@ fn several_runs_stand_one_behind_the_other() {
     assert_ne!(two[0].run.id, two[1].run.id);
     for renderer in ALL {
         let text = (renderer.render)(&two, &PageContext { width: 80 });
-        let [first, second] = two.each_ref().map(|one| text.find(&one.run.id).expect(renderer.name));
+        let [first, second] =
+            two.each_ref().map(|one| text.find(&one.run.id).expect(renderer.name));
         assert!(first < second, "{}", renderer.name);
     }
     let json = (by_name("json").unwrap().render)(&two, &PageContext { width: 80 });
@@ -807,7 +887,8 @@ fn a_percentile_that_is_asked_for_is_in_every_form() {
 #[test]
 fn what_an_engine_serves_for_each_of_its_cores_is_in_every_form() {
     let mut found = fixture("crowd").clone();
-    let (engine, row) = (fixture("crowd").workloads[0].rows[0].iops.clone(), &mut found.workloads[0].rows[1]);
+    let (engine, row) =
+        (fixture("crowd").workloads[0].rows[0].iops.clone(), &mut found.workloads[0].rows[1]);
     row.serving = Some(EngineReport {
         threads: "reactor (2, polling)".into(),
         cpu: engine.clone(),
@@ -821,7 +902,8 @@ fn what_an_engine_serves_for_each_of_its_cores_is_in_every_form() {
     }
     let csv = render(&found, "csv", 80);
     assert!(
-        csv.contains("iops per busy core of the engine") && csv.contains("cpu per io of the engine"),
+        csv.contains("iops per busy core of the engine")
+            && csv.contains("cpu per io of the engine"),
         "{csv}"
     );
     assert!(render(&found, "json", 80).contains("\"iops_per_core\""));
@@ -831,8 +913,10 @@ fn what_an_engine_serves_for_each_of_its_cores_is_in_every_form() {
 fn ceilings_and_sweeps_of_a_mix_have_reads_and_writes_apart_in_every_format() {
     let found = findings(&twin::arrays());
     let text = render(&found, "csv", 80);
-    let line = |words: [&str; 3]| text.lines().find(|line| words.iter().all(|word| line.contains(word)));
-    let of_reads = line(["raid5", "randrw", "what the drives could do of reads alone, rated"]).unwrap();
+    let line =
+        |words: [&str; 3]| text.lines().find(|line| words.iter().all(|word| line.contains(word)));
+    let of_reads =
+        line(["raid5", "randrw", "what the drives could do of reads alone, rated"]).unwrap();
     // Five drives of 20k; five of which each write takes four.
     let has = |line: &str, wanted: f64| {
         line.split(',')
@@ -840,19 +924,26 @@ fn ceilings_and_sweeps_of_a_mix_have_reads_and_writes_apart_in_every_format() {
             .any(|cell| (cell / wanted - 1.0).abs() < 1e-6)
     };
     assert!(has(of_reads, 100e3), "{of_reads}");
-    let of_writes = line(["raid5", "randrw", "what the drives could do of writes alone, rated"]).unwrap();
+    let of_writes =
+        line(["raid5", "randrw", "what the drives could do of writes alone, rated"]).unwrap();
     assert!(has(of_writes, 5.0 / (2.0 / 20e3 + 2.0 / 10e3)), "{of_writes}");
     assert!(line(["raid5", "randread", "of reads alone"]).is_none());
     for name in ["terminal", "markdown", "html"] {
         let text = render(&found, name, 400);
-        assert!(text.contains("each against the limit of a load of that direction alone"), "{name}");
+        assert!(
+            text.contains("each against the limit of a load of that direction alone"),
+            "{name}"
+        );
         assert!(text.contains(" of the limit of writes alone"), "{name}");
     }
     let found = findings(&twin::mixed_sweep());
     let text = render(&found, "csv", 80);
     for way in ["read", "write"] {
         let metric = format!("{way} ratio for all points at once");
-        assert!(text.lines().filter(|line| line.contains(&metric)).count() >= 4, "two stacks, two points");
+        assert!(
+            text.lines().filter(|line| line.contains(&metric)).count() >= 4,
+            "two stacks, two points"
+        );
     }
     for name in ["terminal", "markdown", "html"] {
         let text = render(&found, name, 400);
@@ -867,7 +958,10 @@ fn of_many_places_a_terminal_shows_three_and_markdown_all() {
     let row = crowd.rows[3].clone();
     crowd.rows.extend((4..9).map(|at| PlaceRow { place: format!("vm{at}"), ..row.clone() }));
     let terminal = render(&found, "terminal", 80);
-    assert!(terminal.contains("fastest, median and slowest of the 9 places of vm x4"), "{terminal}");
+    assert!(
+        terminal.contains("fastest, median and slowest of the 9 places of vm x4"),
+        "{terminal}"
+    );
     let table = terminal.split("9 places of vm x4").nth(1).unwrap().split("\n\n").next().unwrap();
     assert_eq!(table.matches("\n  vm").count(), 3, "{table}");
     assert!(["of the mean", "p99", "vm0 "].iter().all(|word| table.contains(word)), "{table}");

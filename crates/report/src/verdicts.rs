@@ -1,5 +1,5 @@
-//! What the reports say of comparisons: three figures each, throughput, latency at a matched rate and CPU time, as
-//! sentences and side by side in a table.
+//! What the reports say of comparisons: three figures each, throughput, latency at a matched rate
+//! and CPU time, as sentences and side by side in a table.
 
 use super::grouped::{self, One};
 use super::number::{Shown, change};
@@ -33,10 +33,10 @@ pub(super) fn class_of(verdict: &Verdict) -> &'static str {
 
 /// Whether each stack keeps the service levels.
 pub(super) fn service_levels(workload: &WorkloadFindings) -> impl Iterator<Item = VerdictSentence> {
-    workload
-        .slo
-        .iter()
-        .map(|one| VerdictSentence { class: class_of_level(one.verdict), text: one.sentence.clone() })
+    workload.slo.iter().map(|one| VerdictSentence {
+        class: class_of_level(one.verdict),
+        text: one.sentence.clone(),
+    })
 }
 
 fn class_of_level(verdict: ServiceVerdict) -> &'static str {
@@ -78,17 +78,21 @@ pub(super) fn tails(workload: &WorkloadFindings) -> Vec<String> {
     tails.filter_map(|one| one.sentence.clone()).collect()
 }
 
-/// All that is concluded of a workload: service levels, throughput, latency, CPU time, and what the other stacks do to the baseline.
-/// What is alike of many stacks is one line, and what was not measured of any for one reason.
+/// All that is concluded of a workload: service levels, throughput, latency, CPU time, and what the
+/// other stacks do to the baseline. What is alike of many stacks is one line, and what was not
+/// measured of any for one reason.
 pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
-    let of = (workload.comparisons.iter().collect::<Vec<_>>(), workload.charges.iter().collect::<Vec<_>>());
+    let of = (
+        workload.comparisons.iter().collect::<Vec<_>>(),
+        workload.charges.iter().collect::<Vec<_>>(),
+    );
     let mut all: Vec<VerdictSentence> = service_levels(workload).collect();
     all.extend(sentences_of((&of.0, &of.1), &|stack| stack, "stack"));
     all.extend(
-        workload
-            .beside
-            .iter()
-            .map(|one| VerdictSentence { class: class_of(&one.verdict), text: one.sentence.clone() }),
+        workload.beside.iter().map(|one| VerdictSentence {
+            class: class_of(&one.verdict),
+            text: one.sentence.clone(),
+        }),
     );
     all
 }
@@ -121,13 +125,13 @@ pub(super) fn sentences_of<'a>(
     all
 }
 
-/// What is said of reads and writes apart: nothing where the scenario does not ask and they do not differ.
+/// What is said of reads and writes apart: nothing where the scenario does not ask and they do not
+/// differ.
 pub(super) fn directions_of(one: &Comparison) -> impl Iterator<Item = One<'_>> {
     let said = one.directions.iter().filter(|_| one.says_directions);
     said.map(move |direction| of_finding(one, &direction.rate))
 }
 
-/// The same of latencies, where there are any.
 pub(super) fn says_directions(charges: &Charges) -> bool {
     charges.says_directions && charges.latency.not_measured().is_none()
 }
@@ -169,7 +173,9 @@ fn charges_of<'a>(
     let all: Vec<&ChargeFinding> = charges.iter().copied().map(pick).collect();
     let once = match all.as_slice() {
         [first, others @ ..] if !others.is_empty() => first.not_measured().filter(|reason| {
-            others.iter().all(|one| one.not_measured() == Some(reason) && one.quantity == first.quantity)
+            others
+                .iter()
+                .all(|one| one.not_measured() == Some(reason) && one.quantity == first.quantity)
         }),
         _ => None,
     };
@@ -179,16 +185,19 @@ fn charges_of<'a>(
             text: format!("{}: not measured: {reason}", first.quantity),
         }];
     }
-    let one =
-        |charges: &&'a Charges| One { stack: named(&charges.stack), ..of_charge(charges, pick(charges)) };
+    let one = |charges: &&'a Charges| One {
+        stack: named(&charges.stack),
+        ..of_charge(charges, pick(charges))
+    };
     grouped::sentences(&charges.iter().map(one).collect::<Vec<_>>(), noun)
 }
 
 /// The three figures of each comparison; `None` where it would only repeat the one sentence.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     let comparisons: Vec<&Comparison> = workload.comparisons.iter().collect();
-    let table =
-        table_of(&comparisons, &workload.charges.iter().collect::<Vec<_>>(), |one| one.stack.clone())?;
+    let table = table_of(&comparisons, &workload.charges.iter().collect::<Vec<_>>(), |one| {
+        one.stack.clone()
+    })?;
     (comparisons.len() > 1 || table.columns.len() > 2).then_some(table)
 }
 
@@ -207,7 +216,8 @@ pub(super) fn table_of(
         all_charges.iter().copied().find(|charges| is_first && charges.stack == one.stack)
     };
     let mut table = TextTable::named_table("comparison");
-    let lines: Vec<RateLine> = comparisons.iter().copied().flat_map(RateLine::all_of_comparison).collect();
+    let lines: Vec<RateLine> =
+        comparisons.iter().copied().flat_map(RateLine::all_of_comparison).collect();
     let name = |line: &RateLine| match line.direction {
         Some(direction) => format!("  {}s", direction.direction),
         None => name(line.one, named(line.one)),
@@ -229,7 +239,8 @@ pub(super) fn table_of(
     let changed: PickCell = Box::new(|charges, way| cpu(change(&charges.cpu.ratio), charges, way));
     let picks = std::iter::once(("mean latency", 1, mean)).chain(percentiles);
     for (head, rank, pick) in picks.chain([("added CPU/IO", 1, added), ("CPU/IO", 6, changed)]) {
-        let cell = |line: &RateLine| pick(charges(line.one)?, line.direction.map(|one| one.direction));
+        let cell =
+            |line: &RateLine| pick(charges(line.one)?, line.direction.map(|one| one.direction));
         let cells: Vec<Option<String>> = lines.iter().map(cell).collect();
         if cells.iter().any(Option::is_some) {
             let cell = |cell: Option<String>| cell.unwrap_or_else(|| "-".to_owned());
@@ -312,7 +323,11 @@ pub(super) fn matched(matched: &MatchedFindings) -> TextTable {
         format!("{}{baseline}{emulated}{late}", row.stack)
     };
     table.push("stack", 0, matched.rows.iter().map(marked).collect());
-    table.push("IOPS", 1, matched.rows.iter().map(|row| Shown::from_figure(&row.iops).cell()).collect());
+    table.push(
+        "IOPS",
+        1,
+        matched.rows.iter().map(|row| Shown::from_figure(&row.iops).cell()).collect(),
+    );
     let directions = matched.rows.iter().map(|row| row.latency.len()).max().unwrap_or(0);
     for at in 0..directions {
         let way = |row: &MatchedRow| row.latency.get(at).map(|latency| latency.direction);

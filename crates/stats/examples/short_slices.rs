@@ -1,4 +1,4 @@
-//! Simulations behind docs/decisions/short-slices.md: a cost that drifts, lengths of a series, the
+//! Simulations after docs/decisions/short-slices.md: a cost that drifts, lengths of a series, the
 //! least time, what a slice discards. `cargo run --release -p iotax-stats --example short_slices
 //! [REPETITIONS]`.
 
@@ -38,7 +38,8 @@ impl Tally {
     fn row(&self) -> String {
         let n = self.errors.len() as f64;
         let mean = self.errors.iter().sum::<f64>() / n;
-        let deviation = (self.errors.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / n).sqrt();
+        let deviation =
+            (self.errors.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / n).sqrt();
         format!(
             "{:.1} % | {:+.2} | {:.2} | {:.2} | {:.1} s | {:.1} %",
             100.0 * self.covered as f64 / n,
@@ -79,7 +80,8 @@ fn repeat(
 /// By the interval over rounds, as runs have it today.
 fn by_rounds(run: &SeriesRun, truth: f64, tally: &mut Tally) {
     let judged = run.judged(1, &STOP, ZONE);
-    tally.refused += usize::from(judged.verdict.reason().is_some_and(|reason| reason.word() != "too_wide"));
+    tally.refused +=
+        usize::from(judged.verdict.reason().is_some_and(|reason| reason.word() != "too_wide"));
     if let Ok(found) = judged.ratio {
         let covered = found.low <= truth && truth <= found.high;
         tally.add((found.ratio / truth).ln(), found.half_width(), covered);
@@ -89,7 +91,8 @@ fn by_rounds(run: &SeriesRun, truth: f64, tally: &mut Tally) {
 /// With blocks as units, as visits are.
 fn by_blocks(run: &SeriesRun, truth: f64, tally: &mut Tally) {
     let rate = |visit: u32, stack: usize| {
-        let rounds = run.rounds.iter().filter(|one| one.visit == visit && one.kind == RoundKind::Plain);
+        let rounds =
+            run.rounds.iter().filter(|one| one.visit == visit && one.kind == RoundKind::Plain);
         let parts: Vec<&RoundPart> =
             rounds.flat_map(|round| &round.parts).filter(|part| part.stack == stack).collect();
         let sum = |of: fn(&RoundPart) -> f64| parts.iter().map(|part| of(part)).sum::<f64>();
@@ -169,7 +172,11 @@ fn discards(reps: u64) {
             let start = start.map_or("waves".to_owned(), |slow| {
                 format!("{:.0} %, {:.2} ms", 100.0 * slow.amplitude, 1000.0 * slow.time_s)
             });
-            println!("{discarded_turns} | {name}, cost {:.0} %, {start} | {}", 100.0 * cost, found.row());
+            println!(
+                "{discarded_turns} | {name}, cost {:.0} %, {start} | {}",
+                100.0 * cost,
+                found.row()
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Texts that differ in nothing but numbers, told once with the range of each number. A number is a word of its own, with
-//! a sign or punctuation at most: `vm0`, `6.1.0-56` and the like are names.
+//! Texts that differ in nothing but numbers, told once with the range of each number. A number is a
+//! word of its own, with a sign or punctuation at most: `vm0`, `6.1.0-56` and the like are names.
 
 /// Whether both say the same but for numbers.
 pub fn is_alike(one: &str, other: &str) -> bool {
@@ -22,7 +22,8 @@ pub fn merged(texts: &[&str]) -> String {
     first.split(' ').enumerate().map(|(index, word)| at(index, word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Texts in groups of those that are alike, in the order of their first, with the places where they stood.
+/// Texts in groups of those that are alike, in the order of their first, with the places where they
+/// stood.
 pub fn grouped(texts: &[&str]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, text) in texts.iter().enumerate() {
@@ -35,7 +36,8 @@ pub fn grouped(texts: &[&str]) -> Vec<Vec<usize>> {
 }
 
 fn range(words: &[&str]) -> String {
-    let mut numbers: Vec<Number> = words.iter().filter_map(|word| Number::parse_word(word)).collect();
+    let mut numbers: Vec<Number> =
+        words.iter().filter_map(|word| Number::parse_word(word)).collect();
     numbers.sort_by(|a, b| a.value.total_cmp(&b.value));
     match (numbers.first(), numbers.last()) {
         (Some(least), Some(most)) => {
@@ -45,7 +47,7 @@ fn range(words: &[&str]) -> String {
     }
 }
 
-/// A word that is a number, with what stands about it.
+/// A word that is a number, with what is about it.
 struct Number<'a> {
     before: &'a str,
     digits: &'a str,

@@ -1,5 +1,6 @@
-//! Whether stacks that are only up slow the baseline down (resident pollers, idle guests, huge pages). In some rounds the
-//! baseline runs beside them and with all of them stopped; what differs would be hidden in every cost.
+//! Whether stacks that are only up slow the baseline down (resident pollers, idle guests, huge
+//! pages). In some rounds the baseline runs beside them and with all of them stopped; what differs
+//! would be hidden in every cost.
 
 use super::Refusal;
 use super::ratio::{self, Ratio};
@@ -19,8 +20,8 @@ pub enum Decision {
     Undecided,
 }
 
-/// Rate of the baseline beside the others over its rate alone, from `(alone, beside)` work a second of each round in
-/// order of time.
+/// Rate of the baseline beside the others over its rate alone, from `(alone, beside)` work a second
+/// of each round in order of time.
 ///
 /// # Errors
 /// As [`ratio::estimate`].
@@ -28,12 +29,15 @@ pub fn beside_over_alone(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     ratio::estimate(rounds)
 }
 
-/// Decides after so many rounds of `(alone, beside)` work a second, at least 16; `precision` is a fraction.
+/// Decides after so many rounds of `(alone, beside)` work a second, at least 16; `precision` is a
+/// fraction.
 ///
-/// It may be asked after every round from the sixteenth on: a difference below the precision is never *disturbed*,
-/// and one above it found too early sends the run into visits, which cost time and hide nothing.
+/// It may be asked after every round from the sixteenth on: a difference below the precision is
+/// never *disturbed*, and one above it found too early sends the run into visits, which cost time
+/// and hide nothing.
 pub fn decide(rounds: &[(f64, f64)], precision: f64) -> Decision {
-    let Some(found) = beside_over_alone(rounds).ok().filter(|found| found.spread.n >= BATCHES) else {
+    let Some(found) = beside_over_alone(rounds).ok().filter(|found| found.spread.n >= BATCHES)
+    else {
         return Decision::Undecided;
     };
     let is_sure = found.high < 1.0 || found.low > 1.0;
@@ -61,7 +65,9 @@ mod tests {
     fn a_sure_difference_above_the_precision_disturbs() {
         let disturbed = |share: f64| {
             let found = (0..50).map(move |seed| decide(&rounds(seed, 60, share, 0.01), 0.01));
-            found.filter_map(|one| if let Decision::Disturbed { found } = one { Some(found) } else { None })
+            found.filter_map(|one| {
+                if let Decision::Disturbed { found } = one { Some(found) } else { None }
+            })
         };
         let slower: Vec<Ratio> = disturbed(0.95).collect();
         let covered = slower.iter().filter(|found| found.low < 0.95 && 0.95 < found.high).count();

@@ -1,9 +1,11 @@
-//! A token bucket in a course of load: the amount that came through, in time. Once its bucket is empty a limiter lets burst + rate x t
-//! through, so two lines are fitted to the course, with the knee where the sum of their squares is least: the slope of the second is
-//! the rate, its intercept the burst.
+//! A token bucket in a course of load: the amount that came through, in time. Once its bucket is
+//! empty a limiter lets burst + rate x t through, so two lines are fitted to the course, with the
+//! knee where the sum of their squares is least: the slope of the second is the rate, its intercept
+//! the burst.
 //!
-//! A drive that slows down has two lines as well. What tells a limiter is that it makes up for every delay: the amount stays near its
-//! line for ever, while the sum of a drive's own ups and downs drifts away from any line, the farther the longer it lasts.
+//! A drive that slows down has two lines as well. What tells a limiter is that it makes up for
+//! every delay: the amount stays near its line for ever, while the sum of a drive's own ups and
+//! downs drifts away from any line, the farther the longer it lasts.
 
 use serde::Serialize;
 use std::fmt;
@@ -13,14 +15,16 @@ pub const LEAST_POINTS: usize = 48;
 /// Points behind the knee at least, and the share of all.
 const LEAST_TAIL: usize = 40;
 const TAIL_SHARE: usize = 5;
-/// The mean square distance from the line, by the number of points and the mean square of what a step deviates: 1/15 for a sum of
-/// independent deviations, less than this in less than 1 % of such sums, and 1 / (2 points) where every delay is made up for.
+/// The mean square distance from the line, by the number of points and the mean square of what a
+/// step deviates: 1/15 for a sum of independent deviations, less than this in less than 1 % of such
+/// sums, and 1 / (2 points) where every delay is made up for.
 const PINNED: f64 = 0.014;
 /// Of the whole amount, a distance from a line that is none.
 const EXACT: f64 = 1e-5;
 /// Parts of the tail whose rates are compared.
 const PARTS: usize = 8;
-/// Rates of the parts differ by so much at most (standard deviation by mean) where the amount is near its line.
+/// Rates of the parts differ by so much at most (standard deviation by mean) where the amount is
+/// near its line.
 const LEVEL: f64 = 0.05;
 /// The same of a cap that nothing came before.
 const VERY_LEVEL: f64 = 0.005;
@@ -32,7 +36,8 @@ const LEAST_BURST_S: f64 = 0.05;
 const FAR: f64 = 6.0;
 /// Standard errors that a burst is above 0.
 const SURE: f64 = 3.0;
-/// Of a line that bounds the amount from above: points are on it within so many times the median step's deviation, ...
+/// Of a line that bounds the amount from above: points are on it within so many times the median
+/// step's deviation, ...
 const ON_LINE: f64 = 2.0;
 /// ... this share of them at least, in so many of the eight parts of it, ...
 const ON_LINE_SHARE: f64 = 0.25;
@@ -41,8 +46,9 @@ const ON_LINE_PARTS: usize = 4;
 const ABOVE: f64 = 0.02;
 /// ... it lasts for this part of the course at least, ...
 const LONG: f64 = 0.5;
-/// ... and the amount falls so far below it, by what a step deviates (standard deviation) and the root of their number. A sum of
-/// independent deviations that stays below a line is farther off in one of ten million.
+/// ... and the amount falls so far below it, by what a step deviates (standard deviation) and the
+/// root of their number. A sum of independent deviations that stays below a line is farther off in
+/// one of ten million.
 const DEEP: f64 = 3.0;
 /// Edges of the hull that are shorter are no limiter's.
 const SHORT_EDGE: f64 = 0.1;
@@ -57,7 +63,8 @@ const FALLS: f64 = 1.25;
 pub enum CourseShape {
     /// A burst, then a rate that is held.
     Bucket(Bucket),
-    /// One rate from the start, as steady as limiters hold theirs: a flat cap, or what is below has that rate.
+    /// One rate from the start, as steady as limiters hold theirs: a flat cap, or what is below has
+    /// that rate.
     Cap {
         /// Amount a second.
         rate: UncertainValue,
@@ -139,7 +146,9 @@ impl fmt::Display for Unfit {
                 )
             }
             Unfit::NotANumber(at) => write!(out, "point {at} is not a finite number"),
-            Unfit::TimeGoesBack(at) => write!(out, "point {at} is not later than the one before it"),
+            Unfit::TimeGoesBack(at) => {
+                write!(out, "point {at} is not later than the one before it")
+            }
             Unfit::AmountFalls(at) => {
                 write!(out, "the amount of point {at} is below that of the one before it")
             }
@@ -148,7 +157,8 @@ impl fmt::Display for Unfit {
     }
 }
 
-/// Finds a limit in a course: seconds since the load began, and the amount that had come through by then.
+/// Finds a limit in a course: seconds since the load began, and the amount that had come through by
+/// then.
 ///
 /// # Errors
 /// A course that is too short, or none.
@@ -182,7 +192,13 @@ pub fn find(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
         let (rate, burst) = (found.rate.times(rate_unit), found.burst.times(amount));
         if burst.value > SURE * burst.error && burst.value > LEAST_BURST_S * rate.value {
             let (peak, knee_s) = (found.peak * rate_unit, found.knee_s * seconds);
-            return Ok(CourseShape::Bucket(Bucket { rate, burst, peak, knee_s, tail_s: seconds - knee_s }));
+            return Ok(CourseShape::Bucket(Bucket {
+                rate,
+                burst,
+                peak,
+                knee_s,
+                tail_s: seconds - knee_s,
+            }));
         }
     }
     let whole = Tail::from_points(&scaled);
@@ -218,12 +234,14 @@ fn check(course: &[(f64, f64)]) -> Result<(), Unfit> {
     if before.1 > 0.0 { Ok(()) } else { Err(Unfit::Nothing) }
 }
 
-/// A limit on a machine that is busy with other work. For a while the machine gives less than the limit, and the amount falls behind
-/// burst + rate x t; tokens gather meanwhile, and when there is time again it comes back to that very line and stays on it. It is never
-/// above. What keeps to no line for long has a line above it too, and touches it at its ends only.
+/// A limit on a machine that is busy with other work. For a while the machine gives less than the
+/// limit, and the amount falls behind burst + rate x t; tokens gather meanwhile, and when there is
+/// time again it comes back to that very line and stays on it. It is never above. What keeps to no
+/// line for long has a line above it too, and touches it at its ends only.
 fn under_a_line(course: &[(f64, f64)]) -> Option<Bucket> {
-    let found =
-        edges(course).filter_map(|edge| Under::below_edge(course, edge)).max_by_key(|found| found.on.len());
+    let found = edges(course)
+        .filter_map(|edge| Under::below_edge(course, edge))
+        .max_by_key(|found| found.on.len());
     let Under { from, on, line } = found?;
     let tail = Tail::from_points(&on);
     let peak = from.1 / from.0;
@@ -279,14 +297,20 @@ impl Under {
             steps.sort_by(f64::total_cmp);
             step = (steps[steps.len() / 2]).max(EXACT / ON_LINE);
             let is_on = |off: &f64| off.abs() <= ON_LINE * step;
-            on = span.iter().zip(&left).filter(|(_, off)| is_on(off)).map(|(point, _)| *point).collect();
+            on = span
+                .iter()
+                .zip(&left)
+                .filter(|(_, off)| is_on(off))
+                .map(|(point, _)| *point)
+                .collect();
             if on.len() < LEAST_TAIL {
                 return None;
             }
             let (slope, intercept, _) = Sums::from_points(&on).line();
             line = (slope, intercept);
         }
-        let part = |point: &(f64, f64)| ((point.0 - from.0) / (1.0 - from.0) * PARTS as f64) as usize;
+        let part =
+            |point: &(f64, f64)| ((point.0 - from.0) / (1.0 - from.0) * PARTS as f64) as usize;
         let mut parts: Vec<usize> = on.iter().map(|point| part(point).min(PARTS - 1)).collect();
         parts.dedup();
         let above = left.iter().filter(|off| **off > 2.0 * ON_LINE * step).count() as f64;
@@ -358,7 +382,8 @@ impl Sums {
     }
 }
 
-/// The last point of the first line, and the slope of that line, which leads from the start: every one was tried.
+/// The last point of the first line, and the slope of that line, which leads from the start: every
+/// one was tried.
 fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
     let mut sums = vec![Sums::default()];
     for point in course {
@@ -377,8 +402,8 @@ fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
     best.map_or((first, 0.0), |(knee, slope, _)| (knee, slope))
 }
 
-/// Without the first points that are far off the line of the others: where the first line is ragged, the knee may be found a few
-/// points early.
+/// Without the first points that are far off the line of the others: where the first line is
+/// ragged, the knee may be found a few points early.
 fn behind_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
     let sums = Sums::from_points(points);
     let (slope, intercept, _) = sums.line();
@@ -386,7 +411,8 @@ fn behind_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
     let mut all: Vec<f64> = points.iter().map(off).collect();
     all.sort_by(f64::total_cmp);
     let far = FAR * all[all.len() / 2];
-    let early = points.iter().take(points.len() - LEAST_TAIL).take_while(|point| off(point) > far).count();
+    let early =
+        points.iter().take(points.len() - LEAST_TAIL).take_while(|point| off(point) > far).count();
     &points[early..]
 }
 
@@ -394,7 +420,8 @@ fn behind_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
 struct Tail {
     slope: UncertainValue,
     intercept: UncertainValue,
-    /// Mean square distance from the line by the number of points and the mean square of a step's deviation.
+    /// Mean square distance from the line by the number of points and the mean square of a step's
+    /// deviation.
     drift: f64,
     /// Standard deviation of the rates of its parts by their mean.
     level: f64,

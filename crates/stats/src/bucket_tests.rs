@@ -48,8 +48,8 @@ impl Drive {
     }
 }
 
-/// The same behind a limiter: what comes through is what the drive could give, and no more than the bucket has. Now and then all
-/// stands still for a moment, which the bucket makes up for.
+/// The same after a limiter: what comes through is what the drive could give, and no more than the
+/// bucket has. Now and then all stands still for a moment, which the bucket makes up for.
 fn limited(drive: Drive, (burst, rate): (f64, f64), seconds: f64, seed: u64) -> Vec<(f64, f64)> {
     let mut noise = Noise::new(seed);
     let (mut before, mut tokens, mut passed) = ((0.0, 0.0), burst, 0.0);
@@ -103,7 +103,8 @@ fn a_thousand_buckets_are_found() {
     for seed in 0..1000 {
         let mut noise = Noise::new(seed);
         let rate = between(&mut noise, 50.0, 50_000.0);
-        let (burst, faster) = (rate * between(&mut noise, 0.1, 4.0), between(&mut noise, 2.5, 100.0));
+        let (burst, faster) =
+            (rate * between(&mut noise, 0.1, 4.0), between(&mut noise, 2.5, 100.0));
         let drive = Drive::remembering(rate * faster, 0.1, between(&mut noise, 0.02, 1.0), seed);
         // As long as it takes to empty it, and 2 seconds.
         let seconds = burst / (rate * (faster - 1.0)) + 2.0;
@@ -126,7 +127,10 @@ fn a_limiter_that_lets_a_tenth_of_a_second_through_at_once_is_found() {
         .map(|t| (t, 50.0 * (1.0 + (t * 10.0 + 1e-9).floor())))
         .collect();
     let found = bucket_in(&course);
-    assert!((found.rate.value - 500.0).abs() < 5.0 && (found.burst.value - 25.0).abs() < 3.0, "{found:?}");
+    assert!(
+        (found.rate.value - 500.0).abs() < 5.0 && (found.burst.value - 25.0).abs() < 3.0,
+        "{found:?}"
+    );
 }
 
 /// Behind a limiter on a machine that now and then gives less than the limit for a while.
@@ -183,8 +187,11 @@ fn a_rate_that_is_held_from_the_start_is_a_cap() {
 #[test]
 fn a_rate_that_falls_without_a_limiter_is_reported_as_such() {
     let mut drive = Drive::remembering(1e5, 0.05, 0.5, 1);
-    let falls = Drive::of(1e5, move |from, to| (drive.level)(from, to) * if from < 4.0 { 1.0 } else { 0.5 });
-    let Ok(CourseShape::Open { fell: Some(fall), amount, .. }) = find(&falls.course(10.0, 1)) else {
+    let falls = Drive::of(1e5, move |from, to| {
+        (drive.level)(from, to) * if from < 4.0 { 1.0 } else { 0.5 }
+    });
+    let Ok(CourseShape::Open { fell: Some(fall), amount, .. }) = find(&falls.course(10.0, 1))
+    else {
         panic!()
     };
     assert!((fall.from / fall.to - 2.0).abs() < 0.2 && (fall.after - 4e5).abs() < 2e4, "{fall:?}");
@@ -206,7 +213,10 @@ fn what_is_no_course_is_refused_with_its_reason() {
     assert_eq!(find(&with(7, (6.0, 7.0))), Err(Unfit::TimeGoesBack(7)));
     assert_eq!(find(&with(0, (-1.0, 0.0))), Err(Unfit::TimeGoesBack(0)));
     assert_eq!(find(&with(7, (7.0, 5.0))), Err(Unfit::AmountFalls(7)));
-    assert_eq!(find(&(0..100).map(|at| (f64::from(at), 0.0)).collect::<Vec<_>>()), Err(Unfit::Nothing));
+    assert_eq!(
+        find(&(0..100).map(|at| (f64::from(at), 0.0)).collect::<Vec<_>>()),
+        Err(Unfit::Nothing)
+    );
     assert_eq!(Unfit::TimeGoesBack(7).to_string(), "point 7 is not later than the one before it");
     // All at once, and nothing any more.
     let all: Vec<(f64, f64)> = (0..100).map(|at| (f64::from(at), 5.0)).collect();
@@ -279,7 +289,8 @@ fn drives_without_a_limiter_show_none() {
     });
     let stepping = alarms(|noise, seed| {
         let (at, down) = (10.0 * noise.uniform(), between(noise, 0.5, 0.9));
-        let mut drive = Drive::remembering(1e5, between(noise, 0.01, 0.2), between(noise, 0.02, 2.0), seed);
+        let mut drive =
+            Drive::remembering(1e5, between(noise, 0.01, 0.2), between(noise, 0.02, 2.0), seed);
         Drive::of(1e5, move |from, to| (drive.level)(from, to) * if from < at { 1.0 } else { down })
     });
     let white_steps = alarms(|noise, seed| {
@@ -294,7 +305,8 @@ fn drives_without_a_limiter_show_none() {
     });
     let few_points = alarms_in(0.1, |noise, seed| {
         let (at, down) = (10.0 * noise.uniform(), between(noise, 0.5, 0.9));
-        let mut drive = Drive::remembering(1e5, between(noise, 0.01, 0.2), between(noise, 0.02, 2.0), seed);
+        let mut drive =
+            Drive::remembering(1e5, between(noise, 0.01, 0.2), between(noise, 0.02, 2.0), seed);
         Drive::of(1e5, move |from, to| (drive.level)(from, to) * if from < at { 1.0 } else { down })
     });
     println!("{white:?} {remembering:?} {stepping:?} {white_steps:?} {drifting:?} {few_points:?}");

@@ -1,5 +1,6 @@
-//! Carry-over: whether a slice of a stack depends on whose slice ran before it. If it does, switching itself changes
-//! what is measured (a cache that one stack fills for the other, debts left behind), and the cost is not the stack's own.
+//! Carry-over: whether a slice of a stack depends on whose slice ran before it. If it does,
+//! switching itself changes what is measured (a cache that one stack fills for the other, debts
+//! left behind), and the cost is not the stack's own.
 
 use super::checks::CarryOver;
 use super::rounds::{Round, RoundKind, RoundPart, SliceValue};
@@ -9,18 +10,22 @@ use super::student::Uncertain;
 /// How sure a carry-over must be; it withholds verdicts, so that chance must hardly ever do it.
 const CONFIDENCE: f64 = 0.999;
 
-/// Of one stack over its rounds; `None` below 16 rounds in which it ran once after itself and once after another.
+/// Of one stack over its rounds; `None` below 16 rounds in which it ran once after itself and once
+/// after another.
 pub fn carry_over(rounds: &[Round], stack: usize, value: SliceValue) -> Option<CarryOver> {
     let contrasts = contrasts(rounds, stack, value);
     let centre = mean(&contrasts);
     let spread =
-        MeanSpread::from_residuals(&contrasts.iter().map(|one| one - centre).collect::<Vec<_>>()).ok()?;
-    let found = Uncertain { value: centre, error: spread.standard_error(), freedom: spread.freedom };
+        MeanSpread::from_residuals(&contrasts.iter().map(|one| one - centre).collect::<Vec<_>>())
+            .ok()?;
+    let found =
+        Uncertain { value: centre, error: spread.standard_error(), freedom: spread.freedom };
     Some(CarryOver { effect: centre, half_width: found.half_width(CONFIDENCE), rounds: spread.n })
 }
 
-/// In each round: mean after another less mean after itself, over the stack's mean of all rounds. In random
-/// order each comes first as often as last, but for a hair; drift over one round is far below what is looked for.
+/// In each round: mean after another less mean after itself, over the stack's mean of all rounds.
+/// In random order each comes first as often as last, but for a hair; drift over one round is far
+/// below what is looked for.
 fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
     let mut before: Option<(u32, usize)> = None;
     let (mut contrasts, mut all) = (Vec::new(), Vec::new());
@@ -39,7 +44,8 @@ fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
             }
             before = Some((round.visit, part.stack));
         }
-        // A doubled pattern was chosen since something comes back periodically, and has it always meet the same places.
+        // A doubled pattern was chosen since something comes back periodically, and has it always
+        // meet the same places.
         let doubled = same.len() + other.len() > 2 && !round.in_series;
         if !same.is_empty() && !other.is_empty() && !doubled {
             contrasts.push(mean(&other) - mean(&same));
@@ -99,7 +105,10 @@ mod tests {
             measured(3, loss, 2).chunks(10).map(of_many).collect()
         };
         let found = carry_over(&series(0.06), 1, SliceValue::Rate).unwrap();
-        assert!(found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03 && found.rounds == 20, "{found:?}");
+        assert!(
+            found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03 && found.rounds == 20,
+            "{found:?}"
+        );
         assert!(!carry_over(&series(0.0), 1, SliceValue::Rate).unwrap().exceeds(0.0));
         let apart: Vec<Round> =
             series(0.06).into_iter().map(|round| Round { in_series: false, ..round }).collect();
@@ -111,7 +120,10 @@ mod tests {
         for stacks in [2, 3] {
             let rounds = measured(1, 0.06, stacks);
             let found = carry_over(&rounds, 1, SliceValue::Rate).unwrap();
-            assert!(found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03, "{stacks}: {found:?}");
+            assert!(
+                found.exceeds(0.02) && (found.effect + 0.06).abs() < 0.03,
+                "{stacks}: {found:?}"
+            );
             let baseline = carry_over(&rounds, 0, SliceValue::Rate).unwrap();
             assert!(!baseline.exceeds(0.0), "{baseline:?}");
         }
@@ -120,9 +132,15 @@ mod tests {
     #[test]
     fn noise_carries_nothing_over() {
         let wrong = (0..200)
-            .filter(|seed| carry_over(&measured(*seed, 0.0, 2), 1, SliceValue::Rate).unwrap().exceeds(0.0))
+            .filter(|seed| {
+                carry_over(&measured(*seed, 0.0, 2), 1, SliceValue::Rate).unwrap().exceeds(0.0)
+            })
             .count();
         assert!(wrong <= 3, "{wrong} of 200");
-        assert_eq!(carry_over(&measured(1, 0.0, 2)[..10], 1, SliceValue::Rate), None, "too few to tell");
+        assert_eq!(
+            carry_over(&measured(1, 0.0, 2)[..10], 1, SliceValue::Rate),
+            None,
+            "too few to tell"
+        );
     }
 }

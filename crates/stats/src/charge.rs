@@ -1,5 +1,5 @@
-//! What a comparison concludes of a figure of which less is better: latency, CPU time per I/O. A kind of its own,
-//! since `costs` and `gains` would not say which way a latency went.
+//! What a comparison concludes of a figure of which less is better: latency, CPU time per I/O. A
+//! kind of its own, since `costs` and `gains` would not say which way a latency went.
 
 use super::conclusion::{Concludes, Conclusion, RatioChange, differs, size_words};
 use super::phrase::Phrase;
@@ -8,7 +8,8 @@ use super::shown::Digits;
 use super::verdict::Verdict;
 use serde::{Serialize, Serializer};
 
-/// The conclusion; fractions of the baseline. What a stack takes more is a cost, what it takes less a gain.
+/// The conclusion; fractions of the baseline. What a stack takes more is a cost, what it takes less
+/// a gain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Charge(Verdict);
 
@@ -60,26 +61,39 @@ impl Charge {
         Some(if self.is_resolved() { change.turned() } else { change })
     }
 
-    /// `adds 12.3 % +- 2.1 % to the mean latency of 4k random reads`; `subject` is a figure with its article.
+    /// `adds 12.3 % +- 2.1 % to the mean latency of 4k random reads`; `subject` is a figure with
+    /// its article.
     pub fn about(&self, subject: &str) -> Phrase {
         match self.0 {
             Verdict::Costs { cost: value, low, high, .. } => {
-                differs("adds", RatioChange { value, low, high }, false).words(format!(" to {subject}"))
+                differs("adds", RatioChange { value, low, high }, false)
+                    .words(format!(" to {subject}"))
             }
             Verdict::Gains { gain: value, low, high, .. } => {
-                differs("saves", RatioChange { value, low, high }, true).words(format!(" of {subject}"))
+                differs("saves", RatioChange { value, low, high }, true)
+                    .words(format!(" of {subject}"))
             }
             _ => self.0.about(subject),
         }
     }
 
-    /// `takes 2.31 us +- 0.20 us more CPU per I/O (x 1.80) for 4k random reads`: of CPU time, with the difference in
-    /// nanoseconds and the ratio behind the verdict. Where the difference is not sure by itself, though the ratio is, the
-    /// ratio alone is said: `takes 840 % +- 190 % more CPU per I/O`.
-    pub fn about_cpu(&self, found: Option<&Difference>, ratio: Option<f64>, subject: &str) -> Phrase {
+    /// `takes 2.31 us +- 0.20 us more CPU per I/O (x 1.80) for 4k random reads`: of CPU time, with
+    /// the difference in nanoseconds and the ratio behind the verdict. Where the difference is not
+    /// sure by itself, though the ratio is, the ratio alone is said: `takes 840 % +- 190 % more CPU
+    /// per I/O`.
+    pub fn about_cpu(
+        &self,
+        found: Option<&Difference>,
+        ratio: Option<f64>,
+        subject: &str,
+    ) -> Phrase {
         let (more, size) = match self.0 {
-            Verdict::Costs { cost: value, low, high, .. } => ("more", RatioChange { value, low, high }),
-            Verdict::Gains { gain: value, low, high, .. } => ("less", RatioChange { value, low, high }),
+            Verdict::Costs { cost: value, low, high, .. } => {
+                ("more", RatioChange { value, low, high })
+            }
+            Verdict::Gains { gain: value, low, high, .. } => {
+                ("less", RatioChange { value, low, high })
+            }
             _ => return self.0.about(&format!("CPU per I/O of {subject}")),
         };
         let behind = |said: Phrase, words: &str| said.words(format!(" {more} CPU per I/O{words}"));
@@ -93,10 +107,11 @@ impl Charge {
                 let said = behind(Phrase::of_size(value).words("takes ").figure(time), " (");
                 said.figure_of(format!("x {ratio:.decimals$}"), ratio).words(")").words(end)
             }
-            (_, less) => {
-                behind(Phrase::of_size(size.value).words("takes ").figure(size_words(size, less)), "")
-                    .words(end)
-            }
+            (_, less) => behind(
+                Phrase::of_size(size.value).words("takes ").figure(size_words(size, less)),
+                "",
+            )
+            .words(end),
         }
     }
 }
@@ -116,8 +131,9 @@ mod tests {
 
     #[test]
     fn each_word_says_which_way() {
-        let said =
-            |ratio, low, high| Charge::of_interval(ratio, low, high, 0.02).about("the mean").to_string();
+        let said = |ratio, low, high| {
+            Charge::of_interval(ratio, low, high, 0.02).about("the mean").to_string()
+        };
         assert_eq!(said(1.123, 1.102, 1.144), "adds 12.3 % +- 2.1 % to the mean");
         assert_eq!(said(0.9, 0.88, 0.92), "saves 10.0 % +- 2.0 % of the mean");
         assert_eq!(said(1.0, 0.99, 1.012), "no difference above 1.2 % in the mean");
@@ -135,8 +151,13 @@ mod tests {
     fn cpu_time_is_said_in_microseconds_and_times() {
         let found = Difference { value: 2_310.0, half_width: 196.0, rounds: 40 };
         let more = Charge::of_interval(1.8, 1.7, 1.9, 0.02);
-        let said = |charge: &Charge, found| charge.about_cpu(Some(found), Some(1.8), "4k reads").to_string();
-        assert_eq!(said(&more, &found), "takes 2.31 us +- 0.20 us more CPU per I/O (x 1.80) for 4k reads");
+        let said = |charge: &Charge, found| {
+            charge.about_cpu(Some(found), Some(1.8), "4k reads").to_string()
+        };
+        assert_eq!(
+            said(&more, &found),
+            "takes 2.31 us +- 0.20 us more CPU per I/O (x 1.80) for 4k reads"
+        );
         let less = Charge::of_interval(0.8, 0.7, 0.9, 0.02);
         let saved = Difference { value: -300.0, ..found };
         assert!(

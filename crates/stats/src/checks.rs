@@ -1,5 +1,6 @@
-//! What is looked for beside a ratio, and may withhold its verdict: a carry-over, an effect of the slices' length, a break of
-//! the level. [`super::carry`], [`super::length`] and [`super::level`] look.
+//! What is looked for beside a ratio, and may withhold its verdict: a carry-over, an effect of the
+//! slices' length, a break of the level. [`super::carry`], [`super::length`] and [`super::level`]
+//! look.
 
 use serde::Serialize;
 
@@ -79,7 +80,7 @@ pub enum Meaning {
 /// The best single break of the level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelSplit {
-    /// First round behind it.
+    /// First round after it.
     pub at: usize,
     /// What came of it.
     pub meaning: Meaning,
@@ -92,7 +93,8 @@ pub struct LevelSplit {
 impl LevelSplit {
     /// The same of rates, where it was found in times: level and ratio of both sides turned round.
     pub fn inverted(self) -> LevelSplit {
-        let turned = |side: Regime| Regime { level: 1.0 / side.level, ratio: 1.0 / side.ratio, ..side };
+        let turned =
+            |side: Regime| Regime { level: 1.0 / side.level, ratio: 1.0 / side.ratio, ..side };
         LevelSplit { before: turned(self.before), after: turned(self.after), ..self }
     }
 }

@@ -1,5 +1,5 @@
-//! From an interval to a conclusion, whichever way is the good one: rates, of which more is better, word it as a
-//! `Verdict`; times, of which less is better, as a `Charge`.
+//! From an interval to a conclusion, whichever way is the good one: rates, of which more is better,
+//! word it as a `Verdict`; times, of which less is better, as a `Charge`.
 
 use super::phrase::Phrase;
 use super::ratio::Ratio;
@@ -65,13 +65,14 @@ pub enum Conclusion {
 
 /// Words for conclusions about one kind of figure.
 pub trait Concludes: From<Conclusion> {
-    /// Of paired rounds; `zone` is the fraction within which "no difference" may be said. An estimate whose batches
-    /// still depend on each other is refused.
+    /// Of paired rounds; `zone` is the fraction within which "no difference" may be said. An
+    /// estimate whose batches still depend on each other is refused.
     fn of_rounds(found: &Result<Ratio, Refusal>, zone: f64) -> Self {
         let gate = found.as_ref().map(Ratio::gate);
         match (found, gate) {
             (Ok(_), Ok(gate)) if !gate.holds() => {
-                let reason = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
+                let reason =
+                    Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
                 Self::withheld(found, reason)
             }
             (Ok(found), _) => Self::of_interval(found.ratio, found.low, found.high, zone),
@@ -111,12 +112,15 @@ pub trait Concludes: From<Conclusion> {
             () if high < 1.0 => Conclusion::Less(change),
             () if low > 1.0 => Conclusion::More(change),
             () if farthest <= zone => Conclusion::NoDifference { above: farthest },
-            () => Conclusion::Unresolved { change: Some(change), reason: Refusal::TooWide { zone } },
+            () => {
+                Conclusion::Unresolved { change: Some(change), reason: Refusal::TooWide { zone } }
+            }
         })
     }
 }
 
-/// Says by how much, unsigned, with a word before that says which way: `costs 6.12 % +- 0.78 %`, `saves 88 % (75 to 94 %)`.
+/// Says by how much, unsigned, with a word before that says which way: `costs 6.12 % +- 0.78 %`,
+/// `saves 88 % (75 to 94 %)`.
 pub(super) fn differs(word: &str, size: RatioChange, is_less: bool) -> Phrase {
     Phrase::of_size(size.value).words(format!("{word} ")).figure(size_words(size, is_less))
 }

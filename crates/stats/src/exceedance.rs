@@ -31,7 +31,9 @@ impl RoundHistograms {
     /// Adds the histogram of a slice of round `index` (position among the rounds, from 0).
     pub fn add(&mut self, index: usize, slice: &Histogram) {
         let count = self.groups.len();
-        if let Some(group) = self.groups.get_mut((index * count).checked_div(self.rounds).unwrap_or(0)) {
+        if let Some(group) =
+            self.groups.get_mut((index * count).checked_div(self.rounds).unwrap_or(0))
+        {
             *group = merged(group, slice.sparse());
         }
     }
@@ -159,14 +161,21 @@ pub fn share(strata: &[&RoundHistograms], threshold: Threshold) -> Result<Ratio,
 ///
 /// # Errors
 /// As [`share`], of either side.
-pub fn share_ratio(strata: &[[RoundHistograms; 2]], thresholds: [Threshold; 2]) -> Result<Ratio, Refusal> {
-    let series = |at: usize| strata.iter().map(|pair| thresholds[at].series(&pair[at])).collect::<Vec<_>>();
+pub fn share_ratio(
+    strata: &[[RoundHistograms; 2]],
+    thresholds: [Threshold; 2],
+) -> Result<Ratio, Refusal> {
+    let series =
+        |at: usize| strata.iter().map(|pair| thresholds[at].series(&pair[at])).collect::<Vec<_>>();
     let (a, b) = (series(0), series(1));
     enough(&a)?;
     enough(&b)?;
     let total = |(items, sum): &(f64, f64)| Total { items: *items, sum: *sum };
-    let paired: Vec<Vec<(Total, Total)>> =
-        a.iter().zip(&b).map(|(a, b)| a.iter().map(total).zip(b.iter().map(total)).collect()).collect();
+    let paired: Vec<Vec<(Total, Total)>> = a
+        .iter()
+        .zip(&b)
+        .map(|(a, b)| a.iter().map(total).zip(b.iter().map(total)).collect())
+        .collect();
     ratio::of_means(&paired).map_err(|reason| thin(reason, &b))
 }
 
@@ -233,9 +242,9 @@ pub struct TailShare {
 impl TailShare {
     /// Estimates the share beyond a threshold, with an interval that holds together with those of
     /// all `many` of its kind. Where much less than what is `allowed` lies beyond, the share is no
-    /// larger than that beyond a lower threshold: the one which half of what is allowed exceeds, or a
-    /// sixteenth (and at least [`LEAST_BEYOND`] I/Os). A single stall then decides nothing. Where none
-    /// lies beyond, it is also no larger than a binomial share of so many rounds with none.
+    /// larger than that beyond a lower threshold: the one which half of what is allowed exceeds, or
+    /// a sixteenth (and at least [`LEAST_BEYOND`] I/Os). A single stall then decides nothing. Where
+    /// none lies beyond, it is also no larger than a binomial share of so many rounds with none.
     ///
     /// # Errors
     /// [`Refusal`] below 16 rounds, or of fewer than [`LEAST_BEYOND`] I/Os.
@@ -318,7 +327,9 @@ mod tests {
             side.add(round, &slice);
         }
         let judged = |allowed| {
-            let found = TailShare::estimate(&side, Threshold::at_latency(1_000_000_000), allowed, 1).unwrap();
+            let found =
+                TailShare::estimate(&side, Threshold::at_latency(1_000_000_000), allowed, 1)
+                    .unwrap();
             (found.verdict(allowed), found.high)
         };
         let (verdict, high) = judged(0.5);
@@ -340,8 +351,8 @@ mod tests {
             assert!((Threshold::at_latency(at.ns() as u64).ns() - at.ns()).abs() < 1.0);
         }
         assert_eq!(Threshold::exceeded_by(&Histogram::new(), 0.5), None);
-        let [low, high] =
-            [0, 2_000_000].map(|ns| Threshold::at_latency(ns).beyond(&[(bucket_of(1_000_000) as u32, 7)]));
+        let [low, high] = [0, 2_000_000]
+            .map(|ns| Threshold::at_latency(ns).beyond(&[(bucket_of(1_000_000) as u32, 7)]));
         assert_eq!([low, high], [7.0, 0.0]);
     }
 
@@ -373,7 +384,8 @@ mod tests {
         for seed in 0..runs {
             let mut noise = Noise::new(seed);
             let [a, b] = [0.02, 0.04].map(|slow| side(&mut noise, 40, slow));
-            let holds = |found: &Ratio, truth: f64| u64::from(found.low < truth && truth < found.high);
+            let holds =
+                |found: &Ratio, truth: f64| u64::from(found.low < truth && truth < found.high);
             one += holds(&share(&[&a], edge).unwrap(), 0.02);
             let found = share_ratio(&[[a, b]], [edge; 2]).unwrap();
             both += holds(&found, 2.0);
@@ -381,14 +393,18 @@ mod tests {
         }
         for (what, held) in [("share", one), ("ratio", both)] {
             let share = held as f64 / runs as f64;
-            assert!((0.91..=0.99).contains(&share), "the {what} of some 51 slow I/Os is covered in {share}");
+            assert!(
+                (0.91..=0.99).contains(&share),
+                "the {what} of some 51 slow I/Os is covered in {share}"
+            );
         }
         assert!(width < 0.7, "half-width {width}");
     }
 
     #[test]
     fn what_a_stratum_gives_to_a_side_cancels() {
-        // Files swapped at half time: one has twice as many slow I/Os, and the stack half as many more.
+        // Files swapped at half time: one has twice as many slow I/Os, and the stack half as many
+        // more.
         let mut noise = Noise::new(9);
         let mut pair = |slow: [f64; 2]| slow.map(|slow| bursts(&mut noise, 400, slow, 1.0));
         let strata = [pair([0.02, 0.06]), pair([0.04, 0.03])];
@@ -420,7 +436,8 @@ mod tests {
         let [kept, broken] = calls(0.01, 100, 8);
         assert!(kept + broken <= 6, "of eight: false in {kept} and {broken} of 300");
         assert!(calls(0.002, 100, 1)[0] > 220 && calls(0.03, 100, 1)[1] > 290);
-        // A fifth of the I/Os: 13 may lie beyond, which no interval follows from; far more settle it.
+        // A fifth of the I/Os: 13 may lie beyond, which no interval follows from; far more settle
+        // it.
         assert_eq!(calls(0.0, 20, 1), [0, 0]);
         assert!(calls(0.05, 20, 1)[1] > 280);
     }
@@ -429,7 +446,10 @@ mod tests {
     fn no_slow_io_at_all_keeps_a_level_where_enough_were_counted() {
         let fast = side(&mut Noise::new(4), 100, 0.0);
         let found = TailShare::estimate(&fast, Threshold::at_latency(EDGE), 0.01, 1).unwrap();
-        assert_eq!((found.beyond, found.low, found.verdict(0.01)), (0.0, 0.0, ServiceVerdict::Kept));
+        assert_eq!(
+            (found.beyond, found.low, found.verdict(0.01)),
+            (0.0, 0.0, ServiceVerdict::Kept)
+        );
         assert!((0.005..0.01).contains(&found.high), "{found:?}");
         assert_eq!(found.verdict(0.001), ServiceVerdict::Unresolved);
         // One stall in ten seconds, of 25 I/Os: its own share could be anything.
@@ -438,7 +458,10 @@ mod tests {
         slice.record_many(2_000_000, 25);
         stall.add(30, &slice);
         let found = TailShare::estimate(&stall, Threshold::at_latency(EDGE), 0.05, 1).unwrap();
-        assert!(found.low < found.share && found.verdict(0.05) == ServiceVerdict::Kept, "{found:?}");
+        assert!(
+            found.low < found.share && found.verdict(0.05) == ServiceVerdict::Kept,
+            "{found:?}"
+        );
         let mut few = RoundHistograms::new(16);
         few.add(3, &Histogram::new());
         assert_eq!(

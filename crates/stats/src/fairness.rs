@@ -1,5 +1,5 @@
-//! How evenly several share: Jain's index of their rates, with an interval. Says nothing of who gets less; a ratio of two
-//! of them does.
+//! How evenly several share: Jain's index of their rates, with an interval. Says nothing of who
+//! gets less; a ratio of two of them does.
 
 use super::spread::{BATCHES, mean};
 use super::{Refusal, t975};
@@ -20,14 +20,17 @@ pub struct Fairness {
     pub freedom: f64,
 }
 
-/// Jain's index (Jain, Chiu, Hawe 1984) of rates: (sum x)^2 / (n sum x^2); where nobody gets anything all get the same.
+/// Jain's index (Jain, Chiu, Hawe 1984) of rates: (sum x)^2 / (n sum x^2); where nobody gets
+/// anything all get the same.
 pub fn jain(rates: &[f64]) -> f64 {
-    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    let (sum, squares) =
+        rates.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 1.0 }
 }
 
-/// Jain's index of the rates over all rounds. The interval is the jackknife's over 16 batches of rounds in order of time
-/// (Tukey 1958): noise alone makes n equal rates unequal, and the index smaller by as much as the variance of a rate.
+/// Jain's index of the rates over all rounds. The interval is the jackknife's over 16 batches of
+/// rounds in order of time (Tukey 1958): noise alone makes n equal rates unequal, and the index
+/// smaller by as much as the variance of a rate.
 ///
 /// # Errors
 /// Below 16 rounds.
@@ -42,7 +45,8 @@ pub fn of_rounds(rounds: &[Shares]) -> Result<Fairness, Refusal> {
     };
     let whole = without(None);
     let many = BATCHES as f64;
-    let pseudo: Vec<f64> = (0..BATCHES).map(|at| many * whole - (many - 1.0) * without(Some(at))).collect();
+    let pseudo: Vec<f64> =
+        (0..BATCHES).map(|at| many * whole - (many - 1.0) * without(Some(at))).collect();
     let center = mean(&pseudo);
     let variance = pseudo.iter().map(|one| (one - center).powi(2)).sum::<f64>() / (many - 1.0);
     let half = t975(BATCHES - 1) * (variance / many).sqrt();
@@ -64,7 +68,9 @@ fn rates<'a>(rounds: impl Iterator<Item = &'a Shares>) -> Vec<f64> {
             (sum.0, sum.1) = (sum.0 + one.0, sum.1 + one.1);
         }
     }
-    sums.into_iter().map(|(work, seconds)| if seconds > 0.0 { work / seconds } else { 0.0 }).collect()
+    sums.into_iter()
+        .map(|(work, seconds)| if seconds > 0.0 { work / seconds } else { 0.0 })
+        .collect()
 }
 
 #[cfg(test)]
@@ -84,7 +90,8 @@ mod tests {
         let mut one = |rate: f64| {
             // The sum of twelve is normal enough.
             let normal: f64 =
-                (0..12).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
+                (0..12).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>()
+                    - 6.0;
             (rate * (1.0 + noise * normal).max(0.0), 1.0)
         };
         (0..64).map(|_| rates.iter().map(|rate| one(*rate)).collect()).collect()

@@ -5,7 +5,8 @@
 use super::visits::VisitRatio;
 use super::{ALPHA, Ratio, Uncertain, t_quantile};
 
-/// The comparisons of one kind of figure, which share a part of the 5 % in which a run may report any false difference.
+/// The comparisons of one kind of figure, which share a part of the 5 % in which a run may report
+/// any false difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Family {
     /// How many comparisons of this kind there are.
@@ -20,11 +21,12 @@ impl Family {
         Family { many, share: 1.0 }
     }
 
-    /// Families that share by weight; one without comparisons takes nothing. `kinds` has the number of comparisons and the weight of
-    /// each.
+    /// Families that share by weight; one without comparisons takes nothing. `kinds` has the number
+    /// of comparisons and the weight of each.
     pub fn weighted<const N: usize>(kinds: [(usize, f64); N]) -> [Family; N] {
         let all: f64 = kinds.iter().filter(|(many, _)| *many > 0).map(|(_, weight)| weight).sum();
-        kinds.map(|(many, weight)| Family { many, share: if many > 0 { weight / all } else { 1.0 } })
+        kinds
+            .map(|(many, weight)| Family { many, share: if many > 0 { weight / all } else { 1.0 } })
     }
 
     /// The chance of a false difference that one comparison may take.
@@ -51,8 +53,8 @@ pub fn simultaneous(one: Uncertain, family: Family) -> f64 {
     one.half_width(1.0 - family.level())
 }
 
-/// Bounds of a ratio that hold together with those of all comparisons; skewness as in its own interval, so that
-/// they are never narrower.
+/// Bounds of a ratio that hold together with those of all comparisons; skewness as in its own
+/// interval, so that they are never narrower.
 pub fn bounds(found: &Ratio, family: Family) -> (f64, f64) {
     found.bounds_at(1.0 - family.level())
 }
@@ -70,12 +72,14 @@ mod tests {
 
     #[test]
     fn bounds_of_one_are_its_own_and_of_many_wider() {
-        let rounds: Vec<_> = (0..40).map(|i| (100.0, if i % 8 == 0 { 60.0 } else { 97.0 })).collect();
+        let rounds: Vec<_> =
+            (0..40).map(|i| (100.0, if i % 8 == 0 { 60.0 } else { 97.0 })).collect();
         let found = ratio::estimate(&rounds).unwrap();
         assert_eq!(bounds(&found, Family::whole(1)), (found.low, found.high));
         let (low, high) = bounds(&found, Family::whole(2));
         assert!(low < found.low && high > found.high);
-        let four = visits::of_at_least(4, &[(1.0, 0.9), (1.0, 0.92), (1.0, 0.91), (1.0, 0.93)]).unwrap();
+        let four =
+            visits::of_at_least(4, &[(1.0, 0.9), (1.0, 0.92), (1.0, 0.91), (1.0, 0.93)]).unwrap();
         let (low, high) = visit_bounds(&four, Family::whole(1));
         assert!((low / four.low - 1.0).abs() < 1e-9 && (high / four.high - 1.0).abs() < 1e-9);
         assert!(visit_bounds(&four, Family::whole(8)).0 < four.low);
@@ -93,7 +97,9 @@ mod tests {
 
     #[test]
     fn what_is_significant_has_an_interval_without_zero() {
-        for (value, many) in [(2.2, 1), (2.2, 2), (2.9, 3), (2.9, 8), (3.4, 8), (3.4, 24), (4.0, 24)] {
+        for (value, many) in
+            [(2.2, 1), (2.2, 2), (2.9, 3), (2.9, 8), (3.4, 8), (3.4, 24), (4.0, 24)]
+        {
             let one = Uncertain { value, error: 1.0, freedom: 15.0 };
             let mut all = vec![0.9; many];
             all[0] = one.p_zero();

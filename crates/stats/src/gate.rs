@@ -1,6 +1,6 @@
-//! The batch gate: batches must be long enough that one says nothing about the next. While they still
-//! follow each other, the interval is too narrow and measuring goes on. Batches that see-saw make it wider than
-//! needed, which is no reason to go on.
+//! The batch gate: batches must be long enough that one says nothing about the next. While they
+//! still follow each other, the interval is too narrow and measuring goes on. Batches that see-saw
+//! make it wider than needed, which is no reason to go on.
 
 use serde::Serialize;
 
@@ -45,6 +45,9 @@ mod tests {
             "an interval that is too wide is no false one"
         );
         assert!(BatchGate::from_batch_means(&mixed).holds());
-        assert!(BatchGate::from_batch_means(&[0.0; 16]).holds(), "no noise at all is no dependence");
+        assert!(
+            BatchGate::from_batch_means(&[0.0; 16]).holds(),
+            "no noise at all is no dependence"
+        );
     }
 }

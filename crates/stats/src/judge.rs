@@ -1,5 +1,5 @@
-//! The judge: from the rounds of two stacks to a verdict or to the reason why there is none. Real runs and the
-//! simulations of `selfcheck stats` come here alike.
+//! The judge: from the rounds of two stacks to a verdict or to the reason why there is none. Real
+//! runs and the simulations of `selfcheck stats` come here alike.
 
 use super::checks::{CarryOver, LengthCheck, LevelSplit, Meaning};
 use super::ratio;
@@ -74,8 +74,12 @@ fn withhold(
     allowed: f64,
 ) -> Option<Refusal> {
     match split {
-        Some(split) if split.meaning == Meaning::RateLimited => return Some(Refusal::RateLimited { split }),
-        Some(split) if split.meaning == Meaning::RatioToo => return Some(Refusal::Regimes { split }),
+        Some(split) if split.meaning == Meaning::RateLimited => {
+            return Some(Refusal::RateLimited { split });
+        }
+        Some(split) if split.meaning == Meaning::RatioToo => {
+            return Some(Refusal::Regimes { split });
+        }
         _ => {}
     }
     let carried = carry_over.into_iter().enumerate().find_map(|(at, found)| {
@@ -92,7 +96,8 @@ mod tests {
     use crate::noise::Noise;
     use crate::rounds::{RoundKind, RoundPart};
 
-    /// Rounds on equal bytes: the level falls to a half in the middle, and the stack's cost changes with it.
+    /// Rounds on equal bytes: the level falls to a half in the middle, and the stack's cost changes
+    /// with it.
     fn writes(costs: [f64; 2], long_cost: f64) -> Vec<Round> {
         let mut noise = Noise::new(3);
         let mut round = |number: u32| {
@@ -104,21 +109,26 @@ mod tests {
                 let seconds = 1.0 / (rate * (1.0 + 0.01 * noise.normal()));
                 RoundPart { stack, amount: 1.0, seconds }
             };
-            let parts =
-                [0, 1, 1, 0].map(|stack| part(stack, if stack == 1 { pace * (1.0 - cost) } else { pace }));
+            let parts = [0, 1, 1, 0]
+                .map(|stack| part(stack, if stack == 1 { pace * (1.0 - cost) } else { pace }));
             Round { kind, parts: parts.to_vec(), ..Round::default() }
         };
         (0..200).map(&mut round).collect()
     }
 
     fn judged(rounds: &[Round]) -> JudgedRatio {
-        judge(rounds, &Question { a: 0, b: 1, value: SliceValue::Time, zone: 0.02, precision: 0.01 })
+        judge(
+            rounds,
+            &Question { a: 0, b: 1, value: SliceValue::Time, zone: 0.02, precision: 0.01 },
+        )
     }
 
     #[test]
     fn regimes_of_writes_are_told_in_rates() {
         let found = judged(&writes([0.1, 0.3], 0.2));
-        let Some(Refusal::Regimes { split }) = found.verdict.reason() else { panic!("{:?}", found.verdict) };
+        let Some(Refusal::Regimes { split }) = found.verdict.reason() else {
+            panic!("{:?}", found.verdict)
+        };
         let near = |found: f64, truth: f64| (found / truth - 1.0).abs() < 0.02;
         assert!(near(split.before.ratio, 0.9) && near(split.after.ratio, 0.7), "{split:?}");
         assert!(near(split.before.level, 100.0), "bytes a second, not seconds: {split:?}");

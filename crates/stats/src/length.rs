@@ -1,5 +1,6 @@
-//! Whether the length of a slice matters: some rounds have longer slices. If they tell another ratio, what
-//! happens at the start of a slice (a cold cache, a clock that ramps up) is part of the short ones' figure.
+//! Whether the length of a slice matters: some rounds have longer slices. If they tell another
+//! ratio, what happens at the start of a slice (a cold cache, a clock that ramps up) is part of the
+//! short ones' figure.
 
 use super::checks::LengthCheck;
 use super::noise::Noise;
@@ -10,7 +11,13 @@ use super::student::Uncertain;
 /// Long rounds below which nothing is said.
 pub const LEAST: usize = 6;
 /// Compares; `None` below six long rounds.
-pub fn check(rounds: &[Round], a: usize, b: usize, value: SliceValue, plain: &Ratio) -> Option<LengthCheck> {
+pub fn check(
+    rounds: &[Round],
+    a: usize,
+    b: usize,
+    value: SliceValue,
+    plain: &Ratio,
+) -> Option<LengthCheck> {
     let long = pairs(rounds, RoundKind::Long, a, b, value);
     if long.len() < LEAST {
         return None;
@@ -21,17 +28,23 @@ pub fn check(rounds: &[Round], a: usize, b: usize, value: SliceValue, plain: &Ra
     let variance = residuals(&long, ratio).iter().map(|e| e * e).sum::<f64>() / (n - 1.0);
     let of_long = Uncertain { value: ratio.ln(), error: (variance / n).sqrt(), freedom: n - 1.0 };
     let difference = of_long.minus(plain.log());
-    Some(LengthCheck { ratio, difference: difference.value, p: difference.p_zero(), rounds: long.len() })
+    Some(LengthCheck {
+        ratio,
+        difference: difference.value,
+        p: difference.p_zero(),
+        rounds: long.len(),
+    })
 }
 
-/// Whether the round of this number is a long one: one of 32. Not among the first 128: a comparison that is over so soon could make
-/// nothing of them.
+/// Whether the round of this number is a long one: one of 32. Not among the first 128: a comparison
+/// that is over so soon could make nothing of them.
 pub fn is_long(seed: u64, number: u32) -> bool {
     const ONE_OF: u32 = 32;
     number >= 4 * ONE_OF && is_chosen(seed, number, ONE_OF)
 }
 
-/// Whether this number is the one that is chosen at random of each `one_of` in turn, so that nothing periodic keeps step with them.
+/// Whether this number is the one that is chosen at random of each `one_of` in turn, so that
+/// nothing periodic keeps step with them.
 pub fn is_chosen(seed: u64, number: u32, one_of: u32) -> bool {
     let turn = u64::from(number / one_of).wrapping_mul(0x9e37_79b9);
     u64::from(number % one_of) == Noise::new(seed ^ turn).bits() % u64::from(one_of)

@@ -1,6 +1,7 @@
-//! Whether the level of a run broke in two, and whether the cost did with it. A rate limit that sets in (a cloud
-//! disk's burst credit) makes both stacks alike: the run's mean is then the cost of neither regime.
-//! A break of the level alone is no reason to withhold anything: ratios of neighbouring slices do not care.
+//! Whether the level of a run broke in two, and whether the cost did with it. A rate limit that
+//! sets in (a cloud disk's burst credit) makes both stacks alike: the run's mean is then the cost
+//! of neither regime. A break of the level alone is no reason to withhold anything: ratios of
+//! neighbouring slices do not care.
 
 use super::checks::{LevelSplit, Meaning, Regime};
 use super::ratio::{ratio_of_totals, residuals};
@@ -15,19 +16,21 @@ const LEAST_SIDE: usize = 8;
 const SHIFT: f64 = 0.1;
 /// ... and by so many standard deviations of the batches around their side's mean.
 const DEVIATIONS: f64 = 3.0;
-/// The ratios of the sides differ when chance would make them differ so with less than this probability.
+/// The ratios of the sides differ when chance would make them differ so with less than this
+/// probability.
 const ALPHA: f64 = 0.01;
 /// A limit makes the ratios so much steadier ...
 const STEADIER: f64 = 1.0 / 3.0;
 /// ... and the stacks so much alike (ln R).
 const ALIKE: f64 = 0.005;
 
-/// Looks for one break in rounds `(A, B)` in order of time; `None` when there is none, or too little to tell.
+/// Looks for one break in rounds `(A, B)` in order of time; `None` when there is none, or too
+/// little to tell.
 pub fn split(rounds: &[(f64, f64)]) -> Option<LevelSplit> {
     let ratio = ratio_of_totals(rounds).ok()?;
     let levels: Vec<f64> = rounds.iter().map(|(a, b)| (a + b / ratio) / 2.0).collect();
     let at = best_break(&levels)?;
-    // The rounds to both sides of the break may have some slices before and some behind it.
+    // The rounds to both sides of the break may have some slices before and some after it.
     let (before, after) = (&rounds[..at - 1], &rounds[at + 1..]);
     let (one, two) = (LevelSide::from_rounds(before)?, LevelSide::from_rounds(after)?);
     Some(LevelSplit {
@@ -38,8 +41,9 @@ pub fn split(rounds: &[(f64, f64)]) -> Option<LevelSplit> {
     })
 }
 
-/// The first value behind the best break of a series, by least squares; `None` unless the step is large against the level
-/// and against how batch means scatter around their side's. Also finds a drive's change of pace in writes.
+/// The first value after the best break of a series, by least squares; `None` unless the step is
+/// large against the level and against how batch means scatter around their side's. Also finds a
+/// drive's change of pace in writes.
 pub fn best_break(levels: &[f64]) -> Option<usize> {
     let n = levels.len();
     let batch = n.div_ceil(BATCHES).max(1);
@@ -78,17 +82,22 @@ struct LevelSide {
 }
 
 impl LevelSide {
-    /// With batch means where there are rounds enough for them; a short side takes its rounds as independent.
+    /// With batch means where there are rounds enough for them; a short side takes its rounds as
+    /// independent.
     fn from_rounds(rounds: &[(f64, f64)]) -> Option<LevelSide> {
         let ratio = ratio_of_totals(rounds).ok()?;
         let residuals = residuals(rounds, ratio);
         let n = residuals.len() as f64;
         let independent = residuals.iter().map(|e| e * e).sum::<f64>() / (n - 1.0).max(1.0);
         let log = match MeanSpread::from_residuals(&residuals) {
-            Ok(spread) => {
-                Uncertain { value: ratio.ln(), error: spread.standard_error(), freedom: spread.freedom }
+            Ok(spread) => Uncertain {
+                value: ratio.ln(),
+                error: spread.standard_error(),
+                freedom: spread.freedom,
+            },
+            Err(_) => {
+                Uncertain { value: ratio.ln(), error: (independent / n).sqrt(), freedom: n - 1.0 }
             }
-            Err(_) => Uncertain { value: ratio.ln(), error: (independent / n).sqrt(), freedom: n - 1.0 },
         };
         Some(LevelSide { log, deviation: independent.sqrt() })
     }
@@ -118,7 +127,9 @@ mod tests {
     /// Rounds at a level with so much noise of each side.
     fn rounds(noise: &mut Noise, n: usize, level: f64, ratio: f64, sd: f64) -> Vec<(f64, f64)> {
         (0..n)
-            .map(|_| (level * (1.0 + sd * noise.normal()), level * ratio * (1.0 + sd * noise.normal())))
+            .map(|_| {
+                (level * (1.0 + sd * noise.normal()), level * ratio * (1.0 + sd * noise.normal()))
+            })
             .collect()
     }
 
@@ -140,11 +151,13 @@ mod tests {
     #[test]
     fn a_ratio_that_changes_with_the_level_is_told_from_one_that_does_not() {
         let ratio_too = |after: f64| {
-            let meaning =
-                |seed| joined(seed, (100.0, 0.95, 0.02), (70.0, after, 0.02)).map(|split| split.meaning);
+            let meaning = |seed| {
+                joined(seed, (100.0, 0.95, 0.02), (70.0, after, 0.02)).map(|split| split.meaning)
+            };
             (0..200).filter(|seed| meaning(*seed) == Some(Meaning::RatioToo)).count()
         };
-        // Noise of so few rounds now and then looks as if it remembered, and then leaves hardly a degree of freedom.
+        // Noise of so few rounds now and then looks as if it remembered, and then leaves hardly a
+        // degree of freedom.
         assert!(ratio_too(0.85) >= 180, "{}", ratio_too(0.85));
         assert!(ratio_too(0.95) <= 4, "{}", ratio_too(0.95));
         let level = joined(3, (100.0, 0.95, 0.02), (70.0, 0.95, 0.02)).unwrap();
@@ -154,7 +167,11 @@ mod tests {
     #[test]
     fn noise_and_small_steps_are_no_break() {
         assert_eq!(joined(4, (100.0, 0.95, 0.05), (100.0, 0.95, 0.05)), None);
-        assert_eq!(joined(5, (100.0, 0.95, 0.001), (95.0, 0.95, 0.001)), None, "a twentieth is no tenth");
+        assert_eq!(
+            joined(5, (100.0, 0.95, 0.001), (95.0, 0.95, 0.001)),
+            None,
+            "a twentieth is no tenth"
+        );
         assert_eq!(split(&[(1.0, 1.0); 15]), None);
         assert_eq!(split(&[]), None);
     }

@@ -1,5 +1,7 @@
 //! Statistics of a comparison: values in, values out, no clock and no device. METHOD.md gives the
-//! formulas with their reasons. Nothing here guesses: too little data is a [`Refusal`], not a number.
+//! formulas with their reasons. Nothing here guesses: too little data is a [`Refusal`], not a
+//! number.
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
 pub mod alike;

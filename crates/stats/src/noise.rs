@@ -1,5 +1,5 @@
-//! Random numbers for simulations, from a seed and the same in every version of iotax: a simulation that failed
-//! can be run again.
+//! Random numbers for simulations, from a seed and the same in every version of iotax: a simulation
+//! that failed can be run again.
 
 use iotax_units::random::Random;
 

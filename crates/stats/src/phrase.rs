@@ -1,5 +1,5 @@
-//! A conclusion in words with its figures apart, so that many of one kind can be said in one sentence. Refuses nothing:
-//! what differs in more than figures is of another kind.
+//! A conclusion in words with its figures apart, so that many of one kind can be said in one
+//! sentence. Refuses nothing: what differs in more than figures is of another kind.
 
 use super::alike;
 use std::fmt::{Display, Formatter, Result};
@@ -103,14 +103,17 @@ impl Phrase {
         self.pieces.len() == other.pieces.len() && self.pieces.iter().zip(&other.pieces).all(alike)
     }
 
-    /// All of one kind at once, each with its name: `costs 3.1 % +- 0.2 % (a) to 9.2 % +- 0.3 % (c) of ...`.
+    /// All of one kind at once, each with its name: `costs 3.1 % +- 0.2 % (a) to 9.2 % +- 0.3 % (c)
+    /// of ...`.
     pub fn joint(all: &[(&str, &Phrase)]) -> String {
         let Some((_, first)) = all.first() else { return String::new() };
         let most = all.iter().max_by(|one, other| one.1.size.total_cmp(&other.1.size));
         let mut named = false;
         let at = |index: usize| {
-            let pieces: Vec<(&str, &PhrasePiece)> =
-                all.iter().filter_map(|(name, phrase)| Some((*name, phrase.pieces.get(index)?))).collect();
+            let pieces: Vec<(&str, &PhrasePiece)> = all
+                .iter()
+                .filter_map(|(name, phrase)| Some((*name, phrase.pieces.get(index)?)))
+                .collect();
             let of_most = most.and_then(|(_, phrase)| phrase.pieces.get(index));
             together(&pieces, of_most, &mut named)
         };
@@ -118,14 +121,20 @@ impl Phrase {
     }
 }
 
-/// One piece of all; the first figure says whose are the least and the most. `of_most` is that of the largest.
-fn together(pieces: &[(&str, &PhrasePiece)], of_most: Option<&PhrasePiece>, named: &mut bool) -> String {
+/// One piece of all; the first figure says whose are the least and the most. `of_most` is that of
+/// the largest.
+fn together(
+    pieces: &[(&str, &PhrasePiece)],
+    of_most: Option<&PhrasePiece>,
+    named: &mut bool,
+) -> String {
     let sized = |piece: &PhrasePiece| match piece {
         PhrasePiece::Figure(_, size) | PhrasePiece::Width(_, size) => *size,
         PhrasePiece::Words(_) | PhrasePiece::Bound(_) => 0.0,
     };
-    let by_size =
-        |one: &&(&str, &PhrasePiece), other: &&(&str, &PhrasePiece)| sized(one.1).total_cmp(&sized(other.1));
+    let by_size = |one: &&(&str, &PhrasePiece), other: &&(&str, &PhrasePiece)| {
+        sized(one.1).total_cmp(&sized(other.1))
+    };
     let ends = pieces.iter().min_by(by_size).zip(pieces.iter().max_by(by_size));
     match (ends, of_most) {
         (Some((least, most)), Some(PhrasePiece::Figure(..))) if least.1.text() != most.1.text() => {
@@ -145,7 +154,7 @@ fn together(pieces: &[(&str, &PhrasePiece)], of_most: Option<&PhrasePiece>, name
     }
 }
 
-/// A figure with a name behind: `3.1 % +- 0.2 % (a)`, `88 % (75 to 94 %, a)`.
+/// A figure with a name after: `3.1 % +- 0.2 % (a)`, `88 % (75 to 94 %, a)`.
 fn whose(figure: &str, name: &str) -> String {
     match figure.strip_suffix(')') {
         Some(open) => format!("{open}, {name})"),

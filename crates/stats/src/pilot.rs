@@ -1,5 +1,6 @@
-//! The pilot: some seconds of the baseline alone, of which follow the length of a slice and the pattern of a round.
-//! Its data are used for nothing else, so that the choice cannot bend the result.
+//! The pilot: some seconds of the baseline alone, of which follow the length of a slice and the
+//! pattern of a round. Its data are used for nothing else, so that the choice cannot bend the
+//! result.
 
 use super::spectrum::{self, SpectralLine};
 use super::spread::mean;
@@ -17,8 +18,9 @@ const COMPLETIONS: f64 = 200.0;
 const LONGEST_S: f64 = 30.0;
 /// Lengths that a pilot can choose, as multiples of its own.
 const MULTIPLES: [usize; 6] = [1, 2, 4, 8, 12, 20];
-/// Another choice must be better by so many of its own standard errors. Longer slices gain a tenth where switching
-/// is cheap, and lose much where the noise is not white; a few long rounds say little of it.
+/// Another choice must be better by so many of its own standard errors. Longer slices gain a tenth
+/// where switching is cheap, and lose much where the noise is not white; a few long rounds say
+/// little of it.
 const SURE: f64 = 2.0;
 
 /// A length that may be so much better is worth a longer look.
@@ -40,8 +42,8 @@ pub enum Pattern {
     /// A random permutation and its mirror image: ABBA or BAAB.
     #[default]
     Mirror,
-    /// The mirror image once more the other way round: ABBABAAB or BAABABBA, in which a period of a round's length
-    /// cancels.
+    /// The mirror image once more the other way round: ABBABAAB or BAABABBA, in which a period of a
+    /// round's length cancels.
     Double,
 }
 
@@ -83,7 +85,8 @@ pub fn goes_on(slices: &[PilotSlice]) -> bool {
     lasted < LEAST_S || (lasted < MOST_S && !is_clear(slices))
 }
 
-/// The design for what the pilot saw; an empty one gives the shortest slices that have completions enough.
+/// The design for what the pilot saw; an empty one gives the shortest slices that have completions
+/// enough.
 pub fn design(slices: &[PilotSlice], bounds: &DesignBounds) -> Design {
     let line = spectrum::line(&slices.iter().map(|slice| slice.rate).collect::<Vec<_>>());
     let (multiple, pattern) = best(&prices(slices, line.is_some()));
@@ -93,13 +96,15 @@ pub fn design(slices: &[PilotSlice], bounds: &DesignBounds) -> Design {
     Design { slice_s, pattern, period_s }
 }
 
-/// Slices that hold some hundred completions of a stack with so many a second, seconds, in steps of 10 ms.
+/// Slices that hold some hundred completions of a stack with so many a second, seconds, in steps of
+/// 10 ms.
 pub fn length_for(slowest: f64) -> f64 {
     let wanted = if slowest > 0.0 { COMPLETIONS / slowest } else { LONGEST_S };
     ((wanted * 100.0).ceil() / 100.0).clamp(SLICE_S, LONGEST_S)
 }
 
-/// Sixteen rounds must fit into three quarters of the time: better few completions than no interval.
+/// Sixteen rounds must fit into three quarters of the time: better few completions than no
+/// interval.
 fn longest_within(bounds: &DesignBounds, pattern: Pattern) -> f64 {
     let slices = (16 * pattern.slices() * bounds.stacks) as f64;
     (0.75 * bounds.budget_s / slices * 1000.0).floor().max(1.0) / 1000.0
@@ -132,12 +137,15 @@ fn prices(slices: &[PilotSlice], periodic: bool) -> Vec<Price> {
     let rates: Vec<f64> = slices.iter().map(|slice| slice.rate).collect();
     let patterns: &[Pattern] =
         if periodic { &[Pattern::Mirror, Pattern::Double] } else { &[Pattern::Mirror] };
-    let all = MULTIPLES.iter().flat_map(|multiple| patterns.iter().map(move |pattern| (*multiple, *pattern)));
-    all.filter_map(|(multiple, pattern)| price(&rates, multiple, pattern, overhead(slices))).collect()
+    let all = MULTIPLES
+        .iter()
+        .flat_map(|multiple| patterns.iter().map(move |pattern| (*multiple, *pattern)));
+    all.filter_map(|(multiple, pattern)| price(&rates, multiple, pattern, overhead(slices)))
+        .collect()
 }
 
-/// Rounds of the baseline's own slices, at every start. Rounds that overlap are not independent; only whole ones side by
-/// side are counted for the error.
+/// Rounds of the baseline's own slices, at every start. Rounds that overlap are not independent;
+/// only whole ones side by side are counted for the error.
 fn price(rates: &[f64], multiple: usize, pattern: Pattern, overhead_s: f64) -> Option<Price> {
     let signs: &[f64] = match pattern {
         Pattern::Mirror => &[1.0, -1.0, -1.0, 1.0],
@@ -173,7 +181,8 @@ fn best(prices: &[Price]) -> (usize, Pattern) {
 fn is_clear(slices: &[PilotSlice]) -> bool {
     let prices = prices(slices, false);
     let (best, _) = best(&prices);
-    let chosen = prices.iter().find(|price| price.multiple == best).map_or(0.0, |price| price.price);
+    let chosen =
+        prices.iter().find(|price| price.multiple == best).map_or(0.0, |price| price.price);
     prices.iter().all(|price| price.multiple == best || price.price > MUCH * chosen)
 }
 
@@ -212,7 +221,10 @@ mod tests {
         let slow = DesignBounds { slowest: 100.0, ..BOUNDS };
         assert_eq!(design(&[], &slow).slice_s, 2.0);
         assert_eq!(design(&[], &DesignBounds { budget_s: 64.0, ..slow }).slice_s, 0.75);
-        assert_eq!(design(&[], &DesignBounds { slowest: 0.0, budget_s: 1e6, ..slow }).slice_s, 30.0);
+        assert_eq!(
+            design(&[], &DesignBounds { slowest: 0.0, budget_s: 1e6, ..slow }).slice_s,
+            30.0
+        );
         assert_eq!(design(&[], &BOUNDS).slice_s, 0.05);
     }
 
@@ -220,7 +232,10 @@ mod tests {
     fn a_period_of_a_round_doubles_the_pattern() {
         let tone = |period_s: f64| {
             move |at: f64, noise: &mut Noise| {
-                1000.0 * (1.0 + 0.01 * noise.normal() + 0.05 * (std::f64::consts::TAU * at / period_s).sin())
+                1000.0
+                    * (1.0
+                        + 0.01 * noise.normal()
+                        + 0.05 * (std::f64::consts::TAU * at / period_s).sin())
             }
         };
         let found = design(&pilot(2, 150, 0.006, tone(0.224)), &BOUNDS);

@@ -1,8 +1,9 @@
 //! Latency percentiles with their intervals, from histograms that are merged over rounds and never
 //! averaged. The interval of a percentile is that of the share of I/Os beyond it, inverted over the
 //! merged distribution (Woodruff 1952): where it lies between two modes, the interval reaches both.
-//! Where each of 16 batches of rounds has enough I/Os, the spread of their quantiles is the interval.
-//! Refuses a percentile with fewer than [`super::exceedance::LEAST_BEYOND`] I/Os beyond it.
+//! Where each of 16 batches of rounds has enough I/Os, the spread of their quantiles is the
+//! interval. Refuses a percentile with fewer than [`super::exceedance::LEAST_BEYOND`] I/Os beyond
+//! it.
 
 use super::exceedance::{RoundHistograms, Threshold, share, share_ratio};
 use super::gate::BatchGate;
@@ -16,7 +17,8 @@ use iotax_histogram::{Histogram, bounds};
 /// I/Os beyond a percentile without which not even its value is given.
 const LEAST_FOR_VALUE: u64 = 10;
 
-/// Half a bucket of the layout (128 an octave), as a logarithm: no percentile is known better than this.
+/// Half a bucket of the layout (128 an octave), as a logarithm: no percentile is known better than
+/// this.
 const RESOLUTION: f64 = 1.0 / 256.0;
 
 /// An estimate with its 95 % interval, all of one unit.
@@ -89,7 +91,9 @@ struct InvertedPair {
 
 impl InvertedPair {
     fn invert_pair(strata: &[[RoundHistograms; 2]], q: f64) -> Result<InvertedPair, Refusal> {
-        let side = |at: usize| Inverted::invert(&strata.iter().map(|pair| &pair[at]).collect::<Vec<_>>(), q);
+        let side = |at: usize| {
+            Inverted::invert(&strata.iter().map(|pair| &pair[at]).collect::<Vec<_>>(), q)
+        };
         let sides = [side(0)?, side(1)?];
         let apart = share_ratio(strata, [sides[0].at, sides[1].at])?.spread;
         let [a, b] = [&sides[0], &sides[1]].map(|side| side.spread.variance);
@@ -157,7 +161,8 @@ pub fn pooled_mean_of_one(side: &RoundHistograms) -> Result<f64, Refusal> {
     side.pooled().mean().ok_or(Refusal::IdleStack)
 }
 
-/// Quantiles of batches of rounds, in the scale of `map`; `None`: one has fewer than ten I/Os beyond.
+/// Quantiles of batches of rounds, in the scale of `map`; `None`: one has fewer than ten I/Os
+/// beyond.
 fn of_batches(side: &RoundHistograms, q: f64, map: fn(f64) -> f64) -> Option<Vec<f64>> {
     let enough = |histogram: &Histogram| number(histogram.count(), q) >= LEAST_FOR_VALUE;
     let quantile = |histogram: Histogram| {
@@ -167,7 +172,8 @@ fn of_batches(side: &RoundHistograms, q: f64, map: fn(f64) -> f64) -> Option<Vec
 }
 
 /// The interval around `value`, the pooled figure of what batches have: Student's t over batches,
-/// stretched where needed to hold the pooled figure (a percentile between two modes may fall outside).
+/// stretched where needed to hold the pooled figure (a percentile between two modes may fall
+/// outside).
 fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
     let number = each.len() as f64;
     let mean = each.iter().sum::<f64>() / number;
@@ -179,7 +185,13 @@ fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
     let all = own + 2.0 * next.max(0.0);
     let freedom = ((number - 1.0) * own / all.max(f64::MIN_POSITIVE)).max(4.0);
     let half = t975(freedom as usize) * (all / (number - 1.0) / number).sqrt();
-    Some(Estimate { value, low: value.min(mean - half), high: value.max(mean + half), samples, gate })
+    Some(Estimate {
+        value,
+        low: value.min(mean - half),
+        high: value.max(mean + half),
+        samples,
+        gate,
+    })
 }
 
 /// The quantile of B less that of A in the scale of `map`, batch by batch: what the machine does to
@@ -193,7 +205,11 @@ fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> O
 }
 
 /// By batches where they suffice, else by counting.
-fn paired(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Result<Estimate, Refusal> {
+fn paired(
+    strata: &[[RoundHistograms; 2]],
+    q: f64,
+    map: fn(f64) -> f64,
+) -> Result<Estimate, Refusal> {
     match by_batches(strata, q, map) {
         Some(found) => Ok(found),
         None => Ok(InvertedPair::invert_pair(strata, q)?.difference(map)),
@@ -220,12 +236,17 @@ pub fn of_difference(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate
     Ok(Estimate { low: found.low - finest, high: found.high + finest, ..found })
 }
 
-/// The ratio of the `q` quantiles, B to A, of paired visits `(A, B)`: what a set-up did to the latencies holds for all
-/// rounds of its visit, so that each visit is read as a whole and counts once.
+/// The ratio of the `q` quantiles, B to A, of paired visits `(A, B)`: what a set-up did to the
+/// latencies holds for all rounds of its visit, so that each visit is read as a whole and counts
+/// once.
 ///
 /// # Errors
 /// [`Refusal`] below `least` pairs, or with a thin tail in any visit.
-pub fn of_visits(pairs: &[[RoundHistograms; 2]], q: f64, least: usize) -> Result<VisitRatio, Refusal> {
+pub fn of_visits(
+    pairs: &[[RoundHistograms; 2]],
+    q: f64,
+    least: usize,
+) -> Result<VisitRatio, Refusal> {
     let found = visits::of_at_least(least, &visit_values(pairs, q)?)?;
     let resolution = RESOLUTION.exp();
     Ok(VisitRatio { low: found.low / resolution, high: found.high * resolution, ..found })
@@ -266,11 +287,12 @@ pub fn mean_of_one(side: &RoundHistograms) -> Result<Estimate, Refusal> {
     })
 }
 
-/// Points of the pooled distribution, `(quantile, nanoseconds)`, as far as ten samples lie beyond; for drawing.
+/// Points of the pooled distribution, `(quantile, nanoseconds)`, as far as ten samples lie beyond;
+/// for drawing.
 pub fn curve(side: &RoundHistograms) -> Vec<(f64, u64)> {
     const AT: [f64; 19] = [
-        0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999,
-        0.9995, 0.9999,
+        0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998,
+        0.999, 0.9995, 0.9999,
     ];
     let pooled = side.pooled();
     AT.iter()
@@ -344,7 +366,10 @@ mod tests {
             merged_held += holds(found.low, found.high);
         }
         assert!(held >= 184, "{held} of {runs}");
-        assert!(merged_held < 170, "strata of their own hide what a set-up does: {merged_held} of {runs}");
+        assert!(
+            merged_held < 170,
+            "strata of their own hide what a set-up does: {merged_held} of {runs}"
+        );
     }
 
     #[test]
@@ -376,8 +401,8 @@ mod tests {
         assert!(of_ratio(&[[thin, idle]], 0.5).is_err());
     }
 
-    /// I/Os around 100 us of which one in fifty takes longer by a Pareto law of infinite variance, and
-    /// in some rounds one in eight. `common` decides the rounds; `stays` is the chance that one
+    /// I/Os around 100 us of which one in fifty takes longer by a Pareto law of infinite variance,
+    /// and in some rounds one in eight. `common` decides the rounds; `stays` is the chance that one
     /// follows another.
     fn heavy(noise: &mut Noise, common: &mut Noise, stays: f64, scale: f64) -> RoundHistograms {
         let mut side = RoundHistograms::new(96);
@@ -387,8 +412,11 @@ mod tests {
             let tail = if is_slow { 0.125 } else { 0.02 };
             let mut slice = Histogram::new();
             for _ in 0..50 {
-                let long =
-                    if noise.uniform() < tail { (1.0 - noise.uniform()).powf(-1.0 / 1.5) } else { 1.0 };
+                let long = if noise.uniform() < tail {
+                    (1.0 - noise.uniform()).powf(-1.0 / 1.5)
+                } else {
+                    1.0
+                };
                 slice.record((scale * long * (0.1 * noise.normal()).exp()) as u64);
             }
             side.add(round, &slice);
@@ -407,8 +435,9 @@ mod tests {
     #[test]
     fn heavy_tails_are_covered_by_few_slow_ios() {
         let runs = 300;
-        // 48 and 240 of 4800 I/Os lie beyond; the 16 batches of before needed 16,000 for p99. Of slow rounds that follow
-        // each other for long some runs see too few, as with rates (METHOD.md).
+        // 48 and 240 of 4800 I/Os lie beyond; the 16 batches of before needed 16,000 for p99. Of
+        // slow rounds that follow each other for long some runs see too few, as with rates
+        // (METHOD.md).
         for (q, stays, least, widest) in
             [(0.99, 0.1, 0.93, 0.5), (0.99, 0.75, 0.9, 0.7), (0.95, 0.75, 0.93, 0.15)]
         {
@@ -418,7 +447,9 @@ mod tests {
                 let (mut noise, mut common) = (Noise::new(seed), Noise::new(seed + 10_000));
                 let a = heavy(&mut noise, &mut common.clone(), stays, 1e5);
                 let b = heavy(&mut noise, &mut common, stays, 1.3e5);
-                let holds = |found: &Estimate, truth: f64| u64::from(found.low < truth && truth < found.high);
+                let holds = |found: &Estimate, truth: f64| {
+                    u64::from(found.low < truth && truth < found.high)
+                };
                 one += holds(&of_one(&a, q).unwrap(), truth);
                 let pair = [[a, b]];
                 let found = of_ratio(&pair, q).unwrap();

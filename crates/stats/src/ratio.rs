@@ -1,5 +1,5 @@
-//! The estimator: a ratio of totals over paired rounds with an interval from batch means. Rounds without
-//! a completion are legal; a side without any is refused.
+//! The estimator: a ratio of totals over paired rounds with an interval from batch means. Rounds
+//! without a completion are legal; a side without any is refused.
 
 use super::gate::BatchGate;
 use super::refusal::Refusal;
@@ -50,7 +50,8 @@ impl Ratio {
         self.spread.gate
     }
 
-    /// The same finding about the reciprocal: a ratio of times becomes one of rates, and its longer side the other one.
+    /// The same finding about the reciprocal: a ratio of times becomes one of rates, and its longer
+    /// side the other one.
     pub fn inverted(self) -> Ratio {
         let spread = MeanSpread { skewness: -self.spread.skewness, ..self.spread };
         Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low, spread }
@@ -59,8 +60,8 @@ impl Ratio {
 
 /// Estimates sum B / sum A from the rates `(A, B)` of each round in order of time.
 ///
-/// The interval is that of `Spread` over the residuals `(B - R A) / (R mean A)`. It uses totals since the mean of logarithms
-/// is drawn down by dips.
+/// The interval is that of `Spread` over the residuals `(B - R A) / (R mean A)`. It uses totals
+/// since the mean of logarithms is drawn down by dips.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds, when a side completed nothing, or for a rate below zero.
@@ -70,9 +71,9 @@ pub fn estimate(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     Ok(Ratio::around(ratio, spread))
 }
 
-/// The same over several strata, of which each has a ratio of its own (files swapped between the stacks, say): the mean
-/// of their logarithms, so that what one stratum gives to a side and the next to the other cancels. Residuals are taken
-/// within each.
+/// The same over several strata, of which each has a ratio of its own (files swapped between the
+/// stacks, say): the mean of their logarithms, so that what one stratum gives to a side and the
+/// next to the other cancels. Residuals are taken within each.
 ///
 /// # Errors
 /// As [`estimate`], of any stratum; rounds are counted over all of them.
@@ -128,9 +129,11 @@ fn pooled(strata: &[Stratum]) -> Result<(f64, MeanSpread), Refusal> {
     if strata.is_empty() {
         return Err(Refusal::TooFewRounds { have: 0 });
     }
-    let within: Vec<f64> = strata.iter().flat_map(|visit| visit.residuals.iter().copied()).collect();
+    let within: Vec<f64> =
+        strata.iter().flat_map(|visit| visit.residuals.iter().copied()).collect();
     let mut spread = MeanSpread::from_residuals(&within)?;
-    // Strata weigh alike, however many rounds they have: the variance of their mean says how many rounds it is worth.
+    // Strata weigh alike, however many rounds they have: the variance of their mean says how many
+    // rounds it is worth.
     let shares: f64 = strata.iter().map(|visit| 1.0 / visit.residuals.len() as f64).sum();
     spread.variance *= spread.n as f64 * shares / (strata.len() as f64).powi(2);
     Ok((mean(&strata.iter().map(|visit| visit.value).collect::<Vec<_>>()), spread))
@@ -190,30 +193,36 @@ impl Total {
     }
 }
 
-/// Estimates the mean per item of B minus that of A (for added microseconds per I/O) over rounds `(A, B)` of one or
-/// more strata. Both means are ratios of totals; their residuals are subtracted round by round, so that noise common to
-/// both cancels. Of several strata it is the mean of their differences.
+/// Estimates the mean per item of B minus that of A (for added microseconds per I/O) over rounds
+/// `(A, B)` of one or more strata. Both means are ratios of totals; their residuals are subtracted
+/// round by round, so that noise common to both cancels. Of several strata it is the mean of their
+/// differences.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds or when a side has no item in a stratum.
 pub fn difference(visits: &[Vec<(Total, Total)>]) -> Result<Difference, Refusal> {
     let strata = visits.iter().map(|rounds| {
         let [a, b] = means(rounds)?;
-        let off = b.residuals.iter().zip(&a.residuals).map(|(off_b, off_a)| off_b * b.mean - off_a * a.mean);
+        let off = b
+            .residuals
+            .iter()
+            .zip(&a.residuals)
+            .map(|(off_b, off_a)| off_b * b.mean - off_a * a.mean);
         Ok(Stratum { value: b.mean - a.mean, residuals: off.collect() })
     });
     let (value, spread) = pooled(&strata.collect::<Result<Vec<_>, Refusal>>()?)?;
     Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
 }
 
-/// Estimates how much of a base B has more than A, over rounds `(base, A, B)` of one or more strata: (sum B - sum A) / sum base.
-/// Differences of neighbours add up to that of the ends.
+/// Estimates how much of a base B has more than A, over rounds `(base, A, B)` of one or more
+/// strata: (sum B - sum A) / sum base. Differences of neighbours add up to that of the ends.
 ///
 /// # Errors
 /// As [`estimate`], for each of the three.
 pub fn share_of_base(strata: &[Vec<[f64; 3]>]) -> Result<Difference, Refusal> {
     let each = strata.iter().map(|rounds| {
-        let against = |at: usize| rounds.iter().map(|round| (round[0], round[at])).collect::<Vec<_>>();
+        let against =
+            |at: usize| rounds.iter().map(|round| (round[0], round[at])).collect::<Vec<_>>();
         let value = ratio_of_totals(&against(2))? - ratio_of_totals(&against(1))?;
         let mean_base = mean(&rounds.iter().map(|round| round[0]).collect::<Vec<_>>());
         let off = |[base, a, b]: &[f64; 3]| (b - a - value * base) / mean_base;
@@ -223,7 +232,8 @@ pub fn share_of_base(strata: &[Vec<[f64; 3]>]) -> Result<Difference, Refusal> {
     Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
 }
 
-/// Estimates the mean per item of B over that of A, paired as in [`difference`]: how many times as long an I/O takes.
+/// Estimates the mean per item of B over that of A, paired as in [`difference`]: how many times as
+/// long an I/O takes.
 ///
 /// # Errors
 /// As [`difference`].
@@ -245,7 +255,8 @@ struct Mean {
 
 fn means(rounds: &[(Total, Total)]) -> Result<[Mean; 2], Refusal> {
     let side = |pick: fn(&(Total, Total)) -> Total, idle: Refusal| {
-        let side: Vec<(f64, f64)> = rounds.iter().map(pick).map(|total| (total.items, total.sum)).collect();
+        let side: Vec<(f64, f64)> =
+            rounds.iter().map(pick).map(|total| (total.items, total.sum)).collect();
         let mean = ratio_of_totals(&side).map_err(|reason| match reason {
             few @ Refusal::TooFewRounds { .. } => few,
             _ => idle,
@@ -262,11 +273,14 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        // A is always 100; B alternates 80, 100 in pairs of rounds: R = 0.9, residuals -1/9 and +1/9.
-        let rounds: Vec<_> = (0..16).map(|i| (100.0, if i % 4 < 2 { 80.0 } else { 100.0 })).collect();
+        // A is always 100; B alternates 80, 100 in pairs of rounds: R = 0.9, residuals -1/9 and
+        // +1/9.
+        let rounds: Vec<_> =
+            (0..16).map(|i| (100.0, if i % 4 < 2 { 80.0 } else { 100.0 })).collect();
         let found = estimate(&rounds).unwrap();
         assert!((found.ratio - 0.9).abs() < 1e-12);
-        // Covariances 1, 1/16, then less than nothing: (2 * 17/16 - 1) / (1 - 3/16) = 18/13, a third of the way from 16/15.
+        // Covariances 1, 1/16, then less than nothing: (2 * 17/16 - 1) / (1 - 3/16) = 18/13, a
+        // third of the way from 16/15.
         let variance = (2.0 / 3.0 * 16.0 / 15.0 + 18.0 / 13.0 / 3.0) / 81.0;
         let error = (variance / 16.0f64).sqrt();
         assert!((found.half_width() - 2.131_450 * error).abs() < 1e-6, "{found:?}");
@@ -291,14 +305,21 @@ mod tests {
         let rounds: Vec<_> = (0..32)
             .map(|i| {
                 let drift = 100.0 + f64::from(i);
-                (Total { sum: 10.0 * drift, items: 10.0 }, Total { sum: 10.0 * (drift + 3.0), items: 10.0 })
+                (
+                    Total { sum: 10.0 * drift, items: 10.0 },
+                    Total { sum: 10.0 * (drift + 3.0), items: 10.0 },
+                )
             })
             .collect();
         let found = difference(std::slice::from_ref(&rounds)).unwrap();
         assert!((found.value - 3.0).abs() < 1e-9 && found.half_width < 1e-9, "{found:?}");
         let times = of_means(&[rounds]).unwrap();
-        // Means of 115.5 and 118.5; the residuals are relative, and those of the larger are smaller.
-        assert!((times.ratio - 118.5 / 115.5).abs() < 1e-9 && times.half_width() > 1e-4, "{times:?}");
+        // Means of 115.5 and 118.5; the residuals are relative, and those of the larger are
+        // smaller.
+        assert!(
+            (times.ratio - 118.5 / 115.5).abs() < 1e-9 && times.half_width() > 1e-4,
+            "{times:?}"
+        );
         let idle = vec![(Total::default(), Total { sum: 1.0, items: 1.0 }); 16];
         assert_eq!(difference(std::slice::from_ref(&idle)), Err(Refusal::IdleBaseline));
         assert_eq!(of_means(&[idle]), Err(Refusal::IdleBaseline));
@@ -310,7 +331,9 @@ mod tests {
         // Files swapped between two visits: one I/O takes 10 or 11, the stack on it 2 more.
         let visit = |a: f64, b: f64| -> Vec<(Total, Total)> {
             let noise = |i: usize| [1.0, 0.99, 1.0, 1.01][i % 4];
-            (0..20).map(|i| (Total { sum: a * noise(i), items: 1.0 }, Total { sum: b, items: 1.0 })).collect()
+            (0..20)
+                .map(|i| (Total { sum: a * noise(i), items: 1.0 }, Total { sum: b, items: 1.0 }))
+                .collect()
         };
         let both = [visit(10.0, 13.0), visit(11.0, 12.0)];
         let found = difference(&both).unwrap();
@@ -321,24 +344,33 @@ mod tests {
 
     #[test]
     fn shares_of_a_base_add_up_and_noise_that_all_share_is_none() {
-        // 100, 90 and 81 of a machine whose speed changes by a tenth; the last has a noise of its own.
+        // 100, 90 and 81 of a machine whose speed changes by a tenth; the last has a noise of its
+        // own.
         let speed = |i: usize| [1.0, 0.9, 1.1, 1.0, 0.95][i % 5];
         let own = |i: usize| [1.0, 1.02, 0.98][i % 3];
         let round = |i: usize| [100.0, 90.0, 81.0 * own(i)].map(|rate| rate * speed(i));
         let rounds: Vec<[f64; 3]> = (0..60).map(round).collect();
         let share = |from: usize, to: usize| {
-            share_of_base(&[rounds.iter().map(|round| [round[0], round[from], round[to]]).collect()]).unwrap()
+            share_of_base(&[rounds
+                .iter()
+                .map(|round| [round[0], round[from], round[to]])
+                .collect()])
+            .unwrap()
         };
         let [first, second, total] = [share(0, 1), share(1, 2), share(0, 2)];
         assert!((first.value + 0.1).abs() < 1e-12 && first.half_width < 1e-9, "{first:?}");
         assert!((first.value + second.value - total.value).abs() < 1e-12, "{second:?} {total:?}");
-        assert!((total.value + 0.19).abs() < 0.002 && (0.001..0.01).contains(&total.half_width), "{total:?}");
+        assert!(
+            (total.value + 0.19).abs() < 0.002 && (0.001..0.01).contains(&total.half_width),
+            "{total:?}"
+        );
         assert_eq!(share_of_base(&[vec![[0.0, 1.0, 1.0]; 20]]), Err(Refusal::IdleBaseline));
     }
 
     #[test]
     fn a_reciprocal_has_its_longer_side_the_other_way() {
-        let rounds: Vec<_> = (0..64).map(|i| (100.0, if i % 16 == 3 { 20.0 } else { 100.0 })).collect();
+        let rounds: Vec<_> =
+            (0..64).map(|i| (100.0, if i % 16 == 3 { 20.0 } else { 100.0 })).collect();
         let found = estimate(&rounds).unwrap();
         let ((low, high), (turned_low, turned_high)) =
             (found.bounds_at(0.99), found.inverted().bounds_at(0.99));
@@ -349,7 +381,8 @@ mod tests {
 
     #[test]
     fn what_a_visit_gives_to_a_side_cancels() {
-        // The second file is a tenth faster; the sides swap files between the visits. True ratio 0.9.
+        // The second file is a tenth faster; the sides swap files between the visits. True ratio
+        // 0.9.
         let noise = |i: usize| [1.0, 0.98, 1.0, 1.02][i % 4];
         let first: Vec<_> = (0..20).map(|i| (100.0, 99.0 * noise(i))).collect();
         let second: Vec<_> = (0..40).map(|i| (110.0, 90.0 * noise(i))).collect();

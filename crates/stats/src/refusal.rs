@@ -104,7 +104,8 @@ pub enum Refusal {
         /// Achieved share of the offered rate.
         share: f64,
     },
-    /// Two runs differ by more than their own noise, but not by more than the machine may have drifted.
+    /// Two runs differ by more than their own noise, but not by more than the machine may have
+    /// drifted.
     Drift,
     /// There is nothing to judge, in words.
     NotMeasured {
@@ -120,9 +121,15 @@ impl fmt::Display for Refusal {
                 write!(out, "{have} whole rounds, an interval needs 16")
             }
             Refusal::TooFewVisits { have } => {
-                write!(out, "{}, an interval needs 4", counted(*have as u64, "paired visit", "paired visits"))
+                write!(
+                    out,
+                    "{}, an interval needs 4",
+                    counted(*have as u64, "paired visit", "paired visits")
+                )
             }
-            Refusal::NoSpread { baseline: 1, other: 1 } => write!(out, "one run each: no spread is known"),
+            Refusal::NoSpread { baseline: 1, other: 1 } => {
+                write!(out, "one run each: no spread is known")
+            }
             Refusal::NoSpread { baseline, other } => {
                 let runs = |count: &usize| counted(*count as u64, "run", "runs");
                 write!(
@@ -136,7 +143,11 @@ impl fmt::Display for Refusal {
             Refusal::IdleStack => write!(out, "the stack completed nothing"),
             Refusal::NotARate => write!(out, "a rate is negative or not a number"),
             Refusal::DependentBatches { correlation, bound } => {
-                let what = if *correlation > 0.0 { "the noise outlasts a batch" } else { "batches see-saw" };
+                let what = if *correlation > 0.0 {
+                    "the noise outlasts a batch"
+                } else {
+                    "batches see-saw"
+                };
                 write!(
                     out,
                     "{what} (neighbouring ones correlate by {correlation:+.2}, allowed is {bound:.2})"
@@ -146,13 +157,24 @@ impl fmt::Display for Refusal {
                 write!(out, "the interval includes zero and reaches beyond {} %", zone * 100.0)
             }
             Refusal::ThinTail { have } => {
-                write!(out, "too few I/Os ({have} beyond, an interval needs 20): measure longer (--budget)")
+                write!(
+                    out,
+                    "too few I/Os ({have} beyond, an interval needs 20): measure longer (--budget)"
+                )
             }
             Refusal::TailInFewRounds { have } => {
-                write!(out, "the {have} slowest I/Os came in too few rounds: measure longer (--budget)")
+                write!(
+                    out,
+                    "the {have} slowest I/Os came in too few rounds: measure longer (--budget)"
+                )
             }
             Refusal::Regimes { split } => {
-                write!(out, "the level broke in round {} and the cost with it: {}", split.at, regimes(split))
+                write!(
+                    out,
+                    "the level broke in round {} and the cost with it: {}",
+                    split.at,
+                    regimes(split)
+                )
             }
             Refusal::RateLimited { split } => write!(
                 out,
@@ -179,13 +201,21 @@ impl fmt::Display for Refusal {
                 -100.0 * found.difference * found.ratio
             ),
             Refusal::AmongMany { many } => {
-                let among =
-                    if *many > 1 { format!("all {many} comparisons") } else { "all figures".to_owned() };
-                write!(out, "the interval, which holds for {among} of the run together, includes zero")
+                let among = if *many > 1 {
+                    format!("all {many} comparisons")
+                } else {
+                    "all figures".to_owned()
+                };
+                write!(
+                    out,
+                    "the interval, which holds for {among} of the run together, includes zero"
+                )
             }
             Refusal::SteadyNotShown { written, known_cache } => {
                 let cache = match known_cache {
-                    Some(bytes) => format!("does not fill the largest known cache of {}", show_bytes(*bytes)),
+                    Some(bytes) => {
+                        format!("does not fill the largest known cache of {}", show_bytes(*bytes))
+                    }
                     None => "no cache on the path is known".to_owned(),
                 };
                 write!(
@@ -196,7 +226,11 @@ impl fmt::Display for Refusal {
             }
             Refusal::NotKeptUp { of_baseline, share } => {
                 let who = if *of_baseline { "the baseline" } else { "the stack" };
-                write!(out, "{who} did not keep up: it achieved {} of the offered rate", short_of(*share))
+                write!(
+                    out,
+                    "{who} did not keep up: it achieved {} of the offered rate",
+                    short_of(*share)
+                )
             }
             Refusal::Drift => write!(out, "drift of the machine between the runs could explain it"),
             Refusal::NotMeasured { reason } => write!(out, "{reason}"),
@@ -221,7 +255,8 @@ fn short_of(share: f64) -> String {
 /// Both sides of a break, a cost each.
 fn regimes(split: &LevelSplit) -> String {
     let side = |regime: &Regime| {
-        let [low, high] = [-1.0, 1.0].map(|way| 1.0 - regime.ratio * (-way * regime.half_width).exp());
+        let [low, high] =
+            [-1.0, 1.0].map(|way| 1.0 - regime.ratio * (-way * regime.half_width).exp());
         let cost = Digits::size(1.0 - regime.ratio, (low, high), true);
         format!("costs {} in {} rounds", cost.words(), regime.rounds)
     };
@@ -229,9 +264,13 @@ fn regimes(split: &LevelSplit) -> String {
 }
 
 impl Refusal {
-    /// Whether the slices themselves are spoilt, for whatever figure is made of them, and not only the interval of one.
+    /// Whether the slices themselves are spoilt, for whatever figure is made of them, and not only
+    /// the interval of one.
     pub fn is_of_slices(&self) -> bool {
-        matches!(self, Refusal::CarryOver { .. } | Refusal::LengthMatters { .. } | Refusal::Regimes { .. })
+        matches!(
+            self,
+            Refusal::CarryOver { .. } | Refusal::LengthMatters { .. } | Refusal::Regimes { .. }
+        )
     }
 
     /// One stable word for it.
@@ -270,9 +309,9 @@ impl Refusal {
                 Some("measure longer: raise --min-time, and --budget with it")
             }
             Refusal::TooWide { .. } => Some("raise --budget, or quieten the machine"),
-            Refusal::Regimes { .. } => {
-                Some("measure each regime by itself: start when the level has settled, or use --visits")
-            }
+            Refusal::Regimes { .. } => Some(
+                "measure each regime by itself: start when the level has settled, or use --visits",
+            ),
             Refusal::RateLimited { .. } => {
                 Some("read latency at the matched rate and CPU per I/O, or lift the limit")
             }
@@ -281,7 +320,9 @@ impl Refusal {
             ),
             Refusal::CarryOver { .. } => Some("use longer slices (--slice), or visits"),
             Refusal::LengthMatters { .. } => Some("use longer slices (--slice)"),
-            Refusal::AmongMany { .. } => Some("measure this comparison alone, or with a smaller --precision"),
+            Refusal::AmongMany { .. } => {
+                Some("measure this comparison alone, or with a smaller --precision")
+            }
             Refusal::SteadyNotShown { .. } => {
                 Some("raise --budget and --max-written, or name the cache with --write-cache")
             }
@@ -290,9 +331,10 @@ impl Refusal {
                 Some("offer a lower rate: rate_iops, or --matched-rate 50% of `iotax run`")
             }
             Refusal::Drift => Some("measure both in one run, or keep a baseline in each"),
-            Refusal::IdleBaseline | Refusal::IdleStack | Refusal::NotARate | Refusal::NotMeasured { .. } => {
-                None
-            }
+            Refusal::IdleBaseline
+            | Refusal::IdleStack
+            | Refusal::NotARate
+            | Refusal::NotMeasured { .. } => None,
         }
     }
 }

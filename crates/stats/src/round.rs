@@ -1,5 +1,5 @@
-//! Figures as they are printed: with the digits that their interval allows, the half-width rounded up at two
-//! significant digits so that no interval is ever printed narrower than it is.
+//! Figures as they are printed: with the digits that their interval allows, the half-width rounded
+//! up at two significant digits so that no interval is ever printed narrower than it is.
 
 /// A value and its half-width, ready to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub fn rounded(value: f64, half_width: f64, decimals: i32) -> Rounded {
 /// A longer side beyond so many times the shorter is not told by one half-width.
 const LOPSIDED: f64 = 2.5;
 
-/// What stands beside a printed value.
+/// What is beside a printed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Margin {
     /// About the same to both sides.
@@ -41,11 +41,17 @@ impl Margin {
     }
 }
 
-/// A value with its interval: `+-` to the farther end where that is true as it is printed, else both ends. `edges` are what a
-/// figure cannot pass or what a conclusion hangs on (no change, nothing at all): an interval that does not reach one is
-/// not printed as if it did. Digits follow the width of the whole interval, ends are rounded outwards; never finer
-/// than `decimals`, but where an edge asks for it.
-pub fn printed(value: f64, (low, high): (f64, f64), edges: &[f64], decimals: i32) -> (String, Margin) {
+/// A value with its interval: `+-` to the farther end where that is true as it is printed, else
+/// both ends. `edges` are what a figure cannot pass or what a conclusion hangs on (no change,
+/// nothing at all): an interval that does not reach one is not printed as if it did. Digits follow
+/// the width of the whole interval, ends are rounded outwards; never finer than `decimals`, but
+/// where an edge asks for it.
+pub fn printed(
+    value: f64,
+    (low, high): (f64, f64),
+    edges: &[f64],
+    decimals: i32,
+) -> (String, Margin) {
     let (below, above) = (value - low, high - value);
     let longer = below.max(above);
     let shown = rounded(value, longer, decimals);
@@ -62,8 +68,10 @@ pub fn printed(value: f64, (low, high): (f64, f64), edges: &[f64], decimals: i32
         return (shown.value, Margin::HalfWidth(shown.half_width));
     }
     let step = step_of((high - low) / 2.0, decimals);
-    let low_text = end(low, step, edges, decimals, |bound, step| (bound / step + SLACK).floor() * step);
-    let high_text = end(high, step, edges, decimals, |bound, step| (bound / step - SLACK).ceil() * step);
+    let low_text =
+        end(low, step, edges, decimals, |bound, step| (bound / step + SLACK).floor() * step);
+    let high_text =
+        end(high, step, edges, decimals, |bound, step| (bound / step - SLACK).ceil() * step);
     let (from, to) = (number(&low_text), number(&high_text));
     let fits = |step: &f64| (from..=to).contains(&to_step(value, *step));
     // Beside an end that is far away, the value keeps two digits of its own.
@@ -78,10 +86,17 @@ fn clear(edge: f64, low: f64, high: f64) -> bool {
 }
 
 /// One end of an interval, rounded outwards and as coarsely as the edges that it is clear of allow.
-fn end(bound: f64, step: f64, edges: &[f64], decimals: i32, outwards: fn(f64, f64) -> f64) -> String {
+fn end(
+    bound: f64,
+    step: f64,
+    edges: &[f64],
+    decimals: i32,
+    outwards: fn(f64, f64) -> f64,
+) -> String {
     let keeps = |step: &f64| {
         let shown = outwards(bound, *step);
-        let same_side = |edge: &f64| (bound - edge).signum() == (shown - edge).signum() && shown != *edge;
+        let same_side =
+            |edge: &f64| (bound - edge).signum() == (shown - edge).signum() && shown != *edge;
         edges.iter().all(|edge| if bound == *edge { shown == *edge } else { same_side(edge) })
     };
     match finer(step, decimals).find(keeps) {
@@ -94,7 +109,8 @@ fn end(bound: f64, step: f64, edges: &[f64], decimals: i32, outwards: fn(f64, f6
 /// The step, and finer ones to choose from.
 fn finer(step: f64, decimals: i32) -> impl Iterator<Item = f64> {
     let finest = power(-decimals - 2);
-    std::iter::successors(Some(step), |step| Some(step / 10.0)).take_while(move |step| *step > 0.5 * finest)
+    std::iter::successors(Some(step), |step| Some(step / 10.0))
+        .take_while(move |step| *step > 0.5 * finest)
 }
 
 fn to_step(value: f64, step: f64) -> f64 {
@@ -169,7 +185,10 @@ mod tests {
         assert_eq!(percent_up(0.0121), "1.3 %");
         let big = rounded(71_234.0, 412.0, 0);
         assert_eq!((big.value.as_str(), big.half_width.as_str()), ("71230", "420"));
-        assert_eq!(rounded(5.0, 0.0, 2), Rounded { value: "5.00".into(), half_width: "0.00".into() });
+        assert_eq!(
+            rounded(5.0, 0.0, 2),
+            Rounded { value: "5.00".into(), half_width: "0.00".into() }
+        );
     }
 
     const CHANGE: &[f64] = &[-100.0, 0.0];
@@ -187,9 +206,21 @@ mod tests {
         assert_eq!(said(-6.1, -6.9, -5.2), "-6.10 +- 0.90");
         assert_eq!(said(12.34, 10.149, 31.21), "12 (10 to 32)", "lopsided");
         assert_eq!(said(-50.4, -61.2, 3.01), "-50 (-62 to 4)");
-        assert_eq!(said(-87.6, -93.9, -74.9), "-87.6 (-93.9 to -74.9)", "less than nothing is not possible");
-        assert_eq!(said(-37.0, -77.0, 26.0), "-37 (-77 to 26)", "nor here, where +- 63 would reach beyond");
-        assert_eq!(said(11.41, 0.09, 22.73), "11 (0.09 to 23)", "rounded up, +- 12 would reach zero");
+        assert_eq!(
+            said(-87.6, -93.9, -74.9),
+            "-87.6 (-93.9 to -74.9)",
+            "less than nothing is not possible"
+        );
+        assert_eq!(
+            said(-37.0, -77.0, 26.0),
+            "-37 (-77 to 26)",
+            "nor here, where +- 63 would reach beyond"
+        );
+        assert_eq!(
+            said(11.41, 0.09, 22.73),
+            "11 (0.09 to 23)",
+            "rounded up, +- 12 would reach zero"
+        );
         assert_eq!(said(1.0, 0.004, 2.0), "1.0 (0.004 to 2.0)");
     }
 
@@ -225,7 +256,8 @@ mod tests {
                 Margin::Bounds(low, high) => (number(&low), number(&high)),
                 Margin::Unknown => unreachable!(),
             };
-            // Half a step may go lost where the value itself is rounded; the half-width is rounded up by its own.
+            // Half a step may go lost where the value itself is rounded; the half-width is rounded
+            // up by its own.
             let slack = 1e-6 + 0.05 * (to - from);
             prop_assert!(from <= low + slack && high - slack <= to, "{from} {low} {high} {to}");
             prop_assert!((from..=to).contains(&middle));

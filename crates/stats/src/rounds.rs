@@ -1,5 +1,5 @@
-//! What was measured, as the statistics see it: rounds of slices with what each slice did and how long it took.
-//! Rounds that only one side has are no pair; a figure is never made of half a round.
+//! What was measured, as the statistics see it: rounds of slices with what each slice did and how
+//! long it took. Rounds that only one side has are no pair; a figure is never made of half a round.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,8 @@ pub struct Round {
     pub kind: RoundKind,
     /// The set-up that it belongs to: a visit, an attach.
     pub visit: u32,
-    /// Set-ups of one number are one series; each series has a ratio of its own, and all weigh alike.
+    /// Set-ups of one number are one series; each series has a ratio of its own, and all weigh
+    /// alike.
     pub stratum: u32,
     /// Whether its slices are a series, in which every stack ran many times.
     pub in_series: bool,
@@ -49,7 +50,8 @@ pub enum SliceValue {
 }
 
 impl SliceValue {
-    /// Of summed work and time; no time, or no work where it divides, gives a value that no estimate takes.
+    /// Of summed work and time; no time, or no work where it divides, gives a value that no
+    /// estimate takes.
     pub fn of_totals(self, amount: f64, seconds: f64) -> f64 {
         match self {
             SliceValue::Rate => amount / seconds,
@@ -70,13 +72,25 @@ impl Round {
 }
 
 /// Pairs `(A, B)` of one kind of rounds in order of time.
-pub fn pairs(rounds: &[Round], kind: RoundKind, a: usize, b: usize, value: SliceValue) -> Vec<(f64, f64)> {
+pub fn pairs(
+    rounds: &[Round],
+    kind: RoundKind,
+    a: usize,
+    b: usize,
+    value: SliceValue,
+) -> Vec<(f64, f64)> {
     let of_kind = rounds.iter().filter(|round| round.kind == kind);
     of_kind.filter_map(|round| Some((round.value(a, value)?, round.value(b, value)?))).collect()
 }
 
-/// The same, split by stratum: what a set-up did holds for all rounds of a stratum and for none of another.
-pub fn pairs_by_stratum(rounds: &[Round], a: usize, b: usize, value: SliceValue) -> Vec<Vec<(f64, f64)>> {
+/// The same, split by stratum: what a set-up did holds for all rounds of a stratum and for none of
+/// another.
+pub fn pairs_by_stratum(
+    rounds: &[Round],
+    a: usize,
+    b: usize,
+    value: SliceValue,
+) -> Vec<Vec<(f64, f64)>> {
     let mut strata: BTreeMap<u32, Vec<(f64, f64)>> = BTreeMap::new();
     for round in rounds {
         let found = pairs(std::slice::from_ref(round), RoundKind::Plain, a, b, value);
@@ -95,13 +109,26 @@ mod tests {
             amount: *amount,
             seconds: *seconds,
         };
-        Round { kind, visit, stratum: visit % 2, in_series: false, parts: parts.iter().map(part).collect() }
+        Round {
+            kind,
+            visit,
+            stratum: visit % 2,
+            in_series: false,
+            parts: parts.iter().map(part).collect(),
+        }
     }
 
     #[test]
     fn a_round_is_worth_its_totals() {
-        let one = round(0, RoundKind::Plain, &[(0, 10.0, 1.0), (1, 6.0, 1.0), (1, 6.0, 2.0), (0, 20.0, 1.0)]);
-        assert_eq!((one.value(0, SliceValue::Rate), one.value(1, SliceValue::Rate)), (Some(15.0), Some(4.0)));
+        let one = round(
+            0,
+            RoundKind::Plain,
+            &[(0, 10.0, 1.0), (1, 6.0, 1.0), (1, 6.0, 2.0), (0, 20.0, 1.0)],
+        );
+        assert_eq!(
+            (one.value(0, SliceValue::Rate), one.value(1, SliceValue::Rate)),
+            (Some(15.0), Some(4.0))
+        );
         assert_eq!(one.value(1, SliceValue::Time), Some(0.25));
         assert_eq!(one.value(2, SliceValue::Rate), None);
     }

@@ -1,6 +1,6 @@
-//! The order of slices and visits: random and balanced. Every stack stands at mirrored positions of a round,
-//! so a drift over the round meets all alike; the order is drawn anew each round, so that no periodic noise
-//! can stay in step with it (a fixed ABBA finds false costs there).
+//! The order of slices and visits: random and balanced. Every stack is at mirrored positions of
+//! a round, so a drift over the round meets all alike; the order is drawn again each round, so that
+//! no periodic noise can stay in step with it (a fixed ABBA finds false costs there).
 
 use super::pilot::Pattern;
 use iotax_units::random::Random;
@@ -14,12 +14,14 @@ pub struct Schedule {
 impl Schedule {
     /// From the run's seed and a stream of its own for each use (the index of the workload).
     pub fn new(seed: u64, stream: u64) -> Schedule {
-        let state = Random::from_state(seed).next().wrapping_add(stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let state = Random::from_state(seed)
+            .next()
+            .wrapping_add(stream.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         Schedule { random: Random::from_state(state) }
     }
 
-    /// One round: a random permutation of `0..stacks`, then its mirror image. For two stacks that is ABBA
-    /// or BAAB by a fair coin.
+    /// One round: a random permutation of `0..stacks`, then its mirror image. For two stacks that
+    /// is ABBA or BAAB by a fair coin.
     pub fn round(&mut self, stacks: usize) -> Vec<usize> {
         let order = self.permutation(stacks);
         order.iter().chain(order.iter().rev()).copied().collect()
@@ -30,13 +32,15 @@ impl Schedule {
         let mut order = self.round(stacks);
         if pattern == Pattern::Double {
             // ABBA, then BAAB.
-            let again: Vec<usize> = order[stacks..].iter().chain(&order[..stacks]).copied().collect();
+            let again: Vec<usize> =
+                order[stacks..].iter().chain(&order[..stacks]).copied().collect();
             order.extend(again);
         }
         order
     }
 
-    /// Order of visits to `0..sets`, each `visits` times: random orders, each followed by its mirror image.
+    /// Order of visits to `0..sets`, each `visits` times: random orders, each followed by its
+    /// mirror image.
     pub fn visits(&mut self, sets: usize, visits: usize) -> Vec<usize> {
         let mut order = Vec::with_capacity(sets * visits);
         while order.len() + 2 * sets <= sets * visits {
@@ -89,9 +93,13 @@ mod tests {
 
     #[test]
     fn a_double_round_goes_on_the_other_way_round() {
-        let words: Vec<String> =
-            (0..20).map(|seed| word(&Schedule::new(seed, 0).patterned(2, Pattern::Double))).collect();
-        assert!(words.iter().all(|word| ["ABBABAAB", "BAABABBA"].contains(&word.as_str())), "{words:?}");
+        let words: Vec<String> = (0..20)
+            .map(|seed| word(&Schedule::new(seed, 0).patterned(2, Pattern::Double)))
+            .collect();
+        assert!(
+            words.iter().all(|word| ["ABBABAAB", "BAABABBA"].contains(&word.as_str())),
+            "{words:?}"
+        );
         assert_eq!(word(&Schedule::new(1, 0).patterned(3, Pattern::Double)), "ACBBCABCAACB");
         let mirror = Schedule::new(5, 0).patterned(4, Pattern::Mirror);
         assert_eq!(mirror, Schedule::new(5, 0).round(4));

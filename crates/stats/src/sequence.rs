@@ -1,5 +1,5 @@
-//! The interval of a watched run. Looking again and again at an ordinary 95 % interval is wrong far more
-//! often than one time in twenty; this one holds at all looks together, and is wider for it.
+//! The interval of a watched run. Looking again and again at an ordinary 95 % interval is wrong far
+//! more often than one time in twenty; this one holds at all looks together, and is wider for it.
 
 use super::Ratio;
 
@@ -12,9 +12,10 @@ const TUNED_FOR: f64 = 60.0;
 
 /// Half-width of ln R that may be watched while rounds come in; `None` below 20 rounds.
 ///
-/// An asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, "Time-uniform
-/// central limit theory and asymptotic confidence sequences"), for a normal law of known variance. It is widened by as much
-/// as the farther side of the single look's interval exceeds such a law's: for memory, freedom and skewness.
+/// An asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
+/// "Time-uniform central limit theory and asymptotic confidence sequences"), for a normal law of
+/// known variance. It is widened by as much as the farther side of the single look's interval
+/// exceeds such a law's: for memory, freedom and skewness.
 pub fn half_width(found: &Ratio) -> Option<f64> {
     let spread = &found.spread;
     if spread.n < LEAST {
@@ -39,7 +40,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn noisy(n: usize) -> Ratio {
-        let rounds: Vec<_> = (0..n).map(|i| (100.0, [97.0, 103.0, 104.0, 96.0, 100.0][i % 5])).collect();
+        let rounds: Vec<_> =
+            (0..n).map(|i| (100.0, [97.0, 103.0, 104.0, 96.0, 100.0][i % 5])).collect();
         estimate(&rounds).unwrap()
     }
 

@@ -3,8 +3,9 @@
 use super::ALPHA;
 use statrs::distribution::{Beta, ContinuousCDF};
 
-/// The 95 % interval of Clopper and Pearson (1934) for `hits` of `trials`: never too narrow. Where all or none hit, all of
-/// the error is on the one side that is left, which for none is the exact form of the rule of three. `None` of no trials.
+/// The 95 % interval of Clopper and Pearson (1934) for `hits` of `trials`: never too narrow. Where
+/// all or none hit, all of the error is on the one side that is left, which for none is the exact
+/// form of the rule of three. `None` of no trials.
 pub fn interval(hits: u64, trials: u64) -> Option<(f64, f64)> {
     let n = trials as f64;
     match hits {
@@ -31,7 +32,10 @@ mod tests {
             [(1, 10, 0.00253, 0.44502), (5, 10, 0.18709, 0.81291), (9, 10, 0.55498, 0.99747)]
         {
             let (found_low, found_high) = interval(hits, trials).unwrap();
-            assert!((found_low - low).abs() < 1e-4 && (found_high - high).abs() < 1e-4, "{hits} of {trials}");
+            assert!(
+                (found_low - low).abs() < 1e-4 && (found_high - high).abs() < 1e-4,
+                "{hits} of {trials}"
+            );
         }
         assert_eq!(interval(0, 0), None);
         assert_eq!(interval(3, 2), None);

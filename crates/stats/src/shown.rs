@@ -1,5 +1,5 @@
-//! Figures as text, for a sentence and for a table's cell alike, so that both say the same of one figure: scaled to a unit
-//! that people read, with the digits that the interval allows.
+//! Figures as text, for a sentence and for a table's cell alike, so that both say the same of one
+//! figure: scaled to a unit that people read, with the digits that the interval allows.
 
 use super::round::{Margin, printed, three_digits};
 
@@ -8,7 +8,7 @@ use super::round::{Margin, printed, three_digits};
 pub struct Digits {
     /// The value.
     pub value: String,
-    /// What stands beside it.
+    /// What is beside it.
     pub margin: Margin,
     /// Behind both; empty where there is none.
     pub unit: &'static str,
@@ -55,7 +55,8 @@ impl Digits {
         Digits { value: signed(shown.value), margin, unit: shown.unit }
     }
 
-    /// Of the size of a change, where words say which way: `6.12 +- 0.78 %`. Its digits are those of the change.
+    /// Of the size of a change, where words say which way: `6.12 +- 0.78 %`. Its digits are those
+    /// of the change.
     pub fn size(size: f64, bounds: (f64, f64), is_less: bool) -> Digits {
         let edges = if is_less { SHARE } else { CHANGE };
         Digits::percent(size, Some(bounds), edges)
@@ -89,7 +90,9 @@ impl Digits {
         let value = self.with_unit(&self.value);
         match &self.margin {
             Margin::HalfWidth(half) => format!("{value} +- {}", self.with_unit(half)),
-            Margin::Bounds(low, high) => format!("{value} ({})", self.with_unit(&format!("{low} to {high}"))),
+            Margin::Bounds(low, high) => {
+                format!("{value} ({})", self.with_unit(&format!("{low} to {high}")))
+            }
             Margin::Unknown => format!("{value} ?"),
         }
     }
@@ -151,8 +154,10 @@ mod tests {
         let size = Digits::size(0.876, (0.749, 0.939), true);
         assert_eq!(change.cell(), "-87.6 (-93.9 to -74.9) %");
         assert_eq!(size.words(), "87.6 % (74.9 to 93.9 %)");
-        let more =
-            [Digits::change(0.25, Some((0.2, 0.31))).cell(), Digits::size(0.25, (0.2, 0.31), false).words()];
+        let more = [
+            Digits::change(0.25, Some((0.2, 0.31))).cell(),
+            Digits::size(0.25, (0.2, 0.31), false).words(),
+        ];
         assert_eq!(more, ["+25.0 +- 6.0 %", "25.0 % +- 6.0 %"]);
         assert_eq!(Digits::change(-0.37, Some((-0.77, 0.26))).width().unwrap(), "-77 to +26 %");
         assert_eq!(Digits::change(0.24, None).words(), "+24.0 % ?");
@@ -161,6 +166,9 @@ mod tests {
     #[test]
     fn a_wide_interval_decides_the_unit() {
         assert_eq!(Digits::for_value(500.0, Some((-6700.0, 7700.0)), "ns").cell(), "0.5 +- 7.2 us");
-        assert_eq!(Digits::for_value(-300.0, Some((-496.0, -104.0)), "ns").words(), "-300 ns +- 200 ns");
+        assert_eq!(
+            Digits::for_value(-300.0, Some((-496.0, -104.0)), "ns").words(),
+            "-300 ns +- 200 ns"
+        );
     }
 }

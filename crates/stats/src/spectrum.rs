@@ -1,5 +1,5 @@
-//! Whether something on the machine comes back periodically. Said of a series of equally long slices; used to choose
-//! an order of slices in which such a thing cancels.
+//! Whether something on the machine comes back periodically. Said of a series of equally long
+//! slices; used to choose an order of slices in which such a thing cancels.
 
 use super::spread::mean;
 
@@ -7,7 +7,8 @@ use super::spread::mean;
 const ALPHA: f64 = 0.01;
 /// Frequencies to each side that say how much noise there is around one.
 const NEIGHBOURS: usize = 8;
-/// Fewer cycles over the series are no line but drift, which the mirror image within a round cancels.
+/// Fewer cycles over the series are no line but drift, which the mirror image within a round
+/// cancels.
 const LEAST_CYCLES: usize = 5;
 /// Values below which no spectrum is made.
 const LEAST: usize = 32;
@@ -21,24 +22,27 @@ pub struct SpectralLine {
     pub over_noise: f64,
 }
 
-/// The line that stands out most, if one does. Noise that remembers has more power at low frequencies: what a value keeps
-/// of the one before is taken out first, and a line is then held against its neighbours, of which noise is exponentially
-/// distributed.
+/// The line that is out most, if one does. Noise that remembers has more power at low
+/// frequencies: what a value keeps of the one before is taken out first, and a line is then held
+/// against its neighbours, of which noise is exponentially distributed.
 pub fn line(values: &[f64]) -> Option<SpectralLine> {
     if values.len() < LEAST {
         return None;
     }
     let power = periodogram(&whitened(values));
     let over = |at: usize| power[at] / noise_around(&power, at);
-    let best = (LEAST_CYCLES - 1..power.len()).max_by(|one, two| over(*one).total_cmp(&over(*two)))?;
+    let best =
+        (LEAST_CYCLES - 1..power.len()).max_by(|one, two| over(*one).total_cmp(&over(*two)))?;
     let bound = (power.len() as f64 / ALPHA).ln();
-    let found =
-        SpectralLine { period: (values.len() - 1) as f64 / (best + 1) as f64, over_noise: over(best) };
+    let found = SpectralLine {
+        period: (values.len() - 1) as f64 / (best + 1) as f64,
+        over_noise: over(best),
+    };
     (found.over_noise > bound).then_some(found)
 }
 
-/// Without mean and trend, and without what neighbours have in common (Box, Jenkins: prewhitening by a fitted AR(1)). At
-/// any one frequency a line and the noise around it lose alike.
+/// Without mean and trend, and without what neighbours have in common (Box, Jenkins: prewhitening
+/// by a fitted AR(1)). At any one frequency a line and the noise around it lose alike.
 fn whitened(values: &[f64]) -> Vec<f64> {
     let flat = without_trend(values);
     let squares: f64 = flat.iter().map(|value| value * value).sum();
@@ -58,22 +62,31 @@ fn power_at(values: &[f64], cycles: usize) -> f64 {
         let (sin, cos) = (step * i as f64).sin_cos();
         (value * cos, value * sin)
     };
-    let sum = values.iter().enumerate().map(at).fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let sum = values
+        .iter()
+        .enumerate()
+        .map(at)
+        .fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     sum.0 * sum.0 + sum.1 * sum.1
 }
 
 fn without_trend(values: &[f64]) -> Vec<f64> {
     let centre = (values.len() - 1) as f64 / 2.0;
     let level = mean(values);
-    let moment =
-        |of: &dyn Fn(usize, f64) -> f64| values.iter().enumerate().map(|(i, v)| of(i, *v)).sum::<f64>();
-    let slope =
-        moment(&|i, v| (i as f64 - centre) * (v - level)) / moment(&|i, _| (i as f64 - centre).powi(2));
-    values.iter().enumerate().map(|(i, value)| value - level - slope * (i as f64 - centre)).collect()
+    let moment = |of: &dyn Fn(usize, f64) -> f64| {
+        values.iter().enumerate().map(|(i, v)| of(i, *v)).sum::<f64>()
+    };
+    let slope = moment(&|i, v| (i as f64 - centre) * (v - level))
+        / moment(&|i, _| (i as f64 - centre).powi(2));
+    values
+        .iter()
+        .enumerate()
+        .map(|(i, value)| value - level - slope * (i as f64 - centre))
+        .collect()
 }
 
-/// Mean power of the noise around a frequency, from the median of its neighbours (a line's own neighbour does not
-/// move it); the median of an exponential law is ln 2 of its mean.
+/// Mean power of the noise around a frequency, from the median of its neighbours (a line's own
+/// neighbour does not move it); the median of an exponential law is ln 2 of its mean.
 fn noise_around(power: &[f64], at: usize) -> f64 {
     let from = at.saturating_sub(NEIGHBOURS);
     let to = (at + NEIGHBOURS + 1).min(power.len());
@@ -99,14 +112,16 @@ mod tests {
 
     #[test]
     fn a_tone_is_found_at_its_period() {
-        let found = line(&series(1, 0.0, |i| 2.5 * (std::f64::consts::TAU * i as f64 / 4.3).sin())).unwrap();
+        let found = line(&series(1, 0.0, |i| 2.5 * (std::f64::consts::TAU * i as f64 / 4.3).sin()))
+            .unwrap();
         assert!((found.period - 4.3).abs() < 0.2, "{found:?}");
     }
 
     #[test]
     fn noise_has_no_lines_with_or_without_memory() {
         for memory in [0.0, 0.5, 0.9, 0.99] {
-            let lines = (0..200).filter(|seed| line(&series(*seed, memory, |_| 0.0)).is_some()).count();
+            let lines =
+                (0..200).filter(|seed| line(&series(*seed, memory, |_| 0.0)).is_some()).count();
             assert!(lines <= 20, "{memory}: {lines} of 200");
             // Memory under white noise is no AR(1), and is not whitened by one.
             let mut white = Noise::new(77);
@@ -125,8 +140,9 @@ mod tests {
         for memory in [0.0, 0.9] {
             let tone = |i: usize| (std::f64::consts::TAU * i as f64 / 4.3).sin();
             let at_its_period = |line: SpectralLine| (line.period - 4.3).abs() < 0.3;
-            let found =
-                (0..200).filter(|seed| line(&series(*seed, memory, tone)).is_some_and(at_its_period)).count();
+            let found = (0..200)
+                .filter(|seed| line(&series(*seed, memory, tone)).is_some_and(at_its_period))
+                .count();
             assert!(found >= 190, "{memory}: {found} of 200");
         }
     }

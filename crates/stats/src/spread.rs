@@ -1,5 +1,5 @@
-//! How far the mean of dependent values may be off: batch means, corrected for skewness and for rare large values.
-//! Refuses fewer than 16 values.
+//! How far the mean of dependent values may be off: batch means, corrected for skewness and for
+//! rare large values. Refuses fewer than 16 values.
 
 use super::gate::BatchGate;
 use super::refusal::Refusal;
@@ -17,12 +17,13 @@ pub struct MeanSpread {
     pub batch: usize,
     /// Number of batches.
     pub batches: usize,
-    /// Variance a value: the long-run one where it is clearly larger than that of independent values, else a
-    /// third of the way to it.
+    /// Variance a value: the long-run one where it is clearly larger than that of independent
+    /// values, else a third of the way to it.
     pub variance: f64,
     /// Degrees of freedom of the variance: few where rare large values make it uncertain.
     pub freedom: f64,
-    /// Skewness of the mean: that of the values over the root of how many independent ones they are worth.
+    /// Skewness of the mean: that of the values over the root of how many independent ones they are
+    /// worth.
     pub skewness: f64,
     /// Values over which one is still felt in the next.
     pub memory: usize,
@@ -44,13 +45,18 @@ impl MeanSpread {
         let means: Vec<f64> = residuals.chunks_exact(batch).map(mean).collect();
         let independent = power_sum(residuals, 2) / (n - 1) as f64;
         let long_run = LongRun::from_residuals(residuals);
-        // A long-run variance that exceeds the independent one by less may be chance: its relative error falls with
-        // the root of n. A third of that is paid all the same, or a weak memory would go free in every short run.
+        // A long-run variance that exceeds the independent one by less may be chance: its relative
+        // error falls with the root of n. A third of that is paid all the same, or a weak memory
+        // would go free in every short run.
         let excess = (long_run.variance - independent).max(0.0);
         let remembers = excess > 4.0 / (n as f64).sqrt() * independent;
         let variance = independent + if remembers { excess } else { excess / 3.0 };
         let shape = MomentShape::from_values(residuals, n as f64 * independent / variance);
-        let few = if remembers { (n / (2 * long_run.memory + 1)).clamp(4, means.len()) - 1 } else { n - 1 };
+        let few = if remembers {
+            (n / (2 * long_run.memory + 1)).clamp(4, means.len()) - 1
+        } else {
+            n - 1
+        };
         Ok(MeanSpread {
             n,
             batch,
@@ -74,8 +80,9 @@ impl MeanSpread {
         (below + above) / 2.0
     }
 
-    /// Memory that is a fair part of the whole leaves the long-run variance uncertain and too small. By how much a
-    /// quantile must be larger: the fixed-b law of Kiefer and Vogelsang (2005) for the share of the memory.
+    /// Memory that is a fair part of the whole leaves the long-run variance uncertain and too
+    /// small. By how much a quantile must be larger: the fixed-b law of Kiefer and Vogelsang (2005)
+    /// for the share of the memory.
     fn stretch(&self) -> f64 {
         let b = self.memory as f64 / self.n as f64;
         1.0 + (2.9694 * b + 0.4160 * b * b - 0.5324 * b.powi(3)) / 1.96
@@ -83,8 +90,9 @@ impl MeanSpread {
 
     /// How far the interval that holds with that probability reaches below and above the mean.
     ///
-    /// Student's t, turned by Hall's (1992) cubic transformation for the skewness: of few rare stalls the true mean lies
-    /// rather on the side of more of them. Without skewness both sides are t standard errors.
+    /// Student's t, turned by Hall's (1992) cubic transformation for the skewness: of few rare
+    /// stalls the true mean lies rather on the side of more of them. Without skewness both sides
+    /// are t standard errors.
     pub fn reach(&self, confidence: f64) -> (f64, f64) {
         let t = t_quantile(0.5 + confidence / 2.0, self.freedom) * self.stretch();
         let error = self.standard_error();
@@ -99,12 +107,14 @@ struct LongRun {
 }
 
 impl LongRun {
-    /// The sum of autocovariances up to where their sums of neighbouring pairs are lost in noise, made monotone (Geyer's
-    /// initial monotone sequence, 1992). It sees a memory longer than a batch.
+    /// The sum of autocovariances up to where their sums of neighbouring pairs are lost in noise,
+    /// made monotone (Geyer's initial monotone sequence, 1992). It sees a memory longer than a
+    /// batch.
     fn from_residuals(residuals: &[f64]) -> LongRun {
         let n = residuals.len();
         let covariance = |lag: usize| {
-            residuals.iter().zip(&residuals[lag..]).map(|(one, later)| one * later).sum::<f64>() / n as f64
+            residuals.iter().zip(&residuals[lag..]).map(|(one, later)| one * later).sum::<f64>()
+                / n as f64
         };
         let (mut sum, mut least, mut memory) = (-covariance(0), f64::INFINITY, 0);
         for pair in 0..n / 4 {
@@ -136,8 +146,8 @@ struct MomentShape {
 }
 
 impl MomentShape {
-    /// Of values worth so many independent ones. The variance of a variance follows from the kurtosis, and with it the
-    /// degrees of freedom (Satterthwaite): 2 n / (kurtosis - 1).
+    /// Of values worth so many independent ones. The variance of a variance follows from the
+    /// kurtosis, and with it the degrees of freedom (Satterthwaite): 2 n / (kurtosis - 1).
     fn from_values(values: &[f64], worth: f64) -> MomentShape {
         let n = values.len() as f64;
         let variance = power_sum(values, 2) / n;
@@ -183,8 +193,9 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        // 32 values, batches of two: means are +1, -1, +1, ... Covariances 32/32, 1/32, then -30/32 - 1/32 ends the sum:
-        // (2 * 33/32 - 1) / (1 - 3/32) = 34/29 is less than 1 + 4 / sqrt(32) of the independent 32/31: a third of the way.
+        // 32 values, batches of two: means are +1, -1, +1, ... Covariances 32/32, 1/32, then -30/32
+        // - 1/32 ends the sum: (2 * 33/32 - 1) / (1 - 3/32) = 34/29 is less than 1 + 4 / sqrt(32)
+        // of the independent 32/31: a third of the way.
         let values = [1.0, 1.0, -1.0, -1.0].repeat(8);
         let spread = MeanSpread::from_residuals(&values).unwrap();
         assert_eq!((spread.batch, spread.batches, spread.memory), (2, 16, 0));
@@ -198,24 +209,29 @@ mod tests {
 
     #[test]
     fn memory_worked_by_hand() {
-        // 64 values. Covariances 64/64, 33/64, then 2/64 - 29/64 ends the sum: (2 * 97/64 - 1) / (1 - 3/64) = 130/61.
+        // 64 values. Covariances 64/64, 33/64, then 2/64 - 29/64 ends the sum: (2 * 97/64 - 1) / (1
+        // - 3/64) = 130/61.
         let values = [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0].repeat(8);
         let spread = MeanSpread::from_residuals(&values).unwrap();
         assert!((spread.variance - 130.0 / 61.0).abs() < 1e-12, "{spread:?}");
         assert_eq!((spread.memory, spread.freedom), (1, 15.0));
         // Fixed-b: the memory is 1/64 of the series, which stretches the quantile by a fortieth.
-        let expected = t_quantile(0.975, 15.0) * spread.standard_error() * (1.0 + 2.9759 / 64.0 / 1.96);
+        let expected =
+            t_quantile(0.975, 15.0) * spread.standard_error() * (1.0 + 2.9759 / 64.0 / 1.96);
         assert!((spread.half_width() / expected - 1.0).abs() < 1e-4, "{spread:?}");
     }
 
     #[test]
     fn rare_losses_reach_further_down_and_make_the_variance_uncertain() {
-        // Three stalls in 150 rounds: a Poisson count of 3 is 0.6 to 8.8, so that the truth may lie 5.8 stalls below and
-        // 2.4 above. A symmetric interval reaches for neither.
+        // Three stalls in 150 rounds: a Poisson count of 3 is 0.6 to 8.8, so that the truth may lie
+        // 5.8 stalls below and 2.4 above. A symmetric interval reaches for neither.
         let values: Vec<f64> = (0..150).map(|i| if i % 50 == 20 { -0.98 } else { 0.02 }).collect();
         let spread = MeanSpread::from_residuals(&values).unwrap();
         let (below, above) = spread.reach(0.95);
-        assert!(below > 5.8 / 150.0 && (2.4 / 150.0..3.4 / 150.0).contains(&above), "{below} {above}");
+        assert!(
+            below > 5.8 / 150.0 && (2.4 / 150.0..3.4 / 150.0).contains(&above),
+            "{below} {above}"
+        );
         assert!(spread.freedom < 8.0, "{spread:?}");
         let symmetric = t_quantile(0.975, spread.freedom) * spread.standard_error();
         assert!(symmetric < 5.8 / 150.0 && symmetric > above, "{symmetric}");

@@ -1,7 +1,7 @@
-//! Whether writes have come past the caches. A burst goes into whatever takes it; a verdict on steady writes may rest
-//! only on rounds behind the largest known cache on the path, or behind the change of pace at which the drive showed
-//! its own. Where neither was reached nothing is said. Every visit begins anew: before it there was a pause, in which
-//! a cache may have emptied.
+//! Whether writes have come past the caches. A burst goes into whatever takes it; a verdict on
+//! steady writes may rest only on rounds behind the largest known cache on the path, or behind the
+//! change of pace at which the drive showed its own. Where neither was reached nothing is said.
+//! Every visit begins again: before it there was a pause, in which a cache may have emptied.
 
 use super::Refusal;
 use super::level::best_break;
@@ -14,9 +14,11 @@ use std::ops::Range;
 const FALLEN: f64 = 0.9;
 /// Stretches that are held against each other, as the five rounds of SNIA's measurement window.
 const STRETCHES: usize = 5;
-/// SNIA's bounds on a steady window, fractions of its mean: the largest minus the smallest value ...
+/// SNIA's bounds on a steady window, fractions of its mean: the largest minus the smallest value
+/// ...
 const RANGE: f64 = 0.2;
-/// ... and how far the best straight line goes within it (Solid State Storage Performance Test Specification).
+/// ... and how far the best straight line goes within it (Solid State Storage Performance Test
+/// Specification).
 const SLOPE: f64 = 0.1;
 
 /// What is known before the first write.
@@ -24,7 +26,8 @@ const SLOPE: f64 = 0.1;
 pub struct SteadySpec {
     /// The largest cache of writes that is known on the path, in bytes.
     pub known_cache: Option<f64>,
-    /// `reaches[a][b]`: of a byte written through stack b, how much comes to each drive below stack a.
+    /// `reaches[a][b]`: of a byte written through stack b, how much comes to each drive below stack
+    /// a.
     pub reaches: Vec<Vec<f64>>,
 }
 
@@ -37,7 +40,8 @@ pub struct Wrote {
     pub bytes: f64,
     /// Seconds until the last of them was acknowledged.
     pub seconds: f64,
-    /// Seconds with the flush behind it, where there was one: the drive's own pace, whatever a cache above it says.
+    /// Seconds with the flush after it, where there was one: the drive's own pace, whatever a
+    /// cache above it says.
     pub durable_s: Option<f64>,
 }
 
@@ -48,7 +52,8 @@ pub struct WrittenRound {
     pub visit: u32,
     /// Stack by stack.
     pub stacks: Vec<Wrote>,
-    /// It preconditioned the drives: it stands before the rounds of its visit, and no verdict rests on it.
+    /// It preconditioned the drives: it is before the rounds of its visit, and no verdict rests
+    /// on it.
     pub preconditions: bool,
 }
 
@@ -60,8 +65,9 @@ impl WrittenRound {
         stacks.dedup();
         let wrote = |stack| {
             let ours = round.parts.iter().filter(|part| part.stack == stack);
-            let (bytes, seconds) =
-                ours.fold((0.0, 0.0), |(bytes, seconds), part| (bytes + part.amount, seconds + part.seconds));
+            let (bytes, seconds) = ours.fold((0.0, 0.0), |(bytes, seconds), part| {
+                (bytes + part.amount, seconds + part.seconds)
+            });
             Wrote { stack, bytes, seconds, durable_s: None }
         };
         WrittenRound {
@@ -73,8 +79,9 @@ impl WrittenRound {
 
     /// Whether both are of one set-up: no pause between them, and the same stacks up.
     fn goes_on(&self, next: &WrittenRound) -> bool {
-        let stacks =
-            |writes: &WrittenRound| writes.stacks.iter().map(|wrote| wrote.stack).collect::<Vec<_>>();
+        let stacks = |writes: &WrittenRound| {
+            writes.stacks.iter().map(|wrote| wrote.stack).collect::<Vec<_>>()
+        };
         self.visit == next.visit && stacks(self) == stacks(next)
     }
 
@@ -88,13 +95,13 @@ impl WrittenRound {
 pub struct LastingFall {
     /// Which stack.
     pub stack: usize,
-    /// First round behind it, among those of its visit.
+    /// First round after it, among those of its visit.
     pub at: usize,
     /// Bytes that its drive had got in the visit by then.
     pub written: f64,
     /// Bytes a second before.
     pub before: f64,
-    /// Bytes a second behind it.
+    /// Bytes a second after it.
     pub after: f64,
 }
 
@@ -198,17 +205,20 @@ pub fn of_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Steady {
     }
 }
 
-/// How level the last rounds of preconditioning of a stack are; `None` of fewer than make a window. Of writes that end with a
-/// flush the durable pace counts, which is the drive's own.
+/// How level the last rounds of preconditioning of a stack are; `None` of fewer than make a window.
+/// Of writes that end with a flush the durable pace counts, which is the drive's own.
 pub fn preconditioned(rounds: &[WrittenRound], stack: usize) -> Option<Window> {
-    let ours = rounds.iter().filter(|round| round.preconditions).filter_map(|round| round.stack(stack));
-    let paces: Vec<f64> = ours.map(|wrote| wrote.bytes / wrote.durable_s.unwrap_or(wrote.seconds)).collect();
+    let ours =
+        rounds.iter().filter(|round| round.preconditions).filter_map(|round| round.stack(stack));
+    let paces: Vec<f64> =
+        ours.map(|wrote| wrote.bytes / wrote.durable_s.unwrap_or(wrote.seconds)).collect();
     Window::from_paces(&paces[paces.len().checked_sub(STRETCHES)?..])
 }
 
 /// One stack in the course of a visit.
 struct StackCourse {
-    /// Bytes that each drive below it has got at the end of each round of the visit, from whichever stack.
+    /// Bytes that each drive below it has got at the end of each round of the visit, from whichever
+    /// stack.
     got: Vec<f64>,
     change: Option<LastingFall>,
     /// The first rounds of the visit, if they preconditioned the stack until it was level.
@@ -219,7 +229,11 @@ impl StackCourse {
     fn from_rounds(rounds: &[WrittenRound], stack: usize, spec: &SteadySpec) -> StackCourse {
         let mut sum = 0.0;
         let mut add = |round: &WrittenRound| {
-            sum += round.stacks.iter().map(|wrote| wrote.bytes * spec.reach(stack, wrote.stack)).sum::<f64>();
+            sum += round
+                .stacks
+                .iter()
+                .map(|wrote| wrote.bytes * spec.reach(stack, wrote.stack))
+                .sum::<f64>();
             sum
         };
         let got: Vec<f64> = rounds.iter().map(&mut add).collect();
@@ -235,10 +249,11 @@ impl StackCourse {
 
     /// First round of the steady regime, and why.
     ///
-    /// Behind a known cache it is reached at once, and from a later change of pace on only: then the drive had a
-    /// larger one. Without a known cache as much again must follow on the change as went before it: the first half
-    /// of such a run was one regime, so a second one that ends no sooner has had the time to show. What was preconditioned
-    /// until it was level has shown it, unless the pace falls behind that.
+    /// Behind a known cache it is reached at once, and from a later change of pace on only: then
+    /// the drive had a larger one. Without a known cache as much again must follow on the change as
+    /// went before it: the first half of such a run was one regime, so a second one that ends no
+    /// sooner has had the time to show. What was preconditioned until it was level has shown it,
+    /// unless the pace falls behind that.
     fn reached(&self, spec: &SteadySpec) -> Option<(usize, Why)> {
         // The round at the change may have slices on both sides of it.
         let behind_change = self.change.map(|change| (change.at + 1, change.written));
@@ -252,7 +267,8 @@ impl StackCourse {
             }
             (None, behind) => {
                 let fell = behind.filter(|(_, written)| self.in_all() >= 2.0 * written);
-                let level = self.preconditioned.filter(|_| spec.known_cache.is_none() && behind.is_none());
+                let level =
+                    self.preconditioned.filter(|_| spec.known_cache.is_none() && behind.is_none());
                 let level = level.map(|rounds| (rounds, Why::Preconditioned { rounds }));
                 level.or(fell.map(|(at, written)| (at, Why::PastChange { written })))
             }
@@ -268,13 +284,15 @@ impl SteadySpec {
     }
 }
 
-/// The last change of a stack's pace, by either of its two figures. Rounds that precondition have longer slices, whose pace is
-/// another with fewer flushes: it is not held against that of the others.
+/// The last change of a stack's pace, by either of its two figures. Rounds that precondition have
+/// longer slices, whose pace is another with fewer flushes: it is not held against that of the
+/// others.
 fn change(rounds: &[WrittenRound], stack: usize, got: &[f64]) -> Option<LastingFall> {
     let judged = rounds.iter().enumerate().filter(|(_, round)| !round.preconditions);
     let wrote: Vec<(usize, &Wrote)> =
         judged.filter_map(|(at, round)| Some((at, round.stack(stack)?))).collect();
-    let acknowledged: Vec<f64> = wrote.iter().map(|(_, wrote)| wrote.bytes / wrote.seconds).collect();
+    let acknowledged: Vec<f64> =
+        wrote.iter().map(|(_, wrote)| wrote.bytes / wrote.seconds).collect();
     let durable: Option<Vec<f64>> =
         wrote.iter().map(|(_, wrote)| Some(wrote.bytes / wrote.durable_s?)).collect();
     let found = |paces: &Vec<f64>| {
@@ -295,7 +313,7 @@ fn change(rounds: &[WrittenRound], stack: usize, got: &[f64]) -> Option<LastingF
 /// A fall in a series of paces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fall {
-    /// First value behind it.
+    /// First value after it.
     pub at: usize,
     /// Mean of what lies between it and the break before it.
     pub before: f64,
@@ -303,8 +321,8 @@ pub struct Fall {
     pub after: f64,
 }
 
-/// The last fall of a series that lasts to its end: a drive may change its pace more than once. A break upwards, a dip
-/// that passes and a slope are none.
+/// The last fall of a series that lasts to its end: a drive may change its pace more than once. A
+/// break upwards, a dip that passes and a slope are none.
 pub fn last_fall(paces: &[f64]) -> Option<Fall> {
     if paces.iter().any(|pace| !pace.is_finite()) {
         return None;
@@ -313,7 +331,8 @@ pub fn last_fall(paces: &[f64]) -> Option<Fall> {
     while let Some(step) = best_break(&paces[start..]) {
         let (one, two) = paces[start..].split_at(step);
         let end = &two[two.len() / 2..];
-        if mean(two) <= FALLEN * mean(one) && mean(end) <= FALLEN * mean(one) && is_a_step(one, two) {
+        if mean(two) <= FALLEN * mean(one) && mean(end) <= FALLEN * mean(one) && is_a_step(one, two)
+        {
             found = Some(Fall { at: start + step, before: mean(one), after: mean(two) });
         }
         start += step;
@@ -354,8 +373,8 @@ impl FittedLine {
     }
 }
 
-/// How level a window is, by SNIA's two measures; fractions of its mean. A warning, never a reason to refuse: ratios of
-/// neighbouring slices do not care.
+/// How level a window is, by SNIA's two measures; fractions of its mean. A warning, never a reason
+/// to refuse: ratios of neighbouring slices do not care.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Window {
     /// Largest minus smallest of five stretches.
@@ -373,8 +392,9 @@ impl Window {
         }
         let stretch = |k: usize| mean(&paces[k * n / STRETCHES..(k + 1) * n / STRETCHES]);
         let means: Vec<f64> = (0..STRETCHES).map(stretch).collect();
-        let (low, high) =
-            means.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
+        let (low, high) = means
+            .iter()
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), one| (low.min(*one), high.max(*one)));
         let goes = FittedLine::fit(&means).slope.abs() * (STRETCHES - 1) as f64;
         Some(Window { range: (high - low) / mean(&means), slope: goes / mean(&means) })
     }

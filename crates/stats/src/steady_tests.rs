@@ -49,8 +49,14 @@ fn as_much_again_must_follow_on_a_fall() {
     let after = |rounds| of_visit(&visit(10.0, &paces(7, &[(50, 100.0), (rounds, 40.0)])), &spec);
     let (early, late) = (after(49), after(50));
     assert_eq!((early.reached, early.why, early.from_round), (false, Why::NotReached, 99));
-    assert_eq!((late.reached, late.why, late.from_round), (true, Why::PastChange { written: 500.0 }, 51));
-    assert_eq!((early.changes.len(), early.changes[0].at, early.changes[0].written), (1, 50, 500.0));
+    assert_eq!(
+        (late.reached, late.why, late.from_round),
+        (true, Why::PastChange { written: 500.0 }, 51)
+    );
+    assert_eq!(
+        (early.changes.len(), early.changes[0].at, early.changes[0].written),
+        (1, 50, 500.0)
+    );
     assert_eq!(early.written, 990.0);
 }
 
@@ -87,7 +93,11 @@ fn every_stack_must_come_so_far_on_its_own_drive() {
     };
     assert_eq!(reached(Vec::new()), (false, 30, 300.0), "a drive each");
     assert_eq!(reached(vec![vec![1.0; 2]; 2]), (true, 13, 1200.0), "one drive for both");
-    assert_eq!(reached(vec![vec![1.0, 0.5], vec![1.0, 0.5]]), (true, 21, 750.0), "the second on two drives");
+    assert_eq!(
+        reached(vec![vec![1.0, 0.5], vec![1.0, 0.5]]),
+        (true, 21, 750.0),
+        "the second on two drives"
+    );
 }
 
 #[test]
@@ -96,7 +106,10 @@ fn a_visit_that_did_not_come_so_far_is_left_out() {
     let mut writes = visit(10.0, &[1.0; 15]);
     let mut short = visit(10.0, &[1.0; 5]);
     short.iter_mut().for_each(|round| round.visit = 1);
-    assert_eq!(judged(&short, &spec), Err(Refusal::SteadyNotShown { written: 50, known_cache: Some(100) }));
+    assert_eq!(
+        judged(&short, &spec),
+        Err(Refusal::SteadyNotShown { written: 50, known_cache: Some(100) })
+    );
     writes.extend(short);
     let kept = judged(&writes, &spec).unwrap();
     assert_eq!(kept.len(), 20);
@@ -132,15 +145,23 @@ fn rounds_that_precondition_fill_caches_and_show_what_is_level() {
         let (window, found) = with(before, &[60.0; 10], None);
         assert!(!found.reached && window.is_none_or(|window| !window.is_level()), "{why}");
     }
-    assert_eq!(preconditioned(&visit(1.0, &[1.0; 9]), 0), None, "measured rounds precondition nothing");
+    assert_eq!(
+        preconditioned(&visit(1.0, &[1.0; 9]), 0),
+        None,
+        "measured rounds precondition nothing"
+    );
 }
 
 #[test]
 fn slices_of_a_stack_in_a_round_are_one() {
     let part = |stack, amount, seconds| RoundPart { stack, amount, seconds };
     let parts = vec![part(1, 1.0, 2.0), part(0, 5.0, 1.0), part(0, 5.0, 3.0), part(1, 2.0, 2.0)];
-    let writes =
-        WrittenRound::from_round(&Round { kind: RoundKind::Long, visit: 3, parts, ..Round::default() });
+    let writes = WrittenRound::from_round(&Round {
+        kind: RoundKind::Long,
+        visit: 3,
+        parts,
+        ..Round::default()
+    });
     let wrote = |stack, bytes, seconds| Wrote { stack, bytes, seconds, durable_s: None };
     assert_eq!(
         writes,

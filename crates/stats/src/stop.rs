@@ -40,9 +40,9 @@ pub enum Decision {
     Stop(StopReason),
 }
 
-/// Decides after a round. `comparisons` holds for each stack the rates `(baseline, stack)` of all rounds so
-/// far; all must be precise at the same look. A look before `next_look` is none: call it after every
-/// round, or only at the looks.
+/// Decides after a round. `comparisons` holds for each stack the rates `(baseline, stack)` of all
+/// rounds so far; all must be precise at the same look. A look before `next_look` is none: call it
+/// after every round, or only at the looks.
 pub fn decide(comparisons: &[&[(f64, f64)]], elapsed_s: f64, spec: &StopSpec) -> Decision {
     if elapsed_s >= spec.budget_s {
         return Decision::Stop(StopReason::Budget);
@@ -51,7 +51,11 @@ pub fn decide(comparisons: &[&[(f64, f64)]], elapsed_s: f64, spec: &StopSpec) ->
     let may_stop = !comparisons.is_empty() && is_look(n) && elapsed_s >= spec.min_time_s;
     if may_stop && comparisons.iter().all(|rounds| is_precise(rounds, spec) || is_limited(rounds)) {
         let limited = comparisons.iter().any(|rounds| is_limited(rounds));
-        return Decision::Stop(if limited { StopReason::RateLimited } else { StopReason::Precision });
+        return Decision::Stop(if limited {
+            StopReason::RateLimited
+        } else {
+            StopReason::Precision
+        });
     }
     Decision::Continue { next_look: look_after(n) }
 }
@@ -61,7 +65,8 @@ pub fn target(found: &Ratio, spec: &StopSpec) -> f64 {
     spec.precision.max(0.1 * found.ratio.ln().abs())
 }
 
-/// How many rounds a comparison will need in all if its noise stays as it is; for the time left on display.
+/// How many rounds a comparison will need in all if its noise stays as it is; for the time left on
+/// display.
 pub fn rounds_needed(found: &Ratio, spec: &StopSpec) -> usize {
     let shortfall = found.half_width() / target(found, spec);
     let rounds = (found.spread.n as f64 * shortfall * shortfall).ceil();
@@ -69,14 +74,15 @@ pub fn rounds_needed(found: &Ratio, spec: &StopSpec) -> usize {
 }
 
 fn is_precise(rounds: &[(f64, f64)], spec: &StopSpec) -> bool {
-    estimate(rounds).is_ok_and(|found| found.half_width() <= target(&found, spec) && found.gate().holds())
+    estimate(rounds)
+        .is_ok_and(|found| found.half_width() <= target(&found, spec) && found.gate().holds())
 }
 
 fn is_limited(rounds: &[(f64, f64)]) -> bool {
     level::split(rounds).is_some_and(|split| split.meaning == Meaning::RateLimited)
 }
 
-/// The first look behind `n` rounds: 16, 17, ... then in steps of 2 %.
+/// The first look after `n` rounds: 16, 17, ... then in steps of 2 %.
 pub fn look_after(n: usize) -> usize {
     let mut look = BATCHES;
     while look <= n {
@@ -121,7 +127,10 @@ mod tests {
         let at = |rounds: &[(f64, f64)], elapsed| decide(&[rounds], elapsed, &SPEC);
         assert_eq!(at(&quiet(20), 12.0), Decision::Stop(StopReason::Precision));
         assert!(matches!(at(&quiet(20), 9.0), Decision::Continue { next_look: 21 }), "too early");
-        assert!(matches!(at(&quiet(12), 12.0), Decision::Continue { next_look: 16 }), "too few rounds");
+        assert!(
+            matches!(at(&quiet(12), 12.0), Decision::Continue { next_look: 16 }),
+            "too few rounds"
+        );
         assert!(matches!(at(&loud(20), 12.0), Decision::Continue { .. }), "too wide");
         assert_eq!(at(&loud(20), 300.0), Decision::Stop(StopReason::Budget));
         assert_eq!(at(&[], 300.0), Decision::Stop(StopReason::Budget));
@@ -141,7 +150,10 @@ mod tests {
     #[test]
     fn every_comparison_must_be_done() {
         assert!(matches!(decide(&[&quiet(20), &loud(20)], 20.0, &SPEC), Decision::Continue { .. }));
-        assert_eq!(decide(&[&quiet(20), &quiet(20)], 20.0, &SPEC), Decision::Stop(StopReason::Precision));
+        assert_eq!(
+            decide(&[&quiet(20), &quiet(20)], 20.0, &SPEC),
+            Decision::Stop(StopReason::Precision)
+        );
     }
 
     #[test]

@@ -16,8 +16,9 @@ pub fn t975(freedom: usize) -> f64 {
     table.get(freedom - 1).copied().unwrap_or_else(|| computed(freedom))
 }
 
-/// The `p` quantile (0 < p < 1) of Student's t; `freedom` need not be whole (Welch), and counts as at least 1. For k
-/// intervals that shall hold all at once with 95 % (Bonferroni), p is 1 - 0.025 / k.
+/// The `p` quantile (0 < p < 1) of Student's t; `freedom` need not be whole (Welch), and counts as
+/// at least 1. For k intervals that shall hold all at once with 95 % (Bonferroni), p is 1 - 0.025 /
+/// k.
 pub fn t_quantile(p: f64, freedom: f64) -> f64 {
     // The quantile of a probability of 1 would be endless.
     student(freedom).inverse_cdf(p.clamp(f64::EPSILON, 1.0 - f64::EPSILON))
@@ -43,7 +44,8 @@ pub struct Uncertain {
 }
 
 impl Uncertain {
-    /// One minus the other, which is independent of it; degrees of freedom as Welch (1947) has them.
+    /// One minus the other, which is independent of it; degrees of freedom as Welch (1947) has
+    /// them.
     pub fn minus(self, other: Uncertain) -> Uncertain {
         let (one, two) = (self.error.powi(2), other.error.powi(2));
         let whole = (one + two).powi(2);
@@ -87,7 +89,8 @@ mod tests {
 
     #[test]
     fn t_quantiles_agree_with_printed_tables() {
-        for (freedom, printed) in [(1, 12.706), (3, 3.182), (15, 2.131), (30, 2.042), (120, 1.980)] {
+        for (freedom, printed) in [(1, 12.706), (3, 3.182), (15, 2.131), (30, 2.042), (120, 1.980)]
+        {
             assert!((t975(freedom) - printed).abs() < 6e-4, "{freedom}: {}", t975(freedom));
         }
         assert_eq!(t975(0), t975(1));

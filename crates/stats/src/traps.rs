@@ -1,5 +1,6 @@
-//! The traps that a comparison falls into, as seeded simulations with bounds: each test shows that the
-//! obvious method fails where ours holds. A few hundred runs each; `selfcheck stats` does the long ones.
+//! The traps that a comparison falls into, as seeded simulations with bounds: each test shows that
+//! the obvious method fails where ours holds. A few hundred runs each; `selfcheck stats` does the
+//! long ones.
 
 use super::exceedance::RoundHistograms;
 use super::noise::Noise;
@@ -69,7 +70,8 @@ fn episodes(noise: &mut Noise, n: usize, mean_length: f64) -> (TrapRounds, f64) 
 #[test]
 fn independent_noise_is_covered_at_any_truth() {
     for truth in [1.0, 0.98, 0.95, 0.8] {
-        let coverage = share(500, |noise| covers(&estimate(&independent(noise, 60, truth)).unwrap(), truth));
+        let coverage =
+            share(500, |noise| covers(&estimate(&independent(noise, 60, truth)).unwrap(), truth));
         assert!((0.925..=0.985).contains(&coverage), "{truth}: {coverage}");
     }
 }
@@ -170,7 +172,9 @@ fn periodic_noise_fools_a_fixed_order_not_a_drawn_one() {
         move |at: usize| if at % 4 == phase { 0.7 } else { 1.0 } + jitter[at]
     };
     let costs = |rounds: &TrapRounds| !covers(&estimate(rounds).unwrap(), 1.0);
-    let fixed = share(200, |noise| costs(&sliced((0..100).map(|_| vec![0, 1, 1, 0]), stall(1, noise), 1.0)));
+    let fixed = share(200, |noise| {
+        costs(&sliced((0..100).map(|_| vec![0, 1, 1, 0]), stall(1, noise), 1.0))
+    });
     let drawn = share(200, |noise| {
         let mut schedule = Schedule::new(noise.bits(), 0);
         costs(&sliced((0..100).map(|_| schedule.round(2)), stall(1, noise), 1.0))
@@ -254,7 +258,8 @@ fn null_p_values(noise: &mut Noise, many: usize) -> Vec<f64> {
 #[test]
 fn of_many_comparisons_some_cost_by_chance() {
     let one_by_one = share(200, |noise| null_p_values(noise, 24).iter().any(|p| *p < 0.05));
-    let together = share(200, |noise| family::significant(&null_p_values(noise, 24)).contains(&true));
+    let together =
+        share(200, |noise| family::significant(&null_p_values(noise, 24)).contains(&true));
     assert!(one_by_one >= 0.6, "one by one a false cost is in {one_by_one} of the matrices");
     assert!(together <= 0.09, "together in {together}");
 }
@@ -285,7 +290,8 @@ fn judged(rounds: &[Round]) -> JudgedRatio {
 
 #[test]
 fn a_level_that_splits_has_no_one_cost() {
-    // Half of the run costs 2 %, the other half, at another level, 12 %: their mean is the cost of neither.
+    // Half of the run costs 2 %, the other half, at another level, 12 %: their mean is the cost of
+    // neither.
     let regimes = |noise: &mut Noise| {
         drawn(noise, 120, |number, stack, _, noise| {
             let (level, ratio) = if number < 60 { (100.0, 0.98) } else { (70.0, 0.88) };
@@ -317,7 +323,7 @@ fn a_plateau_hides_the_cost() {
 
 #[test]
 fn a_slice_that_pays_for_the_one_before_is_no_cost_of_its_stack() {
-    // Nothing costs anything, but B runs at 90 % behind A: half of its slices, 5 % in all.
+    // Nothing costs anything, but B runs at 90 % after A: half of its slices, 5 % in all.
     let carried = |noise: &mut Noise| {
         drawn(noise, 150, |_, stack, before, noise| {
             let lost = if stack == 1 && before == 0 { 0.9 } else { 1.0 };
@@ -339,7 +345,11 @@ fn short_slices_that_pay_for_their_start_are_caught_by_long_ones() {
             let seconds = if kind == RoundKind::Long { 4.0 } else { 1.0 };
             let mut part = |stack: usize| {
                 let started = if stack == 1 { seconds - 0.05 } else { seconds };
-                RoundPart { stack, amount: 100.0 * started * (1.0 + 0.01 * noise.normal()), seconds }
+                RoundPart {
+                    stack,
+                    amount: 100.0 * started * (1.0 + 0.01 * noise.normal()),
+                    seconds,
+                }
             };
             Round { kind, parts: vec![part(0), part(1), part(1), part(0)], ..Round::default() }
         };
@@ -361,7 +371,8 @@ fn reason(judged: &JudgedRatio) -> &'static str {
 
 #[test]
 fn a_percentile_on_the_edge_between_two_modes_moves() {
-    // A tenth of the I/Os takes ten times as long, now a little more, now a little less: the 90th percentile is either.
+    // A tenth of the I/Os takes ten times as long, now a little more, now a little less: the 90th
+    // percentile is either.
     let side = |noise: &mut Noise, slow: f64| {
         let mut side = RoundHistograms::new(64);
         for round in 0..64 {
@@ -391,8 +402,9 @@ struct BusyDisk {
 }
 
 impl BusyDisk {
-    /// Writes a slice's bytes: a second of the disk's time for A, behind all that is owed. B takes them in a tenth of
-    /// one, and owes two. Gives the seconds until all is acknowledged and no I/O is in flight.
+    /// Writes a slice's bytes: a second of the disk's time for A, after all that is owed. B takes
+    /// them in a tenth of one, and owes two. Gives the seconds until all is acknowledged and no I/O
+    /// is in flight.
     fn write(&mut self, stack: usize) -> f64 {
         if stack == 1 {
             self.owed_s += 2.0;

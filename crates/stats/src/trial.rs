@@ -1,5 +1,5 @@
-//! A comparison while it is measured: which round comes next, and whether it is enough. Whoever measures asks here;
-//! the simulations of `selfcheck stats` ask the same.
+//! A comparison while it is measured: which round comes next, and whether it is enough. Whoever
+//! measures asks here; the simulations of `selfcheck stats` ask the same.
 
 use super::Refusal;
 use super::length::is_long;
@@ -26,7 +26,8 @@ pub struct TrialSpec {
     pub seed: u64,
     /// A stream of its own for each workload and visit.
     pub stream: u64,
-    /// The regime is the steady one of writes; amounts of rounds are then bytes. `None`: every round counts.
+    /// The regime is the steady one of writes; amounts of rounds are then bytes. `None`: every
+    /// round counts.
     pub steady: Option<SteadySpec>,
     /// Rounds that preconditioned the drives before those of their visits.
     pub preconditioned: Vec<WrittenRound>,
@@ -91,7 +92,8 @@ impl RoundTrial {
     pub fn push(&mut self, round: &Round) {
         if self.spec.steady.is_some() {
             if self.writes.last().is_none_or(|last| last.visit != round.visit) {
-                let before = self.spec.preconditioned.iter().filter(|writes| writes.visit == round.visit);
+                let before =
+                    self.spec.preconditioned.iter().filter(|writes| writes.visit == round.visit);
                 self.writes.extend(before.cloned());
             }
             self.writes.push(WrittenRound::from_round(round));
@@ -102,8 +104,8 @@ impl RoundTrial {
         let place = self.writes.len().saturating_sub(1);
         for ((stack, pairs), places) in self.comparisons.iter_mut().zip(&mut self.places) {
             let value = |stack| round.value(stack, self.spec.value);
-            // Without a completion there is no time of one. The report sums over rounds and can use such a round; here it only
-            // does not help to say when it is enough.
+            // Without a completion there is no time of one. The report sums over rounds and can use
+            // such a round; here it only does not help to say when it is enough.
             let usable = |pair: &(f64, f64)| pair.0.is_finite() && pair.1.is_finite();
             if let Some(pair) = value(self.spec.baseline).zip(value(*stack)).filter(usable) {
                 pairs.push(pair);
@@ -112,8 +114,8 @@ impl RoundTrial {
         }
     }
 
-    /// Says how many seconds the flushes of a stack took in the round that was pushed last: a drive's change of pace
-    /// that caches hide shows in them.
+    /// Says how many seconds the flushes of a stack took in the round that was pushed last: a
+    /// drive's change of pace that caches hide shows in them.
     pub fn flushed(&mut self, stack: usize, seconds: f64) {
         let last = self.writes.last_mut().into_iter().flat_map(|writes| &mut writes.stacks);
         for wrote in last.filter(|wrote| wrote.stack == stack) {
@@ -129,14 +131,15 @@ impl RoundTrial {
         let Some(spec) = &self.spec.steady else { return Ok(self.comparisons.clone()) };
         let judged = steady::judged(&self.writes, spec)?;
         let kept = |((stack, pairs), places): (&Compared, &Vec<usize>)| {
-            let ours = pairs.iter().zip(places).filter(|(_, at)| judged[**at]).map(|(pair, _)| *pair);
+            let ours =
+                pairs.iter().zip(places).filter(|(_, at)| judged[**at]).map(|(pair, _)| *pair);
             (*stack, ours.collect())
         };
         Ok(self.comparisons.iter().zip(&self.places).map(kept).collect())
     }
 
-    /// Whether it is enough after so many seconds. Where the regime is steady, rounds before it do not count, and
-    /// the visit that goes on must have reached it.
+    /// Whether it is enough after so many seconds. Where the regime is steady, rounds before it do
+    /// not count, and the visit that goes on must have reached it.
     pub fn decide(&self, elapsed_s: f64, spec: &StopSpec) -> Decision {
         let judged = match self.is_steady() {
             true => self.judged().unwrap_or_default(),

@@ -71,7 +71,11 @@ fn what_was_preconditioned_until_it_was_level_is_steady_from_the_first_round() {
 }
 
 /// Measures until the trial says stop; gives the trial and why.
-fn measured(drive: &mut Drive, known_cache: Option<f64>, budget_s: f64) -> (RoundTrial, StopReason) {
+fn measured(
+    drive: &mut Drive,
+    known_cache: Option<f64>,
+    budget_s: f64,
+) -> (RoundTrial, StopReason) {
     let mut trial = trial(known_cache);
     let spec = StopSpec { precision: 0.01, min_time_s: 1.0, budget_s };
     loop {
@@ -89,7 +93,7 @@ fn cost_of(trial: &RoundTrial) -> f64 {
     ratio::ratio_of_totals(&judged[0].1).unwrap()
 }
 
-/// A cliff at 8 GiB, behind which the layer costs 20 % more time in place of 5 %.
+/// A cliff at 8 GiB, after which the layer costs 20 % more time in place of 5 %.
 fn cliff(seed: u64) -> Drive {
     const AT: f64 = 8192.0 * MIB;
     Drive::new(
@@ -107,7 +111,10 @@ fn an_unknown_cache_is_found_by_its_cliff_and_only_what_lies_behind_counts() {
         assert_eq!(reason, StopReason::Precision, "seed {seed}");
         assert!(drive.written >= 2.0 * 8192.0 * MIB, "as much again: {}", drive.written / MIB);
         let rounds = trial.judged().unwrap()[0].1.len() as f64;
-        assert!((drive.written - 8192.0 * MIB - rounds * ROUND).abs() < 3.0 * ROUND, "{rounds} rounds");
+        assert!(
+            (drive.written - 8192.0 * MIB - rounds * ROUND).abs() < 3.0 * ROUND,
+            "{rounds} rounds"
+        );
         assert!((cost_of(&trial) - 1.2).abs() < 0.02, "{}", cost_of(&trial));
     }
 }
@@ -141,12 +148,16 @@ fn without_cliff_or_known_cache_only_the_budget_ends_it() {
     let (trial, reason) = measured(&mut flat, None, 40.0);
     assert_eq!(reason, StopReason::Budget);
     let refused = trial.judged().unwrap_err();
-    assert_eq!(refused, Refusal::SteadyNotShown { written: flat.written as u64, known_cache: None });
+    assert_eq!(
+        refused,
+        Refusal::SteadyNotShown { written: flat.written as u64, known_cache: None }
+    );
 }
 
 #[test]
 fn a_slow_slope_is_no_cliff() {
-    let mut slope = Drive::new(8, |written| MIB * (1000.0 - 300.0 * written / (30_000.0 * MIB)), |_| 1.05);
+    let mut slope =
+        Drive::new(8, |written| MIB * (1000.0 - 300.0 * written / (30_000.0 * MIB)), |_| 1.05);
     let (trial, reason) = measured(&mut slope, None, 35.0);
     assert_eq!(reason, StopReason::Budget);
     assert!(trial.judged().is_err());
@@ -178,7 +189,10 @@ fn a_new_visit_begins_anew() {
     let spec = StopSpec { precision: 0.01, min_time_s: 1.0, budget_s: 300.0 };
     for _ in 0..50 {
         round(&mut trial);
-        assert!(matches!(trial.decide(20.0, &spec), Decision::Continue { .. }), "the cache was emptied");
+        assert!(
+            matches!(trial.decide(20.0, &spec), Decision::Continue { .. }),
+            "the cache was emptied"
+        );
     }
     assert_eq!(trial.judged().unwrap()[0].1.len(), before);
 }
@@ -188,9 +202,11 @@ fn a_cliff_that_a_cache_hides_shows_in_the_flush() {
     let mut drive = cliff(11);
     let mut trial = trial(None);
     while drive.written < 20_000.0 * MIB {
-        let parts: Vec<RoundPart> = trial.plan().order.into_iter().map(|stack| drive.slice(stack)).collect();
-        let taken =
-            |stack| parts.iter().filter(|part| part.stack == stack).map(|part| part.seconds).sum::<f64>();
+        let parts: Vec<RoundPart> =
+            trial.plan().order.into_iter().map(|stack| drive.slice(stack)).collect();
+        let taken = |stack| {
+            parts.iter().filter(|part| part.stack == stack).map(|part| part.seconds).sum::<f64>()
+        };
         let flushes = [taken(0), taken(1)];
         // All is taken by memory at once and waited for in the flush.
         let quick = parts.iter().map(|part| RoundPart { seconds: 0.001, ..*part }).collect();
@@ -201,6 +217,10 @@ fn a_cliff_that_a_cache_hides_shows_in_the_flush() {
         }
     }
     assert!(trial.is_steady());
-    trial.writes.iter_mut().flat_map(|writes| &mut writes.stacks).for_each(|wrote| wrote.durable_s = None);
+    trial
+        .writes
+        .iter_mut()
+        .flat_map(|writes| &mut writes.stacks)
+        .for_each(|wrote| wrote.durable_s = None);
     assert!(!trial.is_steady(), "without the flushes nothing shows");
 }

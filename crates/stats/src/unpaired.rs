@@ -1,17 +1,19 @@
-//! Two runs at different times: nothing pairs their rounds, so the machine's drift between them does not cancel
-//! and is a part of the interval. How far a level drifts is read from how it wanders inside its own run, taken
-//! as 1/f noise. METHOD.md derives it; docs/decisions/unpaired-runs.md has what was measured.
+//! Two runs at different times: nothing pairs their rounds, so the machine's drift between them
+//! does not cancel and is a part of the interval. How far a level drifts is read from how it
+//! wanders inside its own run, taken as 1/f noise. METHOD.md derives it;
+//! docs/decisions/unpaired-runs.md has what was measured.
 
 use super::ratio::{Total, ratio_of_totals, residuals};
 use super::spread::{MeanSpread, mean};
 use super::visits::LEAST;
 use super::{Concludes, Refusal, Uncertain, Verdict, t975};
 
-/// Degrees of freedom of a drift that was read from one run: those of the variance of a Brownian path about its
-/// own mean, `2 (1/6)^2 / (1/45)`. Noise with a shorter memory has more.
+/// Degrees of freedom of a drift that was read from one run: those of the variance of a Brownian
+/// path about its own mean, `2 (1/6)^2 / (1/45)`. Noise with a shorter memory has more.
 const DRIFT_FREEDOM: f64 = 2.5;
 
-/// From this separation on the growth is as good as its asymptote (to one in a million), which does not lose digits.
+/// From this separation on the growth is as good as its asymptote (to one in a million), which does
+/// not lose digits.
 const FAR: f64 = 1_000.0;
 
 /// A variance and how well it is known.
@@ -30,7 +32,8 @@ pub struct Level {
     pub log: f64,
     /// What the run's own noise leaves open: the squared standard error.
     pub error: VariancePart,
-    /// What another run of the same length right behind this one would be off by, with nothing changed.
+    /// What another run of the same length right after this one would be off by, with nothing
+    /// changed.
     pub drift: VariancePart,
     /// Rounds or visits behind it.
     pub units: usize,
@@ -43,7 +46,8 @@ impl Level {
         ((self.log - half_width).exp(), (self.log + half_width).exp())
     }
 
-    /// The mean per item of whole rounds in order of time: I/Os over seconds, nanoseconds over I/Os.
+    /// The mean per item of whole rounds in order of time: I/Os over seconds, nanoseconds over
+    /// I/Os.
     ///
     /// # Errors
     /// [`Refusal`] below 16 rounds, when nothing completed, or for a value below zero.
@@ -61,8 +65,8 @@ impl Level {
         of_visits(log, &residuals)
     }
 
-    /// The ratio of a stack's mean per item to its baseline's, paired by rounds `(baseline, stack)` of one run. What
-    /// met both alike has left the residuals; what is left may still wander.
+    /// The ratio of a stack's mean per item to its baseline's, paired by rounds `(baseline, stack)`
+    /// of one run. What met both alike has left the residuals; what is left may still wander.
     ///
     /// # Errors
     /// As [`Level::of_rounds`]; each side is named.
@@ -104,7 +108,8 @@ fn paired(units: &[(Total, Total)]) -> Result<(f64, Vec<f64>), Refusal> {
 fn of_rounds(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
     let spread = MeanSpread::from_residuals(residuals)?;
     let means: Vec<f64> = residuals.chunks_exact(spread.batch).map(mean).collect();
-    // The freedom is the batches': a memory so long that it leaves the spread fewer is what the drift stands for.
+    // The freedom is the batches': a memory so long that it leaves the spread fewer is what the
+    // drift stands for.
     Ok(Level {
         log,
         error: VariancePart {
@@ -131,26 +136,29 @@ fn of_visits(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
     })
 }
 
-/// The variance of 1/f noise in batch means: by how much two adjacent stretches of any one length differ (half of
-/// the mean square: the Allan variance, which for 1/f noise is the same at every length, hence also at the run's own).
+/// The variance of 1/f noise in batch means: by how much two adjacent stretches of any one length
+/// differ (half of the mean square: the Allan variance, which for 1/f noise is the same at every
+/// length, hence also at the run's own).
 ///
-/// Independent noise adds as much to the variance `s2` of the batch means as to `a`, half the mean square of
-/// neighbours' differences; 1/f noise adds `m ln m / (2 (m - 1) ln 2)` times as much (Barnes, "Tables of bias
-/// functions", NBS Technical Note 375, 1969: B1). So `s2 - a` is free of the independent part. One standard
-/// deviation that chance gives it among independent batches is added (von Neumann 1941), since "none seen" in
-/// 16 batches is not "none there".
+/// Independent noise adds as much to the variance `s2` of the batch means as to `a`, half the mean
+/// square of neighbours' differences; 1/f noise adds `m ln m / (2 (m - 1) ln 2)` times as much
+/// (Barnes, "Tables of bias functions", NBS Technical Note 375, 1969: B1). So `s2 - a` is free of
+/// the independent part. One standard deviation that chance gives it among independent batches is
+/// added (von Neumann 1941), since "none seen" in 16 batches is not "none there".
 fn flicker(means: &[f64]) -> f64 {
     let m = means.len() as f64;
     let centre = mean(means);
     let s2 = means.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (m - 1.0);
-    let a = means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>() / (2.0 * (m - 1.0));
+    let a =
+        means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum::<f64>() / (2.0 * (m - 1.0));
     let chance = s2 * ((m - 2.0) / (m * m - 1.0)).sqrt();
     let excess = m * m.ln() / (2.0 * (m - 1.0) * std::f64::consts::LN_2) - 1.0;
     (s2 - a + chance).max(0.0) / excess
 }
 
-/// How much larger the mean square difference of two stretches is when their starts are `separation` lengths
-/// apart than when they adjoin (1), for 1/f noise: it goes on growing with the logarithm (B2 of the same tables).
+/// How much larger the mean square difference of two stretches is when their starts are
+/// `separation` lengths apart than when they adjoin (1), for 1/f noise: it goes on growing with the
+/// logarithm (B2 of the same tables).
 pub fn growth(separation: f64) -> f64 {
     let r = separation.max(1.0);
     if r >= FAR {
@@ -177,10 +185,12 @@ pub struct UnpairedChange {
     pub units: usize,
 }
 
-/// Compares two runs whose starts lie `separation` times their length apart: Student's t on the difference of
-/// the logarithms, with the variances of noise and drift of both, and Welch's degrees of freedom.
+/// Compares two runs whose starts lie `separation` times their length apart: Student's t on the
+/// difference of the logarithms, with the variances of noise and drift of both, and Welch's degrees
+/// of freedom.
 pub fn change(old: &Level, new: &Level, separation: f64) -> UnpairedChange {
-    let grown = |part: VariancePart| VariancePart { variance: part.variance * growth(separation), ..part };
+    let grown =
+        |part: VariancePart| VariancePart { variance: part.variance * growth(separation), ..part };
     let noise = [old.error, new.error];
     let drift = [grown(old.drift), grown(new.drift)];
     let log = new.log - old.log;
@@ -212,8 +222,9 @@ impl UnpairedChange {
         }
     }
 
-    /// How many times as long both runs must be for the interval to end `distance` (of the logarithm) away from its
-    /// estimate; `None` when no length does, since drift does not shrink with it.
+    /// How many times as long both runs must be for the interval to end `distance` (of the
+    /// logarithm) away from its estimate; `None` when no length does, since drift does not shrink
+    /// with it.
     pub fn longer(&self, distance: f64) -> Option<f64> {
         let left = distance * distance - self.drift * self.drift;
         (left > 0.0).then(|| (self.noise * self.noise / left).max(1.0))
@@ -222,11 +233,14 @@ impl UnpairedChange {
 
 /// Student's t times the root of the variances' sum, degrees of freedom by Welch and Satterthwaite.
 fn half_width(parts: &[VariancePart]) -> f64 {
-    let uncertain =
-        |part: &VariancePart| Uncertain { value: 0.0, error: part.variance.sqrt(), freedom: part.freedom };
+    let uncertain = |part: &VariancePart| Uncertain {
+        value: 0.0,
+        error: part.variance.sqrt(),
+        freedom: part.freedom,
+    };
     let whole = parts.iter().map(uncertain).reduce(Uncertain::minus);
-    // Whole degrees of freedom, rounded down: those of a drift are few and themselves a guess. A hair is added for what
-    // squaring loses.
+    // Whole degrees of freedom, rounded down: those of a drift are few and themselves a guess. A
+    // hair is added for what squaring loses.
     whole.map_or(0.0, |whole| t975((whole.freedom + 1e-9) as usize) * whole.error)
 }
 
@@ -274,7 +288,8 @@ mod tests {
         Walk,
     }
 
-    /// A part of the level that forgets: how much of it stays from round to round, its step, its state.
+    /// A part of the level that forgets: how much of it stays from round to round, its step, its
+    /// state.
     struct Memory {
         stays: f64,
         step: f64,
@@ -285,7 +300,11 @@ mod tests {
         /// Of 3 % at any time, forgotten after so many rounds.
         fn of(rounds: f64, noise: &mut Noise) -> Memory {
             let stays = (-1.0 / rounds).exp();
-            Memory { stays, step: 0.03 * (1.0 - stays * stays).sqrt(), state: 0.03 * noise.normal() }
+            Memory {
+                stays,
+                step: 0.03 * (1.0 - stays * stays).sqrt(),
+                state: 0.03 * noise.normal(),
+            }
         }
     }
 
@@ -318,8 +337,8 @@ mod tests {
         rates.iter().map(|rate| Total { sum: *rate, items: 1.0 }).collect()
     }
 
-    /// Coverage of 1 by the whole interval and by the runs' own noise, and the mean half-width; nothing changes
-    /// between two runs that start `separation` lengths apart.
+    /// Coverage of 1 by the whole interval and by the runs' own noise, and the mean half-width;
+    /// nothing changes between two runs that start `separation` lengths apart.
     fn coverage(kind: Kind, separation: usize) -> (f64, f64, f64) {
         let (mut ours, mut naive, mut width) = (0, 0, 0.0);
         for run in 0..RUNS {
@@ -381,7 +400,10 @@ mod tests {
                     .iter()
                     .map(|rate| {
                         let own = 1.0 + 0.01 * noise.normal();
-                        (Total { sum: *rate, items: 1.0 }, Total { sum: truth * rate * own, items: 1.0 })
+                        (
+                            Total { sum: *rate, items: 1.0 },
+                            Total { sum: truth * rate * own, items: 1.0 },
+                        )
                     })
                     .collect();
                 let stacks: Vec<Total> = rounds.iter().map(|round| round.1).collect();
@@ -412,7 +434,8 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        // See-sawing rounds: s2 = 0.01 * 16/15, a = 4 * 0.01 / 2; the excess is below zero even with chance.
+        // See-sawing rounds: s2 = 0.01 * 16/15, a = 4 * 0.01 / 2; the excess is below zero even
+        // with chance.
         let rates: Vec<f64> = (0..16).map(|i| if i % 2 == 0 { 1.1 } else { 0.9 }).collect();
         let old = Level::of_rounds(&totals(&rates)).unwrap();
         assert!(old.log.abs() < 1e-12 && old.drift.variance == 0.0);
@@ -464,10 +487,16 @@ mod tests {
         };
         let drifted = found(0.93, 0.03, 0.12);
         assert!(drifted.drift_could_explain());
-        assert!(matches!(drifted.verdict(0.02), Verdict::Unresolved { reason: Refusal::Drift, .. }));
+        assert!(matches!(
+            drifted.verdict(0.02),
+            Verdict::Unresolved { reason: Refusal::Drift, .. }
+        ));
         let noisy = found(0.99, 0.03, 0.12);
         assert!(!noisy.drift_could_explain());
-        assert!(matches!(noisy.verdict(0.02), Verdict::Unresolved { reason: Refusal::TooWide { .. }, .. }));
+        assert!(matches!(
+            noisy.verdict(0.02),
+            Verdict::Unresolved { reason: Refusal::TooWide { .. }, .. }
+        ));
         assert!(matches!(found(0.8, 0.03, 0.12).verdict(0.02), Verdict::Costs { .. }));
         assert!(matches!(found(0.999, 0.001, 0.01).verdict(0.02), Verdict::NoDifference { .. }));
         let shorter = UnpairedChange { drift: 0.02, ..found(0.93, 0.04, 0.05) };
@@ -480,8 +509,14 @@ mod tests {
     fn outcomes() {
         assert_eq!(LimitOutcome::against_limit(0.90, 0.86, 0.949, 0.05), LimitOutcome::Fails);
         assert_eq!(LimitOutcome::against_limit(0.96, 0.95, 0.97, 0.05), LimitOutcome::Passes);
-        assert_eq!(LimitOutcome::against_limit(0.94, 0.92, 0.96, 0.05), LimitOutcome::PerhapsBeyond);
-        assert_eq!(LimitOutcome::against_limit(0.96, 0.94, 0.98, 0.05), LimitOutcome::PerhapsWithin);
+        assert_eq!(
+            LimitOutcome::against_limit(0.94, 0.92, 0.96, 0.05),
+            LimitOutcome::PerhapsBeyond
+        );
+        assert_eq!(
+            LimitOutcome::against_limit(0.96, 0.94, 0.98, 0.05),
+            LimitOutcome::PerhapsWithin
+        );
         assert_eq!(
             LimitOutcome::against_limit(0.99, 0.98, 0.999, 0.0),
             LimitOutcome::Fails,

@@ -1,5 +1,5 @@
-//! What a comparison concludes. It refuses to conclude where the interval does not carry it, and every
-//! sentence names what it is about.
+//! What a comparison concludes. It refuses to conclude where the interval does not carry it, and
+//! every sentence names what it is about.
 
 use super::conclusion::{
     Concludes, Conclusion, RatioChange, differs, no_difference, size_words, unresolved, width,
@@ -108,12 +108,20 @@ impl Verdict {
     pub fn phrase(&self) -> String {
         match self {
             Verdict::Costs { cost: value, low, high, .. } => {
-                format!("costs {}", size_words(RatioChange { value: *value, low: *low, high: *high }, true))
+                format!(
+                    "costs {}",
+                    size_words(RatioChange { value: *value, low: *low, high: *high }, true)
+                )
             }
             Verdict::Gains { gain: value, low, high, .. } => {
-                format!("gains {}", size_words(RatioChange { value: *value, low: *low, high: *high }, false))
+                format!(
+                    "gains {}",
+                    size_words(RatioChange { value: *value, low: *low, high: *high }, false)
+                )
             }
-            Verdict::NoDifference { above } => format!("no difference above {}", percent_up(*above)),
+            Verdict::NoDifference { above } => {
+                format!("no difference above {}", percent_up(*above))
+            }
             Verdict::Unresolved { change, .. } => match change.as_ref().and_then(width) {
                 Some(width) => format!("unresolved ({width})"),
                 None => "unresolved".to_owned(),
@@ -121,7 +129,8 @@ impl Verdict {
         }
     }
 
-    /// The phrase with what it is about: `costs 6.12 % +- 0.78 % of 4k random-read IOPS at iodepth 32 x 4`.
+    /// The phrase with what it is about: `costs 6.12 % +- 0.78 % of 4k random-read IOPS at iodepth
+    /// 32 x 4`.
     pub fn sentence(&self, subject: &str) -> String {
         self.about(subject).to_string()
     }
@@ -137,7 +146,9 @@ impl Verdict {
                 differs("gains", size(*gain, *low, *high), false).words(format!(" in {subject}"))
             }
             Verdict::NoDifference { above } => no_difference(*above, subject),
-            Verdict::Unresolved { change, reason, .. } => unresolved(change.as_ref(), reason, subject),
+            Verdict::Unresolved { change, reason, .. } => {
+                unresolved(change.as_ref(), reason, subject)
+            }
         }
     }
 }
@@ -165,7 +176,10 @@ mod tests {
             (said(1.25, 1.20, 1.31), format!("gains 25.0 % +- 6.0 % in {SUBJECT}")),
             (said(1.001, 0.992, 1.0101), format!("no difference above 1.1 % in {SUBJECT}")),
             (said(0.99, 0.95, 1.03), format!("unresolved in {SUBJECT} (+- 4.0 %){wide}")),
-            (few.sentence(SUBJECT), format!("unresolved in {SUBJECT}: 3 whole rounds, an interval needs 16")),
+            (
+                few.sentence(SUBJECT),
+                format!("unresolved in {SUBJECT}: 3 whole rounds, an interval needs 16"),
+            ),
             (
                 visits.sentence(SUBJECT),
                 format!("unresolved in {SUBJECT}: 2 paired visits, an interval needs 4"),
@@ -182,7 +196,10 @@ mod tests {
     fn a_small_sure_difference_is_a_cost_not_nothing() {
         assert!(matches!(Verdict::of_interval(0.995, 0.991, 0.999, 0.02), Verdict::Costs { .. }));
         assert!(matches!(Verdict::of_interval(1.0, 0.97, 1.03, 0.02), Verdict::Unresolved { .. }));
-        assert!(matches!(Verdict::of_interval(1.0, 0.97, 1.03, 0.05), Verdict::NoDifference { .. }));
+        assert!(matches!(
+            Verdict::of_interval(1.0, 0.97, 1.03, 0.05),
+            Verdict::NoDifference { .. }
+        ));
     }
 
     #[test]
@@ -191,7 +208,11 @@ mod tests {
         let verdict = Verdict::of_rounds(&estimate(&trend), 0.02);
         assert!(matches!(
             &verdict,
-            Verdict::Unresolved { half_width: Some(_), reason: Refusal::DependentBatches { .. }, .. }
+            Verdict::Unresolved {
+                half_width: Some(_),
+                reason: Refusal::DependentBatches { .. },
+                ..
+            }
         ));
         assert!(verdict.sentence(SUBJECT).contains("the noise outlasts a batch"));
         let Verdict::Unresolved { reason, .. } = verdict else { unreachable!() };

@@ -1,6 +1,6 @@
-//! Stacks that cannot be up together: the unit is the visit, not the round, since what a set-up did to
-//! the stack (placement, attach, boot) is the same for all its rounds. Refuses fewer than 4 pairs, or fewer than 3
-//! where attaches were asked for.
+//! Stacks that cannot be up together: the unit is the visit, not the round, since what a set-up did
+//! to the stack (placement, attach, boot) is the same for all its rounds. Refuses fewer than 4
+//! pairs, or fewer than 3 where attaches were asked for.
 
 use super::ratio::Difference;
 use super::refusal::Refusal;
@@ -9,7 +9,8 @@ use super::student::Uncertain;
 
 /// Pairs that an interval needs.
 pub const LEAST: usize = 4;
-/// The same where a scenario asks for attaches: each holds all stacks, so that a pair differs by less.
+/// The same where a scenario asks for attaches: each holds all stacks, so that a pair differs by
+/// less.
 pub const LEAST_ATTACHES: usize = 3;
 
 /// A ratio from paired visits with its 95 % interval.
@@ -41,8 +42,8 @@ impl VisitRatio {
     }
 }
 
-/// Student's t interval on the log ratios of the rates `(A, B)` of paired visits, of so many pairs or more: [`LEAST`] or
-/// [`LEAST_ATTACHES`].
+/// Student's t interval on the log ratios of the rates `(A, B)` of paired visits, of so many pairs
+/// or more: [`LEAST`] or [`LEAST_ATTACHES`].
 ///
 /// # Errors
 /// [`Refusal`] below that many pairs or when a visit completed nothing (a logarithm of zero).
@@ -83,7 +84,8 @@ fn mean_of(least: usize, values: &[f64]) -> Result<Uncertain, Refusal> {
         return Err(Refusal::TooFewVisits { have: k });
     }
     let centre = mean(values);
-    let variance = values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (k - 1) as f64;
+    let variance =
+        values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (k - 1) as f64;
     Ok(Uncertain { value: centre, error: (variance / k as f64).sqrt(), freedom: (k - 1) as f64 })
 }
 
@@ -106,7 +108,8 @@ mod tests {
     fn worked_by_hand() {
         let e = std::f64::consts::E;
         // Log ratios 0, 0, 1, 1: mean 0.5, s^2 = 1/3, half-width 3.182446 * sqrt(1/12).
-        let found = of_at_least(LEAST, &[(1.0, 1.0), (2.0, 2.0), (1.0, e), (2.0, 2.0 * e)]).unwrap();
+        let found =
+            of_at_least(LEAST, &[(1.0, 1.0), (2.0, 2.0), (1.0, e), (2.0, 2.0 * e)]).unwrap();
         assert!((found.ratio.ln() - 0.5).abs() < 1e-12);
         assert!((found.high.ln() - 0.5 - 3.182_446 / 12f64.sqrt()).abs() < 1e-5);
         assert_eq!(found.visits, 4);
@@ -123,7 +126,8 @@ mod tests {
         // Differences 1, 2, 3: mean 2, standard error 1 / sqrt(3), t(0.975, 2) = 4.303.
         let added = difference(3, &[(1.0, 2.0), (1.0, 3.0), (1.0, 4.0)]).unwrap();
         assert!(
-            (added.value - 2.0).abs() < 1e-12 && (added.half_width - 4.302_65 / 3f64.sqrt()).abs() < 1e-4
+            (added.value - 2.0).abs() < 1e-12
+                && (added.half_width - 4.302_65 / 3f64.sqrt()).abs() < 1e-4
         );
         assert_eq!(difference(3, &[(1.0, f64::NAN); 3]), Err(Refusal::NotARate));
     }

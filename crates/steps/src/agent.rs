@@ -1,5 +1,6 @@
-//! The agent serves the wire protocol in another place: on standard input and output over SSH, or on a guest's virtio-serial port.
-//! `iotax-agent` does only this; `iotax agent` does the same. [`program`] chooses which one is copied.
+//! The agent serves the wire protocol in another place: on standard input and output over SSH, or
+//! on a guest's virtio-serial port. `iotax-agent` does only this; `iotax agent` does the same.
+//! [`program`] chooses which one is copied.
 
 use crate::agent_handler::HostHandler;
 use crate::guest::init;
@@ -28,7 +29,8 @@ pub const PATIENCE: u64 = 150;
 pub enum Serve {
     /// Standard input and output.
     Stdio,
-    /// The port of a guest with a system of its own, for which it waits so long; it powers off at the end.
+    /// The port of a guest with a system of its own, for which it waits so long; it powers off at
+    /// the end.
     Port(Duration),
 }
 
@@ -111,8 +113,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The program that is copied into guests and to hosts: `iotax-agent` beside this program where it is of the same build and
-/// nobody else can change it, else this program itself, by the link that still leads to it after a new build replaced it.
+/// The program that is copied into guests and to hosts: `iotax-agent` beside this program where it
+/// is of the same build and nobody else can change it, else this program itself, by the link that
+/// still leads to it after a new build replaced it.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| agent_beside().unwrap_or_else(|| PathBuf::from("/proc/self/exe")))
@@ -139,11 +142,18 @@ mod tests {
 
     #[test]
     fn the_agent_knows_the_words_by_which_it_is_started() {
-        let of = |text: &str| words(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let of =
+            |text: &str| words(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         assert_eq!(of("agent --stdio"), Some(AgentArgs::Serve(Serve::Stdio)));
         let port = |seconds| Some(AgentArgs::Serve(Serve::Port(Duration::from_secs(seconds))));
-        assert_eq!((of("agent --port"), of("agent --port --patience 7")), (port(PATIENCE), port(7)));
-        assert_eq!((of("--version"), of("--build")), (Some(AgentArgs::Version), Some(AgentArgs::Build)));
+        assert_eq!(
+            (of("agent --port"), of("agent --port --patience 7")),
+            (port(PATIENCE), port(7))
+        );
+        assert_eq!(
+            (of("--version"), of("--build")),
+            (Some(AgentArgs::Version), Some(AgentArgs::Build))
+        );
         for bad in ["", "agent", "agent --port --patience soon", "run", "agent --stdio more"] {
             assert_eq!(of(bad), None, "{bad}");
         }

@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Of the whole machine's dirty pages, which others make too, so many are quiet; of our own files' none.
+/// Of the whole machine's dirty pages, which others make too, so many are quiet; of our own files'
+/// none.
 const QUIET_OF_ALL: u64 = 8 << 20;
 
 /// What may be written in a place; sent before the first worker is prepared there.
@@ -42,7 +43,6 @@ pub struct Allowed {
 pub struct HostHandler {
     system: RealSystem,
     gauges: Gauges,
-    /// The same for the threads of a series.
     of_series: Arc<Gauges>,
     kernel_threads: Arc<Mutex<KernelThreads>>,
     allowed: Allowed,
@@ -74,10 +74,11 @@ impl Handler for HostHandler {
     }
 
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
-        // Told anew before and after every visit: layers must be able to open what workers held.
+        // Told again before and after every visit: layers must be able to open what workers held.
         self.holds.clear();
         self.gauges.forget();
-        self.allowed = serde_json::from_value(payload).context("cannot understand what may be written")?;
+        self.allowed =
+            serde_json::from_value(payload).context("cannot understand what may be written")?;
         Ok(serde_json::Value::Null)
     }
 
@@ -95,7 +96,8 @@ impl Handler for HostHandler {
             }
             return Ok(());
         }
-        let Admission { inspection, hold, .. } = admit(&target.path, Intent::Write, &self.allowed.consent)?;
+        let Admission { inspection, hold, .. } =
+            admit(&target.path, Intent::Write, &self.allowed.consent)?;
         self.admitted.add(&target.path, inspection.identity);
         self.holds.extend(hold.map(|hold| (target.path.clone(), hold)));
         Ok(())
@@ -107,10 +109,12 @@ impl Handler for HostHandler {
 
     fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate> {
         let gauges = &mut self.gauges;
-        let devices: Vec<String> = paths.iter().flat_map(|path| gauges.lower_devices(path)).collect();
+        let devices: Vec<String> =
+            paths.iter().flat_map(|path| gauges.lower_devices(path)).collect();
         let start = Instant::now();
         loop {
-            let owed = self.gauges.owed(paths).context("/proc/meminfo does not tell what is dirty")?;
+            let owed =
+                self.gauges.owed(paths).context("/proc/meminfo does not tell what is dirty")?;
             let gate = QuiesceGate {
                 waited_ns: start.elapsed().as_nanos() as u64,
                 dirty_bytes: owed.bytes,
@@ -183,7 +187,8 @@ mod tests {
         let mut machine = HostHandler::default();
         assert!(machine.permit(&writing(&device.path)).is_err(), "nothing was consented to");
         let mut admitted = Admitted::default();
-        admitted.add(&device.path, inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity);
+        admitted
+            .add(&device.path, inspect::inspect_as(&device.path, Depth::Quick).unwrap().identity);
         let visit = Allowed { admitted, ..Allowed::default() };
         // What a layer of an earlier visit left: it must not make the run refuse its own device.
         std::fs::write(&device.path, vec![7; 1 << 20]).unwrap();
@@ -197,14 +202,16 @@ mod tests {
         }
     }
 
-    /// Free for the layers of the next visit. Another test that starts a program has all our files open in its child
-    /// until that becomes the program.
+    /// Free for the layers of the next visit. Another test that starts a program has all our files
+    /// open in its child until that becomes the program.
     fn claimed_soon(path: &Path) -> Hold {
         let start = Instant::now();
         loop {
             match claim(path) {
                 Ok(hold) => return hold,
-                Err(error) if start.elapsed() > Duration::from_secs(5) => panic!("still held: {error:#}"),
+                Err(error) if start.elapsed() > Duration::from_secs(5) => {
+                    panic!("still held: {error:#}")
+                }
                 Err(_) => std::thread::sleep(Duration::from_millis(5)),
             }
         }

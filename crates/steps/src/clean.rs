@@ -79,8 +79,11 @@ pub fn clean(run_dir: &Path, run_id: &str, places: &mut PlaceExecutors) -> Resul
     undo_all(run_dir, &RunTag { run_id: run_id.to_owned(), run_dir: run_dir.to_owned() }, places)
 }
 
-/// The same of a journal wherever it lies.
-pub(super) fn undo_all(run_dir: &Path, tag: &RunTag, places: &mut PlaceExecutors) -> Result<Cleaned> {
+pub(super) fn undo_all(
+    run_dir: &Path,
+    tag: &RunTag,
+    places: &mut PlaceExecutors,
+) -> Result<Cleaned> {
     let log = journal::read(run_dir)?;
     let open = journal::open_steps(&log.entries);
     let mut cleaned = Cleaned::default();

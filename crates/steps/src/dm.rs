@@ -1,4 +1,5 @@
-//! The device mapper's `linear` by dmsetup. Ours are known by name and by a UUID that says the same with a prefix of ours.
+//! The device mapper's `linear` by dmsetup. Ours are known by name and by a UUID that says the same
+//! with a prefix of ours.
 
 use super::StepOutput;
 use super::op::{MakeLinear, Stretch};
@@ -27,7 +28,9 @@ pub fn create(linear: &MakeLinear) -> Result<StepOutput> {
     }
     run_with(command, &table)?;
     settle();
-    ours(&linear.name).filter(|made| made.path.is_some()).context("dmsetup has made it, and it is not there")
+    ours(&linear.name)
+        .filter(|made| made.path.is_some())
+        .context("dmsetup has made it, and it is not there")
 }
 
 fn ready(linear: &MakeLinear) -> Result<()> {
@@ -57,7 +60,10 @@ pub fn remove(name: &str) -> Result<()> {
     match find_device(&host_probe(), name) {
         None => return Ok(()),
         Some((device, id)) if id != uuid(name) => {
-            return Err(NotOurs(format!("/dev/{device} is called {name} and is not ours: left alone")).into());
+            return Err(NotOurs(format!(
+                "/dev/{device} is called {name} and is not ours: left alone"
+            ))
+            .into());
         }
         Some(_) => settle(),
     }
@@ -90,7 +96,8 @@ fn table(stretches: &[Stretch]) -> Result<String> {
             offset % SECTOR == 0 && bytes % SECTOR == 0,
             "a stretch of {bytes} bytes at {offset} is no number of sectors"
         );
-        let device = device.path()?.canonicalize().with_context(|| format!("cannot find {device}"))?;
+        let device =
+            device.path()?.canonicalize().with_context(|| format!("cannot find {device}"))?;
         let sectors = bytes / SECTOR;
         let _ = writeln!(text, "{at} {sectors} linear {} {}", device.display(), offset / SECTOR);
         at += sectors;
@@ -115,7 +122,10 @@ mod tests {
     #[test]
     fn a_table_has_its_stretches_one_behind_the_other() {
         let parts = [stretch("/dev/null", 1 << 20, 4 << 20), stretch("/dev/zero", 0, 512)];
-        assert_eq!(table(&parts).unwrap(), "0 8192 linear /dev/null 2048\n8192 1 linear /dev/zero 0\n");
+        assert_eq!(
+            table(&parts).unwrap(),
+            "0 8192 linear /dev/null 2048\n8192 1 linear /dev/zero 0\n"
+        );
         let error = table(&[stretch("/dev/null", 100, 512)]).unwrap_err().to_string();
         assert!(error.contains("no number of sectors"), "{error}");
     }

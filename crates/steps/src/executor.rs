@@ -29,7 +29,6 @@ pub struct Executor {
 /// What could not be undone.
 #[derive(Debug)]
 pub struct Left {
-    /// What it is.
     pub what: String,
     /// Where it is, as its step says.
     pub place: Place,
@@ -85,7 +84,9 @@ impl Executor {
 
     /// A step that is up, as it was performed.
     fn made_by(&self, step: StepId) -> Result<(Step, StepOutput)> {
-        let up = |open: &Open| (open.step.id == step).then(|| Some((open.step.clone(), open.made.clone()?)));
+        let up = |open: &Open| {
+            (open.step.id == step).then(|| Some((open.step.clone(), open.made.clone()?)))
+        };
         let found = self.up.iter().rev().find_map(|open| up(open).flatten());
         found.with_context(|| format!("step {step} is not up"))
     }
@@ -148,7 +149,8 @@ impl Executor {
         super::op::with_belows(words, &paths)
     }
 
-    /// Takes the last step out of what is up without undoing it: it turned out to have made nothing.
+    /// Takes the last step out of what is up without undoing it: it turned out to have made
+    /// nothing.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -202,8 +204,9 @@ impl Executor {
     }
 }
 
-/// Undoes one open step and tells what that was, if there was anything: by what it yielded, else by what is found of it and is not known to be of the
-/// `others`, the steps of the run that are open beside it.
+/// Undoes one open step and tells what that was, if there was anything: by what it yielded, else by
+/// what is found of it and is not known to be of the `others`, the steps of the run that are open
+/// beside it.
 ///
 /// # Errors
 /// What is left, with its cause and the command to run.
@@ -258,7 +261,8 @@ pub fn undo_one(
     result.map(told).map_err(|cause: anyhow::Error| {
         // What is somebody else's now must not be removed by hand either.
         let ours = cause.downcast_ref::<NotOurs>().is_none();
-        let by_hand = made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(&there, made));
+        let by_hand =
+            made.as_ref().filter(|_| ours).and_then(|made| operation.undo_by_hand(&there, made));
         let by_hand = by_hand.map(|command| match rebooted {
             true => format!("{command} # names of devices may be other drives' since the reboot"),
             false => command,
@@ -268,10 +272,13 @@ pub fn undo_one(
     })
 }
 
-/// What the other steps of one boot of one place made: names of devices mean something else after the next, and elsewhere.
+/// What the other steps of one boot of one place made: names of devices mean something else after
+/// the next, and elsewhere.
 fn made_beside(open: &Open, others: &[Open]) -> Vec<StepOutput> {
     let is_beside = |other: &&Open| {
-        other.seq != open.seq && other.boot_id == open.boot_id && other.step.place == open.step.place
+        other.seq != open.seq
+            && other.boot_id == open.boot_id
+            && other.step.place == open.step.place
     };
     let beside = others.iter().filter(is_beside);
     beside.filter_map(|other| other.made.clone()).collect()
@@ -305,7 +312,9 @@ fn show_left(left: &Left) -> String {
         None => command.clone(),
     };
     let command = left.by_hand.as_ref().map(typed);
-    let hint = command.map(|command| format!("\n    to finish by hand{at}: {command}")).unwrap_or_default();
+    let hint = command
+        .map(|command| format!("\n    to finish by hand{at}: {command}"))
+        .unwrap_or_default();
     format!("  {what}{at}\n    failed: {cause:#}{hint}")
 }
 
@@ -317,7 +326,8 @@ mod tests {
     fn what_is_left_is_told_with_the_place_where_its_command_is_typed() {
         let left = |place: &str, by_hand: Option<&str>| {
             let (what, cause) = ("the array x".to_owned(), anyhow!("busy"));
-            let left = Left { what, place: place.into(), cause, by_hand: by_hand.map(str::to_owned) };
+            let left =
+                Left { what, place: place.into(), cause, by_hand: by_hand.map(str::to_owned) };
             show_left(&left)
         };
         let all = [

@@ -1,5 +1,5 @@
-//! What exports to other machines have in common: configfs, where the kernel's targets are told of everything, and the looks at
-//! a device and an address before anything is made.
+//! What exports to other machines have in common: configfs, where the kernel's targets are told of
+//! everything, and the looks at a device and an address before anything is made.
 
 use super::system::run;
 use super::tool::{load_modules, tool};
@@ -13,7 +13,8 @@ use std::path::Path;
 /// Where it is mounted.
 pub const CONFIGFS: &str = "/sys/kernel/config";
 
-/// Loads the modules and mounts configfs, where that is not done yet. A folder in it is there with the module that it is of.
+/// Loads the modules and mounts configfs, where that is not done yet. A folder in it is there with
+/// the module that it is of.
 ///
 /// # Errors
 /// When a module does not load, or the folder is not there after all.
@@ -78,13 +79,17 @@ fn gone(result: std::io::Result<()>, what: &Path) -> Result<()> {
     }
 }
 
-/// Refuses a device that somebody uses: not every target asks for it alone. A file has no such claim.
+/// Refuses a device that somebody uses: not every target asks for it alone. A file has no such
+/// claim.
 ///
 /// # Errors
 /// It is in use, or cannot be opened.
 pub(super) fn check_free(device: &Path) -> Result<()> {
     let shown = device.display();
-    if !fs::metadata(device).with_context(|| format!("cannot look at {shown}"))?.file_type().is_block_device()
+    if !fs::metadata(device)
+        .with_context(|| format!("cannot look at {shown}"))?
+        .file_type()
+        .is_block_device()
     {
         return Ok(());
     }
@@ -100,7 +105,8 @@ pub(super) fn check_free(device: &Path) -> Result<()> {
     }
 }
 
-/// Refuses an address that this machine does not have, and with a TCP port one that somebody listens on.
+/// Refuses an address that this machine does not have, and with a TCP port one that somebody
+/// listens on.
 ///
 /// # Errors
 /// Those.
@@ -116,7 +122,9 @@ pub(super) fn check_address(address: IpAddr, tcp_port: Option<u16>) -> Result<()
         ),
         ErrorKind::AddrInUse => {
             let port = tcp_port.unwrap_or(0);
-            anyhow!("somebody listens on port {port} of {address} already; hint: name another one, port=...")
+            anyhow!(
+                "somebody listens on port {port} of {address} already; hint: name another one, port=..."
+            )
         }
         _ => anyhow::Error::new(error).context(format!("cannot listen at {address}")),
     })
@@ -146,7 +154,9 @@ mod tests {
         // A child that another test has just forked may hold it a little longer.
         let is_free = || {
             let pause = std::time::Duration::from_millis(10);
-            (0..500).any(|_| check_address(here, Some(port)).is_ok() || (std::thread::sleep(pause), false).1)
+            (0..500).any(|_| {
+                check_address(here, Some(port)).is_ok() || (std::thread::sleep(pause), false).1
+            })
         };
         assert!(is_free() && check_address(here, None).is_ok());
         // TEST-NET-1 is nobody's (RFC 5737).
@@ -162,7 +172,8 @@ mod tests {
         let Some(device) = Loop::with_size(1 << 20) else { return };
         check_free(&device.path).unwrap();
         let exclusive = rustix::fs::OFlags::EXCL.bits() as i32;
-        let held = fs::OpenOptions::new().read(true).custom_flags(exclusive).open(&device.path).unwrap();
+        let held =
+            fs::OpenOptions::new().read(true).custom_flags(exclusive).open(&device.path).unwrap();
         let why = check_free(&device.path).unwrap_err().to_string();
         assert!(why.contains("is in use") && why.contains("hint: stop what uses it"), "{why}");
         drop(held);

@@ -1,5 +1,5 @@
-//! Images made by QEMU's storage daemon, which is told by QMP and ends when the image is made, or when we do. It sees only
-//! the stretch that the image may take and refuses to go beyond.
+//! Images made by QEMU's storage daemon, which is told by QMP and ends when the image is made, or
+//! when we do. It sees only the stretch that the image may take and refuses to go beyond.
 
 use super::op::MakeImage;
 use crate::guest::qemu::{Backend, EMPTY_DAEMON, STORAGE_DAEMON, Span, room_node};
@@ -13,7 +13,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// An answer of the daemon's; places for the clusters of a large image are reckoned between two of them.
+/// An answer of the daemon's; places for the clusters of a large image are reckoned between two of
+/// them.
 const ANSWER: Duration = Duration::from_secs(120);
 /// How often the job is asked for.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -30,7 +31,9 @@ pub(super) fn make(image: &MakeImage) -> Result<()> {
     let _ = daemon.kill();
     let words = daemon.stderr.take().map(last_words).unwrap_or_default();
     daemon.wait().context("cannot wait for the storage daemon")?;
-    made.with_context(|| format!("{STORAGE_DAEMON} made no image on {}: {}", image.on, words.trim()))
+    made.with_context(|| {
+        format!("{STORAGE_DAEMON} made no image on {}: {}", image.on, words.trim())
+    })
 }
 
 fn start(image: &MakeImage, socket: UnixStream) -> Result<Child> {
@@ -42,7 +45,9 @@ fn start(image: &MakeImage, socket: UnixStream) -> Result<Child> {
     let ends = || socket.try_clone().map(OwnedFd::from).map(Stdio::from);
     command.stdin(ends()?).stdout(ends()?).stderr(Stdio::piped());
     // Its own group: Ctrl-C is for iotax. A daemon that outlives a killed run would go on writing.
-    ends_with_us(command.process_group(0)).spawn().with_context(|| format!("cannot start {STORAGE_DAEMON}"))
+    ends_with_us(command.process_group(0))
+        .spawn()
+        .with_context(|| format!("cannot start {STORAGE_DAEMON}"))
 }
 
 fn converse(image: &MakeImage, socket: UnixStream) -> Result<()> {
@@ -99,8 +104,9 @@ mod tests {
     }
 
     fn is_there() -> bool {
-        let lacking =
-            [STORAGE_DAEMON, "qemu-io", "qemu-img"].into_iter().find(|name| program_path(name).is_none());
+        let lacking = [STORAGE_DAEMON, "qemu-io", "qemu-img"]
+            .into_iter()
+            .find(|name| program_path(name).is_none());
         lacking.is_none_or(|name| {
             rig::skip(name);
             false
@@ -126,9 +132,11 @@ mod tests {
             .spawn()
             .unwrap();
         let blocks = bytes / block;
-        // A stride that has no factor in common with a power of two times a few comes to every block.
-        let commands: String =
-            (0..blocks).map(|at| format!("write -q {} {block}\n", at * 4099 % blocks * block)).collect();
+        // A stride that has no factor in common with a power of two times a few comes to every
+        // block.
+        let commands: String = (0..blocks)
+            .map(|at| format!("write -q {} {block}\n", at * 4099 % blocks * block))
+            .collect();
         let mut stdin = qemu_io.stdin.take().unwrap();
         stdin.write_all(commands.as_bytes()).unwrap();
         drop(stdin);
@@ -155,7 +163,8 @@ mod tests {
                 "",
                 "clusters of {cluster}"
             );
-            let check = Command::new("qemu-img").args(["check", "--image-opts", &node]).output().unwrap();
+            let check =
+                Command::new("qemu-img").args(["check", "--image-opts", &node]).output().unwrap();
             assert!(check.status.success(), "clusters of {cluster}: {check:?}");
             let content = std::fs::read(&path).unwrap();
             let end = (spans[0].offset + spans[0].bytes) as usize;
@@ -227,7 +236,8 @@ mod tests {
         let small = Span { offset: 0, bytes: 64 << 10 };
         let error = make(&image_at(&path, small, 1 << 30, 64 << 10)).unwrap_err();
         assert!(format!("{error:#}").contains("No space left on device"), "{error:#}");
-        let gone = make(&image_at(&folder.path().join("y.img"), small, 1 << 30, 64 << 10)).unwrap_err();
+        let gone =
+            make(&image_at(&folder.path().join("y.img"), small, 1 << 30, 64 << 10)).unwrap_err();
         assert!(format!("{gone:#}").contains("No such file or directory"), "{gone:#}");
     }
 }

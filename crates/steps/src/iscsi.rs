@@ -1,5 +1,6 @@
-//! open-iscsi, told by iscsiadm: an interface record of our own, whose initiator name is not the system's, a node record, and the
-//! session. Records and sessions of others are never touched; the session is known by the target's name.
+//! open-iscsi, told by iscsiadm: an interface record of our own, whose initiator name is not the
+//! system's, a node record, and the session. Records and sessions of others are never touched; the
+//! session is known by the target's name.
 
 use super::op::ConnectIscsi;
 use super::settings::{self, ThingSettings};
@@ -16,7 +17,7 @@ use std::time::Duration;
 /// iscsid listens there, in the abstract namespace.
 const DAEMON: &str = "@ISCSIADM_ABSTRACT_NAMESPACE";
 const STARTS_WITHIN: Duration = Duration::from_secs(15);
-/// Disks show up as the kernel looks for LUNs, behind the login.
+/// Disks show up as the kernel looks for LUNs, after the login.
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);
 
 /// The module that carries sessions.
@@ -108,19 +109,31 @@ fn sessions(probe: &Probe, iqn: &str) -> Vec<PathBuf> {
     folders.filter(|folder| probe.read(folder.join("targetname")).as_deref() == Some(iqn)).collect()
 }
 
-/// How the session with a target and its first connection are, by the kernel's names: what both ends agreed to.
+/// How the session with a target and its first connection are, by the kernel's names: what both
+/// ends agreed to.
 pub fn settings_of(probe: &Probe, iqn: &str) -> ThingSettings {
-    let session =
-        ["initial_r2t", "immediate_data", "first_burst_len", "max_burst_len", "max_outstanding_r2t", "erl"];
+    let session = [
+        "initial_r2t",
+        "immediate_data",
+        "first_burst_len",
+        "max_burst_len",
+        "max_outstanding_r2t",
+        "erl",
+    ];
     let connection =
         ["header_digest", "data_digest", "max_recv_dlength", "max_xmit_dlength", "address", "port"];
     let host = ["can_queue", "cmd_per_lun", "sg_tablesize", "nr_hw_queues"];
     let Some(folder) = sessions(probe, iqn).into_iter().next() else { return ThingSettings::new() };
     let mut all = settings::files(probe, &folder, &session);
-    let number =
-        folder.file_name().and_then(|name| name.to_str()?.strip_prefix("session").map(str::to_owned));
+    let number = folder
+        .file_name()
+        .and_then(|name| name.to_str()?.strip_prefix("session").map(str::to_owned));
     let named = number.map(|number| format!("/sys/class/iscsi_connection/connection{number}:0"));
-    all.extend(named.map(|named| settings::files(probe, Path::new(&named), &connection)).unwrap_or_default());
+    all.extend(
+        named
+            .map(|named| settings::files(probe, Path::new(&named), &connection))
+            .unwrap_or_default(),
+    );
     if let Some(disk) = disk(probe, iqn).and_then(|disk| Some(disk.file_name()?.to_owned())) {
         let device = Path::new("/sys/class/block").join(disk).join("device");
         all.extend(settings::files(probe, &device, &["queue_depth"]));
@@ -135,7 +148,8 @@ pub fn settings_of(probe: &Probe, iqn: &str) -> ThingSettings {
 /// `host6`, of the target's name that the session shows: `target6:0:0`.
 fn session_host(probe: &Probe, session: &Path) -> Option<String> {
     let names = probe.names(session.join("device"));
-    let number = |name: &String| Some(format!("host{}", name.strip_prefix("target")?.split_once(':')?.0));
+    let number =
+        |name: &String| Some(format!("host{}", name.strip_prefix("target")?.split_once(':')?.0));
     names.iter().find_map(number)
 }
 
@@ -253,9 +267,14 @@ mod tests {
             ("/sys/class/block/sda/device/queue_depth", "32\n"),
             ("/sys/class/scsi_host/host6/can_queue", "128\n"),
         ]);
-        let told: Vec<(String, String)> = settings_of(&machine.probe, "iqn.x:run").into_iter().collect();
-        let told: Vec<String> = told.iter().map(|(name, value)| format!("{name} {value}")).collect();
-        assert_eq!(told, ["can_queue 128", "first_burst_len 262144", "header_digest None", "queue_depth 32"]);
+        let told: Vec<(String, String)> =
+            settings_of(&machine.probe, "iqn.x:run").into_iter().collect();
+        let told: Vec<String> =
+            told.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        assert_eq!(
+            told,
+            ["can_queue 128", "first_burst_len 262144", "header_digest None", "queue_depth 32"]
+        );
         assert_eq!(disk(&machine.probe, "iqn.x:ru"), None);
     }
 
@@ -269,12 +288,16 @@ mod tests {
             stderr: error.into(),
         };
         assert!(is_no_record(&told(21, "iscsiadm: No records found\n")));
-        let no_file =
-            "iSCSI ERROR: Failed to open /etc/iscsi/ifaces/x using read mode: 2 No such file or directory\n";
+        let no_file = "iSCSI ERROR: Failed to open /etc/iscsi/ifaces/x using read mode: 2 No such file or directory\n";
         assert!(is_no_record(&told(6, no_file)));
-        assert!(!is_no_record(&told(6, "iscsiadm: Could not lock discovery DB: database locked\n")));
+        assert!(!is_no_record(&told(
+            6,
+            "iscsiadm: Could not lock discovery DB: database locked\n"
+        )));
         assert!(
-            !is_no_record(&told(7, "")) && !is_no_record(&told(1, no_file)) && !is_no_record(&told(0, ""))
+            !is_no_record(&told(7, ""))
+                && !is_no_record(&told(1, no_file))
+                && !is_no_record(&told(0, ""))
         );
     }
 
@@ -283,8 +306,7 @@ mod tests {
         let machine = server();
         assert!(!has_daemon(&machine.probe));
         let head = "Num       RefCount Protocol Flags    Type St Inode Path\n";
-        let line =
-            "00000000a6d79cfc: 00000002 00000000 00010000 0001 01 15082 @ISCSIADM_ABSTRACT_NAMESPACE\n";
+        let line = "00000000a6d79cfc: 00000002 00000000 00010000 0001 01 15082 @ISCSIADM_ABSTRACT_NAMESPACE\n";
         machine.put(&[("/proc/net/unix", &format!("{head}{line}"))]);
         assert!(has_daemon(&machine.probe));
     }

@@ -14,10 +14,12 @@ use std::path::Path;
 /// File name within the run directory.
 pub const FILE: &str = iotax_journal::JOURNAL;
 
-/// Version of its lines, which is not the record's: an older iotax that cannot read a run's figures must still clean up behind it.
+/// Version of its lines, which is not the record's: an older iotax that cannot read a run's figures
+/// must still clean up behind it.
 const VERSION: u32 = 2;
 
-/// A run performs thousands of steps at most: a larger file is nothing that iotax wrote, and must not fill the memory.
+/// A run performs thousands of steps at most: a larger file is nothing that iotax wrote, and must
+/// not fill the memory.
 const LARGEST: u64 = 64 << 20;
 
 /// At most so many faults are listed; the others are counted.
@@ -36,16 +38,12 @@ pub enum JournalEntry {
         /// What, with every path resolved.
         step: Box<Step>,
     },
-    /// Done.
     Done {
-        /// Of the intent.
         seq: u64,
-        /// What it made.
         made: StepOutput,
     },
     /// Undone, or found not to be there.
     Undone {
-        /// Of the intent.
         seq: u64,
     },
 }
@@ -57,7 +55,6 @@ pub struct Open {
     pub seq: u64,
     /// The boot it was done in.
     pub boot_id: String,
-    /// What.
     pub step: Step,
     /// What it made; `None` when the run ended between intent and done.
     pub made: Option<StepOutput>,
@@ -71,13 +68,15 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal of a run, new or to go on with. What a kill tore of its last line is taken away.
+    /// Opens the journal of a run, new or to go on with. What a kill tore of its last line is taken
+    /// away.
     ///
     /// # Errors
     /// When the file cannot be opened or read.
     pub fn open(run_dir: &Path) -> Result<Journal> {
         let log = read(run_dir)?;
-        let next_seq = log.entries.iter().map(JournalEntry::seq).max().map_or(0, |seq| seq.saturating_add(1));
+        let next_seq =
+            log.entries.iter().map(JournalEntry::seq).max().map_or(0, |seq| seq.saturating_add(1));
         let mut file = Appender::open(run_dir, FILE)?;
         // The name of a new journal must outlive the power as its lines do.
         sync_folder(run_dir)?;
@@ -125,7 +124,8 @@ impl Journal {
         crash_point(self.appended, "before");
         let text = line::encode_as(VERSION, entry)?;
         let written = self.file.append(&text).and_then(|_| self.file.sync());
-        written.with_context(|| format!("cannot write the journal {}", self.file.path().display()))?;
+        written
+            .with_context(|| format!("cannot write the journal {}", self.file.path().display()))?;
         crash_point(self.appended, "after");
         self.appended += 1;
         Ok(())
@@ -147,9 +147,9 @@ impl JournalEntry {
 pub struct Log {
     /// Its whole entries, in order.
     pub entries: Vec<JournalEntry>,
-    /// What is wrong with it beyond a torn last line, which a kill explains: something may be left that no entry names.
+    /// What is wrong with it beyond a torn last line, which a kill explains: something may be left
+    /// that no entry names.
     pub damage: Vec<String>,
-    /// Faults beyond those.
     left_out: u64,
     tail: Tail,
     /// Bytes of whole lines.
@@ -227,14 +227,18 @@ impl Log {
     }
 
     fn note_lost_intents(&mut self, begun: &BTreeSet<u64>) {
-        let is_known =
-            |entry: &&JournalEntry| matches!(entry, JournalEntry::Done { .. } | JournalEntry::Undone { .. });
-        let known: BTreeSet<u64> = self.entries.iter().filter(is_known).map(JournalEntry::seq).collect();
+        let is_known = |entry: &&JournalEntry| {
+            matches!(entry, JournalEntry::Done { .. } | JournalEntry::Undone { .. })
+        };
+        let known: BTreeSet<u64> =
+            self.entries.iter().filter(is_known).map(JournalEntry::seq).collect();
         let last = begun.last().copied().unwrap_or(0);
-        let lost = (0..last).filter(|seq| !begun.contains(seq) && !known.contains(seq)).take(MOST_DAMAGE);
+        let lost =
+            (0..last).filter(|seq| !begun.contains(seq) && !known.contains(seq)).take(MOST_DAMAGE);
         let lost: Vec<u64> = lost.collect();
-        lost.iter()
-            .for_each(|seq| self.damaged(|| format!("the line with the intent of step {seq} is missing")));
+        lost.iter().for_each(|seq| {
+            self.damaged(|| format!("the line with the intent of step {seq} is missing"))
+        });
     }
 
     fn damaged(&mut self, what: impl FnOnce() -> String) {
@@ -255,7 +259,10 @@ fn is_torn(line: &[u8]) -> bool {
 fn entry(line: &[u8]) -> Result<JournalEntry, String> {
     let sound = line::open(line).ok_or("it is damaged")?;
     if sound.version > FORMAT {
-        return Err(format!("it is of format {}, and this iotax reads up to {FORMAT}", sound.version));
+        return Err(format!(
+            "it is of format {}, and this iotax reads up to {FORMAT}",
+            sound.version
+        ));
     }
     serde_json::from_str(sound.record)
         .map_err(|error| format!("this iotax does not know such a step ({error})"))
@@ -291,7 +298,7 @@ pub fn open_steps(entries: &[JournalEntry]) -> Vec<Open> {
 }
 
 /// Tests kill iotax at every record: `IOTAX_CRASH_AT=3:before` dies by SIGKILL just before the
-/// fourth record of this process, `3:after` just behind it. Not in release builds.
+/// fourth record of this process, `3:after` just after it. Not in release builds.
 #[cfg(debug_assertions)]
 fn crash_point(appended: u64, side: &str) {
     let wanted = std::env::var("IOTAX_CRASH_AT").unwrap_or_default();

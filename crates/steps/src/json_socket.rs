@@ -1,7 +1,10 @@
-//! Objects of JSON over a Unix socket, a request and its answer at a time, within a time limit: what QEMU's control socket (QMP)
-//! and an SPDK target's JSON-RPC have in common. After anything but an answer the connection is of no more use.
+//! Objects of JSON over a Unix socket, a request and its answer at a time, within a time limit:
+//! what QEMU's control socket (QMP) and an SPDK target's JSON-RPC have in common. After anything
+//! but an answer the connection is of no more use.
 
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt,
+};
 use serde_json::{Value, json};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -51,14 +54,12 @@ impl SocketError {
     }
 }
 
-/// A connection.
 #[derive(Debug)]
 pub struct JsonSocket {
     stream: UnixStream,
     framing: Framing,
     /// Bytes of the longest object.
     longest: usize,
-    /// Of each request.
     limit: Duration,
     received: Vec<u8>,
     /// So many bytes of what was received have no end of a line.
@@ -66,7 +67,8 @@ pub struct JsonSocket {
     last_id: u64,
 }
 
-/// Connects to a Unix socket: a stopped process may have a full backlog, and connecting then waits for ever.
+/// Connects to a Unix socket: a stopped process may have a full backlog, and connecting then waits
+/// for ever.
 ///
 /// # Errors
 /// When nobody listens there, or takes no connection within the limit.
@@ -83,16 +85,28 @@ impl JsonSocket {
     ///
     /// # Errors
     /// When nobody listens there (yet).
-    pub fn connect(path: &Path, framing: Framing, longest: usize, limit: Duration) -> io::Result<JsonSocket> {
+    pub fn connect(
+        path: &Path,
+        framing: Framing,
+        longest: usize,
+        limit: Duration,
+    ) -> io::Result<JsonSocket> {
         Ok(JsonSocket::on(connect_within(path, limit)?, framing, longest, limit))
     }
 
     /// On a stream that is connected already.
     pub fn on(stream: UnixStream, framing: Framing, longest: usize, limit: Duration) -> JsonSocket {
-        JsonSocket { stream, framing, longest, limit, received: Vec::new(), searched: 0, last_id: 0 }
+        JsonSocket {
+            stream,
+            framing,
+            longest,
+            limit,
+            received: Vec::new(),
+            searched: 0,
+            last_id: 0,
+        }
     }
 
-    /// The stream.
     pub fn stream(&self) -> &UnixStream {
         &self.stream
     }
@@ -102,7 +116,8 @@ impl JsonSocket {
         self.last_id
     }
 
-    /// Sends a request with an id of its own and gives the first object that is not to be skipped, within the limit.
+    /// Sends a request with an id of its own and gives the first object that is not to be skipped,
+    /// within the limit.
     ///
     /// # Errors
     /// [`SocketError`].
@@ -156,7 +171,8 @@ impl JsonSocket {
     fn first(&mut self) -> Result<Option<(Value, usize)>, SocketError> {
         let is_too_long = self.received.len() > self.longest;
         if self.framing == Framing::Bare {
-            let mut objects = serde_json::Deserializer::from_slice(&self.received).into_iter::<Value>();
+            let mut objects =
+                serde_json::Deserializer::from_slice(&self.received).into_iter::<Value>();
             return match objects.next() {
                 None => Ok(None),
                 Some(Ok(object)) => Ok(Some((object, objects.byte_offset()))),
@@ -164,7 +180,8 @@ impl JsonSocket {
                 Some(Err(error)) => Err(SocketError::garbled(error.to_string(), &self.received)),
             };
         }
-        let Some(end) = self.received[self.searched..].iter().position(|byte| *byte == b'\n') else {
+        let Some(end) = self.received[self.searched..].iter().position(|byte| *byte == b'\n')
+        else {
             self.searched = self.received.len();
             return match is_too_long {
                 true => Err(SocketError::garbled("a line without end", &self.received)),
@@ -185,7 +202,8 @@ impl JsonSocket {
             return Err(SocketError::TimedOut(self.limit));
         }
         let mut chunk = [0; 64 << 10];
-        let read = self.stream.set_read_timeout(Some(left)).and_then(|()| self.stream.read(&mut chunk));
+        let read =
+            self.stream.set_read_timeout(Some(left)).and_then(|()| self.stream.read(&mut chunk));
         match read {
             Ok(0) => Err(SocketError::Closed),
             Ok(bytes) => {

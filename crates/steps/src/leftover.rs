@@ -65,7 +65,9 @@ pub(crate) fn leftover_of(run_id: &str) -> Result<Option<(ProcessId, String)>> {
 
 fn look(run_id: &str) -> Result<Option<(ProcessId, String)>> {
     for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
         if pid == std::process::id() || !is_mine(pid) {
             continue;
         }
@@ -121,7 +123,8 @@ mod tests {
         let script = |name: &str, text: &str| {
             let path = folder.path().join(name);
             fs::write(&path, text).unwrap();
-            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+                .unwrap();
             path.display().to_string()
         };
         let dash = script("dash", "#!/bin/sh -e\nsleep 1\n:\n");
@@ -168,8 +171,11 @@ mod tests {
         let mut command = Command::new("cat");
         let output = command.stdin(input_of("r", "label: gpt\n").unwrap()).output().unwrap();
         assert_eq!(output.stdout, b"label: gpt\n");
-        let again =
-            Command::new("cat").arg("/dev/stdin").stdin(input_of("r", "x").unwrap()).output().unwrap();
+        let again = Command::new("cat")
+            .arg("/dev/stdin")
+            .stdin(input_of("r", "x").unwrap())
+            .output()
+            .unwrap();
         assert_eq!(again.stdout, b"x", "as virsh opens it");
     }
 }

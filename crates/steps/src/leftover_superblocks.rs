@@ -1,12 +1,14 @@
-//! What a guest made on a drive that outlives it. A guest takes what was made in it along when it ends, and its superblocks stay where
-//! they lie: on a file of the run that is removed, or on a drive of somebody's.
+//! What a guest made on a drive that outlives it. A guest takes what was made in it along when it
+//! ends, and its superblocks stay where they lie: on a file of the run that is removed, or on a
+//! drive of somebody's.
 
 use super::Place;
 use super::journal::Open;
 use super::op::Op;
 use std::collections::BTreeSet;
 
-/// What a reader must know of a step whose guest has ended before it was undone; `None`: nothing of it is left anywhere.
+/// What a reader must know of a step whose guest has ended before it was undone; `None`: nothing of
+/// it is left anywhere.
 pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String> {
     let operation = open.step.op.operation();
     if !open.step.op.survives_reboot() || operation.irreversible().is_none() {
@@ -32,15 +34,17 @@ fn drives_of(guest: &Place, step: &Open) -> Vec<String> {
         Op::PassThrough(taken) => vec![taken.disk.display().to_string()],
         Op::Spawn(spawn) if spawn.what == format!("guest {guest}") => {
             let quoted = spawn.argv.iter().flat_map(|word| word.split(['"', ',', '=']));
-            let is_drive =
-                |word: &&str| word.starts_with("/dev/") && !NO_DRIVES.iter().any(|dev| word.starts_with(dev));
+            let is_drive = |word: &&str| {
+                word.starts_with("/dev/") && !NO_DRIVES.iter().any(|dev| word.starts_with(dev))
+            };
             quoted.filter(is_drive).map(str::to_owned).collect()
         }
         _ => Vec::new(),
     }
 }
 
-const NO_DRIVES: [&str; 5] = ["/dev/kvm", "/dev/shm", "/dev/null", "/dev/urandom", "/dev/hugepages"];
+const NO_DRIVES: [&str; 5] =
+    ["/dev/kvm", "/dev/shm", "/dev/null", "/dev/urandom", "/dev/hugepages"];
 
 #[cfg(test)]
 mod tests {
@@ -54,7 +58,8 @@ mod tests {
     }
 
     fn guest(file: &str) -> Open {
-        let blockdev = format!(r#"{{"driver":"host_device","node-name":"d0","filename":"{file}"}}"#);
+        let blockdev =
+            format!(r#"{{"driver":"host_device","node-name":"d0","filename":"{file}"}}"#);
         let spawn = Spawn {
             what: "guest vm0".into(),
             argv: vec!["qemu".into(), "-blockdev".into(), blockdev],
@@ -83,14 +88,18 @@ mod tests {
     #[test]
     fn what_stays_on_a_drive_of_somebodys_is_told_and_what_goes_with_a_file_is_not() {
         let told = superblocks_left_by_guest(&table(), &[guest("/dev/nvme1n1")]).unwrap();
-        assert!(told.starts_with("vm0 ended before") && told.contains("may lie on /dev/nvme1n1,"), "{told}");
+        assert!(
+            told.starts_with("vm0 ended before") && told.contains("may lie on /dev/nvme1n1,"),
+            "{told}"
+        );
         assert_eq!(superblocks_left_by_guest(&table(), &[guest("/srv/x.img")]), None);
         assert_eq!(
             superblocks_left_by_guest(&table(), &[open(Place::Host, table().step.op)]),
             None,
             "no guest"
         );
-        let folder = open(Place::from("vm0"), Op::MakeDirectory(MakeDirectory { path: "/run/x".into() }));
+        let folder =
+            open(Place::from("vm0"), Op::MakeDirectory(MakeDirectory { path: "/run/x".into() }));
         assert_eq!(superblocks_left_by_guest(&folder, &[guest("/dev/nvme1n1")]), None);
     }
 }

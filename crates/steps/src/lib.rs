@@ -1,13 +1,18 @@
-//! Steps as data: what changes a machine is written down before it is done, and undone from what was written down. Layers make
-//! steps; only the executor here performs them, by the [`hand::PlaceExecutor`] of their place. Nothing here decides what to build.
+//! Steps as data: what changes a machine is written down before it is done, and undone from what
+//! was written down. Layers make steps; only the executor here performs them, by the
+//! [`place_executor::PlaceExecutor`] of their place. Nothing here decides what to build.
 //!
-//! Modules: `op/` the operations, one file and one entry each, every one a [`thing::ManagedResource`] or a
-//! [`thing::ResourceChange`]; [`journal`], [`executor`], [`clean`] what is written down, done and undone; [`system`] this machine,
-//! `simulated` its twin for tests. [`tool`], [`json_socket`], [`process`], `leftover` how programs are run, asked and waited for; [`md`], [`lvm`], [`zfs`],
-//! [`dm`], [`loops`], [`partition`], [`ceph`], [`spdk`], [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the
-//! tools of one system make; [`vhost_user`] what a socket serves; [`settings`] and [`queue`] how what was made really is. [`guest`] QEMU, its kernel, boot and disks. [`wire`]
-//! the protocol, [`handler`] and [`peer_hand`] its two ends, [`agent`] the program that is copied. [`engine`] what loads a target,
-//! [`durability`] the writer and verifier of trials, [`afar`] hosts without an agent, [`stops`] when this process was stopped.
+//! Modules: `op/` the operations, one file and one entry each, every one a
+//! [`resource::ManagedResource`] or a [`resource::ResourceChange`]; [`journal`], [`executor`],
+//! [`clean`] what is written down, done and undone; [`system`] this machine, `simulated` its twin
+//! for tests. [`tool`], [`json_socket`], [`process`], `leftover` how programs are run, asked and
+//! waited for; [`md`], [`lvm`], [`zfs`], [`dm`], [`loops`], [`partition`], [`ceph`], [`spdk`],
+//! [`nvmet`], [`nvmf`], [`iscsi`], [`lio`], [`nbd`], [`softrdma`], [`vfio`] what the tools of one
+//! system make; [`vhost_user`] what a socket serves; [`settings`] and [`queue`] how what was made
+//! really is. [`guest`] QEMU, its kernel, boot and disks. [`wire`] the protocol, [`agent_handler`]
+//! and [`remote_executor`] its two ends, [`agent`] the program that is copied. [`engine`] what
+//! loads a target, [`durability`] the writer and verifier of trials, [`agentless`] hosts without an
+//! agent, [`stops`] when this process was stopped.
 #![forbid(unsafe_code)]
 
 pub mod agent;
@@ -70,7 +75,6 @@ pub use iotax_facts::place::Place;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathRef {
-    /// Known.
     Path(PathBuf),
     /// Yielded by that step.
     Yield(StepId),
@@ -87,9 +91,7 @@ pub enum PathRef {
     },
     /// A pool of a Ceph cluster: each layer on it makes an image of its own there.
     RbdPool {
-        /// The cluster's ceph.conf.
         conf: PathBuf,
-        /// The pool.
         pool: String,
     },
     /// An image in such a pool, which is no file or device of any kernel.
@@ -101,11 +103,8 @@ pub enum PathRef {
 /// An image of Ceph's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RbdImage {
-    /// The cluster's ceph.conf.
     pub conf: PathBuf,
-    /// The pool.
     pub pool: String,
-    /// The image.
     pub image: String,
 }
 
@@ -117,7 +116,9 @@ impl PathRef {
     pub fn path(&self) -> anyhow::Result<&Path> {
         match self {
             PathRef::Path(path) => Ok(path),
-            PathRef::Yield(step) => anyhow::bail!("the path that step {step} yields is not known yet"),
+            PathRef::Yield(step) => {
+                anyhow::bail!("the path that step {step} yields is not known yet")
+            }
             PathRef::Pci(address) => {
                 anyhow::bail!("the disk at PCI address {address} is only known in its guest")
             }
@@ -170,7 +171,6 @@ pub struct Step {
     pub place: Place,
     /// What it is for, one clause for `plan`.
     pub why: String,
-    /// The change.
     pub op: op::Op,
 }
 
@@ -216,13 +216,13 @@ impl StepOutput {
 /// A process, so that a number used again is never mistaken for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessId {
-    /// Its pid.
     pub pid: u32,
     /// Field 22 of /proc/PID/stat, clock ticks since boot.
     pub start_time: u64,
 }
 
-/// The end of a run's id, which is enough to tell runs apart: at most 11 letters, for names that may not be long.
+/// The end of a run's id, which is enough to tell runs apart: at most 11 letters, for names that
+/// may not be long.
 pub fn short_id(run_id: &str) -> &str {
     let from = run_id.char_indices().rev().nth(10).map_or(0, |(at, _)| at);
     run_id[from..].trim_start_matches('-')
@@ -233,7 +233,6 @@ pub fn short_id(run_id: &str) -> &str {
 pub struct RunTag {
     /// The run's id; every name that a step makes carries it.
     pub run_id: String,
-    /// The run's folder.
     pub run_dir: PathBuf,
 }
 
@@ -246,17 +245,18 @@ impl RunTag {
         }
     }
 
-    /// Whether a name carries the run's id, or the end of it that short names have. Names of iSCSI and NVMe are in small letters.
+    /// Whether a name carries the run's id, or the end of it that short names have. Names of iSCSI
+    /// and NVMe are in small letters.
     pub fn is_in(&self, name: &str) -> bool {
         name.to_ascii_lowercase().contains(&short_id(&self.run_id).to_ascii_lowercase())
     }
 
-    /// The same tag for steps there.
     pub fn in_place(&self, place: &Place) -> RunTag {
         RunTag { run_id: self.run_id.clone(), run_dir: self.directory_in(place) }
     }
 
-    /// Of a run that is only looked at: what its steps name lies nowhere, but as fully named as that of a real one.
+    /// Of a run that is only looked at: what its steps name lies nowhere, but as fully named as
+    /// that of a real one.
     pub fn of_none() -> RunTag {
         RunTag { run_id: "RUN".into(), run_dir: "/RUN-DIRECTORY".into() }
     }

@@ -1,6 +1,6 @@
-//! The kernel's SCSI target (LIO) through configfs: backstores, and vhost in front of them; `iscsi` is the other fabric. Files are
-//! served with asynchronous direct I/O and a cache that the guest's flushes empty: what QEMU calls cache=none. Devices are served
-//! as they are.
+//! The kernel's SCSI target (LIO) through configfs: backstores, and vhost in front of them; `iscsi`
+//! is the other fabric. Files are served with asynchronous direct I/O and a cache that the guest's
+//! flushes empty: what QEMU calls cache=none. Devices are served as they are.
 
 pub mod iscsi;
 
@@ -19,28 +19,23 @@ pub const LINK: &str = "iotax";
 pub struct Store<'a> {
     /// File or block device.
     pub backing: &'a Path,
-    /// Which of them.
     pub block: bool,
     /// Bytes of a file that are shown.
     pub bytes: u64,
-    /// No write passes.
     pub read_only: bool,
-    /// Its name.
     pub name: &'a str,
-    /// Unit serial number.
     pub serial: &'a str,
 }
 
 /// A LUN and what it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lun<'a> {
-    /// What it shows.
     pub store: Store<'a>,
-    /// Of the port.
     pub wwn: &'a str,
 }
 
-/// Folder of a backstore. The first adapter of each kind is everybody's: folders in it are told apart by name.
+/// Folder of a backstore. The first adapter of each kind is everybody's: folders in it are told
+/// apart by name.
 pub fn backstore(block: bool, name: &str) -> PathBuf {
     adapter(block).join(name)
 }
@@ -59,7 +54,8 @@ pub fn port(wwn: &str) -> PathBuf {
     fabric().join(wwn)
 }
 
-/// Makes the backstore, the port and the LUN. Tells the fabric's folder, if it was not there before.
+/// Makes the backstore, the port and the LUN. Tells the fabric's folder, if it was not there
+/// before.
 ///
 /// # Errors
 /// When the kernel has no such target, or refuses a part.
@@ -96,7 +92,10 @@ fn make_store(store: &Store) -> Result<PathBuf> {
     tell_kernel(&folder.join("control"), &control(store)?)?;
     tell_kernel(&folder.join("wwn/vpd_unit_serial"), store.serial)?;
     tell_kernel(&folder.join("enable"), "1").with_context(|| {
-        format!("LIO does not serve {}: the kernel's log (dmesg) tells why", store.backing.display())
+        format!(
+            "LIO does not serve {}: the kernel's log (dmesg) tells why",
+            store.backing.display()
+        )
     })?;
     Ok(folder)
 }
@@ -122,7 +121,8 @@ fn has_store(name: &str) -> bool {
     [true, false].into_iter().any(|block| backstore(block, name).exists())
 }
 
-/// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made for it.
+/// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made
+/// for it.
 ///
 /// # Errors
 /// When a part is still in use.
@@ -144,7 +144,8 @@ fn remove_store(block: bool, name: &str, fabric: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// A fabric's folder that was made for what is taken away. A journal is not believed about folders elsewhere.
+/// A fabric's folder that was made for what is taken away. A journal is not believed about folders
+/// elsewhere.
 fn remove_fabric(fabric: Option<&Path>, target: &Path) {
     if let Some(fabric) = fabric.filter(|fabric| fabric.parent() == Some(target)) {
         let _ = fs::remove_dir(fabric);

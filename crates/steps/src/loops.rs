@@ -1,5 +1,5 @@
-//! Loop devices as the kernel shows them, and by what ours are told from a person's: the file below, whatever its name is by now,
-//! and how much of it is shown.
+//! Loop devices as the kernel shows them, and by what ours are told from a person's: the file
+//! below, whatever its name is by now, and how much of it is shown.
 
 use super::system::{NotOurs, run, wait_until};
 use super::tool::tool;
@@ -13,9 +13,7 @@ use std::time::Duration;
 /// The identity of a file, which outlives its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileId {
-    /// `st_dev`.
     pub device: u64,
-    /// `st_ino`.
     pub inode: u64,
 }
 
@@ -26,7 +24,8 @@ pub struct LoopOf<'a> {
     pub backing: &'a Path,
     /// Its identity, which outlives its name; older journals have none.
     pub file: Option<FileId>,
-    /// Bytes of it that are shown. Ours are always attached with a limit; a person's rarely are, and must never be taken for ours.
+    /// Bytes of it that are shown. Ours are always attached with a limit; a person's rarely are,
+    /// and must never be taken for ours.
     pub bytes: u64,
 }
 
@@ -75,8 +74,9 @@ pub fn detach(device: &Path, of: &LoopOf) -> Result<()> {
         None => Ok(()),
         Some(_) if is_loop_of(&sysfs, of) => {
             run(tool("losetup", ["--detach"]).arg(device))?;
-            wait_until(Duration::from_secs(10), || loop_backing(&sysfs).is_none())
-                .with_context(|| format!("{} is still attached: something holds it", device.display()))
+            wait_until(Duration::from_secs(10), || loop_backing(&sysfs).is_none()).with_context(
+                || format!("{} is still attached: something holds it", device.display()),
+            )
         }
         Some(path) => Err(NotOurs(format!(
             "{} is now on {}, not on {} as it was made: not detached",
@@ -109,7 +109,8 @@ fn dev_of(sysfs: &Path) -> PathBuf {
     Path::new("/dev").join(sysfs.file_name().unwrap_or_default())
 }
 
-/// Whether a loop device is attached like that. A file that was removed or renamed since is known by its inode.
+/// Whether a loop device is attached like that. A file that was removed or renamed since is known
+/// by its inode.
 fn is_loop_of(sysfs: &Path, of: &LoopOf) -> bool {
     let limit = fs::read_to_string(sysfs.join("loop/sizelimit")).unwrap_or_default();
     // Without a limit it is a person's.
@@ -118,7 +119,8 @@ fn is_loop_of(sysfs: &Path, of: &LoopOf) -> bool {
     }
     let Some(file) = of.file else {
         let Some(shown) = loop_backing(sysfs) else { return false };
-        let removed = shown.to_str().and_then(|shown| shown.strip_suffix(" (deleted)")).map(Path::new);
+        let removed =
+            shown.to_str().and_then(|shown| shown.strip_suffix(" (deleted)")).map(Path::new);
         return same_path(&shown, of.backing) || removed == Some(of.backing);
     };
     let below = fs::File::open(dev_of(sysfs)).and_then(|device| loopdev::backing(&device));

@@ -1,6 +1,7 @@
-//! LVM, as far as one volume group of a run goes: its physical volumes, the group and the volume in it. No command sees other
-//! devices than the members, nothing is written to LVM's devices file, its backups or its archive, no daemon watches it, and
-//! no other boot activates it. What is ours is known by the UUIDs of the physical volumes, which are made of the run's id.
+//! LVM, as far as one volume group of a run goes: its physical volumes, the group and the volume in
+//! it. No command sees other devices than the members, nothing is written to LVM's devices file,
+//! its backups or its archive, no daemon watches it, and no other boot activates it. What is ours
+//! is known by the UUIDs of the physical volumes, which are made of the run's id.
 
 use super::settings::{self, ThingSettings};
 use super::system::{NotOurs, NothingMade, run, wait_until};
@@ -14,16 +15,14 @@ use std::time::Duration;
 /// The name of the volume that loads and layers above see.
 pub const VOLUME: &str = "data";
 
-/// Volumes may be members. Discards would punch holes below, a backup would stay behind, and dmeventd would live on.
-const CONFIG: &str =
-    "devices { scan_lvs=1 issue_discards=0 } backup { backup=0 archive=0 } activation { monitoring=0 }";
+/// Volumes may be members. Discards would punch holes below, a backup would stay behind, and
+/// dmeventd would live on.
+const CONFIG: &str = "devices { scan_lvs=1 issue_discards=0 } backup { backup=0 archive=0 } activation { monitoring=0 }";
 
 /// A volume group and its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VolumeGroup<'a> {
-    /// The run.
     pub run_id: &'a str,
-    /// Its name.
     pub name: &'a str,
     /// Devices as they were named.
     pub members: Vec<&'a Path>,
@@ -49,24 +48,31 @@ impl VolumeGroup<'_> {
         cuts.map(|(from, to)| &all[from..to]).join("-")
     }
 
-    /// Makes physical volumes of `bytes` each, the group, and what is in it by these commands (LVM's own, with their words).
+    /// Makes physical volumes of `bytes` each, the group, and what is in it by these commands
+    /// (LVM's own, with their words).
     ///
     /// # Errors
-    /// What LVM says. A name that is taken is somebody else's, and an old LVM sees too much: then nothing was made.
+    /// What LVM says. A name that is taken is somebody else's, and an old LVM sees too much: then
+    /// nothing was made.
     pub fn make(&self, bytes: u64, volumes: &[Vec<String>]) -> Result<PathBuf> {
         let node = self.node();
         if node.parent().is_some_and(Path::exists) {
-            return Err(anyhow!("there is a volume group {} already", self.name).context(NothingMade));
+            return Err(
+                anyhow!("there is a volume group {} already", self.name).context(NothingMade)
+            );
         }
         sees_named_devices()?;
         let devices = self.present();
         for (number, member) in self.members.iter().enumerate() {
-            let device =
-                member.canonicalize().with_context(|| format!("cannot look at {}", member.display()))?;
-            self.run(&devices, &physical_words(&self.uuid(number), bytes, &device)).map_err(with_hint)?;
+            let device = member
+                .canonicalize()
+                .with_context(|| format!("cannot look at {}", member.display()))?;
+            self.run(&devices, &physical_words(&self.uuid(number), bytes, &device))
+                .map_err(with_hint)?;
         }
         let names = devices.iter().map(|device| device.display().to_string());
-        let group = ["vgcreate", "--setautoactivation", "n", "--physicalextentsize", "4m", self.name];
+        let group =
+            ["vgcreate", "--setautoactivation", "n", "--physicalextentsize", "4m", self.name];
         self.run(&devices, &group.into_iter().map(str::to_owned).chain(names).collect::<Vec<_>>())?;
         for words in volumes {
             self.run(&devices, words)?;
@@ -87,11 +93,13 @@ impl VolumeGroup<'_> {
     /// Takes it away, whole or in parts; what is gone is fine.
     ///
     /// # Errors
-    /// [`NotOurs`] when a physical volume of ours is in another's group; what LVM says, when something is in use.
+    /// [`NotOurs`] when a physical volume of ours is in another's group; what LVM says, when
+    /// something is in use.
     pub fn unmake(&self) -> Result<()> {
         let ours = self.ours()?;
         let all = self.present();
-        if let Some(other) = ours.iter().find(|one| !one.group.is_empty() && one.group != self.name) {
+        if let Some(other) = ours.iter().find(|one| !one.group.is_empty() && one.group != self.name)
+        {
             return Err(NotOurs(format!(
                 "{} is in the volume group {} now: left alone",
                 other.device.display(),
@@ -99,8 +107,9 @@ impl VolumeGroup<'_> {
             ))
             .into());
         }
-        let words =
-            |words: &[&str]| words.iter().chain(&[self.name]).map(|word| (*word).to_owned()).collect();
+        let words = |words: &[&str]| {
+            words.iter().chain(&[self.name]).map(|word| (*word).to_owned()).collect()
+        };
         let within = ours.iter().filter(|one| one.group == self.name).count();
         if within > 0 {
             if within < self.members.len() {
@@ -146,7 +155,8 @@ impl VolumeGroup<'_> {
     }
 }
 
-/// Members that are there, by the kernel's names. After a reboot a loop device is not, and takes all of ours along.
+/// Members that are there, by the kernel's names. After a reboot a loop device is not, and takes
+/// all of ours along.
 fn present(members: &[&Path]) -> Vec<PathBuf> {
     members.iter().filter_map(|member| member.canonicalize().ok()).collect()
 }
@@ -156,8 +166,20 @@ fn present(members: &[&Path]) -> Vec<PathBuf> {
 /// # Errors
 /// When LVM cannot be asked.
 pub fn settings_of(group: &str, members: &[&Path]) -> Result<ThingSettings> {
-    let fields = "lv_name,segtype,stripes,stripe_size,chunk_size,zero,discards,cache_mode,cache_policy";
-    let words = ["lvs", "--all", "--reportformat", "json", "--units", "b", "--nosuffix", "-o", fields, group];
+    let fields =
+        "lv_name,segtype,stripes,stripe_size,chunk_size,zero,discards,cache_mode,cache_policy";
+    let words = [
+        "lvs",
+        "--all",
+        "--reportformat",
+        "json",
+        "--units",
+        "b",
+        "--nosuffix",
+        "-o",
+        fields,
+        group,
+    ];
     settings::volumes(&run(&mut command(&present(members), &words.map(str::to_owned)))?, VOLUME)
 }
 
@@ -230,9 +252,11 @@ struct LvmRow {
     vg_name: String,
 }
 
-/// Of a report of `pvs` those with a known UUID. One that the group misses has no device, but a word (`[unknown]`).
+/// Of a report of `pvs` those with a known UUID. One that the group misses has no device, but a
+/// word (`[unknown]`).
 fn physical_of(text: &str, known: &[String]) -> Result<Vec<Physical>> {
-    let report: Report = serde_json::from_str(text).context("cannot understand what lvm pvs reports")?;
+    let report: Report =
+        serde_json::from_str(text).context("cannot understand what lvm pvs reports")?;
     let rows = report.report.into_iter().flat_map(|part| part.pv);
     let ours = rows.filter(|row| known.contains(&row.pv_uuid) && row.pv_name.is_absolute());
     Ok(ours.map(|row| Physical { device: row.pv_name, group: row.vg_name }).collect())
@@ -253,7 +277,12 @@ mod tests {
     #[test]
     fn uuids_are_lvms_and_each_of_one_run_group_and_number() {
         let of = |run_id, name| VolumeGroup { run_id, name, members: Vec::new() };
-        let all = [group().uuid(0), group().uuid(1), of("s", "iotax-r-lvm0").uuid(0), of("r", "x").uuid(0)];
+        let all = [
+            group().uuid(0),
+            group().uuid(1),
+            of("s", "iotax-r-lvm0").uuid(0),
+            of("r", "x").uuid(0),
+        ];
         for uuid in &all {
             let parts: Vec<usize> = uuid.split('-').map(str::len).collect();
             assert_eq!(parts, [6, 4, 4, 4, 4, 4, 6], "{uuid}");
@@ -308,9 +337,11 @@ mod tests {
       ]
   }
 "#;
-        let known = ["iotax0-run1-aaaa-bbbb-cccc-dddd-eeee00", "iotax0-run1-aaaa-bbbb-cccc-dddd-eeee01"];
+        let known =
+            ["iotax0-run1-aaaa-bbbb-cccc-dddd-eeee00", "iotax0-run1-aaaa-bbbb-cccc-dddd-eeee01"];
         let ours = physical_of(text, &known.map(str::to_owned)).unwrap();
-        let of = |device: &str, group: &str| Physical { device: device.into(), group: group.into() };
+        let of =
+            |device: &str, group: &str| Physical { device: device.into(), group: group.into() };
         assert_eq!(ours, [of("/dev/nvme0n1", "iotax-r-lvm0"), of("/dev/nvme1n1", "")]);
         assert_eq!(physical_of(r#"{"report":[{"pv":[]}]}"#, &[]).unwrap(), []);
         assert!(physical_of("lvm is not itself", &[]).is_err());
@@ -335,7 +366,9 @@ mod tests {
             "\t[    --dataalignment Size[k|UNIT] ]\n\t[    --devicesfile String ]\n"
         ));
         assert!(has_devices_option("\t[    --commandprofile String ]\n\t[    --devices PV ]\n"));
-        assert!(is_too_old("pvs: unrecognized option '--devices'\n  Error during parsing of command line."));
+        assert!(is_too_old(
+            "pvs: unrecognized option '--devices'\n  Error during parsing of command line."
+        ));
     }
 
     #[test]

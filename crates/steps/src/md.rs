@@ -1,6 +1,7 @@
-//! The kernel's RAID (md) by mdadm and by what sysfs tells of an array: making one, taking it away and its superblocks with it,
-//! failing a member, rebuilding it, waiting for a sync. Ours are known by their name, which the superblock of every member has.
-//! A member that is in an array, or carries a superblock of one, is refused: it is somebody's.
+//! The kernel's RAID (md) by mdadm and by what sysfs tells of an array: making one, taking it away
+//! and its superblocks with it, failing a member, rebuilding it, waiting for a sync. Ours are known
+//! by their name, which the superblock of every member has. A member that is in an array, or
+//! carries a superblock of one, is refused: it is somebody's.
 
 use super::StepOutput;
 use super::op::CreateArray;
@@ -29,7 +30,8 @@ pub fn create_words(array: &CreateArray) -> Vec<String> {
     let mut words = vec![
         "--create".to_owned(),
         format!("/dev/md/{}", array.name),
-        // It would ask about members of unequal size, and about booting from metadata that begins a drive.
+        // It would ask about members of unequal size, and about booting from metadata that begins a
+        // drive.
         "--run".to_owned(),
         format!("--name={}", array.name),
         "--homehost=any".to_owned(),
@@ -58,7 +60,8 @@ pub fn create(array: &CreateArray) -> Result<StepOutput> {
     let members = ready(array).context(NothingMade)?;
     run(tool("mdadm", create_words(array)).args(members.iter().map(node_path)))?;
     settle();
-    let device = arrays_of(array)?.pop().context("mdadm has made it, and no array of that name is there")?;
+    let device =
+        arrays_of(array)?.pop().context("mdadm has made it, and no array of that name is there")?;
     bounds(array, &device)?;
     let there = block::disk(&host_probe(), &device).context("the array has no size")?.bytes;
     ensure!(
@@ -70,7 +73,7 @@ pub fn create(array: &CreateArray) -> Result<StepOutput> {
     Ok(yield_of(&device))
 }
 
-/// The array, or nothing but superblocks of it; also where udev has made it anew of some members.
+/// The array, or nothing but superblocks of it; also where udev has made it again of some members.
 ///
 /// # Errors
 /// When mdadm cannot be run, or nothing is found and a member cannot be read.
@@ -110,7 +113,8 @@ pub fn unmake(array: &CreateArray) -> Result<()> {
             Ok(()) if start.elapsed() > PATIENCE => {
                 bail!("array {} comes back whenever it is stopped", array.name)
             }
-            // Somebody looks at it, or udev has just made an array again of superblocks that were still there.
+            // Somebody looks at it, or udev has just made an array again of superblocks that were
+            // still there.
             _ => std::thread::sleep(Duration::from_millis(200)),
         }
     }
@@ -122,10 +126,11 @@ fn unmake_once(array: &CreateArray) -> Result<()> {
         run(&mut tool("mdadm", ["--stop", &format!("/dev/{device}")]))?;
     }
     // One that cannot be read keeps nobody from cleaning the others.
-    let cleaned = members_there(array).into_iter().map(|member| match has_superblock(array, &member)? {
-        true => run(tool("mdadm", ["--zero-superblock"]).arg(node_path(&member))).map(drop),
-        false => Ok(()),
-    });
+    let cleaned =
+        members_there(array).into_iter().map(|member| match has_superblock(array, &member)? {
+            true => run(tool("mdadm", ["--zero-superblock"]).arg(node_path(&member))).map(drop),
+            false => Ok(()),
+        });
     let cleaned = all_of(cleaned.collect());
     settle();
     cleaned
@@ -134,7 +139,11 @@ fn unmake_once(array: &CreateArray) -> Result<()> {
 fn not_anothers(array: &CreateArray) -> Result<()> {
     for member in members_there(array) {
         if let Some(other) = holders(&host_probe(), &member.name).into_iter().next() {
-            return Err(NotOurs(format!("/dev/{} is held by {other} now: left alone", member.name)).into());
+            return Err(NotOurs(format!(
+                "/dev/{} is held by {other} now: left alone",
+                member.name
+            ))
+            .into());
         }
     }
     Ok(())
@@ -163,7 +172,8 @@ pub fn fail(array: &Path, member: &Path) -> Result<()> {
         !host_probe().path_below(&role).exists()
     });
     settle();
-    gone.or(last).with_context(|| format!("{} does not leave {}", member.display(), array.display()))
+    gone.or(last)
+        .with_context(|| format!("{} does not leave {}", member.display(), array.display()))
 }
 
 /// Adds what was a member, as a drive that nothing is known of.
@@ -185,7 +195,8 @@ pub fn rebuild(array: &Path, member: &Path) -> Result<()> {
     run(tool("mdadm", ["--manage"]).arg(&array_path).arg("--add").arg(&path)).map(drop)
 }
 
-/// Waits until every member is whole, as fast as the drives go; `told` what share is done, and it may end that.
+/// Waits until every member is whole, as fast as the drives go; `told` what share is done, and it
+/// may end that.
 ///
 /// # Errors
 /// When the sync does not run, or `told` wants no more.
@@ -225,12 +236,13 @@ fn wait_for_sync(name: &str, told: ProgressFn<'_>) -> Result<()> {
             idle_since = Instant::now();
         }
         last = Some(now);
-        let done = match observe(&host_probe(), name).with_context(|| format!("/dev/{name} is gone"))? {
-            ArrayState::Healthy => return Ok(()),
-            ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => done,
-            ArrayState::Down { word } => bail!("/dev/{name} is {word}"),
-            ArrayState::Degraded { .. } | ArrayState::Out { .. } => 0.0,
-        };
+        let done =
+            match observe(&host_probe(), name).with_context(|| format!("/dev/{name} is gone"))? {
+                ArrayState::Healthy => return Ok(()),
+                ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => done,
+                ArrayState::Down { word } => bail!("/dev/{name} is {word}"),
+                ArrayState::Degraded { .. } | ArrayState::Out { .. } => 0.0,
+            };
         ensure!(
             idle_since.elapsed() < IDLE_LIMIT,
             "/dev/{name} does not sync: nothing of it was done within {} s; hint: the kernel's log (dmesg) tells why",
@@ -289,7 +301,8 @@ pub fn observe(probe: &Probe, name: &str) -> Option<ArrayState> {
     let done = word("sync_completed").and_then(|text| share(&text)).unwrap_or(0.0);
     let waits = || probe.names(&folder).iter().any(|file| is_spare(probe, &folder.join(file)));
     Some(match (missing, action.as_str()) {
-        (0, "" | "idle" | "frozen") => match word("resync_start").is_none_or(|from| from == "none") {
+        (0, "" | "idle" | "frozen") => match word("resync_start").is_none_or(|from| from == "none")
+        {
             true => ArrayState::Healthy,
             false => ArrayState::Syncing { done },
         },
@@ -302,9 +315,12 @@ pub fn observe(probe: &Probe, name: &str) -> Option<ArrayState> {
 
 /// Whether a member is there and not whole yet.
 fn is_spare(probe: &Probe, member: &Path) -> bool {
-    let is_member = member.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"dev-"));
+    let is_member =
+        member.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"dev-"));
     is_member
-        && probe.read(member.join("state")).is_some_and(|words| words.split(',').any(|word| word == "spare"))
+        && probe
+            .read(member.join("state"))
+            .is_some_and(|words| words.split(',').any(|word| word == "spare"))
 }
 
 /// Of `82000 / 131072`; `none` and `delayed` are no share.
@@ -462,8 +478,10 @@ fn members_there(array: &CreateArray) -> Vec<BlockNode> {
 }
 
 fn node(path: &Path) -> Result<BlockNode> {
-    let meta = std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
-    block::node(&host_probe(), meta.rdev()).ok_or_else(|| anyhow!("{} is no block device", path.display()))
+    let meta =
+        std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+    block::node(&host_probe(), meta.rdev())
+        .ok_or_else(|| anyhow!("{} is no block device", path.display()))
 }
 
 fn holders(probe: &Probe, name: &str) -> Vec<String> {

@@ -1,4 +1,5 @@
-//! What mdadm is told, and what its words and sysfs mean; outputs are those of mdadm 4.2 and Linux 6.1 in a lab.
+//! What mdadm is told, and what its words and sysfs mean; outputs are those of mdadm 4.2 and Linux
+//! 6.1 in a lab.
 
 use super::*;
 use crate::PathRef;
@@ -32,12 +33,24 @@ fn mdadm_is_told_all_that_it_would_choose_itself() {
         "--create /dev/md/iotax-120000-a1b2-md0 --run --name=iotax-120000-a1b2-md0 --homehost=any --metadata=1.2 --level=5 \
          --raid-devices=2 --chunk=64 --size=65536 --data-offset=1024 --bitmap=none"
     );
-    let raid1 =
-        CreateArray { level: 1, chunk: None, layout: None, bitmap: true, assume_clean: true, ..array() };
-    assert!(create_words(&raid1).join(" ").ends_with("--data-offset=1024 --bitmap=internal --assume-clean"));
+    let raid1 = CreateArray {
+        level: 1,
+        chunk: None,
+        layout: None,
+        bitmap: true,
+        assume_clean: true,
+        ..array()
+    };
+    assert!(
+        create_words(&raid1)
+            .join(" ")
+            .ends_with("--data-offset=1024 --bitmap=internal --assume-clean")
+    );
     let raid0 = CreateArray { level: 0, size: None, ..array() };
     assert!(
-        create_words(&raid0).join(" ").ends_with("--level=0 --raid-devices=2 --chunk=64 --data-offset=1024")
+        create_words(&raid0)
+            .join(" ")
+            .ends_with("--level=0 --raid-devices=2 --chunk=64 --data-offset=1024")
     );
 }
 
@@ -49,8 +62,7 @@ fn an_array_is_known_by_its_name_with_and_without_the_home_host() {
     assert!(said.is("iotax-abc-md0") && !said.is("iotax-abc-md1") && !said.is("abc-md0"));
     assert_eq!(said.uuid, "584e76a1:8e53c57a:fbbebe14:62debcd0");
     // Of one that udev has begun to make of two members.
-    let inactive =
-        "MD_METADATA=1.2\nMD_UUID=584e76a1:8e53c57a:fbbebe14:62debcd0\nMD_DEVNAME=x\nMD_NAME=iotax-abc-md0\n";
+    let inactive = "MD_METADATA=1.2\nMD_UUID=584e76a1:8e53c57a:fbbebe14:62debcd0\nMD_DEVNAME=x\nMD_NAME=iotax-abc-md0\n";
     assert!(of_export(inactive).unwrap().is("iotax-abc-md0"));
     assert!(of_export("").is_none());
 }
@@ -106,7 +118,10 @@ fn a_member_that_came_back_is_rebuilt_even_before_that_begins() {
 
 #[test]
 fn an_array_without_redundancy_is_healthy_and_one_that_is_stopped_is_down() {
-    assert_eq!(observed(&[("array_state", "clean\n"), ("resync_start", "none\n")]), ArrayState::Healthy);
+    assert_eq!(
+        observed(&[("array_state", "clean\n"), ("resync_start", "none\n")]),
+        ArrayState::Healthy
+    );
     let down = ArrayState::Down { word: "inactive".into() };
     assert_eq!(observed(&[("array_state", "inactive\n")]), down);
     assert_eq!(observe(&server().probe, "md126"), None);
@@ -127,7 +142,9 @@ fn a_sync_that_waits_for_another_array_is_not_idle_and_one_that_stays_where_it_i
         machine.put(&[("/proc/mdstat", &text)]);
         position(&machine.probe, "md127")
     };
-    let at = |blocks: &str| mdstat(&format!("[==>.....]  recovery = 12.5% ({blocks}/65536) finish=0.1min"));
+    let at = |blocks: &str| {
+        mdstat(&format!("[==>.....]  recovery = 12.5% ({blocks}/65536) finish=0.1min"))
+    };
     let first = at("8192");
     assert_eq!(first, Position::At(Some("(8192/65536)".into())));
     assert!(first.moves_on_from(None) && !at("8192").moves_on_from(Some(&first)));
@@ -145,7 +162,8 @@ fn a_member_that_cannot_be_read_does_not_hide_a_superblock_on_another() {
     let unreadable = || Err(anyhow!("Input/output error"));
     assert!(any_of(vec![unreadable(), Ok(true)]).unwrap());
     assert!(!any_of(vec![Ok(false)]).unwrap());
-    let error = format!("{:#}", any_of(vec![Ok(false), unreadable(), Err(anyhow!("gone"))]).unwrap_err());
+    let error =
+        format!("{:#}", any_of(vec![Ok(false), unreadable(), Err(anyhow!("gone"))]).unwrap_err());
     assert!(error.contains("Input/output error") && error.contains("gone"), "{error}");
 }
 
@@ -165,7 +183,8 @@ fn members_of_unequal_size_are_named_with_what_to_do() {
         read_only: false,
         parent: None,
     };
-    let error = are_even(&[node("nvme0n1", 1 << 30), node("nvme1n1", 2 << 30)]).unwrap_err().to_string();
+    let error =
+        are_even(&[node("nvme0n1", 1 << 30), node("nvme1n1", 2 << 30)]).unwrap_err().to_string();
     assert!(
         error.starts_with(
             "members are of unequal size: /dev/nvme0n1 has 1 GiB, /dev/nvme1n1 has 2 GiB; hint: "

@@ -1,5 +1,5 @@
-//! The kernel's NBD client by nbd-client: a connection to a named export, known by the process that holds it, whose command line
-//! carries that name.
+//! The kernel's NBD client by nbd-client: a connection to a named export, known by the process that
+//! holds it, whose command line carries that name.
 
 use super::ProcessId;
 use super::process;
@@ -14,9 +14,7 @@ use std::time::{Duration, Instant};
 /// Where an export is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NbdAddress<'a> {
-    /// Address and port.
     Tcp(std::net::SocketAddr),
-    /// A Unix socket.
     Unix(&'a Path),
 }
 
@@ -35,20 +33,26 @@ pub fn connect(export: &str, server: NbdAddress, connections: u32) -> Result<Pat
     let probe = Probe::of_files(Path::new("/"));
     let start = Instant::now();
     loop {
-        let device = free(&probe).context("all NBD devices are in use; hint: modprobe nbd nbds_max=64")?;
-        match run_within(tool("nbd-client", words(export, server, connections, &device)), CONNECTS_WITHIN) {
+        let device =
+            free(&probe).context("all NBD devices are in use; hint: modprobe nbd nbds_max=64")?;
+        match run_within(
+            tool("nbd-client", words(export, server, connections, &device)),
+            CONNECTS_WITHIN,
+        ) {
             Ok(_) => break,
             Err(error) if start.elapsed() > LISTENS_WITHIN => return Err(error),
             Err(_) => std::thread::sleep(Duration::from_millis(200)),
         }
     }
     let shown = || device_of(&probe, export).filter(|device| size(&probe, device) > 0);
-    wait_until(LISTENS_WITHIN, || shown().is_some()).with_context(|| format!("{export} shows no device"))?;
+    wait_until(LISTENS_WITHIN, || shown().is_some())
+        .with_context(|| format!("{export} shows no device"))?;
     settle();
     shown().context("the device went away")
 }
 
-/// Over a socket of a process of its own: a connection made by netlink would belong to nobody that bears a name.
+/// Over a socket of a process of its own: a connection made by netlink would belong to nobody that
+/// bears a name.
 fn words(export: &str, server: NbdAddress, connections: u32, device: &Path) -> Vec<String> {
     let mut words: Vec<String> = match server {
         NbdAddress::Tcp(at) => vec![at.ip().to_string(), at.port().to_string()],
@@ -62,7 +66,8 @@ fn words(export: &str, server: NbdAddress, connections: u32, device: &Path) -> V
 
 fn devices(probe: &Probe) -> impl Iterator<Item = PathBuf> + '_ {
     let names = probe.names("/sys/block").into_iter();
-    let of_driver = |name: &String| name.strip_prefix("nbd").is_some_and(|rest| rest.parse::<u32>().is_ok());
+    let of_driver =
+        |name: &String| name.strip_prefix("nbd").is_some_and(|rest| rest.parse::<u32>().is_ok());
     names.filter(of_driver).map(|name| Path::new("/dev").join(name))
 }
 
@@ -76,8 +81,9 @@ fn size(probe: &Probe, device: &Path) -> u64 {
 
 /// One that nobody has: it has no process, and no size.
 fn free(probe: &Probe) -> Option<PathBuf> {
-    let is_free =
-        |device: &PathBuf| size(probe, device) == 0 && !probe.path_below(attribute(device, "pid")).exists();
+    let is_free = |device: &PathBuf| {
+        size(probe, device) == 0 && !probe.path_below(attribute(device, "pid")).exists()
+    };
     devices(probe).find(is_free)
 }
 
@@ -85,9 +91,11 @@ fn free(probe: &Probe) -> Option<PathBuf> {
 pub fn device_of(probe: &Probe, export: &str) -> Option<PathBuf> {
     let is_of = |device: &PathBuf| {
         let pid = probe.number(attribute(device, "pid"));
-        let command =
-            pid.and_then(|pid| std::fs::read(probe.path_below(format!("/proc/{pid}/cmdline"))).ok());
-        command.is_some_and(|command| command.split(|byte| *byte == 0).any(|word| word == export.as_bytes()))
+        let command = pid
+            .and_then(|pid| std::fs::read(probe.path_below(format!("/proc/{pid}/cmdline"))).ok());
+        command.is_some_and(|command| {
+            command.split(|byte| *byte == 0).any(|word| word == export.as_bytes())
+        })
     };
     devices(probe).find(is_of)
 }
@@ -101,7 +109,8 @@ pub fn is_connected(export: &str) -> Result<bool> {
     Ok(device_of(&probe, export).is_some() || !clients(export)?.is_empty())
 }
 
-/// Processes of nbd-client for an export. Its server, and whoever looks for it, may have the name in their command line too.
+/// Processes of nbd-client for an export. Its server, and whoever looks for it, may have the name
+/// in their command line too.
 fn clients(export: &str) -> Result<Vec<ProcessId>> {
     process::processes(|words| is_client(words, export))
 }
@@ -141,14 +150,23 @@ mod tests {
     fn the_client_is_told_where_and_what() {
         let told = |server| words("iotax-r-nbd0", server, 2, Path::new("/dev/nbd3")).join(" ");
         let at = NbdAddress::Tcp("127.0.0.1:10809".parse().unwrap());
-        assert_eq!(told(at), "127.0.0.1 10809 /dev/nbd3 -nonetlink -connections 2 -name iotax-r-nbd0");
+        assert_eq!(
+            told(at),
+            "127.0.0.1 10809 /dev/nbd3 -nonetlink -connections 2 -name iotax-r-nbd0"
+        );
         let socket = NbdAddress::Unix(Path::new("/run/x/nbd0"));
-        assert_eq!(told(socket), "-unix /run/x/nbd0 /dev/nbd3 -nonetlink -connections 2 -name iotax-r-nbd0");
+        assert_eq!(
+            told(socket),
+            "-unix /run/x/nbd0 /dev/nbd3 -nonetlink -connections 2 -name iotax-r-nbd0"
+        );
     }
 
     #[test]
     fn nobody_but_a_client_is_killed_for_the_name_of_its_export() {
-        assert!(is_client(&["/usr/sbin/nbd-client", "h", "10809", "-name", "iotax-r-nbd0"], "iotax-r-nbd0"));
+        assert!(is_client(
+            &["/usr/sbin/nbd-client", "h", "10809", "-name", "iotax-r-nbd0"],
+            "iotax-r-nbd0"
+        ));
         assert!(!is_client(&["nbd-client", "h", "-name", "iotax-r-nbd01"], "iotax-r-nbd0"));
         assert!(!is_client(&["qemu-nbd", "-x", "iotax-r-nbd0"], "iotax-r-nbd0"));
         assert!(!is_client(&["grep", "nbd-client", "iotax-r-nbd0"], "iotax-r-nbd0"));

@@ -1,5 +1,6 @@
-//! The kernel's NVMe target through configfs: a subsystem with one namespace, one host that may connect to it, and one port at a
-//! named address. Any other host is refused, and none sees it in the discovery.
+//! The kernel's NVMe target through configfs: a subsystem with one namespace, one host that may
+//! connect to it, and one port at a named address. Any other host is refused, and none sees it in
+//! the discovery.
 
 use super::export::{self, CONFIGFS};
 use super::op::ExportNvmf;
@@ -55,7 +56,10 @@ pub fn export(subsystem: &ExportNvmf) -> Result<PathBuf> {
     export::make_new(&folder)?;
     tell_kernel(&folder.join("attr_allow_any_host"), "0")?;
     export::make_new(&host(&subsystem.host_nqn))?;
-    export::link(&host(&subsystem.host_nqn), &folder.join("allowed_hosts").join(&subsystem.host_nqn))?;
+    export::link(
+        &host(&subsystem.host_nqn),
+        &folder.join("allowed_hosts").join(&subsystem.host_nqn),
+    )?;
     show(subsystem, &folder.join("namespaces/1"))?;
     listen(subsystem, &port(subsystem.port_id))?;
     Ok(folder)
@@ -65,8 +69,9 @@ fn show(subsystem: &ExportNvmf, namespace: &Path) -> Result<()> {
     let device = subsystem.device.path()?.to_str().context("a path that is not UTF-8")?;
     export::make_new(namespace)?;
     tell_kernel(&namespace.join("device_path"), device)?;
-    tell_kernel(&namespace.join("enable"), "1")
-        .with_context(|| format!("nvmet does not serve {device}: the kernel's log (dmesg) tells why"))
+    tell_kernel(&namespace.join("enable"), "1").with_context(|| {
+        format!("nvmet does not serve {device}: the kernel's log (dmesg) tells why")
+    })
 }
 
 fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
@@ -80,14 +85,16 @@ fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
     if let Some(bytes) = subsystem.inline_data_size {
         tell_kernel(&port.join("param_inline_data_size"), &bytes.to_string())?;
     }
-    export::link(&folder(&subsystem.nqn), &port.join("subsystems").join(&subsystem.nqn)).with_context(|| {
-        let at = subsystem.at.map(|(address, service)| format!(" at {address}, port {service}"));
-        format!(
-            "nvmet does not listen by {}{}; hint: the kernel's log (dmesg) tells why",
-            subsystem.transport,
-            at.unwrap_or_default()
-        )
-    })
+    export::link(&folder(&subsystem.nqn), &port.join("subsystems").join(&subsystem.nqn))
+        .with_context(|| {
+            let at =
+                subsystem.at.map(|(address, service)| format!(" at {address}, port {service}"));
+            format!(
+                "nvmet does not listen by {}{}; hint: the kernel's log (dmesg) tells why",
+                subsystem.transport,
+                at.unwrap_or_default()
+            )
+        })
 }
 
 /// Whether a part of it is there. The port goes before the subsystem that it is known by.
@@ -97,8 +104,13 @@ pub fn is_exported(subsystem: &ExportNvmf) -> bool {
 
 /// How it is shown, by configfs's names. Kernels differ in which of them they have.
 pub fn settings_of(probe: &Probe, subsystem: &ExportNvmf) -> ThingSettings {
-    let port =
-        ["addr_trtype", "addr_traddr", "addr_trsvcid", "param_inline_data_size", "param_max_queue_size"];
+    let port = [
+        "addr_trtype",
+        "addr_traddr",
+        "addr_trsvcid",
+        "param_inline_data_size",
+        "param_max_queue_size",
+    ];
     let (folder, port_folder) = (folder(&subsystem.nqn), self::port(subsystem.port_id));
     let mut all = settings::files(probe, &port_folder, &port);
     all.extend(settings::files(probe, &folder, &["attr_qid_max", "attr_version"]));
@@ -127,7 +139,10 @@ pub fn unexport(subsystem: &ExportNvmf) -> Result<()> {
 /// What a person would type.
 pub fn unexport_by_hand(subsystem: &ExportNvmf) -> String {
     let (nqn, host, port) = (&subsystem.nqn, &subsystem.host_nqn, subsystem.port_id);
-    let links = [format!("ports/{port}/subsystems/{nqn}"), format!("subsystems/{nqn}/allowed_hosts/{host}")];
+    let links = [
+        format!("ports/{port}/subsystems/{nqn}"),
+        format!("subsystems/{nqn}/allowed_hosts/{host}"),
+    ];
     let folders = [
         format!("ports/{port}"),
         format!("subsystems/{nqn}/namespaces/1"),

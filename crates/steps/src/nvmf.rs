@@ -1,5 +1,5 @@
-//! The kernel's NVMe host over a fabric, told through /dev/nvme-fabrics: one controller of a subsystem, known by the subsystem's
-//! NQN. Controllers of any other NQN are never touched.
+//! The kernel's NVMe host over a fabric, told through /dev/nvme-fabrics: one controller of a
+//! subsystem, known by the subsystem's NQN. Controllers of any other NQN are never touched.
 
 use super::op::ConnectNvmf;
 use super::settings::{self, ThingSettings};
@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Devices show up as the kernel looks for namespaces, behind the connection.
+/// Devices show up as the kernel looks for namespaces, after the connection.
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);
 
 /// The words that /dev/nvme-fabrics takes.
@@ -57,7 +57,8 @@ pub fn connect(connection: &ConnectNvmf) -> Result<PathBuf> {
 fn tell(words: &str) -> Result<()> {
     let mut fabrics = fs::OpenOptions::new().read(true).write(true).open("/dev/nvme-fabrics")?;
     fabrics.write_all(words.as_bytes()).with_context(|| format!("\"{words}\""))?;
-    // The number of the new controller, of which the NQN tells as much; whoever does not read it has not connected.
+    // The number of the new controller, of which the NQN tells as much; whoever does not read it
+    // has not connected.
     let told = fabrics.read(&mut [0; 256])?;
     ensure!(told > 0, "the kernel tells no controller");
     Ok(())
@@ -65,10 +66,15 @@ fn tell(words: &str) -> Result<()> {
 
 /// The block device of a subsystem's namespace.
 pub fn device(probe: &Probe, nqn: &str) -> Option<PathBuf> {
-    // The subsystem's own where several ways to it are one device, else the controller's (nvme_core.multipath=N).
-    let folders =
-        of_nqn(probe, "/sys/class/nvme-subsystem", nqn).chain(of_nqn(probe, "/sys/class/nvme", nqn));
-    let mut names = folders.flat_map(|folder| probe.names(folder)).filter(|name| is_namespace(name));
+    // The subsystem's own where several ways to it are one device, else the controller's
+    // (nvme_core.multipath=N).
+    let folders = of_nqn(probe, "/sys/class/nvme-subsystem", nqn).chain(of_nqn(
+        probe,
+        "/sys/class/nvme",
+        nqn,
+    ));
+    let mut names =
+        folders.flat_map(|folder| probe.names(folder)).filter(|name| is_namespace(name));
     names.next().map(|name| Path::new("/dev").join(name))
 }
 
@@ -84,7 +90,8 @@ pub fn controllers(probe: &Probe, nqn: &str) -> Vec<PathBuf> {
     of_nqn(probe, "/sys/class/nvme", nqn).collect()
 }
 
-/// How the connection to a subsystem is, by the kernel's names: what both ends agreed to may be less than was asked for.
+/// How the connection to a subsystem is, by the kernel's names: what both ends agreed to may be
+/// less than was asked for.
 pub fn settings_of(probe: &Probe, nqn: &str) -> ThingSettings {
     let names = ["transport", "address", "queue_count", "sqsize", "kato", "reconnect_delay"];
     let told = controllers(probe, nqn).into_iter().next();
@@ -103,14 +110,21 @@ pub fn falls_short(probe: &Probe, nqn: &str, options: &[String]) -> Vec<String> 
         }
     };
     let asked = options.iter().filter_map(|option| option.split_once('='));
-    let short = asked.filter_map(|(name, asked)| Some((name, asked.parse::<u64>().ok()?, given(name)?)));
+    let short =
+        asked.filter_map(|(name, asked)| Some((name, asked.parse::<u64>().ok()?, given(name)?)));
     short
         .filter(|(_, asked, given)| given < asked)
-        .map(|(name, asked, given)| format!("{nqn}: {name} {asked} was asked for, and it is {given}"))
+        .map(|(name, asked, given)| {
+            format!("{nqn}: {name} {asked} was asked for, and it is {given}")
+        })
         .collect()
 }
 
-fn of_nqn<'a>(probe: &'a Probe, class: &'static str, nqn: &'a str) -> impl Iterator<Item = PathBuf> + 'a {
+fn of_nqn<'a>(
+    probe: &'a Probe,
+    class: &'static str,
+    nqn: &'a str,
+) -> impl Iterator<Item = PathBuf> + 'a {
     let folders = probe.names(class).into_iter().map(move |name| Path::new(class).join(name));
     folders.filter(move |folder| probe.read(folder.join("subsysnqn")).as_deref() == Some(nqn))
 }
@@ -149,7 +163,8 @@ mod tests {
         };
         let expected = "nqn=nqn.x:run-nvmf0,transport=tcp,traddr=10.0.0.1,trsvcid=4420,hostnqn=nqn.h,hostid=1-2,nr_io_queues=2,hdr_digest";
         assert_eq!(words(&connection), expected);
-        let inside = ConnectNvmf { transport: "loop".into(), at: None, options: Vec::new(), ..connection };
+        let inside =
+            ConnectNvmf { transport: "loop".into(), at: None, options: Vec::new(), ..connection };
         assert_eq!(words(&inside), "nqn=nqn.x:run-nvmf0,transport=loop,hostnqn=nqn.h,hostid=1-2");
     }
 
@@ -157,17 +172,26 @@ mod tests {
     fn fewer_queues_than_were_asked_for_are_told() {
         let machine = server();
         let controller = "/sys/class/nvme/nvme3";
-        for (name, value) in
-            [("subsysnqn", "nqn.x:run"), ("transport", "tcp"), ("queue_count", "3"), ("sqsize", "127")]
-        {
+        for (name, value) in [
+            ("subsysnqn", "nqn.x:run"),
+            ("transport", "tcp"),
+            ("queue_count", "3"),
+            ("sqsize", "127"),
+        ] {
             machine.put(&[(&format!("{controller}/{name}"), &format!("{value}\n"))]);
         }
         let short = |options: &[&str]| {
             let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
             falls_short(&machine.probe, "nqn.x:run", &options)
         };
-        assert_eq!(short(&["nr_io_queues=4"]), ["nqn.x:run: nr_io_queues 4 was asked for, and it is 2"]);
-        assert_eq!(short(&["queue_size=1024"]), ["nqn.x:run: queue_size 1024 was asked for, and it is 128"]);
+        assert_eq!(
+            short(&["nr_io_queues=4"]),
+            ["nqn.x:run: nr_io_queues 4 was asked for, and it is 2"]
+        );
+        assert_eq!(
+            short(&["queue_size=1024"]),
+            ["nqn.x:run: queue_size 1024 was asked for, and it is 128"]
+        );
         assert!(short(&["nr_io_queues=2", "queue_size=128", "hdr_digest"]).is_empty());
         assert_eq!(settings_of(&machine.probe, "nqn.x:run")["transport"], "tcp");
         assert!(settings_of(&machine.probe, "nqn.x:other").is_empty());
@@ -177,7 +201,8 @@ mod tests {
     #[test]
     fn a_namespace_is_found_by_the_nqn_of_its_subsystem() {
         let machine = server();
-        let (subsystem, controller) = ("/sys/class/nvme-subsystem/nvme-subsys3", "/sys/class/nvme/nvme3");
+        let (subsystem, controller) =
+            ("/sys/class/nvme-subsystem/nvme-subsys3", "/sys/class/nvme/nvme3");
         for folder in [subsystem, controller] {
             machine.put(&[(&format!("{folder}/subsysnqn"), "nqn.x:run-nvmf0\n")]);
         }
@@ -192,7 +217,11 @@ mod tests {
         assert_eq!(found("nqn.x:run-nvmf0"), None);
         machine.put(&[(&format!("{subsystem}/nvme3n1/size"), "8\n")]);
         assert_eq!(found("nqn.x:run-nvmf0"), Some("/dev/nvme3n1".into()));
-        assert_eq!(found("nqn.2019-08.org.qemu:nvme0"), Some("/dev/nvme0n1".into()), "without multipath");
+        assert_eq!(
+            found("nqn.2019-08.org.qemu:nvme0"),
+            Some("/dev/nvme0n1".into()),
+            "without multipath"
+        );
         assert_eq!(found("nqn.x:run-nvmf"), None);
         assert_eq!(controllers(&machine.probe, "nqn.x:run-nvmf0"), [PathBuf::from(controller)]);
         assert!(

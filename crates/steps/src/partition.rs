@@ -1,5 +1,5 @@
-//! Partition tables by sfdisk. Ours is known by its id. A device that has a table is refused, whoever wrote it; of ours only what
-//! tells it as a table is wiped again.
+//! Partition tables by sfdisk. Ours is known by its id. A device that has a table is refused,
+//! whoever wrote it; of ours only what tells it as a table is wiped again.
 
 use super::StepOutput;
 use super::op::MakePartition;
@@ -15,7 +15,8 @@ use std::time::Duration;
 /// How long the kernel may take to show or forget a partition.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The id that a table gets from the name of what is made, as sfdisk writes it: no other run has it.
+/// The id that a table gets from the name of what is made, as sfdisk writes it: no other run has
+/// it.
 pub fn id_from(table: &str, name: &str) -> String {
     let id = guid(name);
     if table == "gpt" { id } else { format!("0x{}", id[..8].to_lowercase()) }
@@ -68,16 +69,19 @@ pub fn find(wanted: &MakePartition) -> Result<Option<StepOutput>> {
 pub fn remove(wanted: &MakePartition) -> Result<()> {
     let Ok(disk) = disk_of(wanted) else { return Ok(()) };
     if wanted.id != id_from(&wanted.table, &wanted.name) {
-        let words = format!("the partition table {} is not of {}: left alone", wanted.id, wanted.name);
+        let words =
+            format!("the partition table {} is not of {}: left alone", wanted.id, wanted.name);
         return Err(NotOurs(words).into());
     }
     match id_on(&disk)? {
         // The kernel may know the partition still of a table that was written over.
         None if !is_known(wanted, &disk) => return Ok(()),
         Some(id) if !id.eq_ignore_ascii_case(&wanted.id) => {
-            return Err(
-                NotOurs(format!("/dev/{} has the partition table {id} now: left alone", disk.name)).into()
-            );
+            return Err(NotOurs(format!(
+                "/dev/{} has the partition table {id} now: left alone",
+                disk.name
+            ))
+            .into());
         }
         _ => settle(),
     }
@@ -161,8 +165,10 @@ fn the_one(disk: &BlockNode) -> Option<BlockNode> {
 
 fn disk_of(wanted: &MakePartition) -> Result<BlockNode> {
     let path = wanted.device.path()?;
-    let meta = std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
-    block::node(&host_probe(), meta.rdev()).ok_or_else(|| anyhow!("{} is no block device", path.display()))
+    let meta =
+        std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+    block::node(&host_probe(), meta.rdev())
+        .ok_or_else(|| anyhow!("{} is no block device", path.display()))
 }
 
 fn with_disk(mut command: std::process::Command, disk: &BlockNode) -> std::process::Command {
@@ -210,8 +216,7 @@ mod tests {
 
     #[test]
     fn a_table_is_told_by_its_id() {
-        let told =
-            r#"{"partitiontable": {"label":"gpt","id":"7C4E","device":"/dev/loop0","unit":"sectors"}}"#;
+        let told = r#"{"partitiontable": {"label":"gpt","id":"7C4E","device":"/dev/loop0","unit":"sectors"}}"#;
         assert_eq!(id_of(told).unwrap(), "7C4E");
         assert_eq!(id_of(r#"{"partitiontable": {"label":"sgi"}}"#).unwrap(), "sgi");
         assert!(id_of("not json").is_err());

@@ -1,5 +1,6 @@
-//! Who performs steps in a place: this machine's system here, an agent elsewhere. A guest of the run takes all that was made
-//! in it along when it ends; a host over SSH keeps it, and is reached again to be cleaned.
+//! Who performs steps in a place: this machine's system here, an agent elsewhere. A guest of the
+//! run takes all that was made in it along when it ends; a host over SSH keeps it, and is reached
+//! again to be cleaned.
 
 use super::op::Op;
 use super::settings::ThingSettings;
@@ -25,11 +26,9 @@ pub trait PlaceExecutor: Send {
     fn locate(&mut self, key: &DiskKey) -> Result<PathBuf>;
     /// The operation with what it must know of the place before it changes it.
     fn observed(&mut self, op: Op) -> Result<Op>;
-    /// Does it.
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput>;
     /// What an interrupted attempt made.
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
-    /// Undoes it.
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
     /// In which state what it made is, where that is more than being there.
     fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
@@ -71,7 +70,8 @@ pub struct Lacking {
 impl Lacking {
     /// What the machine of the probe lacks.
     pub fn on(probe: &Probe, asked: &[AskedNeed]) -> Lacking {
-        let lacking = asked.iter().enumerate().filter_map(|(at, need)| Some((at, need.lacking(probe)?)));
+        let lacking =
+            asked.iter().enumerate().filter_map(|(at, need)| Some((at, need.lacking(probe)?)));
         Lacking { lacking: lacking.collect(), distribution: distribution(probe) }
     }
 }
@@ -102,11 +102,17 @@ pub struct PlaceExecutors {
 impl PlaceExecutors {
     /// With this host's only; others are added as they are reached.
     pub fn with_host(executor: Box<dyn PlaceExecutor>) -> PlaceExecutors {
-        PlaceExecutors::reaching(executor, Box::new(|place| Err(anyhow!("{place} was not reached"))))
+        PlaceExecutors::reaching(
+            executor,
+            Box::new(|place| Err(anyhow!("{place} was not reached"))),
+        )
     }
 
-    /// With this host's only, and somebody who watches what takes long, here and in places that are added.
-    pub fn watched(watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static) -> PlaceExecutors {
+    /// With this host's only, and somebody who watches what takes long, here and in places that are
+    /// added.
+    pub fn watched(
+        watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
+    ) -> PlaceExecutors {
         let watcher: SharedWatcher = Arc::new(Mutex::new(watcher));
         let mut system = RealSystem::default();
         system.watched_by(Arc::clone(&watcher));
@@ -153,11 +159,13 @@ impl PlaceExecutors {
                 }
             }
         }
-        let executor = self.known.get_mut(place).ok_or_else(|| anyhow!("{place} was not reached"))?;
+        let executor =
+            self.known.get_mut(place).ok_or_else(|| anyhow!("{place} was not reached"))?;
         Ok(executor.as_mut())
     }
 
-    /// Whether a place has ended with all that was made in it: a guest of the run that runs no more.
+    /// Whether a place has ended with all that was made in it: a guest of the run that runs no
+    /// more.
     pub fn gone(&mut self, place: &Place) -> bool {
         match self.known.get_mut(place) {
             Some(executor) => executor.is_gone(),
@@ -190,7 +198,8 @@ mod tests {
             *counted.lock().unwrap() += 1;
             Err(anyhow!("{place}: no route to host"))
         };
-        let mut places = PlaceExecutors::reaching(Box::new(SimulatedSystem::default()), Box::new(reach));
+        let mut places =
+            PlaceExecutors::reaching(Box::new(SimulatedSystem::default()), Box::new(reach));
         let place = Place::from("ssh:db1");
         let mut told = || places.executor_in(&place).err().unwrap().to_string();
         assert_eq!(told(), "ssh:db1: no route to host");

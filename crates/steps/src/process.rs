@@ -1,5 +1,5 @@
-//! A process by its number and its start, so that a number used again is never mistaken for it: finding one, whether it
-//! runs, ending it, and what ended it.
+//! A process by its number and its start, so that a number used again is never mistaken for it:
+//! finding one, whether it runs, ending it, and what ended it.
 
 use super::ProcessId;
 use super::system::wait_until;
@@ -9,7 +9,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// The process of this user whose command line carries `tag` as a word: anybody can start one that does.
+/// The process of this user whose command line carries `tag` as a word: anybody can start one that
+/// does.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -28,7 +29,8 @@ fn has_word(pid: u32, tag: &str) -> bool {
     command.split(|byte| *byte == 0).any(|word| word == tag.as_bytes())
 }
 
-/// The owner of its folder in /proc may be root's (a process that is not to be looked into), its effective user is not.
+/// The owner of its folder in /proc may be root's (a process that is not to be looked into), its
+/// effective user is not.
 pub(crate) fn is_mine(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
@@ -43,7 +45,9 @@ pub(crate) fn is_mine(pid: u32) -> bool {
 pub fn processes(is_wanted: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
         let Ok(command) = fs::read(entry.path().join("cmdline")) else { continue };
         let command = String::from_utf8_lossy(&command);
         let words: Vec<&str> = command.trim_end_matches('\0').split('\0').collect();
@@ -54,8 +58,9 @@ pub fn processes(is_wanted: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> 
     Ok(found)
 }
 
-/// The same of a process that was started a moment ago. A starter goes on as soon as the new program has its memory, and
-/// the kernel fills in the command line a little later: on a busy machine that can be seen.
+/// The same of a process that was started a moment ago. A starter goes on as soon as the new
+/// program has its memory, and the kernel fills in the command line a little later: on a busy
+/// machine that can be seen.
 ///
 /// # Errors
 /// As [`process_of_tag`].
@@ -63,19 +68,22 @@ pub fn started_process(tag: &str) -> Result<Option<ProcessId>> {
     let start = Instant::now();
     loop {
         match process_of_tag(tag)? {
-            None if start.elapsed() < Duration::from_secs(2) => std::thread::sleep(Duration::from_millis(20)),
+            None if start.elapsed() < Duration::from_secs(2) => {
+                std::thread::sleep(Duration::from_millis(20))
+            }
             found => return Ok(found),
         }
     }
 }
 
-/// Ends that very process by SIGKILL, as a crash would, and waits until it is gone. Whoever started it takes its traces
-/// down as ever.
+/// Ends that very process by SIGKILL, as a crash would, and waits until it is gone. Whoever started
+/// it takes its traces down as ever.
 ///
 /// # Errors
 /// When the kernel refuses, or it is still there after 10 s.
 pub fn kill(process: &ProcessId) -> Result<()> {
-    if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32).filter(|_| runs(process)) {
+    if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32).filter(|_| runs(process))
+    {
         rustix::process::kill_process(pid, rustix::process::Signal::KILL)
             .with_context(|| format!("cannot kill process {}", process.pid))?;
     }
@@ -88,24 +96,26 @@ pub fn process_id(pid: u32) -> Option<ProcessId> {
     stat(pid).map(|stat| ProcessId { pid, start_time: stat.start_time })
 }
 
-/// Whether that very process is there and no zombie. While other threads of it are still ending, so are its files and sockets.
+/// Whether that very process is there and no zombie. While other threads of it are still ending, so
+/// are its files and sockets.
 pub fn runs(process: &ProcessId) -> bool {
     let lives = |stat: &Stat| !matches!(stat.state, 'Z' | 'X') || stat.threads > 1;
     stat(process.pid).is_some_and(|stat| stat.start_time == process.start_time && lives(&stat))
 }
 
-/// How a process of ours ended that nobody has waited for yet, a moment given to one that is just ending: `signal: 9 (SIGKILL)`,
-/// `exit status: 1`. `None`: it runs, is unknown, or its end was not kept for us.
+/// How a process of ours ended that nobody has waited for yet, a moment given to one that is just
+/// ending: `signal: 9 (SIGKILL)`, `exit status: 1`. `None`: it runs, is unknown, or its end was not
+/// kept for us.
 pub fn end_of(process: &ProcessId) -> Option<String> {
     // A stream closes before its process is through.
     let _ = wait_until(ENDS_WITHIN, || !runs(process));
-    let stat = stat(process.pid).filter(|stat| stat.start_time == process.start_time && stat.state == 'Z')?;
+    let stat = stat(process.pid)
+        .filter(|stat| stat.start_time == process.start_time && stat.state == 'Z')?;
     Some(ExitStatus::from_raw(stat.exit_code?).to_string())
 }
 
 const ENDS_WITHIN: Duration = Duration::from_millis(500);
 
-/// Of /proc/PID/stat.
 pub(crate) struct Stat {
     state: char,
     pub(crate) group: u32,

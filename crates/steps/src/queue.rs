@@ -1,5 +1,6 @@
-//! Settings of a disk's queue that a person can change (scheduler, nr_requests, read_ahead_kb, ...). A driver that has a disk anew
-//! starts with its own: what they were is kept, and written back. Those of a scheduler (iosched/) are not kept.
+//! Settings of a disk's queue that a person can change (scheduler, nr_requests, read_ahead_kb,
+//! ...). A driver that has a disk again starts with its own: what they were is kept, and written
+//! back. Those of a scheduler (iosched/) are not kept.
 
 use iotax_host::block::sys_block;
 use iotax_host::probe::Probe;
@@ -30,11 +31,12 @@ pub fn chosen(text: &str) -> String {
     word.unwrap_or(text).to_owned()
 }
 
-/// How often settings are looked at again. The kernel shows a disk that it adds before it has set all of them
-/// (`disk_update_readahead` comes last in `device_add_disk`).
+/// How often settings are looked at again. The kernel shows a disk that it adds before it has set
+/// all of them (`disk_update_readahead` comes last in `device_add_disk`).
 const LOOKS: usize = 3;
 
-/// Writes back what is not as it was until that holds, and tells what could not be. `pause` gives the kernel a moment.
+/// Writes back what is not as it was until that holds, and tells what could not be. `pause` gives
+/// the kernel a moment.
 pub fn restore_for_good(
     probe: &Probe,
     disk: &str,
@@ -61,7 +63,10 @@ fn restore(probe: &Probe, disk: &str, was: &QueueSettings) -> Vec<String> {
         }
         if let Err(error) = fs::write(probe.path_below(&file), value) {
             let now = now.as_deref().unwrap_or("nothing");
-            notes.push(format!("{} was {value} and is {now}: cannot write it back: {error}", file.display()));
+            notes.push(format!(
+                "{} was {value} and is {now}: cannot write it back: {error}",
+                file.display()
+            ));
         }
     }
     notes
@@ -89,7 +94,8 @@ mod tests {
             fs::set_permissions(machine.probe.path_below(file(name)), read_only.clone()).unwrap();
         }
         let was = settings(&machine.probe, "nvme0n1");
-        let expected = [("nr_requests", "64"), ("scheduler", "mq-deadline"), ("write_cache", "write back")];
+        let expected =
+            [("nr_requests", "64"), ("scheduler", "mq-deadline"), ("write_cache", "write back")];
         assert_eq!(was, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         machine.put(&[
             (&file("scheduler"), "[none] mq-deadline kyber\n"),
@@ -125,7 +131,8 @@ mod tests {
         let was = [("nr_requests".to_owned(), "64".to_owned())].into();
         let gone = restore(&machine.probe, "nvme9n1", &was);
         assert_eq!(gone.len(), 1);
-        let start = "/sys/block/nvme9n1/queue/nr_requests was 64 and is nothing: cannot write it back: ";
+        let start =
+            "/sys/block/nvme9n1/queue/nr_requests was 64 and is nothing: cannot write it back: ";
         assert!(gone[0].starts_with(start), "{gone:?}");
     }
 }

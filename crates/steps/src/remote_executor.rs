@@ -1,5 +1,6 @@
-//! Steps in a place that is not this process: what is asked of the agent there (the payload of `step`, docs/wire.md), what it
-//! tells, and the executor here that does so. The connection is one of its own, so that a step that takes minutes is in nobody's way.
+//! Steps in a place that is not this process: what is asked of the agent there (the payload of
+//! `step`, docs/wire.md), what it tells, and the executor here that does so. The connection is one
+//! of its own, so that a step that takes minutes is in nobody's way.
 
 use super::wire::message::{Response, WireRequest};
 use super::wire::peer::Peer;
@@ -34,60 +35,43 @@ pub enum StepRequest {
     BootId,
     /// The operation with what it must know before it changes anything.
     Observe {
-        /// It.
         op: Op,
     },
-    /// To perform it.
     Perform {
-        /// It.
         op: Op,
-        /// The run.
         run: RunOfStep,
     },
     /// What an interrupted attempt made.
     Find {
-        /// It.
         op: Op,
-        /// The run.
         run: RunOfStep,
         /// What other steps are known to have made there.
         others: Vec<StepOutput>,
     },
-    /// To undo it.
     Undo {
-        /// It.
         op: Op,
-        /// The run.
         run: RunOfStep,
-        /// What it made.
         made: StepOutput,
     },
     /// In which state what it made is.
     State {
-        /// It.
         op: Op,
-        /// What it made.
         made: StepOutput,
     },
     /// How what it made really is.
     Settings {
-        /// It.
         op: Op,
-        /// What it made.
         made: StepOutput,
     },
     /// Threads that serve I/O for what it made.
     Threads {
-        /// It.
         op: Op,
-        /// What it made.
         made: StepOutput,
     },
     /// What undoing found that is worth a word.
     Notes,
     /// Which of these needs are unmet.
     Missing {
-        /// They.
         needs: Vec<AskedNeed>,
     },
 }
@@ -95,9 +79,7 @@ pub enum StepRequest {
 /// The run that a step belongs to, as that place knows it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunOfStep {
-    /// Its id.
     pub id: String,
-    /// Its folder there.
     pub dir: PathBuf,
 }
 
@@ -115,14 +97,10 @@ impl RunOfStep {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "snake_case")]
 pub enum StepAnswer {
-    /// The boot's id.
     Boot {
-        /// It.
         id: String,
     },
-    /// The operation, observed.
     Observed {
-        /// It.
         op: Op,
     },
     /// What was made or found.
@@ -142,15 +120,12 @@ pub enum StepAnswer {
     },
     /// Threads that serve I/O for what was made.
     Threads {
-        /// They.
         threads: Vec<ServingThread>,
     },
     /// Notes since the last time.
     Notes {
-        /// They.
         notes: Vec<String>,
     },
-    /// Unmet needs.
     Missing {
         /// Their places in the question, with what is lacking.
         lacking: Vec<(usize, String)>,
@@ -166,7 +141,6 @@ pub enum StepAnswer {
         /// The thing is somebody else's now.
         #[serde(default)]
         not_ours: bool,
-        /// Nothing was changed.
         #[serde(default)]
         nothing_made: bool,
     },
@@ -176,8 +150,12 @@ pub enum StepAnswer {
 ///
 /// # Errors
 /// When the question is not understood; what could not be done is an answer.
-pub fn answer(executor: &mut dyn PlaceExecutor, payload: serde_json::Value) -> Result<serde_json::Value> {
-    let asked: StepRequest = serde_json::from_value(payload).context("cannot understand the step")?;
+pub fn answer(
+    executor: &mut dyn PlaceExecutor,
+    payload: serde_json::Value,
+) -> Result<serde_json::Value> {
+    let asked: StepRequest =
+        serde_json::from_value(payload).context("cannot understand the step")?;
     let told = act(executor, asked).unwrap_or_else(|error| StepAnswer::Refused {
         not_ours: error.is::<NotOurs>(),
         nothing_made: error.is::<NothingMade>(),
@@ -205,7 +183,9 @@ fn act(executor: &mut dyn PlaceExecutor, asked: StepRequest) -> Result<StepAnswe
         StepRequest::Settings { op, made } => {
             StepAnswer::Settings { settings: executor.settings(&op, &made)? }
         }
-        StepRequest::Threads { op, made } => StepAnswer::Threads { threads: executor.threads(&op, &made)? },
+        StepRequest::Threads { op, made } => {
+            StepAnswer::Threads { threads: executor.threads(&op, &made)? }
+        }
         StepRequest::Notes => StepAnswer::Notes { notes: executor.notes() },
         StepRequest::Missing { needs } => {
             let probe = Probe::this_machine(Path::new("/"), guest::findings::FINDINGS);
@@ -228,7 +208,8 @@ pub struct RemoteExecutor {
 }
 
 impl RemoteExecutor {
-    /// By a connection that has said hello and that nobody else uses. `gone` tells whether the place has ended, and all in it.
+    /// By a connection that has said hello and that nobody else uses. `gone` tells whether the
+    /// place has ended, and all in it.
     pub fn new(peer: Peer, gone: Gone) -> RemoteExecutor {
         RemoteExecutor { peer, gone, watcher: None, waited: false }
     }
@@ -246,7 +227,9 @@ impl RemoteExecutor {
         };
         match serde_json::from_value(payload).context("cannot understand what the agent told")? {
             StepAnswer::Refused { why, not_ours: true, .. } => Err(NotOurs(why).into()),
-            StepAnswer::Refused { why, nothing_made: true, .. } => Err(anyhow!(why).context(NothingMade)),
+            StepAnswer::Refused { why, nothing_made: true, .. } => {
+                Err(anyhow!(why).context(NothingMade))
+            }
             StepAnswer::Refused { why, code, .. } => Err(Failed { code, message: why }.into()),
             told => Ok(told),
         }
@@ -291,7 +274,8 @@ impl PlaceExecutor for RemoteExecutor {
     }
 
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput> {
-        let made = self.made(&StepRequest::Perform { op: op.clone(), run: RunOfStep::from_tag(tag) })?;
+        let made =
+            self.made(&StepRequest::Perform { op: op.clone(), run: RunOfStep::from_tag(tag) })?;
         made.with_context(|| format!("{} told nothing of what it made", self.peer.name()))
     }
 
@@ -304,8 +288,12 @@ impl PlaceExecutor for RemoteExecutor {
     }
 
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()> {
-        self.made(&StepRequest::Undo { op: op.clone(), run: RunOfStep::from_tag(tag), made: made.clone() })
-            .map(drop)
+        self.made(&StepRequest::Undo {
+            op: op.clone(),
+            run: RunOfStep::from_tag(tag),
+            made: made.clone(),
+        })
+        .map(drop)
     }
 
     fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>> {
@@ -362,7 +350,7 @@ mod tests {
     use super::*;
     use crate::agent_handler::HostHandler;
     use crate::op::MakeDirectory;
-    use iotax_facts::need::{Find, Requirement, Supply, everywhere};
+    use iotax_facts::need::{Requirement, SearchedThing, Supply, everywhere};
     use iotax_host::needs::{self, Need, OWN};
 
     fn executor() -> RemoteExecutor {
@@ -399,19 +387,26 @@ mod tests {
             id: "nowhere",
             why: "for a test",
             supply: SUPPLY,
-            finds: &[Find::File("/nowhere/at/all")],
+            finds: &[SearchedThing::File("/nowhere/at/all")],
         };
         let own = OWN.iter().filter(|need| matches!(need.id, "io_uring" | "root")).copied();
         let needs: Vec<Need> = own.chain([Need::requiring(nowhere)]).collect();
         let missing = executor().missing(&needs).unwrap();
         assert_eq!(missing, needs::missing(&needs, Path::new("/"), guest::findings::FINDINGS));
-        assert_eq!(missing.last().map(|one| one.what.as_str()), Some("there is no /nowhere/at/all"));
+        assert_eq!(
+            missing.last().map(|one| one.what.as_str()),
+            Some("there is no /nowhere/at/all")
+        );
     }
 
     #[test]
     fn what_is_somebody_elses_stays_so_over_the_wire() {
-        let refused =
-            StepAnswer::Refused { why: "it is".into(), code: 4, not_ours: true, nothing_made: false };
+        let refused = StepAnswer::Refused {
+            why: "it is".into(),
+            code: 4,
+            not_ours: true,
+            nothing_made: false,
+        };
         let text = serde_json::to_value(&refused).unwrap();
         assert_eq!(text["not_ours"], true);
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
-//! What operations do: a resource is made, found again and taken away, or one that is there is changed. On this machine each does
-//! so itself; what the simulated twin knows of each is in `simulated`.
+//! What operations do: a resource is made, found again and taken away, or one that is there is
+//! changed. On this machine each does so itself; what the simulated twin knows of each is in
+//! `simulated`.
 
 use super::settings::ThingSettings;
 use super::state::ArrayState;
@@ -9,8 +10,8 @@ use super::{RunTag, StepOutput};
 use anyhow::Result;
 use std::ops::ControlFlow;
 
-/// A file, a device, a mount, a process, an array, an export: something that is made under a name of the run's and taken away
-/// again. Errors say what could not be done and why.
+/// A file, a device, a mount, a process, an array, an export: something that is made under a name
+/// of the run's and taken away again. Errors say what could not be done and why.
 pub trait ManagedResource {
     /// Whether it, or a part of it, is still there after a reboot (a file is, a mount is not).
     fn survives(&self) -> bool {
@@ -22,16 +23,16 @@ pub trait ManagedResource {
         made.reused
     }
 
-    /// Makes it. What was there before under its name is somebody else's and refused. What was half done when this fails is found
-    /// again by `find`.
+    /// Makes it. What was there before under its name is somebody else's and refused. What was half
+    /// done when this fails is found again by `find`.
     fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput>;
 
-    /// It, or what there is of it after an interrupted attempt. `others` are what other steps of the run are known to have made:
-    /// that is never this step's.
+    /// It, or what there is of it after an interrupted attempt. `others` are what other steps of
+    /// the run are known to have made: that is never this step's.
     fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
 
-    /// Takes it away, whole or in parts; one that is gone is fine. What is no longer the one that was made is refused
-    /// ([`super::system::NotOurs`]).
+    /// Takes it away, whole or in parts; one that is gone is fine. What is no longer the one that
+    /// was made is refused ([`super::system::NotOurs`]).
     fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()>;
 
     /// What a reader of the figures must know of it.
@@ -39,7 +40,8 @@ pub trait ManagedResource {
         Vec::new()
     }
 
-    /// In which state it is, where that is more than being there; it is asked between slices, so it must not take long.
+    /// In which state it is, where that is more than being there; it is asked between slices, so it
+    /// must not take long.
     fn state(&self, _made: &StepOutput) -> Result<Option<ArrayState>> {
         Ok(None)
     }
@@ -49,7 +51,8 @@ pub trait ManagedResource {
         Ok(Vec::new())
     }
 
-    /// How it really is, where what was asked for does not say all of it; asked once it is up, before anything is measured.
+    /// How it really is, where what was asked for does not say all of it; asked once it is up,
+    /// before anything is measured.
     fn settings(&self, _made: &StepOutput) -> Result<ThingSettings> {
         Ok(ThingSettings::new())
     }
@@ -58,9 +61,9 @@ pub trait ManagedResource {
 /// Who is told what share of something long is done, 0 to 1, and may end it.
 pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
 
-/// What is done to a resource that is there: a file filled, a member failed, a sync waited for. It goes with the resource, so
-/// nothing of it is undone on its own. Errors say what could not be done and why.
+/// What is done to a resource that is there: a file filled, a member failed, a sync waited for. It
+/// goes with the resource, so nothing of it is undone on its own. Errors say what could not be done
+/// and why.
 pub trait ResourceChange {
-    /// Does it.
     fn make(&self, system: &mut RealSystem) -> Result<()>;
 }

@@ -1,5 +1,6 @@
-//! How a thing that a step made really is, as its own tools or the kernel tell it: what was asked for is in the step, what came of
-//! it may be another (a default of a version, a size that was rounded, an offer that the other end did not take).
+//! How a thing that a step made really is, as its own tools or the kernel tell it: what was asked
+//! for is in the step, what came of it may be another (a default of a version, a size that was
+//! rounded, an offer that the other end did not take).
 
 use anyhow::{Context, Result};
 use iotax_host::probe::Probe;
@@ -19,7 +20,8 @@ pub fn files(probe: &Probe, folder: &Path, names: &[&str]) -> ThingSettings {
     names.iter().filter_map(told).collect()
 }
 
-/// What `zfs get -H -p` and `zpool get -H -p` print with `-o property,value`: a line each, a tab between. What has no value has `-`.
+/// What `zfs get -H -p` and `zpool get -H -p` print with `-o property,value`: a line each, a tab
+/// between. What has no value has `-`.
 pub fn properties(text: &str) -> ThingSettings {
     let lines = text.lines().filter_map(|line| line.split_once('\t'));
     let told = lines.filter(|(_, value)| *value != "-");
@@ -37,8 +39,8 @@ struct SettingPart {
     lv: Vec<BTreeMap<String, String>>,
 }
 
-/// Fields of the volume `main` by their names, of others behind the name of theirs: `pool chunk_size`. What is empty, 0 or unknown
-/// does not apply.
+/// Fields of the volume `main` by their names, of others after the name of theirs: `pool
+/// chunk_size`. What is empty, 0 or unknown does not apply.
 ///
 /// # Errors
 /// When that is no such report.
@@ -48,7 +50,8 @@ pub fn volumes(text: &str, main: &str) -> Result<ThingSettings> {
     let of_row = |mut row: BTreeMap<String, String>| {
         // A volume that nobody may use is in brackets.
         let name = row.remove("lv_name").unwrap_or_default().trim_matches(['[', ']']).to_owned();
-        let set = row.into_iter().filter(|(_, value)| !["", "0", "unknown"].contains(&value.as_str()));
+        let set =
+            row.into_iter().filter(|(_, value)| !["", "0", "unknown"].contains(&value.as_str()));
         let key = move |field: String| if name == main { field } else { format!("{name} {field}") };
         set.map(move |(field, value)| (key(field), value)).collect::<Vec<_>>()
     };
@@ -89,7 +92,9 @@ mod tests {
             "pool chunk_size=65536 pool discards=passdown pool segtype=thin-pool pool stripes=1 pool zero=zero \
              pool_tdata segtype=striped pool_tdata stripe_size=65536 pool_tdata stripes=2 segtype=thin"
         );
-        assert!(volumes("no such thing", "vol").unwrap_err().to_string().contains("lvm lvs reports"));
+        assert!(
+            volumes("no such thing", "vol").unwrap_err().to_string().contains("lvm lvs reports")
+        );
     }
 
     #[test]
@@ -101,8 +106,15 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_or_empty_tells_nothing() {
         let machine = server();
-        machine.put(&[("/sys/class/nvme/nvme9/sqsize", "127\n"), ("/sys/class/nvme/nvme9/kato", "\n")]);
-        let all = files(&machine.probe, Path::new("/sys/class/nvme/nvme9"), &["sqsize", "kato", "address"]);
+        machine.put(&[
+            ("/sys/class/nvme/nvme9/sqsize", "127\n"),
+            ("/sys/class/nvme/nvme9/kato", "\n"),
+        ]);
+        let all = files(
+            &machine.probe,
+            Path::new("/sys/class/nvme/nvme9"),
+            &["sqsize", "kato", "address"],
+        );
         assert_eq!(told(&all), "sqsize=127");
     }
 }

@@ -1,6 +1,7 @@
-//! The simulated twin of a machine: which resources are there, what they stand on, and what a person has set. That is enough
-//! to test that a plan is undone from any prefix, without root. It refuses what the real one refuses: taking away what another
-//! stands on, making what exists, changing what is not there.
+//! The simulated twin of a machine: which resources are there, what they stand on, and what a
+//! person has set. That is enough to test that a plan is undone from any prefix, without root. It
+//! refuses what the real one refuses: taking away what another is on, making what exists,
+//! changing what is not there.
 
 use super::ceph::Before;
 use super::loops::FileId;
@@ -26,15 +27,12 @@ const PARAMETER: &str = "zfs_arc_max";
 /// A machine in memory. Two that are equal hold the same things.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimulatedSystem {
-    /// What is there.
     pub resources: Vec<Simulated>,
     /// What a person has set until the next boot; a resource may change it.
     pub settings: QueueSettings,
-    /// This boot.
     pub boot: u32,
     /// The operation with this number (from 0) does its work and then reports a failure.
     pub fail_at: Option<u32>,
-    /// Changes so far.
     pub changes: u32,
 }
 
@@ -47,7 +45,7 @@ pub struct Simulated {
     pub run: Option<String>,
     /// What its step yielded.
     pub made: StepOutput,
-    /// What it stands on.
+    /// What it is on.
     pub below: Vec<PathBuf>,
     /// Whether a reboot leaves it.
     pub survives: bool,
@@ -87,13 +85,14 @@ enum KnownBy {
 struct Model {
     /// What no other resource is called, its name or path as the last word: `md iotax-RUN-md0`.
     key: String,
-    /// What must stay as long as it is there: what it stands on or has open, by path or by name.
+    /// What must stay as long as it is there: what it is on or has open, by path or by name.
     below: Vec<PathBuf>,
     known_by: KnownBy,
     /// Whether one of ours that is there already is used again.
     reuses: bool,
     survives: bool,
-    /// Settings of the machine that are lost or changed as long as it is there, and put back when it is removed.
+    /// Settings of the machine that are lost or changed as long as it is there, and put back when
+    /// it is removed.
     puts_back: QueueSettings,
 }
 
@@ -103,7 +102,9 @@ impl Model {
         let (key, below) = key_and_below(op)?;
         let known_by = match op {
             Op::AttachLoop(_) => KnownBy::Number,
-            Op::Spawn(_) | Op::StartIscsid(_) | Op::ExportNbd(_) | Op::ExportLibrbd(_) => KnownBy::Process,
+            Op::Spawn(_) | Op::StartIscsid(_) | Op::ExportNbd(_) | Op::ExportLibrbd(_) => {
+                KnownBy::Process
+            }
             _ => KnownBy::Name,
         };
         let puts_back = match op {
@@ -136,7 +137,9 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         Op::MakeLvm(it) => (format!("lvm {}", it.name), known(&it.members)),
         Op::MakeBcache(it) => (format!("bcache {}", it.name), known([&it.slow, &it.fast])),
         // The limit of the cache is put back when no pool uses it.
-        Op::MakeZpool(it) => (format!("zpool {}", it.name), with(known(&it.members), Path::new(PARAMETER))),
+        Op::MakeZpool(it) => {
+            (format!("zpool {}", it.name), with(known(&it.members), Path::new(PARAMETER)))
+        }
         Op::LimitArc(_) => (format!("arc {PARAMETER}"), Vec::new()),
         Op::MakePartition(it) => (format!("partition {}", it.name), known([&it.device])),
         Op::MakeLinear(it) => {
@@ -162,7 +165,9 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         Op::ConnectIscsi(it) => (format!("iscsi session {}", it.iqn), Vec::new()),
         Op::ExportNbd(it) => (format!("nbd export {}", it.name), known([&it.backing])),
         Op::ConnectNbd(it) => (format!("nbd {}", it.name), Vec::new()),
-        Op::SoftRdma(it) => (format!("rdma {}", crate::softrdma::names(&it.short).rdma), Vec::new()),
+        Op::SoftRdma(it) => {
+            (format!("rdma {}", crate::softrdma::names(&it.short).rdma), Vec::new())
+        }
         Op::MakeBridge(it) => (format!("bridge {}", it.name), Vec::new()),
         Op::MakeTap(it) => (format!("tap {}", it.name), vec![PathBuf::from(&it.bridge)]),
         Op::Spawn(it) => {
@@ -171,7 +176,9 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
             (format!("process {}", it.tag), opened)
         }
         Op::MakeCeph(it) => (format!("ceph {}", it.conf().display()), known(&it.members)),
-        Op::MakeFioTarget(it) => (format!("fio target {}", it.file.display()), vec![it.conf.clone()]),
+        Op::MakeFioTarget(it) => {
+            (format!("fio target {}", it.file.display()), vec![it.conf.clone()])
+        }
         Op::ExportLibrbd(it) => (format!("librbd {}", it.file.display()), vec![it.conf.clone()]),
         Op::MapRbd(it) => (format!("rbd {}/{}", it.pool, it.image), vec![it.conf.clone()]),
         Op::MakeByTool(it) => (format!("tool {}", it.name), known(&it.members)),
@@ -273,19 +280,24 @@ impl SimulatedSystem {
         let (kind, name) = (key.split(' ').next().unwrap_or_default(), Path::new(name_of(key)));
         let numbered = || (0..).map(|number| PathBuf::from(format!("/dev/{kind}{number}")));
         match model.known_by {
-            KnownBy::Number => {
-                StepOutput { path: numbered().find(|path| !self.has(path)), ..StepOutput::default() }
-            }
-            KnownBy::Process => {
-                StepOutput { process: Some(ProcessId { pid: 100, start_time: 1 }), ..StepOutput::default() }
-            }
+            KnownBy::Number => StepOutput {
+                path: numbered().find(|path| !self.has(path)),
+                ..StepOutput::default()
+            },
+            KnownBy::Process => StepOutput {
+                process: Some(ProcessId { pid: 100, start_time: 1 }),
+                ..StepOutput::default()
+            },
             KnownBy::Name if name.is_absolute() => StepOutput::found_at(name),
-            KnownBy::Name => StepOutput::found_at(Path::new("/dev/simulated").join(key.replace(' ', "-"))),
+            KnownBy::Name => {
+                StepOutput::found_at(Path::new("/dev/simulated").join(key.replace(' ', "-")))
+            }
         }
     }
 
     fn make(&mut self, model: Model, tag: &RunTag) -> Result<StepOutput> {
-        let there = self.resources.iter().find(|there| there.key == model.key && !model.is_numbered());
+        let there =
+            self.resources.iter().find(|there| there.key == model.key && !model.is_numbered());
         if let Some(there) = there {
             if !(model.reuses && there.run.is_some()) {
                 return Err(anyhow!("{} is there", model.key).context(NothingMade));
@@ -307,14 +319,16 @@ impl SimulatedSystem {
 
     fn unmake(&mut self, model: Model, made: &StepOutput) -> Result<()> {
         let key = &model.key;
-        let is_it =
-            |there: &Simulated| there.key == *key && (!model.is_numbered() || there.made.path == made.path);
+        let is_it = |there: &Simulated| {
+            there.key == *key && (!model.is_numbered() || there.made.path == made.path)
+        };
         if let Some(at) = self.resources.iter().position(is_it) {
             let it = &self.resources[at];
             if it.below != model.below {
                 bail!(NotOurs(format!("{key} stands on something else by now")));
             }
-            let above = self.resources.iter().find(|other| other.key != *key && other.stands_on(it));
+            let above =
+                self.resources.iter().find(|other| other.key != *key && other.stands_on(it));
             if let Some(above) = above {
                 bail!("{key} is in use by {}", above.key);
             }

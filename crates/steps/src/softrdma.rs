@@ -1,5 +1,6 @@
-//! RDMA for a fabric: the device that there is on the way, or one in software (rdma_rxe), on a network card or on a pair of
-//! virtual ones of our own. Whatever it is, it is told: software says nothing about RDMA hardware.
+//! RDMA for a fabric: the device that there is on the way, or one in software (rdma_rxe), on a
+//! network card or on a pair of virtual ones of our own. Whatever it is, it is told: software says
+//! nothing about RDMA hardware.
 
 use super::export;
 use super::system::run;
@@ -16,20 +17,23 @@ const CARDS: &str = "/sys/class/net";
 /// Names of what is made. The kernel's have at most 15 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RdmaNames {
-    /// The device.
     pub rdma: String,
     /// The virtual card that has the address.
     pub card: String,
-    /// Its other end.
     pub peer: String,
 }
 
 /// Those with a short part of a run's id.
 pub fn names(short: &str) -> RdmaNames {
-    RdmaNames { rdma: format!("ixr{short}"), card: format!("ixa{short}"), peer: format!("ixb{short}") }
+    RdmaNames {
+        rdma: format!("ixr{short}"),
+        card: format!("ixa{short}"),
+        peer: format!("ixb{short}"),
+    }
 }
 
-/// Makes a pair of cards, one with the address and an RDMA device on it, and tells the device's folder.
+/// Makes a pair of cards, one with the address and an RDMA device on it, and tells the device's
+/// folder.
 ///
 /// # Errors
 /// When the address or a name is taken, or a tool fails.
@@ -42,7 +46,10 @@ pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBu
         taken.trim()
     );
     load()?;
-    run(&mut tool("ip", ["link", "add", &names.card, "type", "veth", "peer", "name", &names.peer]))?;
+    run(&mut tool(
+        "ip",
+        ["link", "add", &names.card, "type", "veth", "peer", "name", &names.peer],
+    ))?;
     run(&mut tool("ip", ["addr", "add", &net, "dev", &names.card]))?;
     for card in [&names.card, &names.peer] {
         run(&mut tool("ip", ["link", "set", card, "up"]))?;
@@ -57,7 +64,8 @@ pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBu
 pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     export::check_address(address, None)?;
     let told = run(&mut tool("ip", ["-o", "addr", "show", "to", &address.to_string()]))?;
-    let card = card_with(&told).ok_or_else(|| anyhow!("no network card has {address}: {}", told.trim()))?;
+    let card = card_with(&told)
+        .ok_or_else(|| anyhow!("no network card has {address}: {}", told.trim()))?;
     on(names, card)
 }
 
@@ -68,8 +76,8 @@ pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
 pub fn toward(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     let told = run(&mut tool("ip", ["-o", "route", "get", &address.to_string()]))
         .with_context(|| format!("{address} is not reached from here"))?;
-    let card =
-        card_to(&told).ok_or_else(|| anyhow!("no network card leads to {address}: {}", told.trim()))?;
+    let card = card_to(&told)
+        .ok_or_else(|| anyhow!("no network card leads to {address}: {}", told.trim()))?;
     on(names, card)
 }
 
@@ -101,7 +109,7 @@ fn add(names: &RdmaNames, card: &str) -> Result<PathBuf> {
 /// `3: eth0    inet 10.0.0.1/24 brd ...`
 fn card_with(told: &str) -> Option<&str> {
     let name = told.lines().next()?.split_whitespace().nth(1)?;
-    // A virtual card is told with what it stands on: `eth0.5@eth0`.
+    // A virtual card is told with what it is on: `eth0.5@eth0`.
     name.split('@').next()
 }
 
@@ -141,7 +149,7 @@ pub fn note(probe: &Probe, device: &Path) -> String {
     };
     match probe.link_name(device.join("device/driver")) {
         Some(driver) => format!("RDMA by {name} ({driver}){on}"),
-        // One in software stands on no device of its own.
+        // One in software is on no device of its own.
         None => format!("RDMA by software (rdma_rxe{on}): not representative of RDMA hardware"),
     }
 }
@@ -176,7 +184,11 @@ pub fn unmake(names: &RdmaNames) -> Result<()> {
 
 /// What a person would type.
 pub fn unmake_by_hand(names: &RdmaNames) -> String {
-    format!("rdma link delete {}; ip link delete {}", shell::word(&names.rdma), shell::word(&names.card))
+    format!(
+        "rdma link delete {}; ip link delete {}",
+        shell::word(&names.rdma),
+        shell::word(&names.card)
+    )
 }
 
 #[cfg(test)]
@@ -199,7 +211,9 @@ mod tests {
         let own = "4: ixadeadbeef    inet 169.254.9.1/30 scope global ixadeadbeef\\       valid_lft forever preferred_lft forever\n";
         assert_eq!(card_with(own), Some("ixadeadbeef"));
         assert_eq!(
-            card_with("7: eth0.5@eth0    inet 10.0.0.1/24 scope global eth0.5\\ valid_lft forever\n"),
+            card_with(
+                "7: eth0.5@eth0    inet 10.0.0.1/24 scope global eth0.5\\ valid_lft forever\n"
+            ),
             Some("eth0.5")
         );
         assert_eq!(card_with(""), None);
@@ -207,8 +221,14 @@ mod tests {
             card_to("169.254.9.2 dev ixadeadbeef src 169.254.9.1 uid 0 \\    cache \n"),
             Some("ixadeadbeef")
         );
-        assert_eq!(card_to("10.0.0.1 via 10.1.0.254 dev eth0 src 10.1.0.2 uid 0 \\ cache \n"), Some("eth0"));
-        assert_eq!(card_to("local 10.0.0.1 dev lo src 10.0.0.1 uid 0 \\ cache <local> \n"), Some("lo"));
+        assert_eq!(
+            card_to("10.0.0.1 via 10.1.0.254 dev eth0 src 10.1.0.2 uid 0 \\ cache \n"),
+            Some("eth0")
+        );
+        assert_eq!(
+            card_to("local 10.0.0.1 dev lo src 10.0.0.1 uid 0 \\ cache <local> \n"),
+            Some("lo")
+        );
         assert_eq!(card_to("unreachable"), None);
     }
 
@@ -221,13 +241,17 @@ mod tests {
             ("/sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1", "eth0\n"),
             ("/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "ens1\n"),
         ]);
-        machine.link("/sys/class/infiniband/mlx5_0/device/driver", "/sys/bus/pci/drivers/mlx5_core");
+        machine
+            .link("/sys/class/infiniband/mlx5_0/device/driver", "/sys/bus/pci/drivers/mlx5_core");
         let note = |name: &str| note(&machine.probe, &device(name));
         assert_eq!(
             note("ixr01"),
             "RDMA by software (rdma_rxe on a veth): not representative of RDMA hardware"
         );
-        assert_eq!(note("rxe0"), "RDMA by software (rdma_rxe on eth0): not representative of RDMA hardware");
+        assert_eq!(
+            note("rxe0"),
+            "RDMA by software (rdma_rxe on eth0): not representative of RDMA hardware"
+        );
         assert_eq!(note("mlx5_0"), "RDMA by mlx5_0 (mlx5_core) on ens1");
         assert_eq!(device_of(&machine.probe, "eth0"), Some(device("rxe0")));
         assert_eq!(device_of(&machine.probe, "eth1"), None);

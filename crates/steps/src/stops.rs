@@ -1,6 +1,7 @@
-//! When this process itself was stopped: by a signal, by the suspend of its machine, by the pause of a virtual one. A thread sleeps and
-//! looks at the clock; what it slept too long, and did not wait for a processor, it was stopped. A slice that such a stop overlaps says
-//! nothing of a stack, even where the load runs in a guest: the slices of its round are no neighbours any more.
+//! When this process itself was stopped: by a signal, by the suspend of its machine, by the pause
+//! of a virtual one. A thread sleeps and looks at the clock; what it slept too long, and did not
+//! wait for a processor, it was stopped. A slice that such a stop overlaps says nothing of a stack,
+//! even where the load runs in a guest: the slices of its round are no neighbours any more.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
@@ -10,10 +11,11 @@ use std::time::{Duration, Instant};
 
 /// How often the thread looks: ten times a second cost a processor a ten thousandth of its time.
 const TICK: Duration = Duration::from_millis(100);
-/// A shorter stop cannot be distinguished from a busy machine. With eight busy threads and a build on two processors no tick in 20 s was later than 0.11 s,
-/// the wait for a processor left out.
+/// A shorter stop cannot be distinguished from a busy machine. With eight busy threads and a build
+/// on two processors no tick in 20 s was later than 0.11 s, the wait for a processor left out.
 const LEAST: Duration = Duration::from_millis(250);
-/// The same where the kernel does not tell how long a thread waited for a processor, with which it was 0.38 s.
+/// The same where the kernel does not tell how long a thread waited for a processor, with which it
+/// was 0.38 s.
 const LEAST_UNKNOWN: Duration = Duration::from_secs(1);
 /// The thread ticks soon after a stop ends; a machine so busy that it does not is not waited for.
 const OVERDUE: Duration = Duration::from_secs(2);
@@ -23,7 +25,6 @@ const OVERDUE: Duration = Duration::from_secs(2);
 pub struct ProcessStop {
     /// On the clock that times are measured by, which stands still while a machine is suspended.
     pub counted: Duration,
-    /// In all.
     pub whole: Duration,
 }
 
@@ -103,7 +104,8 @@ fn tick() {
 }
 
 fn seen() -> MutexGuard<'static, SeenStops> {
-    let seen = SEEN.get_or_init(|| Mutex::new(SeenStops { last: Instant::now(), stops: Vec::new() }));
+    let seen =
+        SEEN.get_or_init(|| Mutex::new(SeenStops { last: Instant::now(), stops: Vec::new() }));
     seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -115,7 +117,8 @@ pub fn since(began: Instant) -> Option<ProcessStop> {
     while asked.saturating_duration_since(seen().last) > 2 * TICK && asked.elapsed() < OVERDUE {
         std::thread::sleep(TICK / 20);
     }
-    let stops = seen().stops.iter().filter(|(over, _)| *over > began).map(|(_, stop)| *stop).collect();
+    let stops =
+        seen().stops.iter().filter(|(over, _)| *over > began).map(|(_, stop)| *stop).collect();
     together(stops)
 }
 
@@ -131,7 +134,8 @@ fn together(stops: Vec<ProcessStop>) -> Option<ProcessStop> {
 mod tests {
     use super::*;
 
-    /// The stop between two looks: milliseconds that passed, that the machine was suspended, that the thread waited.
+    /// The stop between two looks: milliseconds that passed, that the machine was suspended, that
+    /// the thread waited.
     fn stop(passed: u64, suspended: u64, waited: Option<u64>) -> Option<(u64, u64)> {
         let ms = Duration::from_millis;
         let first = Look { at: Instant::now(), boot: ms(5000), waited: waited.map(|_| ms(70)) };

@@ -1,4 +1,5 @@
-//! This machine, as operations change it. Its simulated twin is used to test undo from every prefix of a plan.
+//! This machine, as operations change it. Its simulated twin is used to test undo from every prefix
+//! of a plan.
 
 use super::ceph::Before;
 use super::hypervisor;
@@ -40,7 +41,8 @@ use std::time::{Duration, Instant};
 #[error("{0}")]
 pub struct NotOurs(pub String);
 
-/// The context of a failure before anything was changed: nothing is taken back, as what would be found is somebody else's.
+/// The context of a failure before anything was changed: nothing is taken back, as what would be
+/// found is somebody else's.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing was changed")]
 pub struct NothingMade;
@@ -59,7 +61,8 @@ pub trait Observer {
     fn has_spdk_transport(&self, export: &ExportSpdkNvmf) -> Option<bool>;
     /// How a virtual machine with that disk is set for its next start, as its manager says it.
     fn machine(&self, vm: &Vm, disk: &str) -> Option<String>;
-    /// Which cluster an image of Ceph's is in, and where it is mapped already; `None`: the cluster does not answer.
+    /// Which cluster an image of Ceph's is in, and where it is mapped already; `None`: the cluster
+    /// does not answer.
     fn image_before(&self, conf: &Path, pool: &str, image: &str) -> Option<Before>;
 }
 
@@ -88,7 +91,6 @@ pub enum StepProgress {
 /// Whoever is told how far something is, and may stop it.
 pub type Watcher = dyn FnMut(StepProgress) -> ControlFlow<()> + Send;
 
-/// This machine.
 #[derive(Default)]
 pub struct RealSystem {
     children: Vec<Child>,
@@ -96,7 +98,6 @@ pub struct RealSystem {
     held: BTreeMap<PathBuf, File>,
     /// Called while a file is filled or a sync waited for; `Break` stops with an error.
     watcher: Option<Box<Watcher>>,
-    /// Not told yet.
     notes: Vec<String>,
     /// Whether no program of an earlier iotax or of a failed step can be running; `None` if no step
     /// was performed or undone yet.
@@ -222,7 +223,9 @@ impl PlaceExecutor for RealSystem {
 
 impl RealSystem {
     /// A machine whose fills and syncs tell how far they are and can be stopped.
-    pub fn watched(watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static) -> RealSystem {
+    pub fn watched(
+        watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
+    ) -> RealSystem {
         RealSystem { watcher: Some(Box::new(watcher)), ..RealSystem::default() }
     }
 
@@ -238,11 +241,17 @@ impl RealSystem {
 
     /// Reports that iotax is waiting for something, and returns whether to stop waiting: it took
     /// too long, or the user has interrupted the wait.
-    pub fn is_given_up(&mut self, start: Instant, limit: Duration, what: impl Fn() -> String) -> bool {
+    pub fn is_given_up(
+        &mut self,
+        start: Instant,
+        limit: Duration,
+        what: impl Fn() -> String,
+    ) -> bool {
         let (waited, seconds) = (start.elapsed(), limit.as_secs());
         let tells = waited > TOLD_AFTER.min(limit);
         let text = || format!("waiting until {} (at most {seconds} s)", what());
-        let stops = tells && self.tell(StepProgress::Waits(text())).is_break() && waited > STOPPED_WITHIN;
+        let stops =
+            tells && self.tell(StepProgress::Waits(text())).is_break() && waited > STOPPED_WITHIN;
         stops || waited > limit
     }
 
@@ -265,7 +274,9 @@ impl RealSystem {
         let start = *self.waits_since.get_or_insert_with(Instant::now);
         while let Some((process, name)) = leftover_of(&tag.run_id)? {
             let pid = process.pid;
-            if self.is_given_up(start, LEFTOVER_LIMIT, || format!("process {pid} ({name}) of the run ends")) {
+            if self.is_given_up(start, LEFTOVER_LIMIT, || {
+                format!("process {pid} ({name}) of the run ends")
+            }) {
                 let why = format!(
                     "process {pid} ({name}), which the run started, still runs, so this is left alone"
                 );
@@ -289,7 +300,6 @@ impl RealSystem {
         self.held.insert(path.to_owned(), lock);
     }
 
-    /// Releases it.
     pub fn release(&mut self, path: &Path) {
         self.held.remove(path);
     }
@@ -377,7 +387,8 @@ pub(super) fn host_probe() -> Probe {
 /// # Errors
 /// When /proc is not there.
 pub fn boot_id() -> Result<String> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").context("cannot read the boot id")?;
+    let text =
+        fs::read_to_string("/proc/sys/kernel/random/boot_id").context("cannot read the boot id")?;
     Ok(text.trim().to_owned())
 }
 
@@ -410,7 +421,8 @@ pub(super) fn run(command: &mut Command) -> Result<String> {
 /// # Errors
 /// When it does not take it.
 pub(super) fn tell_kernel(file: &Path, text: &str) -> Result<()> {
-    fs::write(file, text).with_context(|| format!("cannot write \"{}\" to {}", text.trim(), file.display()))
+    fs::write(file, text)
+        .with_context(|| format!("cannot write \"{}\" to {}", text.trim(), file.display()))
 }
 
 pub(super) fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
@@ -446,7 +458,8 @@ mod tests {
         let run_id = format!("undo-{}", std::process::id());
         let tag = RunTag { run_id: run_id.clone(), run_dir: PathBuf::new() };
         let mut left = Command::new("sleep");
-        let mut left = left.arg("60").process_group(0).stdin(input_of(&run_id, "").unwrap()).spawn().unwrap();
+        let mut left =
+            left.arg("60").process_group(0).stdin(input_of(&run_id, "").unwrap()).spawn().unwrap();
         let waits = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
         let seen = std::sync::Arc::clone(&waits);
         let mut system = RealSystem::watched(move |progress| {
@@ -462,8 +475,9 @@ mod tests {
         let error = system.undo(&op, &tag, &made).unwrap_err();
         assert!(error.is::<NotOurs>() && path.exists(), "nobody is told to undo it by hand");
         let process = format!("process {} (sleep)", left.id());
-        let why =
-            format!("{process}, which the run started, still runs, so this is left alone; hint: clean again");
+        let why = format!(
+            "{process}, which the run started, still runs, so this is left alone; hint: clean again"
+        );
         assert!(error.to_string().starts_with(&why), "{error}");
         let wait = format!("waiting until {process} of the run ends (at most 120 s)");
         assert_eq!(*waits.lock().unwrap(), [StepProgress::Waits(wait)]);

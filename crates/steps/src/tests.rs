@@ -7,14 +7,15 @@ use super::executor::Executor;
 use super::journal::{self, Journal, JournalEntry};
 use super::loops::{self, LoopOf};
 use super::op::{
-    AttachLoop, AwaitResilver, AwaitSync, BuildInitramfs, BuildSeed, CephChange, ChangeByTool, ChangeCeph,
-    ChangeMachine, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray, Drives, ExportIscsi,
-    ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf, ExportVhostScsi, FailMember, FillFile,
-    ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache, MakeBridge, MakeByTool, MakeCeph, MakeDirectory,
-    MakeFile, MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeImage, MakeLinear, MakeLvm, MakePartition,
-    MakeRbdImage, MakeTap, MakeZpool, MapRbd, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild,
-    RemoteAgent, SoftRdma, Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch,
-    SyncBounds, ToolChange, Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
+    AttachLoop, AwaitResilver, AwaitSync, BuildInitramfs, BuildSeed, CephChange, ChangeByTool,
+    ChangeCeph, ChangeMachine, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray,
+    Drives, ExportIscsi, ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf,
+    ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache,
+    MakeBridge, MakeByTool, MakeCeph, MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem,
+    MakeFioTarget, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeRbdImage, MakeTap, MakeZpool,
+    MapRbd, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma,
+    Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, SyncBounds, ToolChange,
+    Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::place_executor::{Lacking, PlaceExecutor, PlaceExecutors};
 use super::settings::ThingSettings;
@@ -26,7 +27,7 @@ use super::zfs::ArcLimit;
 use super::{PathRef, Place, ProcessId, RunTag, Step, StepId, StepOutput};
 use crate::guest::DiskKey;
 use anyhow::Result;
-use iotax_facts::tool::{Gives, MadePath, StateQuery, ToolCommands};
+use iotax_facts::tool::{EngineGives, MadePath, StateQuery, ToolCommands};
 use iotax_facts::vm::{Manager, Vm};
 use iotax_host::guard::rig;
 use iotax_host::needs::AskedNeed;
@@ -129,7 +130,7 @@ fn fabrics() -> Vec<Op> {
 
 /// The step of [`plan`] that makes a volume group.
 const ON_LVM: StepId = 10;
-/// Partition, part of a device, the array of both, and what becomes of it, one behind the other.
+/// Partition, part of a device, the array of both, and what becomes of it, one after the other.
 const ON_PARTS: StepId = ON_LVM + 9;
 
 /// file | loop | fs with its file, lvm | zfs mounted, a guest with an image beside it, and fabrics.
@@ -393,9 +394,16 @@ fn plan() -> Vec<Step> {
         Op::MakeTap(MakeTap { name: "ix0-r".into(), bridge: "ixn-r".into(), multi_queue: false }),
         Op::Spawn(Spawn {
             what: "guest vm1".into(),
-            argv: ["qemu", "iotax-r-vm0", "0000:01:00.0", "naa.5001405000000001", "iotax-r-spdk", "ix0-r"]
-                .map(str::to_owned)
-                .into(),
+            argv: [
+                "qemu",
+                "iotax-r-vm0",
+                "0000:01:00.0",
+                "naa.5001405000000001",
+                "iotax-r-spdk",
+                "ix0-r",
+            ]
+            .map(str::to_owned)
+            .into(),
             tag: "iotax-r-vm0".into(),
             log: "/run/r/vm0.log".into(),
             belows: Vec::new(),
@@ -411,7 +419,8 @@ fn plan() -> Vec<Step> {
 
 /// What a program makes that iotax does not know.
 fn by_tool() -> MakeByTool {
-    let argv = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let argv =
+        |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     MakeByTool {
         tool: "array".into(),
         name: "iotax-r-tool0".into(),
@@ -433,7 +442,7 @@ fn by_tool() -> MakeByTool {
             settings: None,
             member: None,
             separator: None,
-            gives: Gives::Block,
+            gives: EngineGives::Block,
             path: MadePath::Fixed("/dev/array/{name}".into()),
             limit: 60,
             long_limit: 600,
@@ -470,7 +479,8 @@ fn steps(ops: impl IntoIterator<Item = Op>) -> Vec<Step> {
         .collect()
 }
 
-/// Of a run whose folder on the simulated machine is `/run/r`, wherever its journal lies on the real one.
+/// Of a run whose folder on the simulated machine is `/run/r`, wherever its journal lies on the
+/// real one.
 fn tag(_: &Path) -> RunTag {
     RunTag { run_id: "r".into(), run_dir: "/run/r".into() }
 }
@@ -560,7 +570,10 @@ fn clean_restores_the_machine_from_any_kill() {
             let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
             assert!(cleaned.left.is_empty(), "{what}: {:?}", cleaned.left);
             assert_eq!(state(&machine), expected.contents(), "{what}");
-            assert!(journal::open_steps(&journal::read(folder.path()).unwrap().entries).is_empty(), "{what}");
+            assert!(
+                journal::open_steps(&journal::read(folder.path()).unwrap().entries).is_empty(),
+                "{what}"
+            );
             let again = clean_in(folder.path(), &mut here(&machine)).unwrap();
             assert!(again.undone.is_empty(), "{what}: a second cleaning finds nothing to do");
         }
@@ -589,7 +602,10 @@ fn what_a_reboot_took_and_what_was_there_before_is_told_as_such() {
     };
     assert_eq!(told(false)[1..], ["removed /srv/x.img"]);
     assert!(told(false)[0].starts_with("detached /dev/loop"), "{:?}", told(false));
-    assert_eq!(told(true), ["gone since the reboot: the loop device over /srv/x.img", "removed /srv/x.img"]);
+    assert_eq!(
+        told(true),
+        ["gone since the reboot: the loop device over /srv/x.img", "removed /srv/x.img"]
+    );
     let file = |keep| MakeFile { path: "/srv/x.img".into(), bytes: 1, keep, inside_mount: false };
     let words = |file: MakeFile, reused| {
         let made = StepOutput { reused, ..StepOutput::default() };
@@ -609,8 +625,11 @@ fn a_failing_step_is_taken_back_with_all_before_it() {
         let before = state(&machine);
         machine.0.lock().unwrap().fail_at = Some(fail_at);
         let journal = Journal::open(folder.path()).unwrap();
-        let mut executor =
-            Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(folder.path()));
+        let mut executor = Executor::new(
+            PlaceExecutors::with_host(Box::new(machine.clone())),
+            journal,
+            tag(folder.path()),
+        );
         let failed = plan().iter().find_map(|step| executor.perform(step).err());
         let message = format!("{:#}", failed.expect("one step fails"));
         assert!(message.contains(&format!("simulated failure of change {fail_at}")), "{message}");
@@ -700,10 +719,15 @@ fn a_drive_gets_the_settings_of_its_queue_back() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
     machine.0.lock().unwrap().settings.insert("scheduler".into(), "mq-deadline".into());
     let before = state(&machine);
-    let take = || plan().into_iter().filter(|step| matches!(step.op, Op::PassThrough(_))).collect::<Vec<_>>();
+    let take = || {
+        plan().into_iter().filter(|step| matches!(step.op, Op::PassThrough(_))).collect::<Vec<_>>()
+    };
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor =
-        Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(folder.path()));
+    let mut executor = Executor::new(
+        PlaceExecutors::with_host(Box::new(machine.clone())),
+        journal,
+        tag(folder.path()),
+    );
     executor.perform(&take()[0]).unwrap();
     assert_ne!(state(&machine), before);
     drop(executor);
@@ -727,7 +751,10 @@ fn the_journal_says_which_drives_the_members_are() {
     executor.perform(&step).unwrap();
     let text = std::fs::read_to_string(folder.path().join(journal::FILE)).unwrap();
     let intent = text.lines().next().unwrap();
-    assert!(intent.contains(r#""drives":[{"serial":"S-nvme2n1"},{"serial":"S-nvme3n1"}]"#), "{intent}");
+    assert!(
+        intent.contains(r#""drives":[{"serial":"S-nvme2n1"},{"serial":"S-nvme3n1"}]"#),
+        "{intent}"
+    );
     // A journal of before says nothing of it, and is read.
     let before = serde_json::to_string(&step).unwrap();
     assert!(!before.contains("drives"), "{before}");
@@ -744,11 +771,18 @@ fn a_command_left_to_be_typed_after_a_reboot_warns_of_names_that_changed() {
             machine.0.lock().unwrap().reboot();
         }
         let made = machine.clone().find(&lvm.op, &tag(folder.path()), &[]).unwrap().unwrap();
-        machine.0.lock().unwrap().put("mount /mnt", "/mnt", &[made.path.unwrap().to_str().unwrap()]);
+        machine.0.lock().unwrap().put(
+            "mount /mnt",
+            "/mnt",
+            &[made.path.unwrap().to_str().unwrap()],
+        );
         let cleaned = clean_in(folder.path(), &mut here(&machine)).unwrap();
         let command = cleaned.left[0].by_hand.clone().unwrap();
         let warned = command.ends_with(" # names of devices may be other drives' since the reboot");
-        assert!(command.starts_with("vgremove -ff iotax-r-lvm0; pvremove ") && warned == reboot, "{command}");
+        assert!(
+            command.starts_with("vgremove -ff iotax-r-lvm0; pvremove ") && warned == reboot,
+            "{command}"
+        );
     }
 }
 
@@ -758,18 +792,24 @@ fn what_was_refused_before_it_changed_anything_is_not_taken_from_whoever_has_it(
     machine.0.lock().unwrap().put("drive 0000:01:00.0", "/dev/vfio/14", &[]);
     let before = state(&machine);
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor =
-        Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(folder.path()));
+    let mut executor = Executor::new(
+        PlaceExecutors::with_host(Box::new(machine.clone())),
+        journal,
+        tag(folder.path()),
+    );
     let step = plan().into_iter().find(|step| matches!(step.op, Op::PassThrough(_))).unwrap();
     let error = executor.perform(&step).unwrap_err();
-    assert_eq!(format!("{error:#}"), "cannot do it: nothing was changed: drive 0000:01:00.0 is there");
+    assert_eq!(
+        format!("{error:#}"),
+        "cannot do it: nothing was changed: drive 0000:01:00.0 is there"
+    );
     executor.undo_to(0).unwrap();
     assert_eq!(state(&machine), before, "it is still somebody else's");
     // Nothing is left for `clean` either, which would find it taken.
     assert!(journal::open_steps(&journal::read(folder.path()).unwrap().entries).is_empty());
 }
 
-/// What stands on another thing is taken away first, and a change needs the thing that it is of.
+/// What is on another thing is taken away first, and a change needs the thing that it is of.
 #[test]
 fn things_are_taken_away_from_the_top() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
@@ -800,7 +840,13 @@ fn two_loops_on(file: &Path) -> Vec<Step> {
     let bytes = 1 << 20;
     let attach = || {
         let backing = PathRef::Path(file.to_owned());
-        Op::AttachLoop(AttachLoop { backing, bytes, direct_io: false, read_only: false, file: None })
+        Op::AttachLoop(AttachLoop {
+            backing,
+            bytes,
+            direct_io: false,
+            read_only: false,
+            file: None,
+        })
     };
     let made = MakeFile { path: file.to_owned(), bytes, keep: false, inside_mount: false };
     steps([Op::MakeFile(made), attach(), attach()])
@@ -845,7 +891,8 @@ fn a_real_loop_device_without_its_done_record_is_told_from_its_sibling() {
     // Its locks go with a killed process.
     drop(killed);
     let cleaned =
-        clean_in(folder.path(), &mut PlaceExecutors::with_host(Box::new(RealSystem::default()))).unwrap();
+        clean_in(folder.path(), &mut PlaceExecutors::with_host(Box::new(RealSystem::default())))
+            .unwrap();
     let still = loops::attached(&of).unwrap();
     still.iter().for_each(|device| loops::detach(device, &of).unwrap());
     assert!(cleaned.left.is_empty(), "{:?}", cleaned.left);
@@ -868,7 +915,11 @@ fn a_record_that_a_full_disk_cut_off_swallows_no_other() {
     let Some((disk, ballast)) = one_page() else { return };
     let mut journal = Journal::open(disk.path()).unwrap();
     let written = (0..).find(|seq| journal.undone(*seq).is_err()).unwrap();
-    assert_ne!(std::fs::read(disk.path().join(journal::FILE)).unwrap().len(), PAGE, "a record was cut off");
+    assert_ne!(
+        std::fs::read(disk.path().join(journal::FILE)).unwrap().len(),
+        PAGE,
+        "a record was cut off"
+    );
     std::fs::remove_file(ballast).unwrap();
     journal.undone(written).unwrap();
     let entries = journal::read(disk.path()).unwrap().entries;
@@ -900,11 +951,21 @@ fn what_the_journal_could_not_take_is_undone_from_memory() {
     // Room for the intent alone: each letter of it, and one more digit of its length.
     step.why += &"x".repeat(room - 1);
     let journal = Journal::open(disk.path()).unwrap();
-    let mut executor =
-        Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(disk.path()));
+    let mut executor = Executor::new(
+        PlaceExecutors::with_host(Box::new(machine.clone())),
+        journal,
+        tag(disk.path()),
+    );
     let error = format!("{:#}", executor.perform(&step).unwrap_err());
-    assert!(error.contains("cannot write the journal") && error.contains("No space left"), "{error}");
-    assert_eq!(journal::read(disk.path()).unwrap().entries.len(), 1, "the intent is there, the yield is not");
+    assert!(
+        error.contains("cannot write the journal") && error.contains("No space left"),
+        "{error}"
+    );
+    assert_eq!(
+        journal::read(disk.path()).unwrap().entries.len(),
+        1,
+        "the intent is there, the yield is not"
+    );
     assert_eq!(state(&machine).resources.len(), before.resources.len() + 1);
     std::fs::remove_file(ballast).unwrap();
     executor.undo_to(0).unwrap();
@@ -918,7 +979,8 @@ fn an_agents_copy_left_behind_is_named_and_no_other_runs() {
     let plan = steps([Op::RemoteAgent(RemoteAgent { host: "no host".into(), for_steps: false })]);
     killed_in(&plan, &mut RealSystem::default(), folder.path(), 0, true);
     let cleaned =
-        clean_in(folder.path(), &mut PlaceExecutors::with_host(Box::new(RealSystem::default()))).unwrap();
+        clean_in(folder.path(), &mut PlaceExecutors::with_host(Box::new(RealSystem::default())))
+            .unwrap();
     let by_hand: Vec<_> = cleaned.left.iter().map(|left| left.by_hand.as_deref()).collect();
     assert_eq!(by_hand, [Some("ssh 'no host' 'rm -rf /tmp/iotax-r ~/.cache/iotax-r'")]);
 }
@@ -930,8 +992,11 @@ fn a_reused_or_kept_file_stays() {
     machine.0.lock().unwrap().resources.last_mut().unwrap().run = Some("an earlier run".into());
     let before = state(&machine);
     let journal = Journal::open(folder.path()).unwrap();
-    let mut executor =
-        Executor::new(PlaceExecutors::with_host(Box::new(machine.clone())), journal, tag(folder.path()));
+    let mut executor = Executor::new(
+        PlaceExecutors::with_host(Box::new(machine.clone())),
+        journal,
+        tag(folder.path()),
+    );
     executor.perform(&plan()[0]).unwrap();
     executor.undo_to(0).unwrap();
     assert_eq!(state(&machine), before);
@@ -947,9 +1012,16 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
         Op::Mount(Mount::without_atime(PathRef::Path("/dev/sda1".into()), "/home".into(), "ext4")),
         Op::CreateArray(CreateArray { name: "data".into(), ..array(&[]) }),
         Op::MakeLinear(MakeLinear { name: "home".into(), stretches: Vec::new(), read_only: false }),
-        Op::MakeLinear(MakeLinear { name: "r/../home".into(), stretches: Vec::new(), read_only: false }),
+        Op::MakeLinear(MakeLinear {
+            name: "r/../home".into(),
+            stretches: Vec::new(),
+            read_only: false,
+        }),
         Op::BuildSeed(BuildSeed { path: "/run/r/journal.jsonl".into(), patience_s: 0 }),
-        Op::SoftRdma(SoftRdma { short: "a/b".into(), on: RdmaOn::At("127.0.0.1".parse().unwrap()) }),
+        Op::SoftRdma(SoftRdma {
+            short: "a/b".into(),
+            on: RdmaOn::At("127.0.0.1".parse().unwrap()),
+        }),
         Op::PassThrough(PassThrough {
             address: "/etc".into(),
             driver: "nvme".into(),
@@ -1018,11 +1090,19 @@ fn a_damaged_line_is_told_unless_a_kill_tore_the_last() {
             log.damage
         );
         let cut = [&lines[at][..30], b"\n"].concat();
-        assert!(!read(&with(&cut)).damage.is_empty(), "{at}: with an end of line it is no torn last line");
+        assert!(
+            !read(&with(&cut)).damage.is_empty(),
+            "{at}: with an end of line it is no torn last line"
+        );
         // Without its line an intent is missed, unless it is the last of all.
         let is_intent = String::from_utf8_lossy(lines[at]).contains("intent");
         let gone = read(&with(b""));
-        assert_eq!(!gone.damage.is_empty(), is_intent && at + 1 < lines.len(), "{at}: {:?}", gone.damage);
+        assert_eq!(
+            !gone.damage.is_empty(),
+            is_intent && at + 1 < lines.len(),
+            "{at}: {:?}",
+            gone.damage
+        );
     }
     // A power cut may leave a file of its length with nothing in it: no entry can begin so.
     assert!(!read(&vec![0; whole.len()]).damage.is_empty());
@@ -1069,7 +1149,8 @@ fn strange(op: &Op) -> Op {
     serde_json::from_value(made).unwrap()
 }
 
-/// The words that a shell gives to the programs of a line, whatever they are, and what of it is run that should not be.
+/// The words that a shell gives to the programs of a line, whatever they are, and what of it is run
+/// that should not be.
 fn heard(folder: &Path, line: &str) -> Vec<String> {
     use std::os::unix::fs::{PermissionsExt, symlink};
     const PROGRAMS: [&str; 23] = [
@@ -1110,8 +1191,11 @@ fn heard(folder: &Path, line: &str) -> Vec<String> {
     let line = line.replace(" > ", " to ");
     let heard = "() { printf '%s\\001' \"$@\" >&3; }";
     let script = format!("exec 3>&1; cd{heard}; echo{heard}; kill{heard}\n{line}");
-    let shell =
-        std::process::Command::new("/bin/sh").args(["-c", &script]).env_clear().env("PATH", folder).output();
+    let shell = std::process::Command::new("/bin/sh")
+        .args(["-c", &script])
+        .env_clear()
+        .env("PATH", folder)
+        .output();
     let output = shell.unwrap();
     assert!(output.stderr.is_empty(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -1125,14 +1209,19 @@ fn commands_to_type_give_a_shell_every_name_whole() {
     ops.extend([
         Op::RemoteAgent(RemoteAgent { host: "me@db1".into(), for_steps: false }),
         Op::MakeFileAfar(MakeFileAfar { host: "db1".into(), path: "/srv/x.img".into(), bytes: 1 }),
-        Op::BuildInitramfs(BuildInitramfs { path: "/run/i".into(), modules: "/m".into(), more: Vec::new() }),
+        Op::BuildInitramfs(BuildInitramfs {
+            path: "/run/i".into(),
+            modules: "/m".into(),
+            more: Vec::new(),
+        }),
     ]);
     let made = StepOutput {
         path: Some(format!("/dev/x{STRANGE}").into()),
         process: Some(ProcessId { pid: 7, start_time: 1 }),
         ..StepOutput::default()
     };
-    let yields: BTreeMap<StepId, StepOutput> = (0..ops.len() as u32).map(|id| (id, made.clone())).collect();
+    let yields: BTreeMap<StepId, StepOutput> =
+        (0..ops.len() as u32).map(|id| (id, made.clone())).collect();
     let tag = RunTag { run_id: format!("r{STRANGE}"), run_dir: format!("/runs/{STRANGE}").into() };
     let mut quoted = 0;
     for op in &ops {
@@ -1142,10 +1231,17 @@ fn commands_to_type_give_a_shell_every_name_whole() {
             by_tool.commands.undo[0][0] = "del".into();
         }
         let Some(command) = op.operation().undo_by_hand(&tag, &made) else { continue };
-        assert!(!command.contains(['\u{1b}', '\u{202e}', '\n']), "a terminal shows all of it: {command:?}");
+        assert!(
+            !command.contains(['\u{1b}', '\u{202e}', '\n']),
+            "a terminal shows all of it: {command:?}"
+        );
         let words = heard(folder.path(), &command);
-        let whole = |word: &String| word.matches("reboot").count() == 2 * word.matches(STRANGE).count();
-        assert!(words.iter().all(|word| word.starts_with("rm ") || whole(word)), "{command}\n{words:#?}");
+        let whole =
+            |word: &String| word.matches("reboot").count() == 2 * word.matches(STRANGE).count();
+        assert!(
+            words.iter().all(|word| word.starts_with("rm ") || whole(word)),
+            "{command}\n{words:#?}"
+        );
         quoted += usize::from(words.iter().any(|word| word.contains(STRANGE)));
     }
     assert!(quoted >= 25, "{quoted} commands with a name in them");
@@ -1171,7 +1267,11 @@ fn a_journal_of_many_steps_is_read_in_a_pass() {
     let step = plan().remove(0);
     let mut entries = Vec::new();
     for seq in 0..50_000 {
-        entries.push(JournalEntry::Intent { seq, boot_id: "b".into(), step: Box::new(step.clone()) });
+        entries.push(JournalEntry::Intent {
+            seq,
+            boot_id: "b".into(),
+            step: Box::new(step.clone()),
+        });
         entries.push(JournalEntry::Done { seq, made: StepOutput::default() });
         if seq % 2 == 0 {
             entries.push(JournalEntry::Undone { seq });
@@ -1182,7 +1282,8 @@ fn a_journal_of_many_steps_is_read_in_a_pass() {
     assert!(open.iter().all(|open| open.seq % 2 == 1 && open.made.is_some()));
 }
 
-/// By the time that a mkfs or losetup opens what it was told, that may be another's: whoever looks what a killed run left waits for it.
+/// By the time that a mkfs or losetup opens what it was told, that may be another's: whoever looks
+/// what a killed run left waits for it.
 #[test]
 fn what_goes_on_behind_a_killed_run_is_waited_for_before_what_is_below_is_let_go() {
     use std::os::unix::process::CommandExt;
@@ -1195,7 +1296,8 @@ fn what_goes_on_behind_a_killed_run_is_waited_for_before_what_is_below_is_let_go
         label: "iotax".into(),
         options: Vec::new(),
     };
-    let attach = AttachLoop { backing: below(), bytes: 1, direct_io: false, read_only: false, file: None };
+    let attach =
+        AttachLoop { backing: below(), bytes: 1, direct_io: false, read_only: false, file: None };
     let run_id = format!("behind-{}", std::process::id());
     let tag = RunTag { run_id: run_id.clone(), run_dir: PathBuf::new() };
     for op in [Op::MakeFilesystem(filesystem), Op::AttachLoop(attach)] {

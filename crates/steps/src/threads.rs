@@ -8,7 +8,6 @@ use std::fs;
 /// A thread that serves I/O.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingThread {
-    /// Which.
     pub id: ThreadId,
     /// What a reader calls it and those like it: `md127_raid5`, `vhost`, `reactor`.
     pub name: String,
@@ -60,30 +59,33 @@ pub fn of_kernel(is_wanted: impl Fn(&str) -> bool) -> Vec<ServingThread> {
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(thread).collect()
 }
 
-/// Threads of an array of the kernel's: one that works, and one more while it is synced. The reader or writer does the
-/// rest.
+/// Threads of an array of the kernel's: one that works, and one more while it is synced. The reader
+/// or writer does the rest.
 pub fn of_array(device: &str) -> Vec<ServingThread> {
-    let own = of_kernel(|thread| thread.strip_prefix(device).is_some_and(|rest| rest.starts_with('_')));
+    let own =
+        of_kernel(|thread| thread.strip_prefix(device).is_some_and(|rest| rest.starts_with('_')));
     own.into_iter().map(|thread| ServingThread { in_part: true, ..thread }).collect()
 }
 
-/// What serves a guest: all threads of its QEMU, its virtual CPUs marked, and the kernel's vhost threads.
+/// What serves a guest: all threads of its QEMU, its virtual CPUs marked, and the kernel's vhost
+/// threads.
 pub fn of_qemu(pid: u32) -> Vec<ServingThread> {
     let vhost = format!("vhost-{pid}");
     let is_vcpu = |name: &str| name.starts_with("CPU ") || name.starts_with("ALL CPUs");
-    let named = of_process(pid).into_iter().chain(of_kernel(|name| name == vhost)).map(|mut thread| {
-        if is_vcpu(&thread.name) {
-            thread.is_vcpu = true;
-        } else if thread.name == vhost {
-            thread.name = "vhost".to_owned();
-        } else if thread.id.tid == pid {
-            thread.name = "QEMU's main loop".to_owned();
-        } else if let Some(io) = thread.name.strip_prefix("IO ") {
-            // `IO iothread0`
-            thread.name = io.trim_end_matches(|sign: char| sign.is_ascii_digit()).to_owned();
-        }
-        thread
-    });
+    let named =
+        of_process(pid).into_iter().chain(of_kernel(|name| name == vhost)).map(|mut thread| {
+            if is_vcpu(&thread.name) {
+                thread.is_vcpu = true;
+            } else if thread.name == vhost {
+                thread.name = "vhost".to_owned();
+            } else if thread.id.tid == pid {
+                thread.name = "QEMU's main loop".to_owned();
+            } else if let Some(io) = thread.name.strip_prefix("IO ") {
+                // `IO iothread0`
+                thread.name = io.trim_end_matches(|sign: char| sign.is_ascii_digit()).to_owned();
+            }
+            thread
+        });
     named.collect()
 }
 
@@ -95,7 +97,9 @@ pub fn of_target(pid: u32) -> Vec<ServingThread> {
         return all;
     }
     let reactors = all.into_iter().filter(reactor);
-    reactors.map(|thread| ServingThread { name: "reactor".to_owned(), polls: true, ..thread }).collect()
+    reactors
+        .map(|thread| ServingThread { name: "reactor".to_owned(), polls: true, ..thread })
+        .collect()
 }
 
 fn comm(of: &fs::DirEntry) -> Option<String> {
@@ -110,7 +114,8 @@ mod tests {
     #[test]
     fn threads_are_known_by_their_names() {
         let (done, wait) = std::sync::mpsc::channel::<()>();
-        let started = thread::Builder::new().name("CPU 0/TCG".into()).spawn(move || wait.recv()).unwrap();
+        let started =
+            thread::Builder::new().name("CPU 0/TCG".into()).spawn(move || wait.recv()).unwrap();
         let me = std::process::id();
         let has = |all: &[ServingThread], name: &str| all.iter().any(|thread| thread.name == name);
         // The name is set by the new thread itself.
@@ -120,7 +125,8 @@ mod tests {
         let served = of_qemu(me);
         let vcpus: Vec<_> = served.iter().filter(|thread| thread.is_vcpu).collect();
         assert!(
-            matches!(vcpus[..], [vcpu] if vcpu.name == "CPU 0/TCG") && has(&served, "QEMU's main loop"),
+            matches!(vcpus[..], [vcpu] if vcpu.name == "CPU 0/TCG")
+                && has(&served, "QEMU's main loop"),
             "{served:?}"
         );
         assert_eq!(of_target(me), of_process(me), "no reactors");

@@ -1,5 +1,6 @@
-//! Programs of the system that steps run: explicit arguments, words that do not depend on the language, nothing to read from, an
-//! end within some time. Ctrl-C in a terminal does not reach them: what is half made by one is worse than what is made.
+//! Programs of the system that steps run: explicit arguments, words that do not depend on the
+//! language, nothing to read from, an end within some time. Ctrl-C in a terminal does not reach
+//! them: what is half made by one is worse than what is made.
 
 use super::leftover;
 use super::system::{NotOurs, run};
@@ -18,7 +19,8 @@ use std::time::Duration;
 const ASKS_WITHIN: Duration = Duration::from_secs(120);
 /// What changes something may first have to write what others left in memory.
 const CHANGES_WITHIN: Duration = Duration::from_secs(15 * 60);
-/// What writes the more the larger a drive is: mkfs.ext4 all inode tables (1.5 % of it), LVM what a cache has not written back.
+/// What writes the more the larger a drive is: mkfs.ext4 all inode tables (1.5 % of it), LVM what a
+/// cache has not written back.
 const WRITES_WITHIN: Duration = Duration::from_secs(4 * 3600);
 
 /// Words of programs that change something; of a program that is not here every use may.
@@ -28,7 +30,10 @@ const CHANGING: &[(&str, &str)] = &[
         "pvcreate pvremove vgcreate vgremove vgreduce vgchange vgextend lvcreate lvremove lvconvert lvchange",
     ),
     ("mdadm", "--create --stop --zero-superblock --manage --fail --remove --add"),
-    ("zpool", "create destroy add attach detach replace offline online labelclear set import export"),
+    (
+        "zpool",
+        "create destroy add attach detach replace offline online labelclear set import export",
+    ),
     ("zfs", "create destroy set"),
     ("dmsetup", "create remove reload resume suspend"),
     ("iscsiadm", "new update delete --login --logout"),
@@ -41,7 +46,9 @@ const CHANGING: &[(&str, &str)] = &[
 /// Whether what a program is told there changes anything.
 fn changes(program: &str, words: &[&str]) -> bool {
     let known = CHANGING.iter().find(|(name, _)| *name == program);
-    known.is_none_or(|(_, changing)| words.iter().any(|word| changing.split(' ').any(|known| known == *word)))
+    known.is_none_or(|(_, changing)| {
+        words.iter().any(|word| changing.split(' ').any(|known| known == *word))
+    })
 }
 
 /// Checks that only root and this user can have written a file, the folders above it and the links
@@ -66,12 +73,14 @@ pub(crate) fn nobody_else_can_write(path: &Path, what: &str, why: &str) -> Resul
 /// When it is not installed, or [`NotOurs`] if another user can have changed it.
 pub(crate) fn trusted_program(name: &str) -> Result<PathBuf> {
     let path = if name.starts_with('/') { Some(PathBuf::from(name)) } else { program_path(name) };
-    let path = path.filter(|path| path.exists()).with_context(|| format!("{name} is not installed"))?;
+    let path =
+        path.filter(|path| path.exists()).with_context(|| format!("{name} is not installed"))?;
     nobody_else_can_write(&path, "is not run", "changed it")?;
     Ok(path)
 }
 
-/// A program with its arguments, not run yet. Those of system administration are in folders that a user's `PATH` may lack.
+/// A program with its arguments, not run yet. Those of system administration are in folders that a
+/// user's `PATH` may lack.
 pub(super) fn tool(
     program: impl AsRef<Path>,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
@@ -82,7 +91,8 @@ pub(super) fn tool(
     command
 }
 
-/// A command as a person would type it: without its environment, and without the folder of a program.
+/// A command as a person would type it: without its environment, and without the folder of a
+/// program.
 pub(super) fn typed(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words: Vec<_> =
@@ -100,7 +110,8 @@ pub(super) fn output(command: &mut Command) -> Result<Output> {
 }
 
 fn limit_of(command: &Command) -> Duration {
-    let program = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
+    let program =
+        Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
     let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     match program.as_ref() {
@@ -117,7 +128,11 @@ fn limit_of(command: &Command) -> Duration {
 ///
 /// # Errors
 /// As [`output`].
-pub(super) fn output_within(command: &mut Command, limit: Duration, script: Option<&str>) -> Result<Output> {
+pub(super) fn output_within(
+    command: &mut Command,
+    limit: Duration,
+    script: Option<&str>,
+) -> Result<Output> {
     let shown = typed(command);
     command.stdin(leftover::marked_input(script.unwrap_or_default())?);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -156,13 +171,15 @@ pub(super) fn checked_output(shown: &str, output: Output) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Loads those of the modules that are not loaded. The kernel would ask for some of them itself, but not where its modprobe is
-/// another than ours (a container). One that is built in need not be known.
+/// Loads those of the modules that are not loaded. The kernel would ask for some of them itself,
+/// but not where its modprobe is another than ours (a container). One that is built in need not be
+/// known.
 ///
 /// # Errors
 /// When there is none, or modprobe refuses.
 pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
-    let is_loaded = |module: &&&str| Path::new("/sys/module").join(module.replace('-', "_")).exists();
+    let is_loaded =
+        |module: &&&str| Path::new("/sys/module").join(module.replace('-', "_")).exists();
     let lacking: Vec<&str> = modules.iter().filter(|module| !is_loaded(module)).copied().collect();
     match lacking.is_empty() {
         true => Ok(()),
@@ -170,13 +187,14 @@ pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
     }
 }
 
-/// Waits until udev has dealt with what was told of devices, where there is a udev: it opens what has changed, and what it has
-/// open cannot be taken away.
+/// Waits until udev has dealt with what was told of devices, where there is a udev: it opens what
+/// has changed, and what it has open cannot be taken away.
 pub(super) fn settle() {
     let _ = output(&mut tool("udevadm", ["settle", "--timeout=30"]));
 }
 
-/// What was done of each by itself: nobody is kept waiting for who failed, and all failures are told.
+/// What was done of each by itself: nobody is kept waiting for who failed, and all failures are
+/// told.
 ///
 /// # Errors
 /// Those of the results; of several the first is the cause and the others are in its words.
@@ -210,14 +228,18 @@ mod tests {
     fn a_script_is_read_and_what_fails_has_its_words() {
         assert_eq!(run_with(tool("cat", ["-"]), "label: gpt\n").unwrap(), "label: gpt\n");
         let error = run_with(tool("ls", ["/there is none"]), "").unwrap_err().to_string();
-        assert!(error.contains("failed (exit status: 2)") && error.contains("No such file"), "{error}");
+        assert!(
+            error.contains("failed (exit status: 2)") && error.contains("No such file"),
+            "{error}"
+        );
     }
 
     #[test]
     fn what_does_not_end_is_killed_with_all_that_it_started_and_the_error_says_so() {
         let limit = Duration::from_millis(300);
         let folder = tempfile::tempdir().unwrap();
-        let (tag, began) = (format!("{}", 100_000 + std::process::id()), folder.path().join("began"));
+        let (tag, began) =
+            (format!("{}", 100_000 + std::process::id()), folder.path().join("began"));
         let script = format!("sleep {tag} & echo > {}; wait", began.display());
         let mut hangs = tool("sh", ["-c", &script]);
         let error = output_within(&mut hangs, limit, None).unwrap_err().to_string();
@@ -246,9 +268,13 @@ mod tests {
 
     #[test]
     fn much_is_read_from_both_pipes() {
-        let mut talks = tool("sh", ["-c", "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 3"]);
+        let mut talks =
+            tool("sh", ["-c", "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 3"]);
         let told = output(&mut talks).unwrap();
-        assert_eq!((told.stdout.len(), told.stderr.len(), told.status.code()), (300_000, 300_000, Some(3)));
+        assert_eq!(
+            (told.stdout.len(), told.stderr.len(), told.status.code()),
+            (300_000, 300_000, Some(3))
+        );
     }
 
     #[test]
@@ -260,7 +286,10 @@ mod tests {
         let pid = daemon.trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it runs still");
         let error = run(&mut tool("yes", ["a"])).unwrap_err().to_string();
-        assert!(error.starts_with("yes a wrote more than 16 MiB and was killed; hint: "), "{error}");
+        assert!(
+            error.starts_with("yes a wrote more than 16 MiB and was killed; hint: "),
+            "{error}"
+        );
     }
 
     #[test]

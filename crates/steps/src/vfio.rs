@@ -1,6 +1,7 @@
-//! PCI functions between this host's drivers and vfio-pci, through sysfs. Only the one function is touched: its
-//! `driver_override` names the driver that may have it, so that no other device of its kind changes hands. One that somebody
-//! else keeps for a guest, or that a guest has at this moment, is neither taken nor given back.
+//! PCI functions between this host's drivers and vfio-pci, through sysfs. Only the one function is
+//! touched: its `driver_override` names the driver that may have it, so that no other device of its
+//! kind changes hands. One that somebody else keeps for a guest, or that a guest has at this
+//! moment, is neither taken nor given back.
 
 use super::op::PassThrough;
 use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
@@ -18,10 +19,11 @@ use std::time::Duration;
 /// The driver that keeps a function for a guest.
 pub const DRIVER: &str = "vfio-pci";
 
-/// A drive resets and its namespaces are scanned: two seconds for most, and ten for some behind a switch.
+/// A drive resets and its namespaces are scanned: two seconds for most, and ten for some after a
+/// switch.
 const COMES_BACK: Duration = Duration::from_secs(30);
 
-/// A guest's memory is unpinned before its QEMU lets go of the group.
+/// A guest's memory is unpinned before its QEMU releases the group.
 const LETS_GO: Duration = Duration::from_secs(10);
 
 /// udev names a disk within a second after the kernel has; it may have more to do.
@@ -39,7 +41,8 @@ impl PassThrough {
         name.is_some_and(|name| pci::of_disk(probe, &name).as_deref() == Some(&*self.address))
     }
 
-    /// What is to be said where the disk came back under another name. A link of udev's takes a moment.
+    /// What is to be said where the disk came back under another name. A link of udev's takes a
+    /// moment.
     fn other_name(&self, probe: &Probe) -> Option<String> {
         wait_until(LINK_FOLLOWS, || self.is_back(probe)).err()?;
         Some(format!(
@@ -77,8 +80,8 @@ impl PassThrough {
         Ok(())
     }
 
-    /// Whatever is refused here is refused before anything was changed. From here on nobody can mount the disk, or use it for
-    /// RAID, LVM or swap.
+    /// Whatever is refused here is refused before anything was changed. From here on nobody can
+    /// mount the disk, or use it for RAID, LVM or swap.
     fn claim(&self, probe: &Probe) -> Result<Hold> {
         if let Some(other) = wanted_driver(probe, &self.address) {
             bail!("somebody else keeps {} for {other} (driver_override)", self.address);
@@ -115,7 +118,8 @@ fn wanted_driver(probe: &Probe, address: &str) -> Option<String> {
     probe.read(pci::folder(address).join("driver_override")).filter(|driver| driver != "(null)")
 }
 
-/// Who has a function's IOMMU group open, or the function itself (iommufd), as the QEMU of a guest does.
+/// Who has a function's IOMMU group open, or the function itself (iommufd), as the QEMU of a guest
+/// does.
 fn users(probe: &Probe, address: &str) -> Vec<String> {
     let group = pci::group(probe, address).map(|group| Path::new("/dev/vfio").join(group));
     let own = probe.names(pci::folder(address).join("vfio-dev")).into_iter();
@@ -123,7 +127,8 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
     let number = |file: PathBuf| {
         Some((fs::metadata(probe.path_below(&file)).ok()?.rdev(), file.display().to_string()))
     };
-    let (found, _) = openers::find(probe, &OpenTarget::Character(files.filter_map(number).collect()));
+    let (found, _) =
+        openers::find(probe, &OpenTarget::Character(files.filter_map(number).collect()));
     found.into_iter().map(|finding| finding.text).collect()
 }
 
@@ -138,8 +143,8 @@ fn let_udev_finish(probe: &Probe) {
 /// Gives a function to vfio-pci and tells the file of its group, by which a guest's QEMU opens it.
 ///
 /// # Errors
-/// [`NothingMade`] when somebody uses the disk, the group or a neighbour in it, or another driver has the function. When
-/// vfio-pci does not take it.
+/// [`NothingMade`] when somebody uses the disk, the group or a neighbour in it, or another driver
+/// has the function. When vfio-pci does not take it.
 pub fn take(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
     // What takes long comes before the last look.
     if !probe.path_below("/sys/bus/pci/drivers").join(DRIVER).exists() {
@@ -161,15 +166,17 @@ pub fn is_taken(probe: &Probe, address: &str) -> bool {
         || pci::driver(probe, address).as_deref() == Some(DRIVER)
 }
 
-/// Gives a function back to the driver that it had, and waits until its disk is there again. A name that has become another's
-/// is no failure, as the kernel deals its names out anew: it is said.
+/// Gives a function back to the driver that it had, and waits until its disk is there again. A name
+/// that has become another's is no failure, as the kernel deals its names out again: it is said.
 ///
 /// # Errors
-/// [`NotOurs`] when a third driver or a guest has it: it is left alone. When the old driver does not take it, or no disk comes
-/// back.
+/// [`NotOurs`] when a third driver or a guest has it: it is left alone. When the old driver does
+/// not take it, or no disk comes back.
 pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
     let driver = pci::driver(probe, &drive.address);
-    if let Some(other) = driver.as_deref().filter(|driver| ![DRIVER, &*drive.driver].contains(driver)) {
+    if let Some(other) =
+        driver.as_deref().filter(|driver| ![DRIVER, &*drive.driver].contains(driver))
+    {
         let words = format!("{} is bound to {other} now: left alone", drive.address);
         return Err(NotOurs(words).into());
     }
@@ -225,9 +232,14 @@ mod tests {
         std::os::unix::fs::symlink(format!("/sys/bus/pci/drivers/{driver}"), link).unwrap();
     }
 
-    /// A process that has the group open: a device of another number would not do, so a real one stands for it.
+    /// A process that has the group open: a device of another number would not do, so a real one
+    /// stands for it.
     fn guest(machine: &MadeUpMachine) {
-        machine.put(&[("/proc/4711/comm", "qemu-system-x86"), ("/proc/4711/fd/x", ""), ("/dev/vfio/x", "")]);
+        machine.put(&[
+            ("/proc/4711/comm", "qemu-system-x86"),
+            ("/proc/4711/fd/x", ""),
+            ("/dev/vfio/x", ""),
+        ]);
         for file in ["/dev/vfio/14", "/proc/4711/fd/9"] {
             std::os::unix::fs::symlink("/dev/zero", machine.probe.path_below(file)).unwrap();
         }
@@ -303,6 +315,10 @@ mod tests {
         let error = give_back(&machine.probe, &drive()).unwrap_err();
         assert!(error.is::<NotOurs>(), "{error:#}");
         assert!(error.to_string().contains("process 4711"), "{error:#}");
-        assert_eq!(wanted_driver(&machine.probe, ADDRESS).as_deref(), Some(DRIVER), "left as it was");
+        assert_eq!(
+            wanted_driver(&machine.probe, ADDRESS).as_deref(),
+            Some(DRIVER),
+            "left as it was"
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! A vhost-user socket asked what it serves: the few messages by which QEMU asks a disk of vhost-user-blk for its size, sent
-//! without a guest's memory, so that nothing is read or written. The process that listens there is trusted no further
-//! than that.
+//! A vhost-user socket asked what it serves: the few messages by which QEMU asks a disk of
+//! vhost-user-blk for its size, sent without a guest's memory, so that nothing is read or written.
+//! The process that listens there is trusted no further than that.
 
 use crate::ProcessId;
 use crate::json_socket::connect_within;
@@ -18,7 +18,6 @@ use std::time::Duration;
 /// A disk that a socket serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VhostDisk {
-    /// Its bytes.
     pub bytes: u64,
     /// How many queues it has at most; `None`: it does not report it.
     pub queues: Option<u64>,
@@ -47,19 +46,25 @@ const SECTOR: u64 = 512;
 /// Asks the socket of that path what it serves.
 ///
 /// # Errors
-/// There is no socket, it belongs to another user, no process listens there, or none that speaks vhost-user.
+/// There is no socket, it belongs to another user, no process listens there, or none that speaks
+/// vhost-user.
 pub fn look(path: &Path) -> Result<VhostDisk> {
     is_safe(path)?;
     let stream = connect(path)?;
-    talk(stream).with_context(|| format!("{} does not answer as a disk of vhost-user-blk", path.display()))
+    talk(stream)
+        .with_context(|| format!("{} does not answer as a disk of vhost-user-blk", path.display()))
 }
 
-/// The sockets from which a running QEMU has its disks, as far as a process listens on them in this network namespace.
+/// The sockets from which a running QEMU has its disks, as far as a process listens on them in this
+/// network namespace.
 pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     let line = fs::read(format!("/proc/{}/cmdline", qemu.pid)).unwrap_or_default();
     let line = String::from_utf8_lossy(&line).into_owned();
-    let disks = line.split('\0').filter_map(|word| word.strip_prefix("socket,id=disk")?.split_once(",path="));
-    let paths: Vec<PathBuf> = disks.map(|(_, path)| PathBuf::from(path.replace(",,", ","))).collect();
+    let disks = line
+        .split('\0')
+        .filter_map(|word| word.strip_prefix("socket,id=disk")?.split_once(",path="));
+    let paths: Vec<PathBuf> =
+        disks.map(|(_, path)| PathBuf::from(path.replace(",,", ","))).collect();
     let listening = listening();
     paths.into_iter().filter(|path| listening.contains_key(path)).collect()
 }
@@ -75,8 +80,8 @@ pub fn server(path: &Path) -> Option<u32> {
     processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(listens)
 }
 
-/// What became of sockets that were listened on, as a clause; `None`: they still are. No connection is made: the server
-/// of a disk would see each.
+/// What became of sockets that were listened on, as a clause; `None`: they still are. No connection
+/// is made: the server of a disk would see each.
 pub fn lost(watched: &[PathBuf]) -> Option<String> {
     let listening = if watched.is_empty() { BTreeMap::new() } else { listening() };
     let gone = watched.iter().find(|path| !listening.contains_key(*path))?;
@@ -88,7 +93,6 @@ pub fn lost(watched: &[PathBuf]) -> Option<String> {
 
 /// Paths of the Unix sockets that take connections, with the inode of each.
 fn listening() -> BTreeMap<PathBuf, String> {
-    /// `__SO_ACCEPTCON`
     const ACCEPTS: u32 = 1 << 16;
     let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let path = |line: &str| {
@@ -120,8 +124,12 @@ fn connect(path: &Path) -> Result<UnixStream> {
 fn is_safe(path: &Path) -> Result<()> {
     let real = match path.canonicalize() {
         Ok(real) => real,
-        Err(error) if error.kind() == ErrorKind::NotFound => bail!("there is no {}", path.display()),
-        Err(error) => return Err(error).with_context(|| format!("cannot look at {}", path.display())),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            bail!("there is no {}", path.display())
+        }
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot look at {}", path.display()));
+        }
     };
     let meta = fs::metadata(&real).with_context(|| format!("cannot look at {}", real.display()))?;
     ensure!(meta.file_type().is_socket(), "{} is not a socket", path.display());
@@ -136,7 +144,8 @@ fn talk(mut stream: UnixStream) -> Result<VhostDisk> {
     let offered = number(&mut stream, GET_PROTOCOL_FEATURES)?;
     ensure!(offered & CONFIG != 0, "it does not offer its disk's configuration");
     send(&mut stream, SET_PROTOCOL_FEATURES, &(offered & (CONFIG | QUEUES)).to_le_bytes())?;
-    let queues = if offered & QUEUES == 0 { None } else { Some(number(&mut stream, GET_QUEUE_NUM)?) };
+    let queues =
+        if offered & QUEUES == 0 { None } else { Some(number(&mut stream, GET_QUEUE_NUM)?) };
     // The first field of a disk's configuration is its number of sectors.
     let mut asked = vec![0; BEFORE_CONFIG + 8];
     asked[4..8].copy_from_slice(&8_u32.to_le_bytes());
@@ -145,13 +154,17 @@ fn talk(mut stream: UnixStream) -> Result<VhostDisk> {
     let sectors = told.get(BEFORE_CONFIG..BEFORE_CONFIG + 8).context("it reports no size")?;
     let sectors = u64::from_le_bytes(sectors.try_into()?);
     let bytes = sectors.checked_mul(SECTOR).filter(|bytes| *bytes > 0);
-    Ok(VhostDisk { bytes: bytes.with_context(|| format!("it reports a size of {sectors} sectors"))?, queues })
+    Ok(VhostDisk {
+        bytes: bytes.with_context(|| format!("it reports a size of {sectors} sectors"))?,
+        queues,
+    })
 }
 
 fn number(stream: &mut UnixStream, request: u32) -> Result<u64> {
     send(stream, request, &[])?;
     let told = receive(stream, request)?;
-    let bytes = told.get(..8).with_context(|| format!("its answer to request {request} is short"))?;
+    let bytes =
+        told.get(..8).with_context(|| format!("its answer to request {request} is short"))?;
     Ok(u64::from_le_bytes(bytes.try_into()?))
 }
 
@@ -163,7 +176,9 @@ fn send(stream: &mut UnixStream, request: u32, payload: &[u8]) -> Result<()> {
 fn receive(stream: &mut UnixStream, request: u32) -> Result<Vec<u8>> {
     let mut header = [0; 12];
     stream.read_exact(&mut header).map_err(|error| why(&error))?;
-    let word = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let word = |at: usize| {
+        u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
     let (told, flags, size) = (word(0), word(4), word(8) as usize);
     ensure!(
         told == request && flags & 3 == VERSION && flags & ANSWER != 0 && size <= 4096,
@@ -181,7 +196,10 @@ fn why(error: &std::io::Error) -> anyhow::Error {
             anyhow::anyhow!("it closed the connection")
         }
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            anyhow::anyhow!("no answer came within {} s: another guest may use it", ANSWERS_WITHIN.as_secs())
+            anyhow::anyhow!(
+                "no answer came within {} s: another guest may use it",
+                ANSWERS_WITHIN.as_secs()
+            )
         }
         _ => anyhow::anyhow!("{error}"),
     }
@@ -222,7 +240,10 @@ mod tests {
         assert!(refused(&path).starts_with("no process listens on /"));
         let _listener = UnixListener::bind(folder.path().join("y")).unwrap();
         fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
-        assert!(refused(&folder.path().join("y")).contains("another user could have put a socket there"));
+        assert!(
+            refused(&folder.path().join("y"))
+                .contains("another user could have put a socket there")
+        );
     }
 
     #[test]
@@ -235,12 +256,18 @@ mod tests {
         drop(listener);
         assert_eq!(server(&path), None);
         let why = lost(&[path.clone(), other]).unwrap();
-        assert!(why.starts_with(&format!("no process listens on {} any more", path.display())), "{why}");
+        assert!(
+            why.starts_with(&format!("no process listens on {} any more", path.display())),
+            "{why}"
+        );
     }
 
     #[test]
     fn who_speaks_something_else_is_not_taken_for_a_disk() {
-        assert!(told_of(b"HTTP/1.1 400 Bad Request\r\n").contains("it does not speak vhost-user: \"HTTP"));
+        assert!(
+            told_of(b"HTTP/1.1 400 Bad Request\r\n")
+                .contains("it does not speak vhost-user: \"HTTP")
+        );
         assert!(told_of(b"").ends_with("it closed the connection"));
         let empty = [1_u32, VERSION | ANSWER, 8, 0, 0].map(u32::to_le_bytes).concat();
         assert!(told_of(empty.leak()).ends_with("it has no protocol features"));

@@ -1,7 +1,9 @@
-//! Partitions, parts and arrays made, found and taken away for real, on loop devices of the test's own.
+//! Partitions, parts and arrays made, found and taken away for real, on loop devices of the test's
+//! own.
 
 use super::op::{
-    AwaitSync, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch, SyncBounds,
+    AwaitSync, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch,
+    SyncBounds,
 };
 use super::place_executor::PlaceExecutor;
 use super::state::ArrayState;
@@ -85,9 +87,15 @@ fn a_partition_is_made_found_and_taken_away() {
         undo(&op, &yielded).unwrap();
         undo(&op, &yielded).unwrap();
         assert_eq!(find(&op), None);
-        // Its table written over, as a load on the whole disk would: the kernel knows the partition still.
+        // Its table written over, as a load on the whole disk would: the kernel knows the partition
+        // still.
         let yielded = perform(&op).unwrap();
-        std::fs::OpenOptions::new().write(true).open(&disk.path).unwrap().write_all(&[0; 1 << 14]).unwrap();
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(&disk.path)
+            .unwrap()
+            .write_all(&[0; 1 << 14])
+            .unwrap();
         rig::run(&["wipefs", "--all", "--force", &disk.path.display().to_string()]).unwrap();
         undo(&op, &yielded).unwrap();
         assert!(!yielded.path.unwrap().exists());
@@ -149,8 +157,9 @@ fn array(level: u8, members: &[Loop]) -> CreateArray {
 }
 
 fn superblocks(members: &[Loop]) -> usize {
-    let has =
-        |member: &&Loop| rig::run(&["mdadm", "--examine", &member.path.display().to_string()]).is_some();
+    let has = |member: &&Loop| {
+        rig::run(&["mdadm", "--examine", &member.path.display().to_string()]).is_some()
+    };
     members.iter().filter(has).count()
 }
 
@@ -169,14 +178,18 @@ fn an_array_goes_through_its_states_and_leaves_no_superblock() {
     assert_eq!((bytes_of(&path), find(&op).as_ref()), (64 * MIB, Some(&made)));
     let bounds = || {
         let folder = Path::new("/sys/block").join(path.file_name().unwrap()).join("md");
-        ["sync_speed_min", "sync_speed_max"].map(|file| std::fs::read_to_string(folder.join(file)).unwrap())
+        ["sync_speed_min", "sync_speed_max"]
+            .map(|file| std::fs::read_to_string(folder.join(file)).unwrap())
     };
     let before = bounds();
     let wait = Op::AwaitSync(AwaitSync { array: at(&path) });
     perform(&wait).unwrap();
     assert_eq!((state(), bounds()), (Some(ArrayState::Healthy), before));
     let again = perform(&Op::CreateArray(CreateArray { name: own("md1"), ..create })).unwrap_err();
-    assert!(again.is::<NothingMade>() && format!("{again:#}").contains("is in use by"), "{again:#}");
+    assert!(
+        again.is::<NothingMade>() && format!("{again:#}").contains("is in use by"),
+        "{again:#}"
+    );
     let member = at(&members[0].path);
     perform(&Op::FailMember(FailMember { array: at(&path), member: member.clone() })).unwrap();
     assert_eq!(state(), Some(ArrayState::Degraded { missing: 1 }));
@@ -203,7 +216,8 @@ fn what_a_killed_mdadm_left_is_found_and_taken_away() {
     // Superblocks alone, as between writing them and starting the array.
     rig::run(&["mdadm", "--stop", &made.path.unwrap().display().to_string()]).unwrap();
     assert_eq!(find(&op), Some(StepOutput::default()));
-    let stale = perform(&Op::CreateArray(CreateArray { name: own("md1"), ..create.clone() })).unwrap_err();
+    let stale =
+        perform(&Op::CreateArray(CreateArray { name: own("md1"), ..create.clone() })).unwrap_err();
     assert!(stale.is::<NothingMade>(), "{stale:#}");
     assert!(format!("{stale:#}").contains("carries a superblock of array"), "{stale:#}");
     let theirs = Op::CreateArray(CreateArray { name: own("md1"), ..create });
@@ -222,7 +236,8 @@ fn members_of_unequal_size_are_refused_before_anything_is_made() {
     if !rig::root() || !has(&["mdadm"], "/sys/module/raid1", "raid1") {
         return;
     }
-    let members: Vec<Loop> = [34, 36].into_iter().filter_map(|mib| Loop::with_size(mib * MIB)).collect();
+    let members: Vec<Loop> =
+        [34, 36].into_iter().filter_map(|mib| Loop::with_size(mib * MIB)).collect();
     let op = Op::CreateArray(CreateArray { bytes: 32 * MIB, ..array(1, &members) });
     let error = perform(&op).unwrap_err();
     assert!(error.is::<NothingMade>(), "{error:#}");

@@ -11,8 +11,8 @@ use iotax_model::record::state::RunState;
 use iotax_model::record::trial::DurabilityTrial;
 use iotax_model::record::verification::Verification;
 use iotax_model::record::{
-    Clocks, ClusterReading, DesignUp, DeviceTraffic, LaidOut, LayerUp, LayingOut, Matched, PlaceFacts,
-    RunRecord, RunStart, SeriesUp, Serving, Slice, TransientUp, Warning, WorkerUp,
+    Clocks, ClusterReading, DesignUp, DeviceTraffic, LaidOut, LayerUp, LayingOut, Matched,
+    PlaceFacts, RunRecord, RunStart, SeriesUp, Serving, Slice, TransientUp, Warning, WorkerUp,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,7 +23,8 @@ pub type HistogramSource = Box<dyn Fn(u64) -> Option<Histogram>>;
 /// Gives the short slices at an offset as found in a [`SeriesUp`]; `None` for a torn frame.
 pub type ShortSliceSource = Box<dyn Fn(u64) -> Option<Vec<ShortSlice>>>;
 
-/// All records of one run, whole or partial: one that is still going or was killed is as good as a finished one.
+/// All records of one run, whole or partial: one that is still going or was killed is as good as a
+/// finished one.
 pub struct RunData {
     /// What was asked for.
     pub start: RunStart,
@@ -94,7 +95,8 @@ pub struct RunData {
 }
 
 impl RunData {
-    /// A run that has just begun: nothing is recorded but its start, and its own ratings are not read.
+    /// A run that has just begun: nothing is recorded but its start, and its own ratings are not
+    /// read.
     pub fn begun(start: RunStart) -> RunData {
         RunData {
             start,
@@ -164,19 +166,23 @@ impl RunData {
                 self.outcome = None;
                 self.resumed.push(at);
             }
-            RunRecord::VisitEnd { visit, set, workload } => self.visits_ended.push((visit, set, workload)),
-            RunRecord::WorkloadEnd { workload, reason } => self.ends.push((workload, first_line(&reason))),
+            RunRecord::VisitEnd { visit, set, workload } => {
+                self.visits_ended.push((visit, set, workload))
+            }
+            RunRecord::WorkloadEnd { workload, reason } => {
+                self.ends.push((workload, first_line(&reason)))
+            }
             RunRecord::End { outcome, .. } => self.outcome = Some(first_line(&outcome)),
         }
     }
 
-    /// How it stands.
     pub fn state(&self) -> RunState {
         RunState::from_outcome(self.outcome.as_deref(), self.is_running)
     }
 
-    /// Visits of sets, by number and set, in which a clock ran too far apart under that load: nothing of it that was timed there
-    /// counts. What ended before it in the same visit does: it has a comparison of its own.
+    /// Visits of sets, by number and set, in which a clock ran too far apart under that load:
+    /// nothing of it that was timed there counts. What ended before it in the same visit does: it
+    /// has a comparison of its own.
     pub fn wrongly_timed(&self, workload: &str) -> BTreeSet<(u32, u32)> {
         let of_it = self.clocks.iter().filter(|one| one.is_of(workload));
         let wrong = of_it.filter(|one| one.to.too_far_apart_since(&one.from).is_some());
@@ -209,7 +215,8 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
     Ok(run)
 }
 
-/// What iotax knows with the run's own over it. They were sound when it began; a file that this iotax does not take is told.
+/// What iotax knows with the run's own over it. They were sound when it began; a file that this
+/// iotax does not take is told.
 fn ratings(texts: &[String]) -> (Ratings, Vec<Warning>) {
     let mut unread = Vec::new();
     let all = texts.iter().fold(known().clone(), |all, text| {
@@ -224,7 +231,8 @@ fn ratings(texts: &[String]) -> (Ratings, Vec<Warning>) {
     (all, unread)
 }
 
-/// What went wrong, without what a guest's console or ssh said before that, which stays in the record.
+/// What went wrong, without what a guest's console or ssh said before that, which stays in the
+/// record.
 pub fn first_line(words: &str) -> String {
     let line = words.lines().next().unwrap_or_default();
     line.strip_suffix("; its last words:").unwrap_or(line).to_owned()

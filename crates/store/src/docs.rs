@@ -1,4 +1,5 @@
-//! Parses every example of docs/result-format.md, and a run of each format, which must be readable forever.
+//! Parses every example of docs/result-format.md, and a run of each format, which must be readable
+//! forever.
 
 use super::index::{self, ParsedLine};
 use super::{RunData, Store, load, segment};
@@ -73,8 +74,10 @@ fn the_line_is_what_is_written() {
 #[test]
 fn the_segment_header_is_as_shown() {
     let hex: String = blocks("hex segment")[0].chars().filter(char::is_ascii_hexdigit).collect();
-    let shown: Vec<u8> =
-        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+    let shown: Vec<u8> = (0..hex.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+        .collect();
     let written = segment::encode(&Histogram::new());
     assert_eq!(written[..8], shown[..8]);
     assert_eq!(crc32fast::hash(&shown[..12]).to_le_bytes(), shown[12..]);
@@ -84,7 +87,10 @@ fn the_segment_header_is_as_shown() {
 #[test]
 fn golden_runs_stay_readable() {
     for run in [golden(1), golden(2), golden(3)] {
-        assert_eq!((run.start.id.as_str(), run.start.scenario.stacks.len()), ("20260102-030405-a1b2", 1));
+        assert_eq!(
+            (run.start.id.as_str(), run.start.scenario.stacks.len()),
+            ("20260102-030405-a1b2", 1)
+        );
         assert_eq!((run.places.len(), run.workers.len(), run.warnings.len()), (1, 1, 1));
         assert_eq!((run.torn, run.unknown.get("weather")), (1, Some(&1)));
         assert_eq!(run.resumed.len(), 1);
@@ -131,8 +137,11 @@ fn the_golden_run_of_format_3_has_a_job_that_format_2_cannot_read() {
 }
 
 fn latencies(run: &RunData, slice: &Slice) -> u64 {
-    let latency =
-        slice.samples.iter().find(|sample| sample.metric == "read.latency").map(|sample| &sample.value);
+    let latency = slice
+        .samples
+        .iter()
+        .find(|sample| sample.metric == "read.latency")
+        .map(|sample| &sample.value);
     let Some(SampleValue::Histogram(offset)) = latency else { panic!("no latency") };
     (run.histograms)(*offset).unwrap().count()
 }
@@ -152,12 +161,16 @@ const PURPOSES: [Purpose; 8] = [
 #[test]
 #[ignore = "writes the fixture of a new format: IOTAX_GOLDEN=folder cargo test -- --ignored write_golden"]
 fn write_golden() {
-    let folder =
-        std::env::var_os("IOTAX_GOLDEN").map(PathBuf::from).expect("IOTAX_GOLDEN names a new folder");
+    let folder = std::env::var_os("IOTAX_GOLDEN")
+        .map(PathBuf::from)
+        .expect("IOTAX_GOLDEN names a new folder");
     let (runs, id) = (folder.parent().unwrap(), folder.file_name().unwrap().to_str().unwrap());
     let mut writer = Store::create(runs, id).unwrap();
-    let cache =
-        WriteCache { name: "the drive's".to_owned(), bytes: 1 << 30, stacks: vec!["file".to_owned()] };
+    let cache = WriteCache {
+        name: "the drive's".to_owned(),
+        bytes: 1 << 30,
+        stacks: vec!["file".to_owned()],
+    };
     let mut start = RunStart { write_caches: vec![cache], ..start() };
     let job = &mut start.scenario.workloads[0].jobs[0];
     (job.random_map, job.cpus_allowed) = (true, vec![0, 1]);

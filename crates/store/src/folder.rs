@@ -18,8 +18,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Unsafe`], [`StoreError::NoFolder`].
     pub fn open(runs_dir: &Path) -> Result<Store, StoreError> {
-        let runs_dir =
-            std::path::absolute(runs_dir).map_err(|error| StoreError::system("resolve", runs_dir, error))?;
+        let runs_dir = std::path::absolute(runs_dir)
+            .map_err(|error| StoreError::system("resolve", runs_dir, error))?;
         check_links(&runs_dir)?;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
@@ -100,7 +100,9 @@ mod tests {
         chmod(&runs, 0o755);
         Store::open(&runs).unwrap();
         chmod(dir.path(), 0o777);
-        assert!(matches!(Store::open(&runs), Err(StoreError::Unsafe { path, .. }) if path == dir.path()));
+        assert!(
+            matches!(Store::open(&runs), Err(StoreError::Unsafe { path, .. }) if path == dir.path())
+        );
         chmod(dir.path(), 0o1777);
         Store::open(&runs).unwrap();
     }
@@ -117,10 +119,17 @@ mod tests {
         symlink(&real, &link).unwrap();
         assert_eq!(Store::open(&link).unwrap().runs_dir(), real.canonicalize().unwrap());
         std::os::unix::fs::lchown(&link, Some(4242), None).unwrap();
-        assert!(Store::open(&link.join("runs")).unwrap_err().to_string().contains("link of user 4242"));
+        assert!(
+            Store::open(&link.join("runs")).unwrap_err().to_string().contains("link of user 4242")
+        );
         std::fs::create_dir(&theirs).unwrap();
         std::os::unix::fs::chown(&theirs, Some(4242), None).unwrap();
         assert!(Store::open(&theirs).unwrap_err().to_string().contains("belongs to user 4242"));
-        assert!(Store::open(&theirs.join("runs")).unwrap_err().to_string().contains("belongs to user 4242"));
+        assert!(
+            Store::open(&theirs.join("runs"))
+                .unwrap_err()
+                .to_string()
+                .contains("belongs to user 4242")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Lines of the index: an envelope with length and CRC around a record's exact bytes. A line that is not
-//! whole is torn, not an error; a sound line of a newer format is an error.
+//! Lines of the index: an envelope with length and CRC around a record's exact bytes. A line that
+//! is not whole is torn, not an error; a sound line of a newer format is an error.
 
 use super::{FORMAT, StoreError, line};
 use iotax_model::record::imported::ImportedResult;
@@ -13,7 +13,6 @@ use serde::Deserialize;
     reason = "one at a time, moved on at once; a box would cost an allocation a line"
 )]
 pub(super) enum ParsedLine {
-    /// A record.
     Record(RunRecord),
     /// A sound record of a kind that this version does not know.
     Unknown(String),
@@ -42,7 +41,8 @@ pub(super) fn decode(line: &[u8]) -> ParsedLine {
     }
 }
 
-/// Nearly all lines are slices, or imported results, and serde's tagged enum would parse each of them twice.
+/// Nearly all lines are slices, or imported results, and serde's tagged enum would parse each of
+/// them twice.
 fn record(rec: &str) -> ParsedLine {
     if rec.starts_with("{\"record\":\"slice\",") {
         return match serde_json::from_str::<Slice>(rec) {
@@ -67,8 +67,8 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> ParsedLine {
     struct Tagged {
         record: String,
     }
-    let kind =
-        serde_json::from_str::<Tagged>(rec).map_or_else(|_| "untagged".to_owned(), |tagged| tagged.record);
+    let kind = serde_json::from_str::<Tagged>(rec)
+        .map_or_else(|_| "untagged".to_owned(), |tagged| tagged.record);
     if KINDS.contains(&kind.as_str()) {
         return ParsedLine::Malformed(kind, error.to_string());
     }
@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn kinds_are_those_of_the_record() {
-        let unknown = serde_json::from_str::<RunRecord>(r#"{"record":"nonsense"}"#).unwrap_err().to_string();
+        let unknown =
+            serde_json::from_str::<RunRecord>(r#"{"record":"nonsense"}"#).unwrap_err().to_string();
         let named: Vec<&str> = unknown.split('`').skip(3).step_by(2).collect();
         assert_eq!(named, KINDS);
     }
@@ -141,7 +142,9 @@ mod tests {
         let version = |v: u32| format!("{{\"v\":{v},");
         let whole = String::from_utf8(whole).unwrap();
         let older = whole.replace(&version(FORMAT), &version(FORMAT - 1));
-        assert!(matches!(decode(older.as_bytes()), ParsedLine::Record(record) if record == resumed()));
+        assert!(
+            matches!(decode(older.as_bytes()), ParsedLine::Record(record) if record == resumed())
+        );
         let newer = whole.replace(&version(FORMAT), &version(FORMAT + 1));
         assert!(matches!(decode(newer.as_bytes()), ParsedLine::Newer(v) if v == FORMAT + 1));
         assert!(matches!(decode(newer.replace("04:00", "05:00").as_bytes()), ParsedLine::Torn));

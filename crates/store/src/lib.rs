@@ -1,5 +1,5 @@
-//! Runs on disk (docs/result-format.md): append-only, readable while they are written and after a kill.
-//! Refuses folders that others may write to; never takes a torn frame for a result.
+//! Runs on disk (docs/result-format.md): append-only, readable while they are written and after a
+//! kill. Refuses folders that others may write to; never takes a torn frame for a result.
 #![forbid(unsafe_code)]
 
 mod data;
@@ -17,8 +17,8 @@ mod docs;
 pub use data::{HistogramSource, RunData, first_line, load};
 pub use folder::Store;
 pub use iotax_journal::{
-    FORMAT, INDEX, JOURNAL, LOCK, SEGMENT, StoreError, appender, default_runs_dir, is_file_of_run, is_id,
-    is_new_id, line, new_id, ours, private, run_id_of,
+    FORMAT, INDEX, JOURNAL, LOCK, SEGMENT, StoreError, appender, default_runs_dir, is_file_of_run,
+    is_id, is_new_id, line, new_id, ours, private, run_id_of,
 };
 pub use lock::RunLock;
 pub use reader::{RunSummary, Tally, find, folders, list, newest, stream};

@@ -1,5 +1,5 @@
 //! Whether a run is going: the process that drives it holds a lock in its folder, which the kernel
-//! lets go of however it dies.
+//! releases however it dies.
 
 use super::LOCK;
 use super::StoreError;
@@ -13,7 +13,8 @@ use std::path::Path;
 pub struct RunLock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
 impl RunLock {
-    /// Whether the run is going; nothing is written for the answer. A folder that cannot be asked is that of no run of ours.
+    /// Whether the run is going; nothing is written for the answer. A folder that cannot be asked
+    /// is that of no run of ours.
     pub fn is_held(folder: &Path) -> bool {
         let Ok(Some(file)) = private::open(folder, LOCK, Purpose::Show) else { return false };
         let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);

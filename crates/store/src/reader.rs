@@ -1,5 +1,5 @@
-//! Reads runs, whole ones and those still being written or torn by a kill. Only folders are read here;
-//! nothing is measured, locked or changed.
+//! Reads runs, whole ones and those still being written or torn by a kill. Only folders are read
+//! here; nothing is measured, locked or changed.
 
 use super::index::{self, ParsedLine};
 use super::is_id;
@@ -14,9 +14,7 @@ use std::path::{Path, PathBuf};
 /// A run in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSummary {
-    /// Its id.
     pub id: String,
-    /// Its folder.
     pub folder: PathBuf,
     /// When it began and what for; or why that cannot be read.
     pub start: Result<RunStart, String>,
@@ -52,8 +50,8 @@ pub fn stream(folder: &Path, mut take: impl FnMut(RunRecord)) -> Result<Tally, S
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let read =
-            read_line(&mut reader, &mut line).map_err(|error| StoreError::system("read", &path, error))?;
+        let read = read_line(&mut reader, &mut line)
+            .map_err(|error| StoreError::system("read", &path, error))?;
         if read == 0 {
             break;
         }
@@ -70,7 +68,8 @@ pub fn stream(folder: &Path, mut take: impl FnMut(RunRecord)) -> Result<Tally, S
     Ok(tally)
 }
 
-/// A record is far shorter: a longer line is nothing that iotax wrote, and must not fill the memory.
+/// A record is far shorter: a longer line is nothing that iotax wrote, and must not fill the
+/// memory.
 const LONGEST_LINE: u64 = 64 << 20;
 
 /// A line with its newline, or as much of it as one may be long.
@@ -78,7 +77,8 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<u
     reader.take(LONGEST_LINE).read_until(b'\n', line)
 }
 
-/// All folders that bear a run's id, whatever is in them: what is to be cleaned is in the journal, also where the record is gone.
+/// All folders that bear a run's id, whatever is in them: what is to be cleaned is in the journal,
+/// also where the record is gone.
 ///
 /// # Errors
 /// [`StoreError::System`] when the folder of runs cannot be read.
@@ -89,9 +89,11 @@ pub fn folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
         Err(error) => return Err(StoreError::system("read", runs_dir, error)),
     };
     let is_run = |entry: &std::fs::DirEntry| {
-        entry.file_name().to_str().is_some_and(is_id) && entry.file_type().is_ok_and(|kind| kind.is_dir())
+        entry.file_name().to_str().is_some_and(is_id)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
     };
-    let mut folders: Vec<PathBuf> = entries.flatten().filter(is_run).map(|entry| entry.path()).collect();
+    let mut folders: Vec<PathBuf> =
+        entries.flatten().filter(is_run).map(|entry| entry.path()).collect();
     folders.sort();
     Ok(folders)
 }
@@ -103,9 +105,11 @@ pub fn folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
 pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
     let has_index = |folder: &PathBuf| folder.join(INDEX).symlink_metadata().is_ok();
     let folders = folders(runs_dir)?.into_iter().filter(has_index);
-    let mut runs: Vec<RunSummary> = folders.map(|folder| summary(&run_id_of(&folder), folder)).collect();
+    let mut runs: Vec<RunSummary> =
+        folders.map(|folder| summary(&run_id_of(&folder), folder)).collect();
     // Two runs may begin in one second: the id's second half is random.
-    let began = |run: &RunSummary| run.start.as_ref().map(|start| start.at.clone()).unwrap_or_default();
+    let began =
+        |run: &RunSummary| run.start.as_ref().map(|start| start.at.clone()).unwrap_or_default();
     runs.sort_by_key(|run| (run.id[..run.id.len().min(15)].to_owned(), began(run), run.id.clone()));
     Ok(runs)
 }
@@ -121,9 +125,13 @@ pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
         id if is_id(id) => Some(runs_dir.join(id)),
         _ => None,
     };
-    let no_run =
-        |why: String| StoreError::NoRun { what: format!("\"{}\"", name.escape_debug()), why: Some(why) };
-    let Some(folder) = folder else { return Err(no_run(format!("not found under {}", runs_dir.display()))) };
+    let no_run = |why: String| StoreError::NoRun {
+        what: format!("\"{}\"", name.escape_debug()),
+        why: Some(why),
+    };
+    let Some(folder) = folder else {
+        return Err(no_run(format!("not found under {}", runs_dir.display())));
+    };
     match folder.join(INDEX).symlink_metadata() {
         // What it is, is looked at when it is opened.
         Ok(_) => Ok(folder),
@@ -168,8 +176,9 @@ fn is_imported(run: &RunSummary) -> bool {
 fn tried(run: &RunSummary) -> bool {
     let asked = run.start.as_ref().is_ok_and(|start| start.scenario.durability.is_some());
     let mut trials = 0;
-    let read = asked
-        .then(|| stream(&run.folder, |record| trials += u32::from(matches!(record, RunRecord::Trial(_)))));
+    let read = asked.then(|| {
+        stream(&run.folder, |record| trials += u32::from(matches!(record, RunRecord::Trial(_))))
+    });
     read.is_some_and(|read| read.is_ok()) && trials > 0
 }
 
@@ -194,7 +203,9 @@ fn first_record(folder: &Path) -> Result<RunStart, String> {
     read_line(&mut BufReader::new(file), &mut line).map_err(|error| error.to_string())?;
     match index::decode(&line) {
         ParsedLine::Record(RunRecord::Run(start)) => Ok(start),
-        ParsedLine::Newer(theirs) => Err(StoreError::Newer { path: folder.join(INDEX), theirs }.to_string()),
+        ParsedLine::Newer(theirs) => {
+            Err(StoreError::Newer { path: folder.join(INDEX), theirs }.to_string())
+        }
         ParsedLine::Malformed(kind, cause) => Err(format!("not a {kind} record: {cause}")),
         ParsedLine::Torn | ParsedLine::Unknown(_) | ParsedLine::Record(_) => {
             Err("its first record is missing or torn".into())
@@ -245,7 +256,8 @@ mod tests {
 
     /// As large as a real one: both directions, three histograms.
     fn slice(round: u32, at: [u64; 2]) -> Slice {
-        let figure = |i: u32| SampleValue::Value(f64::from(round.wrapping_mul(31).wrapping_add(i)) * 1.5);
+        let figure =
+            |i: u32| SampleValue::Value(f64::from(round.wrapping_mul(31).wrapping_add(i)) * 1.5);
         Slice {
             purpose: Default::default(),
             host_cpu: None,
@@ -302,7 +314,8 @@ mod tests {
         assert_eq!((read().start, read().outcome, read().torn), (start(), None, 0));
         let mut latency = Histogram::new();
         latency.record(77);
-        let at = [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
+        let at =
+            [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
         writer.append(&RunRecord::Slice(slice(7, at))).unwrap();
         assert_eq!(read().slices, [slice(7, at)]);
         assert_eq!((read().histograms)(at[0]), Some(latency));
@@ -322,12 +335,14 @@ mod tests {
         drop(writer);
         let folder = dir.path().join(ID);
         let whole = std::fs::read(folder.join(INDEX)).unwrap();
-        let last_line = whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+        let last_line =
+            whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
         for cut in last_line..whole.len() {
             std::fs::write(folder.join(INDEX), &whole[..cut]).unwrap();
             let run = load(&folder).unwrap();
             // Without its newline alone a line is whole: its CRC says so.
-            let (whole, torn) = if cut == whole.len() - 1 { (3, 0) } else { (2, u64::from(cut > last_line)) };
+            let (whole, torn) =
+                if cut == whole.len() - 1 { (3, 0) } else { (2, u64::from(cut > last_line)) };
             assert_eq!((run.slices.len(), run.torn), (whole, torn), "cut at {cut}");
             let mut writer = Store::append(&folder).unwrap();
             writer.append(&RunRecord::Slice(slice(9, [0, 0]))).unwrap();
@@ -364,13 +379,17 @@ mod tests {
         assert!(malformed.contains("line 2: not a end record"), "{malformed}");
         let newer = append(sound.trim().replace(&format!("\"v\":{FORMAT}"), "\"v\":4"));
         assert!(
-            newer.contains(&format!("is of format 4, this iotax reads up to {FORMAT}; hint: use the iotax")),
+            newer.contains(&format!(
+                "is of format 4, this iotax reads up to {FORMAT}; hint: use the iotax"
+            )),
             "{newer}"
         );
         let none = load(dir.path()).err().unwrap().to_string();
         assert!(none.contains("is no run: there is no index.jsonl"), "{none}");
         std::fs::write(folder.join(INDEX), "hello\n").unwrap();
-        assert!(load(&folder).err().unwrap().to_string().contains("first record is missing or torn"));
+        assert!(
+            load(&folder).err().unwrap().to_string().contains("first record is missing or torn")
+        );
     }
 
     #[test]
@@ -383,7 +402,10 @@ mod tests {
         assert_eq!(list(dir.path()).unwrap()[0].outcome, None);
         writer.append(&end()).unwrap();
         let runs = list(dir.path()).unwrap();
-        assert_eq!((runs.len(), runs[0].id.as_str(), runs[0].outcome.as_deref()), (1, ID, Some("complete")));
+        assert_eq!(
+            (runs.len(), runs[0].id.as_str(), runs[0].outcome.as_deref()),
+            (1, ID, Some("complete"))
+        );
         assert_eq!(runs[0].start, Ok(start()));
         for name in ["last", ID, writer.folder().to_str().unwrap()] {
             assert_eq!(find(dir.path(), name).unwrap(), writer.folder());
@@ -469,7 +491,8 @@ mod tests {
         (0..3000u64).for_each(|i| latency.record(60_000 + i * i % 90_000));
         let clock = std::time::Instant::now();
         for round in 0..1_000_000 {
-            let at = [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
+            let at =
+                [writer.histogram(&latency).unwrap(), writer.histogram(&Histogram::new()).unwrap()];
             writer.append(&RunRecord::Slice(slice(round, at))).unwrap();
         }
         let size = |name: &str| std::fs::metadata(writer.folder().join(name)).unwrap().len() >> 20;
@@ -481,7 +504,10 @@ mod tests {
         );
         let clock = std::time::Instant::now();
         let mut slices = 0u64;
-        stream(writer.folder(), |record| slices += u64::from(matches!(record, RunRecord::Slice(_)))).unwrap();
+        stream(writer.folder(), |record| {
+            slices += u64::from(matches!(record, RunRecord::Slice(_)))
+        })
+        .unwrap();
         println!("streamed in {:?}", clock.elapsed());
         let clock = std::time::Instant::now();
         let run = load(writer.folder()).unwrap();

@@ -1,5 +1,5 @@
-//! The histogram segment: frames found by their offset. A frame that is cut off or damaged counts as
-//! absent; one of a newer version or another layout is an error.
+//! The histogram segment: frames found by their offset. A frame that is cut off or damaged counts
+//! as absent; one of a newer version or another layout is an error.
 
 use super::StoreError;
 use super::private::{self, Purpose};
@@ -12,7 +12,6 @@ use std::sync::{Mutex, PoisonError};
 
 const MAGIC: &[u8; 4] = b"IOTH";
 const VERSION: u16 = 1;
-/// `loglin128`.
 const LAYOUT: u16 = 1;
 const SERIES_MAGIC: &[u8; 4] = b"IOTS";
 /// Five LEB128 numbers a slice.
@@ -27,8 +26,9 @@ pub(super) fn encode(histogram: &Histogram) -> Vec<u8> {
     frame_of(MAGIC, LAYOUT, &histogram.encode())
 }
 
-/// The bytes of a frame of short slices: of each its worker, the time since the start of the one before (of the first: its
-/// start), the length of its window, I/Os and the time that it took, as LEB128 numbers. That is some 12 bytes a slice.
+/// The bytes of a frame of short slices: of each its worker, the time since the start of the one
+/// before (of the first: its start), the length of its window, I/Os and the time that it took, as
+/// LEB128 numbers. That is some 12 bytes a slice.
 pub(super) fn encode_series(slices: &[ShortSlice]) -> Vec<u8> {
     let (mut payload, mut before_ns) = (Vec::with_capacity(12 * slices.len()), 0);
     for slice in slices {
@@ -101,7 +101,6 @@ fn crc_of(header: &[u8], payload: &[u8]) -> u32 {
 /// What lies at an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored {
-    /// A histogram.
     Whole(Histogram),
     /// Nothing usable: the frame is cut off or damaged.
     Torn,
@@ -132,7 +131,8 @@ impl Histograms {
         Ok(Histograms { file, path, block: Mutex::default() })
     }
 
-    /// The histogram at `offset`, `None` when it is torn or of a layout that this version cannot read.
+    /// The histogram at `offset`, `None` when it is torn or of a layout that this version cannot
+    /// read.
     pub fn get(&self, offset: u64) -> Option<Histogram> {
         match self.read_at(offset) {
             Ok(Stored::Whole(histogram)) => Some(histogram),
@@ -153,7 +153,8 @@ impl Histograms {
 
     /// The short slices at `offset`, `None` as in [`Histograms::get`].
     pub fn series(&self, offset: u64) -> Option<Vec<ShortSlice>> {
-        let decode = |payload: &[u8]| decode_series(payload).ok_or_else(|| "a number is cut off".to_owned());
+        let decode =
+            |payload: &[u8]| decode_series(payload).ok_or_else(|| "a number is cut off".to_owned());
         self.frame(offset, SERIES_MAGIC, SERIES_LAYOUT, decode).ok().flatten()
     }
 
@@ -268,8 +269,9 @@ mod tests {
 
     #[test]
     fn frames_are_found_in_any_order_and_beyond_the_block() {
-        let frames: Vec<Histogram> =
-            (0..400).map(|i| some(&(0..500).map(|j| (j * 7919 + i) * 37).collect::<Vec<_>>())).collect();
+        let frames: Vec<Histogram> = (0..400)
+            .map(|i| some(&(0..500).map(|j| (j * 7919 + i) * 37).collect::<Vec<_>>()))
+            .collect();
         let mut bytes = Vec::new();
         let offsets: Vec<u64> = frames
             .iter()
@@ -326,7 +328,8 @@ mod tests {
         assert_eq!((stored_there.get(0), stored_there.series(1)), (None, None), "no histogram");
         let (_dir, cut) = stored(&bytes[..bytes.len() - 1]);
         assert_eq!(cut.series(0), None);
-        let widest = ShortSlice { start_ns: u64::MAX, window_ns: u64::MAX, ios: u64::MAX, ..slice(0) };
+        let widest =
+            ShortSlice { start_ns: u64::MAX, window_ns: u64::MAX, ios: u64::MAX, ..slice(0) };
         let (_dir, wide) = stored(&encode_series(&[widest]));
         assert_eq!(wide.series(0).unwrap(), [widest]);
     }

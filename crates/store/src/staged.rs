@@ -1,5 +1,6 @@
-//! A run that is there whole or not at all: it is written under another name beside the runs, which no reader takes for one, and gets
-//! its own at the end. One that was given up is removed; what a kill left is removed by the next.
+//! A run that is there whole or not at all: it is written under another name beside the runs, which
+//! no reader takes for one, and gets its own at the end. One that was given up is removed; what a
+//! kill left is removed by the next.
 
 use super::appender::{Appender, sync_folder};
 use super::is_id;
@@ -53,7 +54,8 @@ impl Staged {
         self.writer.as_mut()
     }
 
-    /// Makes it a run, on the disk, whose first record is `start`, which may tell what only the others showed; gives its folder.
+    /// Makes it a run, on the disk, whose first record is `start`, which may tell what only the
+    /// others showed; gives its folder.
     ///
     /// # Errors
     /// [`StoreError::System`] and the like; it is then removed.
@@ -83,7 +85,8 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // Kept, it has another name; else there is nobody left to tell, and the next import tries again.
+        // Kept, it has another name; else there is nobody left to tell, and the next import tries
+        // again.
         self.writer = None;
         let _ = std::fs::remove_dir_all(&self.folder);
     }
@@ -156,7 +159,10 @@ mod tests {
         assert_eq!((names(dir.path()), run.file_name()), (vec![ID.to_owned()], Some(ID.as_ref())));
         assert_eq!(names(&run), ["histograms.seg", INDEX]);
         let read = load(&run).unwrap();
-        assert_eq!((read.start.id.as_str(), read.resumed, read.torn), (ID, vec!["behind".to_owned()], 0));
+        assert_eq!(
+            (read.start.id.as_str(), read.resumed, read.torn),
+            (ID, vec!["behind".to_owned()], 0)
+        );
         assert!(Staged::begin(dir.path(), ID).is_err(), "an id is one run");
     }
 
@@ -170,6 +176,8 @@ mod tests {
         let foreign = dir.path().join(".foreign");
         std::fs::create_dir(&foreign).unwrap();
         let another = Staged::begin(dir.path(), "20260102-030406-a1b2").unwrap();
-        assert!(!left.exists() && going.folder.exists() && another.folder.exists() && foreign.exists());
+        assert!(
+            !left.exists() && going.folder.exists() && another.folder.exists() && foreign.exists()
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Appends to a run. Each record reaches the kernel before the call returns, so that a kill loses nothing;
-//! `sync` makes it outlive the power. What a full disk cut off is taken away again.
+//! Appends to a run. Each record reaches the kernel before the call returns, so that a kill loses
+//! nothing; `sync` makes it outlive the power. What a full disk cut off is taken away again.
 
 use super::appender::{Appender, sync_folder};
 use super::{INDEX, SEGMENT, StoreError, index, line, segment};
@@ -32,7 +32,6 @@ impl Writer {
         Ok(Writer { folder: folder.to_owned(), index, segment })
     }
 
-    /// The run's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -69,7 +68,8 @@ impl Writer {
     /// Stores a record, after the histograms that it names.
     ///
     /// # Errors
-    /// [`StoreError::Full`] and the like; the index is then as it was before. [`StoreError::Removed`].
+    /// [`StoreError::Full`] and the like; the index is then as it was before.
+    /// [`StoreError::Removed`].
     pub fn append(&mut self, record: &RunRecord) -> Result<(), StoreError> {
         self.present()?;
         self.index.append(&index::encode(record)?).map(|_| ())
@@ -83,7 +83,8 @@ impl Writer {
         self.index.append(lines).map(|_| ())
     }
 
-    /// Waits until all of it is on the disk; called at verdicts, not at slices, where it would be load.
+    /// Waits until all of it is on the disk; called at verdicts, not at slices, where it would be
+    /// load.
     ///
     /// # Errors
     /// [`StoreError::System`].
@@ -115,8 +116,8 @@ pub fn imported_line(result: &ImportedResult) -> Result<Vec<u8>, StoreError> {
     line::encode(&Tagged { result }).map_err(StoreError::Unwritable)
 }
 
-/// Waits a moment: a child being started elsewhere in this process holds a copy of a lock just given
-/// back, from its fork to its exec.
+/// Waits a moment: a child being started elsewhere in this process holds a copy of a lock just
+/// given back, from its fork to its exec.
 pub(super) fn lock(index: &Appender, folder: &Path) -> Result<(), StoreError> {
     for _ in 0..50 {
         match rustix::fs::flock(index.file(), FlockOperation::NonBlockingLockExclusive) {
@@ -145,8 +146,14 @@ mod tests {
         };
         assert_eq!(gone(&|_| ()), (false, false));
         assert_eq!(gone(&|run| std::fs::remove_dir_all(run).unwrap()), (true, true));
-        assert_eq!(gone(&|run| std::fs::remove_dir_all(run.parent().unwrap()).unwrap()), (true, true));
-        assert_eq!(gone(&|run| std::fs::rename(run, run.with_file_name("b")).unwrap()), (true, true));
+        assert_eq!(
+            gone(&|run| std::fs::remove_dir_all(run.parent().unwrap()).unwrap()),
+            (true, true)
+        );
+        assert_eq!(
+            gone(&|run| std::fs::rename(run, run.with_file_name("b")).unwrap()),
+            (true, true)
+        );
         let another = |run: &Path| {
             std::fs::remove_file(run.join(INDEX)).unwrap();
             std::fs::write(run.join(INDEX), "").unwrap();

@@ -1,5 +1,5 @@
-//! What the page cache still owes to one file or block device: cachestat(2), Linux 6.5 and newer. The machine's
-//! own counters (`Dirty` in /proc/meminfo) are everybody's.
+//! What the page cache still owes to one file or block device: cachestat(2), Linux 6.5 and newer.
+//! The machine's own counters (`Dirty` in /proc/meminfo) are everybody's.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -29,10 +29,12 @@ struct Pages {
 /// Bytes of a file or block device that wait to be written back or are being written.
 ///
 /// # Errors
-/// `ENOSYS` from kernels before 6.5, `EOPNOTSUPP` from hugetlbfs, `EPERM` where a sandbox forbids it.
+/// `ENOSYS` from kernels before 6.5, `EOPNOTSUPP` from hugetlbfs, `EPERM` where a sandbox forbids
+/// it.
 pub fn owed_bytes(file: impl AsFd) -> io::Result<u64> {
     let (range, mut pages) = (Range::default(), Pages::default());
-    // SAFETY: both structures have the kernel's layout and outlive the call, which writes the second only.
+    // SAFETY: both structures have the kernel's layout and outlive the call, which writes the
+    // second only.
     let result = unsafe {
         libc::syscall(
             CACHESTAT,

@@ -1,5 +1,6 @@
-//! Children: such as must not outlive this process, which the kernel ends when it dies, even by SIGKILL; waiting for one within a
-//! time; and running one to its end or its limit, with all that it wrote.
+//! Children: such as must not outlive this process, which the kernel ends when it dies, even by
+//! SIGKILL; waiting for one within a time; and running one to its end or its limit, with all that
+//! it wrote.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionbio};
@@ -15,7 +16,8 @@ use std::time::{Duration, Instant};
 /// Where the kernel cannot tell when a child ends (before 5.3), it is looked at so often.
 const LOOKS: Duration = Duration::from_millis(5);
 
-/// How a child ended; `None`: it has not, within that time. It sleeps meanwhile: the child may be a load generator on the same processor.
+/// How a child ended; `None`: it has not, within that time. It sleeps meanwhile: the child may be a
+/// load generator on the same processor.
 ///
 /// # Errors
 /// When it cannot be waited for.
@@ -76,7 +78,9 @@ impl ChildEnd {
                 "wrote more than {} MiB and was killed; hint: make it print less",
                 LONGEST_OUTPUT >> 20
             )),
-            ChildEnd::Killed => Err(format!("{late} and was killed; {log} may show what it waited for")),
+            ChildEnd::Killed => {
+                Err(format!("{late} and was killed; {log} may show what it waited for"))
+            }
             ChildEnd::Stuck => Err(format!(
                 "{late}, not even when it was killed: it waits for a device within the kernel (state D); {log} may show why"
             )),
@@ -94,7 +98,8 @@ pub fn run_within(child: Child, limit: Duration) -> io::Result<ChildEnd> {
     Ok(run_within_timed(child, limit)?.0)
 }
 
-/// The same, with the CPU time of the child and of those that it has waited for; zero where that cannot be read.
+/// The same, with the CPU time of the child and of those that it has waited for; zero where that
+/// cannot be read.
 ///
 /// # Errors
 /// As [`run_within`].
@@ -119,13 +124,20 @@ pub fn run_within_timed(mut child: Child, limit: Duration) -> io::Result<(ChildE
             Some((_, cpu)) if !is_open || rest.is_zero() => {
                 let [stdout, stderr] = pipes.map(|pipe| pipe.read);
                 let output = Output { status: child.wait()?, stdout, stderr };
-                return Ok((if is_open { ChildEnd::Held(output) } else { ChildEnd::Whole(output) }, cpu));
+                return Ok((
+                    if is_open { ChildEnd::Held(output) } else { ChildEnd::Whole(output) },
+                    cpu,
+                ));
             }
             None if rest.is_zero() => break,
             _ => {}
         }
         let waits_for_end = handle.as_ref().filter(|_| ended.is_none());
-        pause(pipes.iter().filter_map(|pipe| pipe.end.as_ref()).chain(waits_for_end), handle.is_some(), rest);
+        pause(
+            pipes.iter().filter_map(|pipe| pipe.end.as_ref()).chain(waits_for_end),
+            handle.is_some(),
+            rest,
+        );
     }
     let is_flood = pipes.iter().any(|pipe| pipe.read.len() > LONGEST_OUTPUT);
     signal_all(&mut child, Signal::KILL);
@@ -221,7 +233,8 @@ fn times(stat: &str) -> Option<CpuTime> {
     Some(CpuTime { user_ns: ns(11, 13)?, system_ns: ns(12, 14)? })
 }
 
-/// Sends a signal to a child that nobody has waited for yet, and to all of its group where it has one of its own.
+/// Sends a signal to a child that nobody has waited for yet, and to all of its group where it has
+/// one of its own.
 pub fn signal_all(child: &mut Child, signal: Signal) {
     let pid = Pid::from_child(child);
     // Both fail only if it has just ended by itself.
@@ -234,25 +247,31 @@ pub fn signal_all(child: &mut Child, signal: Signal) {
 /// Waits until one of these is ready, for at most `rest`. If the kernel cannot signal the end of a
 /// child, it waits only for the interval between two checks.
 fn pause<'a>(sources: impl Iterator<Item = &'a OwnedFd>, tells_of_end: bool, rest: Duration) {
-    let mut sources: Vec<PollFd> = sources.map(|source| PollFd::new(source, PollFlags::IN)).collect();
-    // A day at most, which every system's times can hold: it is asked again, as where a signal ends it early.
+    let mut sources: Vec<PollFd> =
+        sources.map(|source| PollFd::new(source, PollFlags::IN)).collect();
+    // A day at most, which every system's times can hold: it is asked again, as where a signal ends
+    // it early.
     let rest = rest.min(if tells_of_end { Duration::from_secs(86_400) } else { LOOKS });
     let rest = Timespec { tv_sec: rest.as_secs() as i64, tv_nsec: i64::from(rest.subsec_nanos()) };
     let _ = poll(&mut sources, Some(&rest));
 }
 
-/// The child is killed when the thread that spawns it ends, in whatever way: spawn it from the thread that
-/// waits for it. A program that gains privileges when it is started (setuid) loses the bond.
+/// The child is killed when the thread that spawns it ends, in whatever way: spawn it from the
+/// thread that waits for it. A program that gains privileges when it is started (setuid) loses the
+/// bond.
 pub fn ends_with_us(command: &mut Command) -> &mut Command {
     let parent = std::process::id();
-    // SAFETY: between fork and exec the closure makes two system calls; it neither allocates nor locks.
+    // SAFETY: between fork and exec the closure makes two system calls; it neither allocates nor
+    // locks.
     unsafe { command.pre_exec(move || follow(parent)) }
 }
 
-/// The child gets none of this process's descriptors beside the three standard ones: also none that this one was given by whoever
-/// started it, such as the lock of a script, which a child that lives longer would hold.
+/// The child gets none of this process's descriptors beside the three standard ones: also none that
+/// this one was given by whoever started it, such as the lock of a script, which a child that lives
+/// longer would hold.
 pub fn inherits_nothing(command: &mut Command) -> &mut Command {
-    // SAFETY: between fork and exec the closure makes one system call; it neither allocates nor locks.
+    // SAFETY: between fork and exec the closure makes one system call; it neither allocates nor
+    // locks.
     unsafe { command.pre_exec(close_on_exec) }
 }
 
@@ -261,7 +280,8 @@ pub fn inherits_nothing(command: &mut Command) -> &mut Command {
 /// Programs such as mkfs then write zeros, so the files and devices below keep real blocks, whose
 /// reads do I/O. If the kernel has no seccomp filters, the child starts without one.
 pub fn writes_its_zeros(command: &mut Command) -> &mut Command {
-    // SAFETY: between fork and exec the closure makes two system calls; it neither allocates nor locks.
+    // SAFETY: between fork and exec the closure makes two system calls; it neither allocates nor
+    // locks.
     unsafe { command.pre_exec(refuse_zeroing) }
 }
 
@@ -312,7 +332,8 @@ fn refuse_zeroing() -> io::Result<()> {
         len: filter::PROGRAM.len() as libc::c_ushort,
         filter: filter::PROGRAM.as_ptr().cast_mut(),
     };
-    // SAFETY: the first command takes integers; the second reads the program, which is static, and keeps a copy.
+    // SAFETY: the first command takes integers; the second reads the program, which is static, and
+    // keeps a copy.
     unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program);
@@ -321,13 +342,23 @@ fn refuse_zeroing() -> io::Result<()> {
 }
 
 fn close_on_exec() -> io::Result<()> {
-    // SAFETY: the call takes three integers and touches no memory of ours. Marked, not closed: Rust itself still has one open.
+    // SAFETY: the call takes three integers and touches no memory of ours. Marked, not closed: Rust
+    // itself still has one open.
     let done = unsafe {
-        libc::syscall(libc::SYS_close_range, 3 as libc::c_uint, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
+        libc::syscall(
+            libc::SYS_close_range,
+            3 as libc::c_uint,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
     };
     match done {
         // A kernel before 5.11 has no such call.
-        -1 if !matches!(io::Error::last_os_error().raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) => {
+        -1 if !matches!(
+            io::Error::last_os_error().raw_os_error(),
+            Some(libc::ENOSYS | libc::EINVAL)
+        ) =>
+        {
             Err(io::Error::last_os_error())
         }
         _ => Ok(()),
@@ -342,7 +373,11 @@ fn follow(parent: u32) -> io::Result<()> {
     // SAFETY: it has no argument and cannot fail.
     let now = unsafe { libc::getppid() };
     // A parent that died before the signal was asked for will not send it.
-    if u32::try_from(now) == Ok(parent) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+    if u32::try_from(now) == Ok(parent) {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(libc::ESRCH))
+    }
 }
 
 #[cfg(test)]
@@ -353,7 +388,8 @@ mod tests {
 
     #[test]
     fn a_child_that_writes_its_zeros_punches_no_holes() {
-        let folder = std::path::PathBuf::from(format!("/var/tmp/iotax-zeros-{}", std::process::id()));
+        let folder =
+            std::path::PathBuf::from(format!("/var/tmp/iotax-zeros-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         let file = folder.join("x");
         std::fs::write(&file, [7; 8192]).unwrap();
@@ -415,10 +451,14 @@ mod tests {
         busy.args(["-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let limit = Duration::from_secs(60);
         let (ended, both) = run_within_timed(busy.spawn().expect("sh"), limit).expect("wait");
-        assert!(matches!(ended, ChildEnd::Whole(ref output) if output.status.success()), "{ended:?}");
+        assert!(
+            matches!(ended, ChildEnd::Whole(ref output) if output.status.success()),
+            "{ended:?}"
+        );
         assert!(both.user_ns > 0, "{both:?}");
         let mut idle = Command::new("sleep");
-        let (_, cpu) = run_within_timed(idle.arg("0.2").spawn().expect("sleep"), limit).expect("wait");
+        let (_, cpu) =
+            run_within_timed(idle.arg("0.2").spawn().expect("sleep"), limit).expect("wait");
         assert!(cpu.user_ns < both.user_ns, "{cpu:?} {both:?}");
     }
 
@@ -440,7 +480,10 @@ mod tests {
         let group = Pid::from_child(&child);
         // The child itself would be allowed this long.
         let ended = run_within(child, Duration::from_secs(3600));
-        assert!(matches!(ended, Ok(ChildEnd::Held(ref output)) if output.stdout == b"words\n"), "{ended:?}");
+        assert!(
+            matches!(ended, Ok(ChildEnd::Held(ref output)) if output.stdout == b"words\n"),
+            "{ended:?}"
+        );
         assert!(start.elapsed() < Duration::from_secs(20));
         kill_process_group(group, Signal::KILL).expect("the sleep runs");
     }
@@ -450,7 +493,11 @@ mod tests {
         let limit = Duration::from_secs(3600);
         for script in ["yes; :", "yes >&2; :", "yes & :", "trap '' PIPE; while :; do yes; done"] {
             let mut floods = Command::new("sh");
-            floods.args(["-c", script]).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+            floods
+                .args(["-c", script])
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .process_group(0);
             let child = floods.spawn().expect("sh");
             let group = Pid::from_child(&child);
             let before = peak_memory();

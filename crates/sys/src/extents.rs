@@ -38,7 +38,8 @@ struct ExtentMap {
     extents: [Extent; AT_ONCE],
 }
 
-/// Returns the byte ranges of `file` before `end` that are holes or allocated but unwritten, in order.
+/// Returns the byte ranges of `file` before `end` that are holes or allocated but unwritten, in
+/// order.
 ///
 /// # Errors
 /// `EOPNOTSUPP` or `ENOTTY` if the file system has no FIEMAP (tmpfs, ZFS, network file systems).
@@ -80,7 +81,8 @@ fn read_map(file: impl AsFd, start: u64, length: u64) -> io::Result<Box<ExtentMa
         reserved: 0,
         extents: [Extent::default(); AT_ONCE],
     });
-    // SAFETY: the structure has the kernel's layout, with room for as many extents as `count` says, and outlives the call.
+    // SAFETY: the structure has the kernel's layout, with room for as many extents as `count` says,
+    // and outlives the call.
     let result = unsafe { libc::ioctl(file.as_fd().as_raw_fd(), FS_IOC_FIEMAP, &raw mut *map) };
     if result == 0 { Ok(map) } else { Err(io::Error::last_os_error()) }
 }
@@ -114,7 +116,11 @@ mod tests {
         assert_eq!(unwritten_ranges(&file, 4 * BLOCK).unwrap(), [0..BLOCK, 2 * BLOCK..3 * BLOCK]);
         let allocate = rustix::fs::FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(&file, allocate, 0, BLOCK).unwrap();
-        assert_eq!(unwritten_ranges(&file, BLOCK).unwrap(), only(0..BLOCK), "allocated, not written");
+        assert_eq!(
+            unwritten_ranges(&file, BLOCK).unwrap(),
+            only(0..BLOCK),
+            "allocated, not written"
+        );
         file.write_all_at(&data, 0).unwrap();
         assert_eq!(unwritten_ranges(&file, 4 * BLOCK).unwrap(), only(2 * BLOCK..3 * BLOCK));
         assert_eq!(unwritten_ranges(&file, 2 * BLOCK).unwrap(), []);

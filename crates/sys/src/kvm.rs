@@ -1,6 +1,7 @@
-//! Does KVM here run a guest's instructions on the processor, or emulate them one by one? `/dev/kvm`
-//! says nothing about it: a nested KVM may offer the whole interface and need a microsecond an
-//! instruction, so that a kernel never finishes unpacking itself. A loop of known length is timed.
+//! Does KVM here run a guest's instructions on the processor, or emulate them one by one?
+//! `/dev/kvm` says nothing about it: a nested KVM may offer the whole interface and need a
+//! microsecond an instruction, so that a kernel never finishes unpacking itself. A loop of known
+//! length is timed.
 
 use kvm_bindings::{kvm_regs, kvm_segment, kvm_sregs, kvm_userspace_memory_region};
 use kvm_ioctls::{Kvm, VcpuExit, VcpuFd, VmFd};
@@ -19,7 +20,7 @@ pub enum KvmProbe {
         /// Nanoseconds of the probe's loop, the best of three.
         loop_ns: u64,
     },
-    /// Guests are run by an emulator behind KVM's interface.
+    /// Guests are run by an emulator after KVM's interface.
     Emulated {
         /// Nanoseconds of the probe's loop, the best of three.
         loop_ns: u64,
@@ -36,8 +37,9 @@ pub enum KvmProbe {
 /// Steps of the timed loop (two instructions each).
 pub const LOOP_STEPS: u32 = 10_000;
 
-/// A real processor needs 3 to 20 us for the loop, and some 2 to 50 us for entry and exit, nested ones
-/// included; emulators were seen at 3.5 ms to 26 ms. The limit lies between on a logarithmic scale.
+/// A real processor needs 3 to 20 us for the loop, and some 2 to 50 us for entry and exit, nested
+/// ones included; emulators were seen at 3.5 ms to 26 ms. The limit lies between on a logarithmic
+/// scale.
 pub const EMULATED_ABOVE_NS: u64 = 500_000;
 
 /// A vCPU that has not come back by then never will.
@@ -46,8 +48,8 @@ const TIME_LIMIT: Duration = Duration::from_secs(3);
 /// After the kick; a thread that still hangs in the kernel is left behind, it owns all it uses.
 const KICK_LIMIT: Duration = Duration::from_millis(500);
 
-/// Runs the loop three times in vCPUs of its own and judges the best time. Takes milliseconds, and at
-/// most four seconds when KVM hangs. Needs read and write permission for `/dev/kvm`.
+/// Runs the loop three times in vCPUs of its own and judges the best time. Takes milliseconds, and
+/// at most four seconds when KVM hangs. Needs read and write permission for `/dev/kvm`.
 pub fn probe_kvm() -> KvmProbe {
     let mut best = u64::MAX;
     for _ in 0..3 {
@@ -107,7 +109,9 @@ fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
         Err(RecvTimeoutError::Timeout) => {
             stop.store(true, Ordering::SeqCst);
             kick(&thread, &receiver);
-            Err(format!("a vCPU did not come back from a loop of {LOOP_STEPS} steps within {limit:?}"))
+            Err(format!(
+                "a vCPU did not come back from a loop of {LOOP_STEPS} steps within {limit:?}"
+            ))
         }
     }
 }
@@ -135,12 +139,12 @@ fn run(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
 
 extern "C" fn ignore_signal(_: libc::c_int) {}
 
-/// A signal makes KVM_RUN return EINTR. It is sent until the thread has answered or the limit is over,
-/// as one that arrives just before KVM_RUN is lost.
+/// A signal makes KVM_RUN return EINTR. It is sent until the thread has answered or the limit is
+/// over, as one that arrives just before KVM_RUN is lost.
 fn kick(thread: &JoinHandle<()>, receiver: &Receiver<Result<u64, String>>) {
     let signal = libc::SIGRTMIN() + 7;
-    // SAFETY: a zeroed sigaction is valid (empty mask, no flags); the handler only returns, so it is
-    // async-signal-safe; both pointers live through the calls.
+    // SAFETY: a zeroed sigaction is valid (empty mask, no flags); the handler only returns, so it
+    // is async-signal-safe; both pointers live through the calls.
     let old = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = ignore_signal as *const () as usize;
@@ -153,20 +157,21 @@ fn kick(thread: &JoinHandle<()>, receiver: &Receiver<Result<u64, String>>) {
     let until = Instant::now() + KICK_LIMIT;
     let mut answered = false;
     while !answered && Instant::now() < until {
-        // SAFETY: the JoinHandle is neither joined nor detached, so the pthread_t stays valid even when
-        // the thread has ended.
+        // SAFETY: the JoinHandle is neither joined nor detached, so the pthread_t stays valid even
+        // when the thread has ended.
         unsafe { libc::pthread_kill(thread.as_pthread_t(), signal) };
         answered = receiver.recv_timeout(Duration::from_millis(5)).is_ok();
     }
     if answered {
-        // SAFETY: `old` was filled in by sigaction above. Restored only when the thread has answered: a
-        // signal still pending on a hung thread would otherwise meet the default action and kill us.
+        // SAFETY: `old` was filled in by sigaction above. Restored only when the thread has
+        // answered: a signal still pending on a hung thread would otherwise meet the default action
+        // and kill us.
         unsafe { libc::sigaction(signal, &old, std::ptr::null_mut()) };
     }
 }
 
-/// One vCPU in 64-bit mode over 2 MiB of memory. Fields are dropped in this order: the vCPU and the VM
-/// before the memory that they map.
+/// One vCPU in 64-bit mode over 2 MiB of memory. Fields are dropped in this order: the vCPU and the
+/// VM before the memory that they map.
 struct Guest {
     vcpu: VcpuFd,
     _vm: VmFd,
@@ -176,10 +181,12 @@ struct Guest {
 impl Guest {
     fn new(code: &[u8]) -> Result<Guest, String> {
         let kvm = Kvm::new().map_err(|error| open_failure(error.errno()))?;
-        let vm = undisturbed(|| kvm.create_vm()).map_err(|error| format!("KVM_CREATE_VM failed: {error}"))?;
+        let vm = undisturbed(|| kvm.create_vm())
+            .map_err(|error| format!("KVM_CREATE_VM failed: {error}"))?;
         let mut memory = Memory::new()?;
         fill(memory.bytes(), code);
-        // Needed by Intel processors without unrestricted guests; where it is not known it is not needed.
+        // Needed by Intel processors without unrestricted guests; where it is not known it is not
+        // needed.
         let _ = vm.set_tss_address(0xfffb_d000);
         let region = kvm_userspace_memory_region {
             slot: 0,
@@ -188,19 +195,23 @@ impl Guest {
             memory_size: MEMORY_BYTES as u64,
             userspace_addr: memory.start as u64,
         };
-        // SAFETY: the region is a whole mapping of our own, that long, and outlives the VM: see `Guest`.
+        // SAFETY: the region is a whole mapping of our own, that long, and outlives the VM: see
+        // `Guest`.
         undisturbed(|| unsafe { vm.set_user_memory_region(region) })
             .map_err(|error| format!("KVM_SET_USER_MEMORY_REGION failed: {error}"))?;
-        let vcpu =
-            undisturbed(|| vm.create_vcpu(0)).map_err(|error| format!("KVM_CREATE_VCPU failed: {error}"))?;
-        enter_long_mode(&vcpu).map_err(|error| format!("cannot set a vCPU's registers: {error}"))?;
+        let vcpu = undisturbed(|| vm.create_vcpu(0))
+            .map_err(|error| format!("KVM_CREATE_VCPU failed: {error}"))?;
+        enter_long_mode(&vcpu)
+            .map_err(|error| format!("cannot set a vCPU's registers: {error}"))?;
         Ok(Guest { vcpu, _vm: vm, _memory: memory })
     }
 }
 
-/// The kernel gives up the making of a VM for any signal that waits, work of io_uring's among them: that is asked again, as
-/// QEMU does, and no reason to do without KVM.
-fn undisturbed<T>(mut ask: impl FnMut() -> Result<T, kvm_ioctls::Error>) -> Result<T, kvm_ioctls::Error> {
+/// The kernel gives up the making of a VM for any signal that waits, work of io_uring's among them:
+/// that is asked again, as QEMU does, and no reason to do without KVM.
+fn undisturbed<T>(
+    mut ask: impl FnMut() -> Result<T, kvm_ioctls::Error>,
+) -> Result<T, kvm_ioctls::Error> {
     let mut asked = 1;
     loop {
         match ask() {
@@ -227,14 +238,16 @@ fn open_failure(errno: i32) -> String {
 /// The code, and page tables that map the first 2 MiB to itself with one large page.
 fn fill(memory: &mut [u8], code: &[u8]) {
     memory[CODE_AT..CODE_AT + code.len()].copy_from_slice(code);
-    let tables = [(0x0000, PAGE_TABLES_AT + 0x1003), (0x1000, PAGE_TABLES_AT + 0x2003), (0x2000, 0x83)];
+    let tables =
+        [(0x0000, PAGE_TABLES_AT + 0x1003), (0x1000, PAGE_TABLES_AT + 0x2003), (0x2000, 0x83)];
     for (offset, entry) in tables {
         let at = PAGE_TABLES_AT + offset;
         memory[at..at + 8].copy_from_slice(&(entry as u64).to_le_bytes());
     }
 }
 
-/// 64-bit mode, as real mode is emulated by KVM itself on old Intel processors and would say nothing.
+/// 64-bit mode, as real mode is emulated by KVM itself on old Intel processors and would say
+/// nothing.
 fn enter_long_mode(vcpu: &VcpuFd) -> Result<(), kvm_ioctls::Error> {
     let mut sregs: kvm_sregs = vcpu.get_sregs()?;
     let segment = |selector, type_, l, db| kvm_segment {
@@ -271,7 +284,8 @@ unsafe impl Send for Memory {}
 
 impl Memory {
     fn new() -> Result<Memory, String> {
-        // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: an anonymous mapping at an address of the kernel's choice touches nothing that
+        // exists.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -283,14 +297,18 @@ impl Memory {
             )
         };
         if start == libc::MAP_FAILED {
-            return Err(format!("cannot map the probe's memory: {}", std::io::Error::last_os_error()));
+            return Err(format!(
+                "cannot map the probe's memory: {}",
+                std::io::Error::last_os_error()
+            ));
         }
         Ok(Memory { start })
     }
 
     /// Only before the vCPU runs: afterwards the guest writes here too.
     fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping is MEMORY_BYTES long, readable, writable and zeroed, and borrowed mutably.
+        // SAFETY: the mapping is MEMORY_BYTES long, readable, writable and zeroed, and borrowed
+        // mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start.cast(), MEMORY_BYTES) }
     }
 }
@@ -339,7 +357,9 @@ mod tests {
         assert!(
             matches!(judge(3_500_000, false), KvmProbe::Emulated { loop_ns: 3_500_000, why } if why.contains("3500 us"))
         );
-        assert!(matches!(judge(20_000, true), KvmProbe::Emulated { why, .. } if why.contains("kvm_pvm")));
+        assert!(
+            matches!(judge(20_000, true), KvmProbe::Emulated { why, .. } if why.contains("kvm_pvm"))
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! What a loop device is attached to, as the kernel knows it: sysfs shows only the path, and no path of a file that was removed.
+//! What a loop device is attached to, as the kernel knows it: sysfs shows only the path, and no
+//! path of a file that was removed.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// `LOOP_GET_STATUS64` of linux/loop.h.
 const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
 
 /// `struct loop_info64` of linux/loop.h.
@@ -25,12 +25,11 @@ struct LoopInfo64 {
     init: [u64; 2],
 }
 
-/// The file below a loop device: number of its file system's device and of its inode, as `stat` gives them.
+/// The file below a loop device: number of its file system's device and of its inode, as `stat`
+/// gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backing {
-    /// `st_dev`.
     pub device: u64,
-    /// `st_ino`.
     pub inode: u64,
 }
 
@@ -54,8 +53,9 @@ pub fn backing(device: &File) -> io::Result<Backing> {
         encrypt_key: [0; 32],
         init: [0; 2],
     };
-    // SAFETY: the descriptor is open for the call; `info` has the layout and size (232 bytes) of the struct that the kernel
-    // writes to for this request, and any bytes are valid in it. Another kind of device answers ENOTTY and writes nothing.
+    // SAFETY: the descriptor is open for the call; `info` has the layout and size (232 bytes) of
+    // the struct that the kernel writes to for this request, and any bytes are valid in it. Another
+    // kind of device answers ENOTTY and writes nothing.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64, &raw mut info) };
     match result {
         0 => Ok(Backing { device: info.device, inode: info.inode }),

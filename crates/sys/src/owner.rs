@@ -58,7 +58,8 @@ fn fault(meta: &Metadata, is_last: bool) -> Option<String> {
         .then(|| format!("owner {uid}{caller}, mode {:04o}", mode & 0o7777))
 }
 
-/// Whether sudo started this program for that user. It explains a refusal and decides nothing: anybody can set the variable.
+/// Whether sudo started this program for that user. It explains a refusal and decides nothing:
+/// anybody can set the variable.
 fn is_caller_of_sudo(uid: u32) -> bool {
     geteuid().is_root() && std::env::var("SUDO_UID").is_ok_and(|caller| caller == uid.to_string())
 }
@@ -73,7 +74,8 @@ mod tests {
     fn a_file_is_ours_alone_if_every_folder_and_link_on_the_way_is() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let mode = |name: &str, mode| fs::set_permissions(at(name), Permissions::from_mode(mode)).unwrap();
+        let mode =
+            |name: &str, mode| fs::set_permissions(at(name), Permissions::from_mode(mode)).unwrap();
         for name in ["own", "open", "sticky"] {
             fs::create_dir(at(name)).unwrap();
             fs::write(at(name).join("file"), "").unwrap();
@@ -85,7 +87,10 @@ mod tests {
         mode("open", 0o777);
         mode("sticky", 0o1777);
         let told = |name: &str| other_writer(&at(name)).unwrap();
-        assert_eq!((told("own/file"), told("sticky/file"), told("own/../own/file")), (None, None, None));
+        assert_eq!(
+            (told("own/file"), told("sticky/file"), told("own/../own/file")),
+            (None, None, None)
+        );
         for name in ["open/file", "open/link", "own/around"] {
             let why = told(name).unwrap();
             assert!(why.contains("/open: owner ") && why.ends_with("mode 0777"), "{name}: {why}");

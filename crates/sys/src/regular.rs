@@ -60,8 +60,12 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 /// # Errors
 /// When it cannot be read, or has more than `limit` bytes.
 pub fn read_to_limit(stream: impl Read, expected: u64, limit: u64) -> io::Result<Vec<u8>> {
-    let too_large =
-        || io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {} MiB", limit >> 20));
+    let too_large = || {
+        io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it is larger than {} MiB", limit >> 20),
+        )
+    };
     if expected > limit {
         return Err(too_large());
     }
@@ -98,8 +102,14 @@ mod tests {
         std::fs::write(at("text"), "words\n").expect("write");
         symlink(at("text"), at("link")).expect("link");
         symlink("/dev/zero", at("endless")).expect("link");
-        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
-            .expect("a FIFO");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("pipe"),
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .expect("a FIFO");
         let said = |name: &str| read_text(&at(name)).map_err(|error| error.to_string());
         assert_eq!(said("text").as_deref(), Ok("words\n"));
         assert_eq!(said("link").as_deref(), Ok("words\n"));

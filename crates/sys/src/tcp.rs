@@ -24,7 +24,8 @@ pub fn info(socket: impl AsFd) -> io::Result<TcpInfo> {
     // SAFETY: all bytes zero are a valid tcp_info.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = std::mem::size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: `info` is memory of `length` bytes that the call may write; an older kernel writes fewer, the rest stays zero.
+    // SAFETY: `info` is memory of `length` bytes that the call may write; an older kernel writes
+    // fewer, the rest stays zero.
     let done = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),

@@ -1,5 +1,6 @@
-//! The rate of this processor's time-stamp counter. QEMU's translator shows its guests this very counter, and a guest's
-//! kernel that gets no processor while it holds it against the PIT takes it for several times slower than it is.
+//! The rate of this processor's time-stamp counter. QEMU's translator shows its guests this very
+//! counter, and a guest's kernel that gets no processor while it holds it against the PIT takes it
+//! for several times slower than it is.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +9,9 @@ const OVER: Duration = Duration::from_millis(20);
 /// Of so many readings the one that nothing came between counts.
 const READINGS: usize = 16;
 
-/// In kHz, measured against CLOCK_MONOTONIC for 20 ms; `None`: no x86-64. Where the counter follows the processor's frequency
-/// this is the rate of these 20 ms: QEMU's translator has no better one, whatever its guest's kernel would find.
+/// In kHz, measured against CLOCK_MONOTONIC for 20 ms; `None`: no x86-64. Where the counter follows
+/// the processor's frequency this is the rate of these 20 ms: QEMU's translator has no better one,
+/// whatever its guest's kernel would find.
 pub fn khz() -> Option<u32> {
     let from = reading()?;
     std::thread::sleep(OVER);
@@ -33,7 +35,8 @@ fn reading() -> Option<(Instant, u64)> {
 
 #[cfg(target_arch = "x86_64")]
 fn counter() -> Option<u64> {
-    // SAFETY: every x86-64 processor has RDTSC, and Linux lets programs use it unless they ask otherwise (PR_SET_TSC).
+    // SAFETY: every x86-64 processor has RDTSC, and Linux lets programs use it unless they ask
+    // otherwise (PR_SET_TSC).
     Some(unsafe { core::arch::x86_64::_rdtsc() })
 }
 

@@ -41,8 +41,9 @@ pub fn respect(code: u8) -> Result<(), String> {
     ];
     for (resource, least, letter, what) in least {
         if let Some(now) = getrlimit(resource).current.filter(|now| *now < least) {
-            let shown =
-                |count: u64| if letter == 'v' { format!("{} MiB", count >> 20) } else { count.to_string() };
+            let shown = |count: u64| {
+                if letter == 'v' { format!("{} MiB", count >> 20) } else { count.to_string() }
+            };
             return Err(format!(
                 "the limit on {what} (ulimit -{letter}) is {}, but iotax requires {}; hint: raise it, or start iotax where it is \
                  higher",

@@ -48,7 +48,8 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         .map_or(MEASUREMENT_FAILED, |failed| failed.code)
 }
 
-/// Does what reads a page of somebody's: a fault of ours in one page must not take the others with it.
+/// Does what reads a page of somebody's: a fault of ours in one page must not take the others with
+/// it.
 ///
 /// # Errors
 /// What a panic said, in words for whoever named the page.
@@ -79,7 +80,9 @@ pub fn of_io(message: impl std::fmt::Display, error: &std::io::Error) -> Failed 
         (_, Some(EIO)) => {
             (MEASUREMENT_FAILED, "; hint: the device fails: look at the kernel log of that machine")
         }
-        (std::io::ErrorKind::NotFound, _) => (BAD_INPUT, "; hint: `iotax doctor` lists the devices"),
+        (std::io::ErrorKind::NotFound, _) => {
+            (BAD_INPUT, "; hint: `iotax doctor` lists the devices")
+        }
         _ => (BAD_INPUT, ""),
     };
     Failed { code, message: format!("{message}: {error}{hint}") }
@@ -100,12 +103,16 @@ mod tests {
 
     #[test]
     fn what_the_system_forbids_or_a_device_fails_to_do_is_no_bad_input() {
-        let of = |number: i32| of_io("cannot open /dev/x", &std::io::Error::from_raw_os_error(number));
+        let of =
+            |number: i32| of_io("cannot open /dev/x", &std::io::Error::from_raw_os_error(number));
         let codes = [1, 13, EIO, 2, 22].map(|number| of(number).code);
         assert_eq!(codes, [UNMET_NEED, UNMET_NEED, MEASUREMENT_FAILED, BAD_INPUT, BAD_INPUT]);
         for number in [1, 13, EIO, 2] {
             let said = of(number).message;
-            assert!(said.starts_with("cannot open /dev/x: ") && said.contains("; hint: "), "{said}");
+            assert!(
+                said.starts_with("cannot open /dev/x: ") && said.contains("; hint: "),
+                "{said}"
+            );
         }
     }
 

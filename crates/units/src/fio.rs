@@ -7,10 +7,12 @@ pub fn section(line: &str) -> Option<&str> {
 
 /// Key and value of `bs=4k`; a bare `time_based` has no value.
 pub fn option(line: &str) -> (&str, Option<&str>) {
-    line.split_once('=').map_or((line.trim(), None), |(key, value)| (key.trim(), Some(value.trim())))
+    line.split_once('=')
+        .map_or((line.trim(), None), |(key, value)| (key.trim(), Some(value.trim())))
 }
 
-/// A number as fio 3 reads it with kb_base=1024: `4k`, `4kb`, `4Ki` are 4096, and `4KiB` is 4000 (checked with fio 3.33).
+/// A number as fio 3 reads it with kb_base=1024: `4k`, `4kb`, `4Ki` are 4096, and `4KiB` is 4000
+/// (checked with fio 3.33).
 pub fn number(word: &str) -> Option<u64> {
     let lower = word.to_ascii_lowercase();
     if let Some(hex) = lower.strip_prefix("0x") {
@@ -32,8 +34,8 @@ pub fn number(word: &str) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// Bytes of `4k`, `128K`, `64.0K`, `1m`, `4096` as fio prints them and people write them. What has an i (`4KiB`) is read by 1000 in some
-/// versions and by 1024 in others, so it is none.
+/// Bytes of `4k`, `128K`, `64.0K`, `1m`, `4096` as fio prints them and people write them. What has
+/// an i (`4KiB`) is read by 1000 in some versions and by 1024 in others, so it is none.
 pub fn printed_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
@@ -65,7 +67,13 @@ mod tests {
 
     #[test]
     fn sections_and_options_are_told() {
-        assert_eq!([section(" [ a b ] "), section("[]"), section("[a")], [Some("a b"), Some(""), None]);
-        assert_eq!((option("bs = 4k "), option(" stonewall")), (("bs", Some("4k")), ("stonewall", None)));
+        assert_eq!(
+            [section(" [ a b ] "), section("[]"), section("[a")],
+            [Some("a b"), Some(""), None]
+        );
+        assert_eq!(
+            (option("bs = 4k "), option(" stonewall")),
+            (("bs", Some("4k")), ("stonewall", None))
+        );
     }
 }

@@ -1,6 +1,7 @@
-//! The one way out for text of others (names, paths, what tools and pages say): what would move a cursor, change colours, turn the
-//! direction of writing or hide is shown as `\u{1b}` instead. Whatever lays text out uses [`shown`], whatever writes it out
-//! [`lines`], or [`json`] where it is JSON.
+//! The one way out for text of others (names, paths, what tools and pages say): what would move a
+//! cursor, change colours, turn the direction of writing or hide is shown as `\u{1b}` instead.
+//! Whatever lays text out uses [`shown`], whatever writes it out [`lines`], or [`json`] where it is
+//! JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -28,7 +29,8 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'), escape)
 }
 
-/// JSON of the same meaning in which nothing acts: only strings can hold what acts, and there `\u202e` is what it stands for.
+/// JSON of the same meaning in which nothing acts: only strings can hold what acts, and there
+/// `\u202e` is what it stands for.
 pub fn json(text: &str) -> Cow<'_, str> {
     escaped(
         text,
@@ -66,7 +68,10 @@ mod tests {
         assert_eq!(shown("a\u{1b}[31m\u{202e}b\t\u{7}"), "a\\u{1b}[31m\\u{202e}b \\u{7}");
         assert_eq!(shown("two\nlines \u{ad}"), "two lines \\u{ad}");
         assert_eq!(shown("写损失 94 %"), "写损失 94 %");
-        assert_eq!(lines("one\n\ttwo\r\n\u{9b}31m\u{200f}"), "one\n\ttwo\\u{d}\n\\u{9b}31m\\u{200f}");
+        assert_eq!(
+            lines("one\n\ttwo\r\n\u{9b}31m\u{200f}"),
+            "one\n\ttwo\\u{d}\n\\u{9b}31m\\u{200f}"
+        );
         assert!(matches!(lines("写损失\n94 %"), Cow::Borrowed(_)));
     }
 

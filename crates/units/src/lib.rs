@@ -1,6 +1,6 @@
 //! Quantities as people write them. A size without a unit is refused: `4` may mean bytes,
 //! blocks or KiB, and fio and QEMU disagree. They agree on `4G`, which is 4 GiB.
-
+#![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
 pub mod exit;
@@ -57,7 +57,10 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let unit_of = |name: &str| SIZE_UNITS.iter().find(|(known, _)| *known == name);
     let found = unit_of(unit).or_else(|| binary_unit(unit).and_then(unit_of));
     let (_, factor) = found.ok_or_else(|| {
-        format!("size \"{text}\" has unknown unit \"{unit}\"; known are {}, k, M, G, T", names(SIZE_UNITS))
+        format!(
+            "size \"{text}\" has unknown unit \"{unit}\"; known are {}, k, M, G, T",
+            names(SIZE_UNITS)
+        )
     })?;
     whole_bytes(number * *factor as f64, text)
 }
@@ -88,11 +91,15 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if unit.is_empty() {
         return Err(format!("time \"{text}\" has no unit; write \"{text}s\" or \"{text}ms\""));
     }
-    let factor =
-        TIME_UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor).ok_or_else(|| {
+    let factor = TIME_UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, factor)| *factor)
+        .ok_or_else(|| {
             format!("time \"{text}\" has unknown unit \"{unit}\"; known are {}", names(TIME_UNITS))
         })?;
-    Duration::try_from_secs_f64(number * factor).map_err(|error| format!("time \"{text}\": {error}"))
+    Duration::try_from_secs_f64(number * factor)
+        .map_err(|error| format!("time \"{text}\": {error}"))
 }
 
 /// Parses `1 %`, `0.5%` into a fraction.
@@ -111,7 +118,7 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
 /// A figure as somebody printed it, in the unit that its text is scaled to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrintedValue {
-    /// As it stands there.
+    /// As it is there.
     pub value: f64,
     /// The least that rounds to it; 0 of a bound.
     pub low: f64,
@@ -136,8 +143,8 @@ const RATE_UNITS: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e
 const BIT_UNITS: &[(&str, f64)] =
     &[("Gbit/s", 1.25e8), ("Gbps", 1.25e8), ("Mbit/s", 1.25e5), ("Mbps", 1.25e5)];
 
-/// Parses `26.0k`, `28.7MiB/s`, `118.47us`, or `<100us`: a bound, below which the figure is said to lie. Half a unit of
-/// the last digit to either side is rounding: `26.0k` is 25.95k to 26.05k.
+/// Parses `26.0k`, `28.7MiB/s`, `118.47us`, or `<100us`: a bound, below which the figure is said to
+/// lie. Half a unit of the last digit to either side is rounding: `26.0k` is 25.95k to 26.05k.
 ///
 /// # Errors
 /// A clause that says what is wrong and what would do.
@@ -157,10 +164,16 @@ pub fn parse_printed(text: &str, counted: Counted) -> Result<PrintedValue, Strin
     match units.iter().find(|(name, _)| name == unit) {
         Some((_, factor)) => Ok(rounding(text, body, digits, *factor)),
         None => {
-            let known: Vec<&str> =
-                units.iter().map(|(name, _)| name.as_str()).filter(|name| !name.is_empty()).collect();
-            let what =
-                if unit.is_empty() { "no unit".to_owned() } else { format!("unknown unit \"{unit}\"") };
+            let known: Vec<&str> = units
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .filter(|name| !name.is_empty())
+                .collect();
+            let what = if unit.is_empty() {
+                "no unit".to_owned()
+            } else {
+                format!("unknown unit \"{unit}\"")
+            };
             Err(format!("\"{text}\" has {what}; known are {}", known.join(", ")))
         }
     }
@@ -177,13 +190,16 @@ pub fn parse_printed_share(text: &str) -> Result<PrintedValue, String> {
     }
 }
 
-/// The value, its digits, and the unit behind them.
+/// The value, its digits, and the unit after them.
 fn split_printed(text: &str) -> Result<(f64, &str, &str), String> {
     let bare = text.trim();
     let bare = bare.strip_prefix('<').unwrap_or(bare).trim_start();
-    let (value, unit) = split_number(bare).map_err(|_| format!("\"{text}\" does not start with a number"))?;
+    let (value, unit) =
+        split_number(bare).map_err(|_| format!("\"{text}\" does not start with a number"))?;
     if value <= 0.0 {
-        return Err(format!("\"{text}\" is nothing that a share could be taken of; leave it out as \"-\""));
+        return Err(format!(
+            "\"{text}\" is nothing that a share could be taken of; leave it out as \"-\""
+        ));
     }
     Ok((value, bare[..bare.len() - unit.len()].trim_end(), unit))
 }
@@ -194,13 +210,18 @@ fn rounding(text: &str, value: f64, digits: &str, factor: f64) -> PrintedValue {
     }
     let decimals = digits.split_once('.').map_or(0, |(_, behind)| behind.len());
     let half = 0.5 * 10f64.powi(-i32::try_from(decimals).unwrap_or(i32::MAX));
-    PrintedValue { value: value * factor, low: (value - half) * factor, high: (value + half) * factor }
+    PrintedValue {
+        value: value * factor,
+        low: (value - half) * factor,
+        high: (value + half) * factor,
+    }
 }
 
 fn split_number(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number: f64 = text[..end].parse().map_err(|_| format!("\"{text}\" does not start with a number"))?;
+    let number: f64 =
+        text[..end].parse().map_err(|_| format!("\"{text}\" does not start with a number"))?;
     Ok((number, text[end..].trim()))
 }
 
@@ -223,8 +244,8 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Stands for the size of a drive that nobody has looked at yet: larger than any, even in 128 parts, and small enough that sums of
-/// many do not overflow.
+/// Stands for the size of a drive that nobody has looked at yet: larger than any, even in 128
+/// parts, and small enough that sums of many do not overflow.
 pub const UNKNOWN_BYTES: u64 = 1 << 56;
 
 /// Whether a size, or what layers make of one, is of a drive that nobody has looked at yet.
@@ -260,7 +281,8 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// Names in a sentence; three or more that go on counting are told by their ends: `host, vm0 to vm15`.
+/// Names in a sentence; three or more that go on counting are told by their ends: `host, vm0 to
+/// vm15`.
 pub fn show_names(names: impl IntoIterator<Item: ToString>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
     let mut runs: Vec<Vec<&str>> = Vec::new();
@@ -284,7 +306,8 @@ fn goes_on(last: &str, name: &str) -> bool {
     name == format!("{}{}", &last[..last.len() - number.len()], counted.saturating_add(1))
 }
 
-/// A time of the record (RFC 3339) for people: `2026-11-22 18:33:19 UTC`; what is none stays as it is.
+/// A time of the record (RFC 3339) for people: `2026-11-22 18:33:19 UTC`; what is none stays as it
+/// is.
 pub fn show_time(at: &str) -> String {
     match at.parse::<jiff::Timestamp>() {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
@@ -349,7 +372,10 @@ mod tests {
 
     #[test]
     fn thousands_are_grouped() {
-        assert_eq!([0.0, 999.4, 12_300.0, 1_234_567.0].map(grouped), ["0", "999", "12,300", "1,234,567"]);
+        assert_eq!(
+            [0.0, 999.4, 12_300.0, 1_234_567.0].map(grouped),
+            ["0", "999", "12,300", "1,234,567"]
+        );
         assert_eq!(grouped(-1_000.0), "-1,000");
     }
 
@@ -361,7 +387,8 @@ mod tests {
 
     #[test]
     fn names_that_go_on_counting_are_told_by_their_ends() {
-        let numbered = |range: std::ops::Range<u32>| range.map(|at| format!("vm{at}")).collect::<Vec<_>>();
+        let numbered =
+            |range: std::ops::Range<u32>| range.map(|at| format!("vm{at}")).collect::<Vec<_>>();
         assert_eq!(show_names(numbered(0..16)), "vm0 to vm15");
         assert_eq!(show_names(numbered(9..11)), "vm9, vm10");
         let mixed = [vec!["host".to_owned()], numbered(1..4), numbered(7..8)].concat();
@@ -403,13 +430,18 @@ mod tests {
         assert_eq!(parse_percent("0.5 %"), Ok(0.005));
         assert!(parse_percent("101%").is_err());
         for (text, meant) in [("1.5", "1.5%"), ("2 s", "2%"), ("0.5", "0.5%")] {
-            assert!(parse_percent(text).unwrap_err().ends_with(&format!("; write \"{meant}\"")), "{text}");
+            assert!(
+                parse_percent(text).unwrap_err().ends_with(&format!("; write \"{meant}\"")),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn printed_figures_have_the_rounding_of_their_digits() {
-        let rate = |text| parse_printed(text, Counted::PerSecond).map(|one| (one.value, one.low, one.high));
+        let rate = |text| {
+            parse_printed(text, Counted::PerSecond).map(|one| (one.value, one.low, one.high))
+        };
         assert_eq!(rate("26.0k"), Ok((26_000.0, 25_950.0, 26_050.0)));
         assert_eq!(rate("195"), Ok((195.0, 194.5, 195.5)));
         assert_eq!(rate("0.1M").unwrap().0, 100_000.0);
@@ -418,7 +450,10 @@ mod tests {
         assert!((bytes.low - 28.65 * MIB as f64).abs() < 1e-3 && bytes.high > bytes.value);
         assert_eq!(parse_printed("8.35 Gbps", Counted::BytesPerSecond).unwrap().value, 1.04375e9);
         assert_eq!(parse_printed("2ms", Counted::Time).unwrap().low, 1.5e6);
-        assert_eq!(parse_printed_share("<25%"), Ok(PrintedValue { value: 0.25, low: 0.0, high: 0.25 }));
+        assert_eq!(
+            parse_printed_share("<25%"),
+            Ok(PrintedValue { value: 0.25, low: 0.0, high: 0.25 })
+        );
         assert!((parse_printed_share("14718 %").unwrap().low - 147.175).abs() < 1e-9);
         for (text, counted, why) in [
             ("26 kiops", Counted::PerSecond, "unknown unit \"kiops\"; known are k, K, M"),

@@ -1,6 +1,6 @@
-//! A small fast random generator: SplitMix64 (Steele, Lea and Flood 2014), one addition and two multiplications a number.
-//! Good enough to scatter offsets, to fill buffers and to draw orders, and short enough to be the same for ever; not for
-//! secrets.
+//! A small fast random generator: SplitMix64 (Steele, Lea and Flood 2014), one addition and two
+//! multiplications a number. Good enough to scatter offsets, to fill buffers and to draw orders,
+//! and short enough to be the same for ever; not for secrets.
 
 /// A stream of random numbers; the same seed gives the same numbers in every version of iotax.
 #[derive(Clone, Debug)]
@@ -22,7 +22,10 @@ impl Random {
     }
 
     /// 64 random bits.
-    #[expect(clippy::should_implement_trait, reason = "it never ends, and a loop over it would not either")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it never ends, and a loop over it would not either"
+    )]
     #[inline]
     pub fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,5 +1,5 @@
-//! Commands that a person copies into a POSIX shell, and scripts for one: every word arrives there as it is, and shows all that is
-//! in it. Refuses nothing: there is no word that cannot be written.
+//! Commands that a person copies into a POSIX shell, and scripts for one: every word arrives there
+//! as it is, and shows all that is in it. Refuses nothing: there is no word that cannot be written.
 
 use crate::harmless::acts;
 use std::fmt::Write as _;
@@ -25,7 +25,8 @@ pub fn line(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     words.into_iter().map(|one| word(one.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
-/// A word with what would act on a terminal, by its bytes. Ends of lines at its end are lost to `$()`.
+/// A word with what would act on a terminal, by its bytes. Ends of lines at its end are lost to
+/// `$()`.
 fn printed(text: &str) -> String {
     let mut format = String::new();
     for c in text.chars() {

@@ -1,5 +1,5 @@
-//! From what was named to pages: files, folders in the order of names, standard input. One file is in memory at a time. What is
-//! no page is reported with why.
+//! From what was named to pages: files, folders in the order of names, standard input. One file is
+//! in memory at a time. What is no page is reported with why.
 
 use iotax_audit::container;
 use iotax_audit::page::AuditedPage;
@@ -16,7 +16,6 @@ pub(super) const STANDARD_INPUT: &str = "-";
 
 /// What there is in a file.
 pub(super) enum Content {
-    /// Its pages.
     Pages(Vec<AuditedPage>),
     /// It is no page: why.
     NoPage(String),
@@ -91,7 +90,9 @@ fn content(name: &str, read: Result<Vec<u8>>) -> Content {
 
 /// Whether a container other than that of plain text, which takes anything, knows the bytes.
 fn is_container(bytes: &[u8]) -> bool {
-    container::ALL.split_last().is_some_and(|(_, others)| others.iter().any(|one| (one.knows)(bytes)))
+    container::ALL
+        .split_last()
+        .is_some_and(|(_, others)| others.iter().any(|one| (one.knows)(bytes)))
 }
 
 /// First bytes, what they are of, what would make text of it.
@@ -110,7 +111,8 @@ const MAGIC: &[(&[u8], &str)] = &[
 
 /// Bytes that are looked at.
 const LOOKED_AT: usize = 1 << 16;
-/// Of so many bytes one may be of no text: a console's escapes, a page that a crash filled with zeros a bit.
+/// Of so many bytes one may be of no text: a console's escapes, a page that a crash filled with
+/// zeros a bit.
 const ONE_OF: usize = 32;
 
 /// Why bytes are no text of any encoding.
@@ -120,7 +122,8 @@ fn no_text(bytes: &[u8]) -> Option<String> {
     }
     let utf16 = container::is_utf16(bytes);
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
-    let of_no_text = |byte: &&u8| matches!(**byte, 0..=6 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f) && !utf16;
+    let of_no_text =
+        |byte: &&u8| matches!(**byte, 0..=6 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f) && !utf16;
     let count = head.iter().filter(of_no_text).count();
     (count * ONE_OF > head.len())
         .then(|| format!("binary data: {count} of the first {} bytes are of no text", head.len()))
@@ -137,7 +140,8 @@ mod tests {
         for text in [&b""[..], b"\x1b[31m94 %\x1b[0m\r\n\tx\x08", &utf16, &utf16[2..], gbk] {
             assert_eq!(no_text(text), None);
         }
-        let noise: Vec<u8> = (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let noise: Vec<u8> =
+            (0..40_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         assert!(no_text(&noise).unwrap().starts_with("binary data: "));
         assert!(MAGIC.iter().all(|(magic, what)| no_text(magic).as_deref() == Some(*what)));
     }

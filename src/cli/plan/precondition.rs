@@ -1,18 +1,19 @@
-//! Of a plan, what preconditioning writes before anything is measured and how long that takes, as far as it is known.
+//! Of a plan, what preconditioning writes before anything is measured and how long that takes, as
+//! far as it is known.
 
 use super::{View, long_time};
 use anyhow::Result;
-use iotax_measure::plan::Ground;
+use iotax_measure::plan::PlanGround;
 use iotax_measure::preconditioning::{BLOCK, Batch, batches};
 use iotax_model::scenario::precondition::LEAST_ROUNDS;
-use iotax_model::scenario::{Rated, Scenario, SteadyLimit, Workload};
+use iotax_model::scenario::{DriveRatings, Scenario, SteadyLimit, Workload};
 use iotax_units::{counted, show_bytes, show_ns};
 
 /// The passes and the rounds; empty where neither was asked for.
 ///
 /// # Errors
 /// When a list of media has a list in it.
-pub fn shown(view: &View, ground: &Ground) -> Result<String> {
+pub fn shown(view: &View, ground: &PlanGround) -> Result<String> {
     let spec = ground.scenario.measure.precondition;
     let mut text = String::new();
     if spec.passes > 0 {
@@ -51,8 +52,10 @@ fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
 
 /// Drives of a batch are written at the same time.
 fn takes(scenario: &Scenario, batch: &Batch) -> String {
-    let rate = scenario.rating.as_ref().and_then(|rating| rating.value(Rated::Write));
-    let bytes = batch.written(scenario.measure.precondition.passes).map(|all| all / batch.paths.len() as u64);
+    let rate = scenario.rating.as_ref().and_then(|rating| rating.value(DriveRatings::Write));
+    let bytes = batch
+        .written(scenario.measure.precondition.passes)
+        .map(|all| all / batch.paths.len() as u64);
     match (rate, bytes) {
         (Some(rate), None) => format!("at the rated {:.0} MB/s at the most", rate / 1e6),
         (Some(rate), Some(bytes)) => {
@@ -63,13 +66,14 @@ fn takes(scenario: &Scenario, batch: &Batch) -> String {
             )
         }
         (None, _) => {
-            "how long that takes is not known before it begins (a [rating] with write tells)".to_owned()
+            "how long that takes is not known before it begins (a [rating] with write tells)"
+                .to_owned()
         }
     }
 }
 
 /// What is done before each load that writes, whenever a set was set up.
-fn rounds(ground: &Ground) -> Option<String> {
+fn rounds(ground: &PlanGround) -> Option<String> {
     let (scenario, layout) = (ground.scenario, ground.layout);
     let spec = scenario.measure.precondition;
     let loads = scenario.workloads.iter().filter(|workload| workload.writes()).count() as u64;
@@ -87,9 +91,10 @@ fn rounds(ground: &Ground) -> Option<String> {
             let most_s = f64::from(most) * round_s * (stacks * loads * visits) as f64;
             (format!("at most {most} rounds"), most_s)
         }
-        SteadyLimit::TimeNs(ns) => {
-            (format!("at most {}", show_ns(ns as f64)), ns as f64 / 1e9 * (sets * loads * visits) as f64)
-        }
+        SteadyLimit::TimeNs(ns) => (
+            format!("at most {}", show_ns(ns as f64)),
+            ns as f64 / 1e9 * (sets * loads * visits) as f64,
+        ),
     };
     let name = |workload: &Workload| workload.name.clone();
     let which = match (loads, scenario.workloads.iter().find(|workload| workload.writes())) {
@@ -135,33 +140,48 @@ mod tests {
             Medium::Remote { .. } => FoundMedium::bare(iotax_units::UNKNOWN_BYTES, true, true),
             _ => FoundMedium::bare(1 << 40, true, true),
         };
-        let of_stack =
-            |stack: &iotax_model::scenario::Stack| stack.medium.members().iter().map(found_of).collect();
+        let of_stack = |stack: &iotax_model::scenario::Stack| {
+            stack.medium.members().iter().map(found_of).collect()
+        };
         let found: Vec<Vec<FoundMedium>> = scenario.stacks.iter().map(of_stack).collect();
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
-        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
+        let ground = PlanGround {
+            scenario: &scenario,
+            layout: &layout,
+            found: &found,
+            guest_parts: None,
+            tag,
+        };
         shown(&View { width: 100, ..View::default() }, &ground).unwrap()
     }
 
     #[test]
     fn a_plan_says_what_is_written_over_and_how_long() {
         let array = "[/dev/vda,/dev/vdb] | mdraid(level=0)";
-        let stacks = ["each([/dev/vda,/dev/vdb])", array, "file:/srv/x.img,size=1GiB", "ssh:h:/dev/sdc"];
+        let stacks =
+            ["each([/dev/vda,/dev/vdb])", array, "file:/srv/x.img,size=1GiB", "ssh:h:/dev/sdc"];
         let mut rating = Rating { source: "a data sheet".into(), ..Rating::default() };
         iotax_model::scenario::rating::set(&mut rating, "write", "4000 MB/s").unwrap();
         let steady = &[("precondition", "2x,steady")];
         let text = [
             plan(&stacks, "randwrite", steady, None),
             plan(&stacks[..2], "randread", &[("precondition", "1x")], Some(rating)),
-            plan(&stacks[2..3], "randwrite", &[("precondition", "steady"), ("steady_limit", "30min")], None),
+            plan(
+                &stacks[2..3],
+                "randwrite",
+                &[("precondition", "steady"), ("steady_limit", "30min")],
+                None,
+            ),
         ];
         insta::assert_snapshot!(text.join("\n"));
     }
 
     #[test]
     fn a_plan_without_it_says_nothing() {
-        for (rw, measure) in [("randwrite", &[][..]), ("randread", &[("precondition", "steady")][..])] {
+        for (rw, measure) in
+            [("randwrite", &[][..]), ("randread", &[("precondition", "steady")][..])]
+        {
             assert_eq!(plan(&["/dev/vda"], rw, measure, None), "", "{rw}");
         }
     }

@@ -1,5 +1,5 @@
-//! A set of a plan: its steps, where guests that are alike are one line, and what is measured in it. On request every
-//! step as it is carried out, with the whole command lines.
+//! A set of a plan: its steps, where guests that are alike are one line, and what is measured in
+//! it. On request every step as it is carried out, with the whole command lines.
 
 use super::View;
 use iotax_layers::guest::GuestPlan;
@@ -22,13 +22,16 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
             None => {
                 lines.extend(set_lines(view, &std::mem::take(&mut alike), plan, stacks));
                 let number = (step.id + 1).to_string();
-                lines.push(StepLines { first: number.clone(), last: number, text: line(view, step) });
+                lines.push(StepLines {
+                    first: number.clone(),
+                    last: number,
+                    text: line(view, step),
+                });
             }
             Some(guest) if guest.steps.last() == Some(&step.id) => {
-                if alike
-                    .last()
-                    .is_some_and(|other| summary(other, plan, stacks) != summary(guest, plan, stacks))
-                {
+                if alike.last().is_some_and(|other| {
+                    summary(other, plan, stacks) != summary(guest, plan, stacks)
+                }) {
                     lines.extend(set_lines(view, &std::mem::take(&mut alike), plan, stacks));
                 }
                 alike.push(guest);
@@ -44,7 +47,6 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
 struct StepLines {
     /// Number of the first step.
     first: String,
-    /// Of the last.
     last: String,
     text: String,
 }
@@ -56,7 +58,9 @@ impl StepLines {
         let is_numbered = |word: &str| {
             let word = word.trim_end_matches([':', ',']);
             let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
-            name.len() < word.len() && !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase())
+            name.len() < word.len()
+                && !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_lowercase())
         };
         let is_named = |word: &str| {
             is_numbered(word)
@@ -79,7 +83,8 @@ const FOLDED_FROM: usize = 4;
 fn folded(lines: &[StepLines]) -> String {
     let shapes: Vec<String> = lines.iter().map(StepLines::shape).collect();
     let (mut text, mut at) = (String::new(), 0);
-    let shown = |from: usize, many: usize| lines[from..from + many].iter().map(|one| one.text.as_str());
+    let shown =
+        |from: usize, many: usize| lines[from..from + many].iter().map(|one| one.text.as_str());
     while at < lines.len() {
         let again = |group: usize| {
             let first = shapes.get(at..at + group)?;
@@ -117,11 +122,13 @@ pub fn line(view: &View, step: &Step) -> String {
     }
 }
 
-/// The commands of an engine that iotax does not know, one a line; on request those too that find, undo and ask.
+/// The commands of an engine that iotax does not know, one a line; on request those too that find,
+/// undo and ask.
 fn by_tool(view: &View, number: &str, made: &MakeByTool) -> String {
     let indent = " ".repeat(number.len());
     let head = view.paragraph(number, &format!("create {} with [tool.{}]", made.name, made.tool));
-    let shown = made.shown_commands().into_iter().filter(|(key, _)| view.commands || *key == "make");
+    let shown =
+        made.shown_commands().into_iter().filter(|(key, _)| view.commands || *key == "make");
     let lines = shown.flat_map(|(key, lines)| {
         let first = format!("{indent}{key}: ");
         lines.into_iter().map(move |words| command(view, &first, &words))
@@ -171,7 +178,8 @@ type Summary = (String, Vec<String>);
 
 fn summary(guest: &GuestPlan, plan: &SetPlan, stacks: &[Stack]) -> Summary {
     let disk = |(disk, path): (String, &PathRef)| {
-        let of: Vec<&str> = served(guest, path, plan).map(|stack| stacks[stack].name.as_str()).collect();
+        let of: Vec<&str> =
+            served(guest, path, plan).map(|stack| stacks[stack].name.as_str()).collect();
         if of.is_empty() { disk } else { format!("{}: {disk}", of.join(", ")) }
     };
     (guest.outline(), guest.disk_outlines().into_iter().zip(&guest.paths).map(disk).collect())
@@ -184,14 +192,19 @@ fn served<'a>(
     plan: &'a SetPlan,
 ) -> impl Iterator<Item = usize> + 'a {
     let is_it = move |place: &Place, at: &PathRef| *place == guest.place && at == path;
-    let target = move |(_, shown): &&(usize, iotax_layers::Exposed)| {
+    let target = move |(_, shown): &&(usize, iotax_layers::ExposedDevice)| {
         shown.paths.iter().any(|at| is_it(&shown.place, at))
             || shown.copies.iter().any(|(place, at)| is_it(place, at))
     };
     plan.targets.iter().filter(target).map(|(stack, _)| *stack)
 }
 
-fn set_lines(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack]) -> Option<StepLines> {
+fn set_lines(
+    view: &View,
+    guests: &[&GuestPlan],
+    plan: &SetPlan,
+    stacks: &[Stack],
+) -> Option<StepLines> {
     let ([first, ..], [.., last]) = (guests, guests) else { return None };
     let numbers = numbers(first.steps.first(), last.steps.last(), guests);
     let (what, disks) = summary(first, plan, stacks);
@@ -201,7 +214,8 @@ fn set_lines(view: &View, guests: &[&GuestPlan], plan: &SetPlan, stacks: &[Stack
     };
     let number = format!("  {numbers}. ");
     let text = view.paragraph(&number, &format!("{named}{what}"));
-    let disk = |disk: &String| view.paragraph(&" ".repeat(number.len()), &format!("disk of {disk}"));
+    let disk =
+        |disk: &String| view.paragraph(&" ".repeat(number.len()), &format!("disk of {disk}"));
     let text = text + &disks.iter().map(disk).collect::<String>();
     let (first, last) = (numbers.split('-').next(), numbers.split('-').next_back());
     let [first, last] = [first, last].map(|number| number.unwrap_or_default().to_owned());
@@ -220,7 +234,7 @@ fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> St
 
 /// What is loaded, and where.
 pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> String {
-    let line = |(index, exposed): &(usize, iotax_layers::Exposed)| {
+    let line = |(index, exposed): &(usize, iotax_layers::ExposedDevice)| {
         let copies = exposed.copies.iter().map(|(place, _)| place);
         let places = show_names(distinct(std::iter::once(&exposed.place).chain(copies)));
         let at_once = if exposed.copies.is_empty() { "" } else { " at once" };
@@ -245,7 +259,10 @@ pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> Str
         };
         let name = &stacks[*index].name;
         let load = if exposed.paths == [PathRef::Nothing] { "probes" } else { "load" };
-        view.paragraph(&format!("  {what} "), &format!("{name}: {load} on {places}{at_once}{target}"))
+        view.paragraph(
+            &format!("  {what} "),
+            &format!("{name}: {load} on {places}{at_once}{target}"),
+        )
     };
     plan.targets.iter().map(line).collect()
 }
@@ -255,7 +272,7 @@ mod tests {
     use super::*;
     use iotax_layers::guest::GuestParts;
     use iotax_layers::medium::FoundMedium;
-    use iotax_measure::plan::Ground;
+    use iotax_measure::plan::PlanGround;
     use iotax_measure::sets::layout;
     use iotax_model::scenario::Medium;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
@@ -271,7 +288,8 @@ mod tests {
         let layout = layout(&scenario);
         let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
         let guest_parts = Some(GuestParts::made_up());
-        let ground = Ground { scenario: &scenario, layout: &layout, found: &found, guest_parts, tag };
+        let ground =
+            PlanGround { scenario: &scenario, layout: &layout, found: &found, guest_parts, tag };
         let plan = ground.set(&layout.sets[0], 0).unwrap();
         let view = View { width: 80, commands, ..View::default() };
         steps(&view, &plan, &scenario.stacks) + &targets(&view, &plan, &scenario.stacks, "measure")

@@ -1,4 +1,5 @@
-//! `iotax selfcheck`: what iotax proves of itself. `stats`: the simulated comparisons and the table of what must hold.
+//! `iotax selfcheck`: what iotax proves of itself. `stats`: the simulated comparisons and the table
+//! of what must hold.
 
 mod own;
 
@@ -38,13 +39,15 @@ enum SelfcheckCommand {
 
 #[derive(clap::Args)]
 struct Stats {
-    /// Repetitions of every simulated comparison; below 2,000 a line may miss its bound by three Monte-Carlo errors
+    /// Repetitions of every simulated comparison; below 2,000 a line may miss its bound by three
+    /// Monte-Carlo errors
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u64).range(20..=1_000_000))]
     reps: u64,
     /// Seed of the simulations
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Record the noise of this machine first (4k random reads of file:/path or /dev/x, nothing is written) and keep it
+    /// Record the noise of this machine first (4k random reads of file:/path or /dev/x, nothing is
+    /// written) and keep it
     #[arg(long, value_name = "TARGET")]
     record: Option<String>,
     /// Seconds to record
@@ -71,9 +74,11 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let stats = match &args.what {
         SelfcheckCommand::Stats(stats) => stats,
         SelfcheckCommand::Engine { words } => {
-            let words: String = words.iter().map(|word| format!(" {}", shell::word(word))).collect();
-            let hint =
-                format!("in the sources of iotax, cargo run --release -p iotax-bench -- engine{words}");
+            let words: String =
+                words.iter().map(|word| format!(" {}", shell::word(word))).collect();
+            let hint = format!(
+                "in the sources of iotax, cargo run --release -p iotax-bench -- engine{words}"
+            );
             return Err(Failed::input(format!(
                 "selfcheck engine: the comparison of load generators is no longer part of iotax; hint: {hint}"
             ))
@@ -103,16 +108,18 @@ fn is_json(asked: bool, to: &Destination) -> Result<bool> {
         _ if asked => Ok(true),
         None | Some("terminal") => Ok(false),
         Some("json") => Ok(true),
-        Some(form) => {
-            Err(Failed::input(format!("selfcheck has no form \"{form}\"; hint: an ending .json or .txt"))
-                .into())
-        }
+        Some(form) => Err(Failed::input(format!(
+            "selfcheck has no form \"{form}\"; hint: an ending .json or .txt"
+        ))
+        .into()),
     }
 }
 
 fn check(stats: &Stats, local: Vec<NoiseSource>, stop: &AtomicBool) -> Result<Findings> {
-    let shipped =
-        series::SHIPPED.iter().chain(fine::SHIPPED).map(|(name, text)| NoiseSource::parse(name, text));
+    let shipped = series::SHIPPED
+        .iter()
+        .chain(fine::SHIPPED)
+        .map(|(name, text)| NoiseSource::parse(name, text));
     let shipped = shipped.collect::<Result<Vec<_>, _>>().map_err(Failed::measurement)?;
     let names = local.iter().filter_map(NoiseSource::recorded).map(str::to_owned).collect();
     let plan = Plan::new(&shipped, &local);
@@ -127,7 +134,9 @@ fn check(stats: &Stats, local: Vec<NoiseSource>, stop: &AtomicBool) -> Result<Fi
     };
     let outcomes = outcomes.ok_or_else(|| {
         let (done, all) = (done.load(Ordering::Relaxed), plan.cells.len() as u64 * stats.reps);
-        Failed::measurement(format!("interrupted after {done} of {all} simulations: nothing is concluded"))
+        Failed::measurement(format!(
+            "interrupted after {done} of {all} simulations: nothing is concluded"
+        ))
     })?;
     let (lines, details) = (plan.lines(&outcomes, stats.reps), plan.details(&outcomes));
     Ok(Findings::new(stats.reps, stats.seed, names, lines, details))

@@ -1,5 +1,5 @@
-//! Noise series of one's own machine: where they lie, reading and recording them. A damaged one is refused with file and
-//! line, and none is written over.
+//! Noise series of one's own machine: where they lie, reading and recording them. A damaged one is
+//! refused with file and line, and none is written over.
 
 use crate::cli::progress::Recording;
 use crate::cli::{say_aside, stop};
@@ -28,7 +28,9 @@ pub fn stored(runs: &Path) -> Result<Vec<NoiseSource>> {
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", folder.display())),
+        Err(error) => {
+            return Err(error).with_context(|| format!("cannot read {}", folder.display()));
+        }
     };
     let paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
     let mut paths = paths.with_context(|| format!("cannot read {}", folder.display()))?;
@@ -42,8 +44,8 @@ pub fn stored(runs: &Path) -> Result<Vec<NoiseSource>> {
 /// # Errors
 /// Bad input with the file and what is wrong in which line.
 pub fn read(file: &Path) -> Result<NoiseSource> {
-    let text =
-        read_text(file).map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
+    let text = read_text(file)
+        .map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let hint = "hint: remove the file, or record it again with --record";
     NoiseSource::parse(&name, &text)
@@ -54,7 +56,13 @@ pub fn read(file: &Path) -> Result<NoiseSource> {
 ///
 /// # Errors
 /// When the target may not be read, cannot be, or the series not be stored.
-pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path, stop: &AtomicBool) -> Result<PathBuf> {
+pub fn record(
+    target: &str,
+    seconds: u32,
+    iodepth: u32,
+    runs: &Path,
+    stop: &AtomicBool,
+) -> Result<PathBuf> {
     let quarry = noise::quarry("--record", target)?;
     quarry.warnings.iter().for_each(|warning| say_aside(&format!("warning: {warning}")));
     let folder = Store::open(&runs.join(FOLDER)).map_err(Failed::from)?.runs_dir().to_owned();
@@ -75,7 +83,8 @@ pub fn record(target: &str, seconds: u32, iodepth: u32, runs: &Path, stop: &Atom
     // What later checks would refuse is not kept.
     series::parse(&file_name(&quarry.path, ""), &text).map_err(|why| {
         // A tenth more than it takes at the pace that was seen.
-        let enough = 1.1 * f64::from(seconds) * series::LEAST_ROWS as f64 / rows.len().max(1) as f64;
+        let enough =
+            1.1 * f64::from(seconds) * series::LEAST_ROWS as f64 / rows.len().max(1) as f64;
         let hint = format!("hint: --seconds {:.0}, or a smaller --iodepth", enough.ceil());
         Failed::input(format!("nothing is stored of {}: {why}; {hint}", quarry.text))
     })?;
@@ -94,7 +103,8 @@ fn file_name(path: &Path, date: &str) -> String {
 
 fn keep(file: &Path, text: &str) -> Result<()> {
     let new = File::options().write(true).create_new(true).open(file);
-    let written = new.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+    let written =
+        new.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     written.with_context(|| format!("cannot store the series in {}", file.display()))
 }
 
@@ -104,7 +114,8 @@ mod tests {
     use iotax_stats::selfcheck::series::SeriesRow;
 
     fn series(rows: u64) -> String {
-        let row = |i| SeriesRow { stack: 0, start_us: i * 60_000, length_us: 50_000, ios: 100 + i % 7 };
+        let row =
+            |i| SeriesRow { stack: 0, start_us: i * 60_000, length_us: 50_000, ios: 100 + i % 7 };
         series::text("a disk", &(0..rows).map(row).collect::<Vec<_>>())
     }
 
@@ -117,7 +128,8 @@ mod tests {
         keep(&folder.join("b-20260102-030405.csv"), &series(300)).unwrap();
         keep(&folder.join("a-20260102-030405.csv"), &series(200)).unwrap();
         std::fs::write(folder.join("notes.txt"), "not a series").unwrap();
-        let names: Vec<String> = stored(runs.path()).unwrap().iter().map(NoiseSource::name).collect();
+        let names: Vec<String> =
+            stored(runs.path()).unwrap().iter().map(NoiseSource::name).collect();
         assert_eq!(names, ["replay a-20260102-030405", "replay b-20260102-030405"]);
         assert!(iotax_store::list(runs.path()).unwrap().is_empty(), "no run");
     }

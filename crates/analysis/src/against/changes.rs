@@ -1,9 +1,9 @@
-//! What changed: rate, latency and CPU time of each stack, new over old; as they stand, and against the baseline
-//! of their own run. The second is what a verdict is about wherever it exists.
+//! What changed: rate, latency and CPU time of each stack, new over old; as they stand, and against
+//! the baseline of their own run. The second is what a verdict is about wherever it exists.
 
 use super::{
-    Basis, Call, ChargeLimit, Limit, RateChange, RegressionLimits, RunChange, ServiceLevelChange,
-    ServiceLevels, StackChange, WorkloadChange, common_baseline,
+    ChargeLimit, LimitCall, LimitLine, RateChange, RegressionLimits, RunChange, ServiceLevelChange,
+    ServiceLevels, StackChange, VerdictBasis, WorkloadChange, common_baseline,
 };
 use crate::findings::against::DirectionChange;
 use crate::findings::slo::ServiceLevelFinding;
@@ -13,7 +13,7 @@ use crate::neighbours;
 use crate::reading::WorkloadView;
 use crate::remedy::settle_words;
 use crate::slo;
-use crate::standing::{FigureKind, Standing, alone, over_baseline};
+use crate::standing::{FigureKind, LevelOfRun, alone, over_baseline};
 use crate::subject::{self, Quantity};
 use iotax_model::scenario::Regime;
 use iotax_stats::exceedance::ServiceVerdict;
@@ -24,15 +24,15 @@ use iotax_stats::{Concludes, Digits, Refusal, Verdict};
 /// Runs whose starts cannot be read are taken to be this far apart.
 const UNKNOWN_APART_S: f64 = 365.0 * 86_400.0;
 
-/// What divides out within a run takes the machine's drift along; what a ratio wanders beside that was not seen to
-/// grow with the time between runs (docs/decisions/unpaired-runs.md).
+/// What divides out within a run takes the machine's drift along; what a ratio wanders beside that
+/// was not seen to grow with the time between runs (docs/decisions/unpaired-runs.md).
 const ADJOINING: f64 = 1.0;
 
 /// Longer than so many times is no advice.
 const BEARABLE: f64 = 50.0;
 
 /// One workload that both runs have.
-pub(super) struct Matched<'a> {
+pub(super) struct MatchedWorkload<'a> {
     /// Of the old run and of the new one.
     pub(super) sides: [&'a WorkloadView<'a>; 2],
     /// Indices of the stacks that both have.
@@ -41,15 +41,16 @@ pub(super) struct Matched<'a> {
     separation: f64,
 }
 
-impl<'a> Matched<'a> {
+impl<'a> MatchedWorkload<'a> {
     pub(super) fn new(
         sides: [&'a WorkloadView<'a>; 2],
         stacks: &'a [[usize; 2]],
         apart_s: Option<f64>,
-    ) -> Matched<'a> {
-        let length = |reading: &WorkloadView| reading.sides.iter().map(|side| side.load_s).sum::<f64>();
+    ) -> MatchedWorkload<'a> {
+        let length =
+            |reading: &WorkloadView| reading.sides.iter().map(|side| side.load_s).sum::<f64>();
         let shorter = length(sides[0]).min(length(sides[1])).max(1e-3);
-        Matched {
+        MatchedWorkload {
             sides,
             stacks,
             baseline: common_baseline(sides.map(|one| &one.run.start.scenario), stacks),
@@ -80,17 +81,20 @@ impl<'a> Matched<'a> {
             MeasuredFigure::Missing { reason } => reason,
             MeasuredFigure::Known { .. } => "not measured".to_owned(),
         };
-        Some(Refusal::NotMeasured { reason: format!("in the {} run: {reason}", super::WORDS[absent]) })
+        Some(Refusal::NotMeasured {
+            reason: format!("in the {} run: {reason}", super::WORDS[absent]),
+        })
     }
 
-    /// Why latencies do not compare: on a schedule those of fio begin when it issues an I/O, ours when it was due. Why CPU times do not:
-    /// others computed all the time.
+    /// Why latencies do not compare: on a schedule those of fio begin when it issues an I/O, ours
+    /// when it was due. Why CPU times do not: others computed all the time.
     fn unlike(&self, stack: [usize; 2], of: FigureKind) -> Option<Refusal> {
         let reason = match of {
             FigureKind::Rate(..) => return None,
             FigureKind::Latency(_) => {
                 let by_fio = |at: [usize; 2]| [0, 1].map(|run| self.sides[run].by_fio(at[run]));
-                let differ = |at: [usize; 2]| matches!(by_fio(at), [Some(old), Some(new)] if old != new);
+                let differ =
+                    |at: [usize; 2]| matches!(by_fio(at), [Some(old), Some(new)] if old != new);
                 let any = [Some(stack), self.baseline].into_iter().flatten().any(differ);
                 (any && self.sides[1].has_schedule()).then(|| {
                     "latencies of fio begin when it issues an I/O, the other run's when it was due".to_owned()
@@ -104,8 +108,8 @@ impl<'a> Matched<'a> {
         reason.map(|reason| Refusal::NotMeasured { reason })
     }
 
-    /// Why the figures of a stack are not representative, and whether only one run's are not: then they are
-    /// not comparable either.
+    /// Why the figures of a stack are not representative, and whether only one run's are not: then
+    /// they are not comparable either.
     fn emulated(&self, stack: [usize; 2]) -> Option<(String, bool)> {
         let of = |run: usize| self.sides[run].emulated(stack[run]);
         match (of(0), of(1)) {
@@ -125,7 +129,7 @@ pub(super) struct ChangeEstimate {
 }
 
 impl ChangeEstimate {
-    pub(super) fn from_old(old: Standing, new: Standing, separation: f64) -> ChangeEstimate {
+    pub(super) fn from_old(old: LevelOfRun, new: LevelOfRun, separation: f64) -> ChangeEstimate {
         let value = old.log.zip(new.log).map(|(old, new)| (new - old).exp());
         let levels = old.level.and_then(|old| Ok((old, new.level?)));
         let unit = match (old.unit, new.unit) {
@@ -173,7 +177,11 @@ impl ChangeEstimate {
 }
 
 /// As it stands, and against the baseline of its own run.
-fn found(matched: &Matched, stack: [usize; 2], of: FigureKind) -> (ChangeEstimate, ChangeEstimate) {
+fn found(
+    matched: &MatchedWorkload,
+    stack: [usize; 2],
+    of: FigureKind,
+) -> (ChangeEstimate, ChangeEstimate) {
     if let Some(reason) = matched.absence(stack) {
         return (ChangeEstimate::refused(reason.clone()), ChangeEstimate::refused(reason));
     }
@@ -184,7 +192,8 @@ fn found(matched: &Matched, stack: [usize; 2], of: FigureKind) -> (ChangeEstimat
     let plain = [0, 1].map(|run| alone(matched.side(run, stack), of, by_bytes));
     let [old, new] = plain;
     let plain = ChangeEstimate::from_old(old, new, matched.separation);
-    let none = |reason: &str| ChangeEstimate::refused(Refusal::NotMeasured { reason: reason.into() });
+    let none =
+        |reason: &str| ChangeEstimate::refused(Refusal::NotMeasured { reason: reason.into() });
     let own = match matched.baseline {
         None => none("the runs have no baseline in common"),
         Some(baseline) if baseline == stack => none("it is the baseline"),
@@ -192,7 +201,12 @@ fn found(matched: &Matched, stack: [usize; 2], of: FigureKind) -> (ChangeEstimat
             Some(reason) => none(&format!("the baseline is missing {reason}")),
             None => {
                 let [old, new] = [0, 1].map(|run| {
-                    over_baseline(matched.side(run, baseline), matched.side(run, stack), of, by_bytes)
+                    over_baseline(
+                        matched.side(run, baseline),
+                        matched.side(run, stack),
+                        of,
+                        by_bytes,
+                    )
                 });
                 ChangeEstimate::from_old(old, new, ADJOINING)
             }
@@ -201,14 +215,14 @@ fn found(matched: &Matched, stack: [usize; 2], of: FigureKind) -> (ChangeEstimat
     (plain, own)
 }
 
-fn change(matched: &Matched, stack: [usize; 2], of: FigureKind) -> RunChange {
+fn change(matched: &MatchedWorkload, stack: [usize; 2], of: FigureKind) -> RunChange {
     let (plain, own) = found(matched, stack, of);
     RunChange { as_it_stands: plain.figure(), against_own_baseline: own.figure() }
 }
 
 /// All changes under one workload.
 pub(super) fn workload(
-    matched: &Matched,
+    matched: &MatchedWorkload,
     limits: RegressionLimits,
     levels: &ServiceLevels,
 ) -> WorkloadChange {
@@ -221,7 +235,12 @@ pub(super) fn workload(
     }
 }
 
-fn stack(matched: &Matched, at: [usize; 2], limits: RegressionLimits, levels: &ServiceLevels) -> StackChange {
+fn stack(
+    matched: &MatchedWorkload,
+    at: [usize; 2],
+    limits: RegressionLimits,
+    levels: &ServiceLevels,
+) -> StackChange {
     let known = &matched.sides[1].run.start.scenario.stacks[at[1]];
     let quantities: &[Quantity] = match matched.sides[1].workload.writes() {
         true => &[Quantity::Acknowledged, Quantity::Durable],
@@ -247,11 +266,11 @@ fn stack(matched: &Matched, at: [usize; 2], limits: RegressionLimits, levels: &S
 }
 
 /// Latency or CPU time against the rise that is accepted.
-fn charge(matched: &Matched, at: [usize; 2], of: FigureKind, limit: f64) -> ChargeLimit {
+fn charge(matched: &MatchedWorkload, at: [usize; 2], of: FigureKind, limit: f64) -> ChargeLimit {
     let (plain, own) = found(matched, at, of);
     let (judged, used) = match own.change {
-        Ok(_) => (Basis::AgainstOwnBaseline, own),
-        Err(_) => (Basis::AsItStands, plain),
+        Ok(_) => (VerdictBasis::AgainstOwnBaseline, own),
+        Err(_) => (VerdictBasis::AsItStands, plain),
     };
     let figure = if let FigureKind::Cpu = of { "CPU per I/O" } else { "mean latency" };
     let emulated = label(matched, at, judged);
@@ -275,7 +294,12 @@ fn charge(matched: &Matched, at: [usize; 2], of: FigureKind, limit: f64) -> Char
 }
 
 /// `loop, new against old: mean latency +12.1 % +- 2.0 %`.
-pub(super) fn charge_sentence(stack: &str, figure: &str, found: &ChangeEstimate, words: &str) -> String {
+pub(super) fn charge_sentence(
+    stack: &str,
+    figure: &str,
+    found: &ChangeEstimate,
+    words: &str,
+) -> String {
     let change = match (&found.change, found.value) {
         (Ok(found), _) => {
             iotax_stats::RatioChange::of_ratio(found.ratio, found.low, found.high).digits().words()
@@ -287,26 +311,32 @@ pub(super) fn charge_sentence(stack: &str, figure: &str, found: &ChangeEstimate,
 }
 
 /// Whether each stack keeps the service levels of either run, in both.
-fn service_levels(matched: &Matched, at: [usize; 2], levels: &ServiceLevels) -> Vec<ServiceLevelChange> {
+fn service_levels(
+    matched: &MatchedWorkload,
+    at: [usize; 2],
+    levels: &ServiceLevels,
+) -> Vec<ServiceLevelChange> {
     let [old, new] =
         [0, 1].map(|run| slo::of_stack(matched.sides[run], at[run], &levels.levels, levels.many));
     let change = |(old, new): (ServiceLevelFinding, ServiceLevelFinding)| {
         let call = match (old.verdict, new.verdict) {
-            (ServiceVerdict::Broken, ServiceVerdict::Broken) | (_, ServiceVerdict::Kept) => Call::Passes,
-            (_, ServiceVerdict::Broken) => Call::Fails,
-            (_, ServiceVerdict::Unresolved) => Call::CannotTell,
+            (ServiceVerdict::Broken, ServiceVerdict::Broken) | (_, ServiceVerdict::Kept) => {
+                LimitCall::Passes
+            }
+            (_, ServiceVerdict::Broken) => LimitCall::Fails,
+            (_, ServiceVerdict::Unresolved) => LimitCall::CannotTell,
         };
         let before = format!("{} in the old run", old.verdict.word());
         let sentence = match call {
-            Call::Fails => format!("{}; {before}: fails", new.sentence),
-            Call::Passes | Call::CannotTell => format!("{}; {before}", new.sentence),
+            LimitCall::Fails => format!("{}; {before}: fails", new.sentence),
+            LimitCall::Passes | LimitCall::CannotTell => format!("{}; {before}", new.sentence),
         };
         ServiceLevelChange { level: new.level, old: old.verdict, new: new.verdict, call, sentence }
     };
     old.into_iter().zip(new).map(change).collect()
 }
 
-fn direction(matched: &Matched, at: [usize; 2], way: IoDirection) -> DirectionChange {
+fn direction(matched: &MatchedWorkload, at: [usize; 2], way: IoDirection) -> DirectionChange {
     DirectionChange {
         direction: way.word(),
         rate: change(matched, at, FigureKind::Rate(Quantity::Acknowledged, Some(way))),
@@ -314,11 +344,16 @@ fn direction(matched: &Matched, at: [usize; 2], way: IoDirection) -> DirectionCh
     }
 }
 
-fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) -> RateChange {
+fn rate(
+    matched: &MatchedWorkload,
+    at: [usize; 2],
+    which: Quantity,
+    limit: Option<f64>,
+) -> RateChange {
     let (plain, own) = found(matched, at, FigureKind::Rate(which, None));
     let (judged, used) = match own.change {
-        Ok(_) => (Basis::AgainstOwnBaseline, &own),
-        Err(_) => (Basis::AsItStands, &plain),
+        Ok(_) => (VerdictBasis::AgainstOwnBaseline, &own),
+        Err(_) => (VerdictBasis::AsItStands, &plain),
     };
     let found = match &used.change {
         Ok(found) => found.verdict(matched.zone()),
@@ -350,7 +385,10 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
             verdict.sentence(&quantity),
         ),
         why: why(matched, judged, &own),
-        drift_could_explain: used.change.as_ref().is_ok_and(unpaired::UnpairedChange::drift_could_explain),
+        drift_could_explain: used
+            .change
+            .as_ref()
+            .is_ok_and(unpaired::UnpairedChange::drift_could_explain),
         limit,
         change: RunChange { as_it_stands: plain.figure(), against_own_baseline: own.figure() },
         judged,
@@ -359,12 +397,12 @@ fn rate(matched: &Matched, at: [usize; 2], which: Quantity, limit: Option<f64>) 
     }
 }
 
-/// The verdict where the regime of writes allows none, and words that say of which run: the regimes of the runs differ, or
-/// one of the runs has no verdict in its own report.
+/// The verdict where the regime of writes allows none, and words that say of which run: the regimes
+/// of the runs differ, or one of the runs has no verdict in its own report.
 fn withheld(
-    matched: &Matched,
+    matched: &MatchedWorkload,
     at: [usize; 2],
-    judged: Basis,
+    judged: VerdictBasis,
     which: Quantity,
     found: &Verdict,
 ) -> Option<(Verdict, &'static str)> {
@@ -375,18 +413,27 @@ fn withheld(
         let reason = Refusal::NotMeasured { reason };
         return Some((Verdict::refused(reason), ""));
     }
-    let against = matched.baseline.filter(|_| judged == Basis::AgainstOwnBaseline).unwrap_or(at);
+    let against =
+        matched.baseline.filter(|_| judged == VerdictBasis::AgainstOwnBaseline).unwrap_or(at);
     [(0, " (in the old run)"), (1, " (in the new run)")].into_iter().find_map(|(run, words)| {
-        let verdict = matched.sides[run].writes.verdict(found.clone(), which, [against[run], at[run]]);
+        let verdict =
+            matched.sides[run].writes.verdict(found.clone(), which, [against[run], at[run]]);
         (verdict != *found && !verdict.is_resolved()).then_some((verdict, words))
     })
 }
 
 /// Whether only one run is emulated, and the words for it; a baseline that is used counts too.
-fn label(matched: &Matched, at: [usize; 2], judged: Basis) -> Option<(bool, &'static str)> {
-    let baseline = matched.baseline.filter(|_| judged == Basis::AgainstOwnBaseline);
-    let all: Vec<(String, bool)> =
-        [Some(at), baseline].into_iter().flatten().filter_map(|stack| matched.emulated(stack)).collect();
+fn label(
+    matched: &MatchedWorkload,
+    at: [usize; 2],
+    judged: VerdictBasis,
+) -> Option<(bool, &'static str)> {
+    let baseline = matched.baseline.filter(|_| judged == VerdictBasis::AgainstOwnBaseline);
+    let all: Vec<(String, bool)> = [Some(at), baseline]
+        .into_iter()
+        .flatten()
+        .filter_map(|stack| matched.emulated(stack))
+        .collect();
     match (all.is_empty(), all.iter().any(|(_, mixed)| *mixed)) {
         (true, _) => None,
         (_, true) => Some((true, " (only one of the runs is emulated: not comparable)")),
@@ -394,9 +441,9 @@ fn label(matched: &Matched, at: [usize; 2], judged: Basis) -> Option<(bool, &'st
     }
 }
 
-fn why(matched: &Matched, judged: Basis, own: &ChangeEstimate) -> String {
+fn why(matched: &MatchedWorkload, judged: VerdictBasis, own: &ChangeEstimate) -> String {
     match (judged, &own.change, matched.baseline) {
-        (Basis::AgainstOwnBaseline, _, Some(baseline)) => {
+        (VerdictBasis::AgainstOwnBaseline, _, Some(baseline)) => {
             let name = &matched.sides[1].run.start.scenario.stacks[baseline[1]].name;
             format!("against {name}, the baseline of its own run: what both met there falls out")
         }
@@ -407,21 +454,25 @@ fn why(matched: &Matched, judged: Basis, own: &ChangeEstimate) -> String {
     }
 }
 
-fn cannot_tell(reason: &str) -> Limit {
-    Limit { call: Call::CannotTell, sentence: format!("cannot be told: {reason}") }
+fn cannot_tell(reason: &str) -> LimitLine {
+    LimitLine { call: LimitCall::CannotTell, sentence: format!("cannot be told: {reason}") }
 }
 
 /// Against the largest loss that is accepted.
-pub(super) fn judge(found: &Result<unpaired::UnpairedChange, Refusal>, judged: Basis, limit: f64) -> Limit {
+pub(super) fn judge(
+    found: &Result<unpaired::UnpairedChange, Refusal>,
+    judged: VerdictBasis,
+    limit: f64,
+) -> LimitLine {
     judged_in_words(found, judged, limit, &format!("a loss beyond {}", percent_word(limit)))
 }
 
 /// Against the largest rise that is accepted: what takes 1.25 times as long has 0.8 of the speed.
 pub(super) fn judge_rise(
     found: &Result<unpaired::UnpairedChange, Refusal>,
-    judged: Basis,
+    judged: VerdictBasis,
     limit: f64,
-) -> Limit {
+) -> LimitLine {
     let speed = found.clone().map(|found| unpaired::UnpairedChange {
         ratio: 1.0 / found.ratio,
         low: 1.0 / found.high,
@@ -434,48 +485,62 @@ pub(super) fn judge_rise(
 
 fn judged_in_words(
     found: &Result<unpaired::UnpairedChange, Refusal>,
-    judged: Basis,
+    judged: VerdictBasis,
     limit: f64,
     beyond: &str,
-) -> Limit {
+) -> LimitLine {
     let found = match found {
         Ok(found) => found,
         Err(reason) => return cannot_tell(&reason.to_string()),
     };
     let settle = || settle(found, judged, limit);
-    let (call, sentence) = match LimitOutcome::against_limit(found.ratio, found.low, found.high, limit) {
-        LimitOutcome::Fails => (Call::Fails, format!("fails: all of the interval is {beyond}")),
-        LimitOutcome::Passes => (Call::Passes, format!("passes: no part of the interval is {beyond}")),
-        LimitOutcome::PerhapsBeyond => (
-            Call::CannotTell,
-            format!("cannot be told: the estimate is {beyond}, the interval is not; {}", settle()),
-        ),
-        LimitOutcome::PerhapsWithin => (
-            Call::CannotTell,
-            format!("cannot be told: the estimate is not {beyond}, the interval reaches there; {}", settle()),
-        ),
-    };
-    Limit { call, sentence }
+    let (call, sentence) =
+        match LimitOutcome::against_limit(found.ratio, found.low, found.high, limit) {
+            LimitOutcome::Fails => {
+                (LimitCall::Fails, format!("fails: all of the interval is {beyond}"))
+            }
+            LimitOutcome::Passes => {
+                (LimitCall::Passes, format!("passes: no part of the interval is {beyond}"))
+            }
+            LimitOutcome::PerhapsBeyond => (
+                LimitCall::CannotTell,
+                format!(
+                    "cannot be told: the estimate is {beyond}, the interval is not; {}",
+                    settle()
+                ),
+            ),
+            LimitOutcome::PerhapsWithin => (
+                LimitCall::CannotTell,
+                format!(
+                    "cannot be told: the estimate is not {beyond}, the interval reaches there; {}",
+                    settle()
+                ),
+            ),
+        };
+    LimitLine { call, sentence }
 }
 
-/// Before what would.
 const SETTLE: &str = "to settle it:";
 
 /// What would tell whether the change is beyond the limit.
-fn settle(found: &unpaired::UnpairedChange, judged: Basis, limit: f64) -> String {
+fn settle(found: &unpaired::UnpairedChange, judged: VerdictBasis, limit: f64) -> String {
     let distance = (found.ratio / (1.0 - limit)).ln().abs();
     match found.longer(distance).filter(|times| *times <= BEARABLE) {
-        Some(times) => format!("{SETTLE} make both runs about {} times as long", times.ceil().max(2.0)),
+        Some(times) => {
+            format!("{SETTLE} make both runs about {} times as long", times.ceil().max(2.0))
+        }
         None => {
             let drift = match found.drift.exp_m1() {
                 drift if drift > 1.0 => "larger than any loss".to_owned(),
                 drift => percent_up(drift),
             };
             let instead = match judged {
-                Basis::AsItStands => {
+                VerdictBasis::AsItStands => {
                     "give both runs a baseline that stays as it is, or measure old and new in one run"
                 }
-                Basis::AgainstOwnBaseline => "measure old and new in one run, or repeat both runs in turns",
+                VerdictBasis::AgainstOwnBaseline => {
+                    "measure old and new in one run, or repeat both runs in turns"
+                }
             };
             format!("longer runs do not help, drift alone may be {drift}; {SETTLE} {instead}")
         }

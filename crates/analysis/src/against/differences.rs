@@ -1,8 +1,8 @@
-//! What differs between two runs beside their figures: scenario, generator, machine, boot; and what is weak about
-//! each. A difference that nobody meant is the likeliest cause of a change.
+//! What differs between two runs beside their figures: scenario, generator, machine, boot; and what
+//! is weak about each. A difference that nobody meant is the likeliest cause of a change.
 
 use super::WORDS;
-use super::changes::Matched;
+use super::changes::MatchedWorkload;
 use crate::findings::WarningReport;
 use crate::machines;
 use crate::reading::WorkloadView;
@@ -31,7 +31,7 @@ fn seconds_from(old: &RunData, new: &RunData) -> Option<f64> {
 pub(super) fn warnings(
     runs: [&RunData; 2],
     readings: &[Vec<WorkloadView>; 2],
-    matched: &[Matched],
+    matched: &[MatchedWorkload],
 ) -> Vec<WarningReport> {
     let mut all: Vec<WarningReport> =
         WORDS.into_iter().zip(runs).filter_map(|(word, run)| wrong_data(word, run)).collect();
@@ -43,9 +43,9 @@ pub(super) fn warnings(
         all.extend(state(word, run));
         let own = warnings::warnings(run, readings, &[]);
         all.extend(
-            own.into_iter()
-                .filter(|one| !OF_ONE_RUN.contains(&one.kind.as_str()))
-                .map(|one| WarningReport { subject: format!("{word} run, {}", one.subject), ..one }),
+            own.into_iter().filter(|one| !OF_ONE_RUN.contains(&one.kind.as_str())).map(|one| {
+                WarningReport { subject: format!("{word} run, {}", one.subject), ..one }
+            }),
         );
     }
     all
@@ -60,7 +60,11 @@ fn wrong_data(word: &str, run: &RunData) -> Option<WarningReport> {
 fn order(runs: [&RunData; 2]) -> Vec<WarningReport> {
     match seconds_from(runs[0], runs[1]) {
         Some(seconds) if seconds < 0.0 => {
-            vec![WarningReport::new("order", "", "the run that is called old is the newer of the two".into())]
+            vec![WarningReport::new(
+                "order",
+                "",
+                "the run that is called old is the newer of the two".into(),
+            )]
         }
         Some(_) => Vec::new(),
         None => vec![WarningReport::new(
@@ -84,19 +88,25 @@ fn state(word: &str, run: &RunData) -> Option<WarningReport> {
 /// `what` was this and is that; nothing when it is the same.
 fn differs(kind: &str, subject: &str, old: &str, new: &str) -> Option<WarningReport> {
     (old != new).then(|| {
-        WarningReport::new(kind, subject, format!("was {old} in the old run, is {new} in the new one"))
+        WarningReport::new(
+            kind,
+            subject,
+            format!("was {old} in the old run, is {new} in the new one"),
+        )
     })
 }
 
 fn of_scenarios([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
     let measures = [&old.start.scenario.measure, &new.start.scenario.measure];
     let [slice, zone] = [
-        measures.map(|measure| measure.slice_ns.map_or_else(|| "auto".to_owned(), |ns| show_ns(ns as f64))),
+        measures.map(|measure| {
+            measure.slice_ns.map_or_else(|| "auto".to_owned(), |ns| show_ns(ns as f64))
+        }),
         measures.map(|measure| super::changes::percent_word(measure.equivalence)),
     ];
     let regimes = measures.map(|measure| measure.regime.word());
-    let caches =
-        measures.map(|measure| measure.write_cache.map_or_else(|| "not given".to_owned(), show_bytes));
+    let caches = measures
+        .map(|measure| measure.write_cache.map_or_else(|| "not given".to_owned(), show_bytes));
     let conditions = measures.map(|measure| measure.precondition.word());
     let baselines = [old, new].map(|run| {
         let scenario = &run.start.scenario;
@@ -150,7 +160,8 @@ fn facts(place: &PlaceFacts) -> Vec<(&'static str, Option<String>)> {
         .iter()
         .flat_map(|target| &target.devices)
         .filter_map(|device| {
-            let words = [&device.model, &device.serial, &device.firmware].map(|word| word.as_deref());
+            let words =
+                [&device.model, &device.serial, &device.firmware].map(|word| word.as_deref());
             let words: Vec<&str> = words.into_iter().flatten().collect();
             (!words.is_empty()).then(|| words.join(" "))
         })
@@ -174,12 +185,18 @@ fn facts(place: &PlaceFacts) -> Vec<(&'static str, Option<String>)> {
         ("drives", listed(&drives)),
         (
             "emulated",
-            Some(place.emulated.clone().map_or("not emulated".to_owned(), |why| format!("emulated ({why})"))),
+            Some(
+                place
+                    .emulated
+                    .clone()
+                    .map_or("not emulated".to_owned(), |why| format!("emulated ({why})")),
+            ),
         ),
     ]
 }
 
-/// Every run measures anew what it tells translated guests of their counter: a last digit that differs is none of theirs.
+/// Every run measures again what it tells translated guests of their counter: a last digit that
+/// differs is none of theirs.
 fn without_measured_rate(command_line: &str) -> String {
     let words = command_line.split_whitespace().filter(|word| !word.starts_with("tsc_early_khz="));
     words.collect::<Vec<_>>().join(" ")
@@ -191,7 +208,9 @@ fn of_place(old: &PlaceFacts, new: &PlaceFacts) -> Vec<WarningReport> {
         pairs.filter_map(|((kind, a), (_, b))| differs(kind, &place, &a?, &b?)).collect();
     let machines = old.facts.vm.as_ref().zip(new.facts.vm.as_ref());
     let settings = machines.map(|(old, new)| machines::of_one(old, new)).unwrap_or_default();
-    for (kind, found) in [("fact", machines::user_differences(old, new)), ("virtual_machine", settings)] {
+    for (kind, found) in
+        [("fact", machines::user_differences(old, new)), ("virtual_machine", settings)]
+    {
         all.extend(found.into_iter().filter_map(|one| {
             differs(kind, &format!("{place}, {}", one.name), &one.values[0], &one.values[1])
         }));
@@ -200,11 +219,12 @@ fn of_place(old: &PlaceFacts, new: &PlaceFacts) -> Vec<WarningReport> {
 }
 
 /// What the workers say: engine, place and bytes in use.
-fn of_workers(matched: &Matched) -> Vec<WarningReport> {
+fn of_workers(matched: &MatchedWorkload) -> Vec<WarningReport> {
     let worker = |run: usize, stack: usize| {
         let reading = matched.sides[run];
         let name = &reading.run.start.scenario.stacks[stack].name;
-        let ours = |worker: &&WorkerUp| worker.stack == *name && worker.workload == reading.workload.name;
+        let ours =
+            |worker: &&WorkerUp| worker.stack == *name && worker.workload == reading.workload.name;
         reading.run.workers.iter().find(ours)
     };
     let of = |stack: &[usize; 2]| {

@@ -1,21 +1,22 @@
-//! Two runs of which one or both were imported: the same loads on the same systems, new over old, as it stands. What a single run of
-//! others leaves open is not known, and no verdict is given on it.
+//! Two runs of which one or both were imported: the same loads on the same systems, new over old,
+//! as it stands. What a single run of others leaves open is not known, and no verdict is given on
+//! it.
 
 use super::changes::{self, ChangeEstimate};
 use super::{
-    Against, Basis, ChargeLimit, Mismatch, OnlyIn, RateChange, RegressionLimits, RunChange, StackChange,
-    WORDS, WorkloadChange,
+    ChargeLimit, OnlyIn, RateChange, RegressionLimits, RunChange, RunComparison, RunMismatch,
+    StackChange, VerdictBasis, WORDS, WorkloadChange,
 };
 use crate::findings::{MeasuredFigure, SampleUnit, WarningReport};
 use crate::gather::StackSide;
 use crate::identity;
-use crate::imported::group::{Loaded, Runs, loads, separation};
+use crate::imported::group::{LoadResults, SystemRuns, loads, separation};
 use crate::imported::others::kinds;
 use crate::imported::remedy;
 use crate::imported::settings;
 use crate::imported::words;
 use crate::reading::WorkloadView;
-use crate::standing::{self, FigureKind, Standing};
+use crate::standing::{self, FigureKind, LevelOfRun};
 use crate::subject::{self, Quantity};
 use crate::warnings;
 use iotax_model::record::imported::{ImportedDirection, ImportedPart, ReportedLoad};
@@ -41,7 +42,7 @@ enum ItemKind<'a> {
 
 /// Figures of a system: printed or measured.
 enum SystemFigures<'a> {
-    Printed(Runs<'a>),
+    Printed(SystemRuns<'a>),
     Measured(&'a StackSide),
 }
 
@@ -50,22 +51,21 @@ struct ImportedLoad<'a> {
     what: ItemKind<'a>,
     subject: String,
     quantity: String,
-    /// Name, rate, latency.
     systems: Vec<(&'a str, SystemFigures<'a>, Option<SystemFigures<'a>>)>,
 }
 
 /// Compares them.
 ///
 /// # Errors
-/// [`Mismatch`], when there is nothing to compare.
+/// [`RunMismatch`], when there is nothing to compare.
 pub(super) fn against(
     runs: [&RunData; 2],
     readings: &[Vec<WorkloadView>; 2],
     limits: RegressionLimits,
-) -> Result<Against, Mismatch> {
+) -> Result<RunComparison, RunMismatch> {
     let items = [0, 1].map(|run| items(runs[run], &readings[run]));
     let pairs = pairs(&items)?;
-    let systems = Systems::from_items(&items)?;
+    let systems = SystemPairs::from_items(&items)?;
     let mut workloads = Vec::new();
     for [old, new] in &pairs {
         let sides = [&items[0][*old], &items[1][*new]];
@@ -83,11 +83,13 @@ pub(super) fn against(
     warnings.extend(pairs.iter().filter_map(|[old, new]| unlike(&items[0][*old], &items[1][*new])));
     for (word, run) in WORDS.into_iter().zip(runs) {
         let own = warnings::warnings(run, &[], &[]);
-        let named =
-            |one: WarningReport| WarningReport { subject: format!("{word} run, {}", one.subject), ..one };
+        let named = |one: WarningReport| WarningReport {
+            subject: format!("{word} run, {}", one.subject),
+            ..one
+        };
         warnings.extend(own.into_iter().filter(|one| one.kind != "note").map(named));
     }
-    let mut found = Against {
+    let mut found = RunComparison {
         old: identity::identity(runs[0]),
         new: identity::identity(runs[1]),
         apart_s: None,
@@ -122,9 +124,11 @@ fn items<'a>(run: &'a RunData, readings: &'a [WorkloadView<'a>]) -> Vec<Imported
     of_loads.chain(of_others).collect()
 }
 
-fn printed(loaded: Loaded<'_>) -> ImportedLoad<'_> {
+fn printed(loaded: LoadResults<'_>) -> ImportedLoad<'_> {
     // All systems by the same word: a rate and a bandwidth have no ratio.
-    let told = |metric: &str| loaded.systems.iter().all(|group| Runs::from_group(group, metric).len() > 0);
+    let told = |metric: &str| {
+        loaded.systems.iter().all(|group| SystemRuns::from_group(group, metric).len() > 0)
+    };
     let (metric, word) = if told("iops") { ("iops", "IOPS") } else { ("bandwidth", "bandwidth") };
     ImportedLoad {
         what: ItemKind::Load(loaded.load, loaded.way, loaded.part),
@@ -134,9 +138,13 @@ fn printed(loaded: Loaded<'_>) -> ImportedLoad<'_> {
             .systems
             .iter()
             .map(|group| {
-                let latency = Runs::from_group(group, "latency.mean");
+                let latency = SystemRuns::from_group(group, "latency.mean");
                 let latency = (latency.len() > 0).then_some(SystemFigures::Printed(latency));
-                (group.system, SystemFigures::Printed(Runs::from_group(group, metric)), latency)
+                (
+                    group.system,
+                    SystemFigures::Printed(SystemRuns::from_group(group, metric)),
+                    latency,
+                )
             })
             .collect(),
     }
@@ -181,7 +189,8 @@ impl ItemKind<'_> {
     }
 }
 
-/// Whether a measured load is what an output tells, as far as it does; a mix has no rate of one way.
+/// Whether a measured load is what an output tells, as far as it does; a mix has no rate of one
+/// way.
 fn is_load(workload: &Workload, load: &ReportedLoad, way: ImportedDirection) -> bool {
     let [job] = workload.jobs.as_slice() else { return false };
     let one_way = match way {
@@ -202,7 +211,7 @@ fn is_load(workload: &Workload, load: &ReportedLoad, way: ImportedDirection) -> 
 }
 
 /// Indices of what is the same in both.
-fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, Mismatch> {
+fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, RunMismatch> {
     let mut pairs: Vec<[usize; 2]> = Vec::new();
     let mut taken = [vec![false; items[0].len()], vec![false; items[1].len()]];
     for strict in [true, false] {
@@ -217,23 +226,22 @@ fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, Mismatch> {
     pairs.sort_by_key(|pair| pair[1]);
     if pairs.is_empty() {
         let [old, new] = [0, 1].map(|run| super::names(&items[run], |item| &item.subject));
-        let hint =
-            "loads are the same when rw, block size, depth and jobs are, as far as the outputs tell them";
-        return Err(Mismatch::NothingInCommon { what: "workload", old, new, hint });
+        let hint = "loads are the same when rw, block size, depth and jobs are, as far as the outputs tell them";
+        return Err(RunMismatch::NothingInCommon { what: "workload", old, new, hint });
     }
     Ok(pairs)
 }
 
 /// Which system of one run is which of the other.
-struct Systems<'a> {
+struct SystemPairs<'a> {
     pairs: Vec<[&'a str; 2]>,
     only: Vec<OnlyIn>,
     warning: Option<WarningReport>,
 }
 
-impl<'a> Systems<'a> {
+impl<'a> SystemPairs<'a> {
     /// By their names; where each run has only one, it is that.
-    fn from_items(items: &[Vec<ImportedLoad<'a>>; 2]) -> Result<Systems<'a>, Mismatch> {
+    fn from_items(items: &[Vec<ImportedLoad<'a>>; 2]) -> Result<SystemPairs<'a>, RunMismatch> {
         let names = |run: usize| {
             let mut names: Vec<&str> = Vec::new();
             let mut known: HashMap<&str, ()> = HashMap::new();
@@ -248,7 +256,7 @@ impl<'a> Systems<'a> {
         if let ([a], [b]) = (old.as_slice(), new.as_slice()) {
             let text = format!("it is called {a} in the old run: each has one system only");
             let warning = WarningReport { kind: "system".into(), subject: (*b).to_owned(), text };
-            return Ok(Systems {
+            return Ok(SystemPairs {
                 pairs: vec![[a, b]],
                 only: Vec::new(),
                 warning: (a != b).then_some(warning),
@@ -259,7 +267,7 @@ impl<'a> Systems<'a> {
         if pairs.is_empty() {
             let [old, new] = [old, new].map(|names| super::names(&names, |name| name));
             let hint = "name them alike: iotax import --system NAME=PATH";
-            return Err(Mismatch::NothingInCommon { what: "system", old, new, hint });
+            return Err(RunMismatch::NothingInCommon { what: "system", old, new, hint });
         }
         let alone = |run: usize, names: &[&str]| {
             let one = |name: &&&str| pairs.iter().all(|pair| pair[run] != **name);
@@ -272,13 +280,14 @@ impl<'a> Systems<'a> {
             names.iter().filter(one).map(said).collect::<Vec<_>>()
         };
         let only = alone(0, &old).into_iter().chain(alone(1, &new)).collect();
-        Ok(Systems { pairs, only, warning: None })
+        Ok(SystemPairs { pairs, only, warning: None })
     }
 }
 
 fn only(items: &[Vec<ImportedLoad>; 2], pairs: &[[usize; 2]]) -> impl Iterator<Item = OnlyIn> {
     let of = |run: usize| {
-        let alone = (0..items[run].len()).filter(move |at| pairs.iter().all(|pair| pair[run] != *at));
+        let alone =
+            (0..items[run].len()).filter(move |at| pairs.iter().all(|pair| pair[run] != *at));
         let said = move |at: usize| OnlyIn {
             run: WORDS[run],
             what: "workload",
@@ -334,7 +343,8 @@ fn stack(
             reason: "one of the runs does not tell it".into(),
         }),
     };
-    let none = || MeasuredFigure::missing("an imported run has no baseline measured in turns with it");
+    let none =
+        || MeasuredFigure::missing("an imported run has no baseline measured in turns with it");
     let cpu = || MeasuredFigure::missing("imported results do not tell it");
     Some(StackChange {
         stack: names[1].to_owned(),
@@ -346,13 +356,17 @@ fn stack(
         directions: Vec::new(),
         latency: RunChange { as_it_stands: latency.figure(), against_own_baseline: none() },
         cpu: RunChange { as_it_stands: cpu(), against_own_baseline: cpu() },
-        charges: limits.latency.map(|limit| charge(names[1], &latency, limit)).into_iter().collect(),
+        charges: limits
+            .latency
+            .map(|limit| charge(names[1], &latency, limit))
+            .into_iter()
+            .collect(),
         slo: Vec::new(),
     })
 }
 
 fn charge(system: &str, latency: &ChangeEstimate, limit: f64) -> ChargeLimit {
-    let (figure, judged) = ("mean latency", Basis::AsItStands);
+    let (figure, judged) = ("mean latency", VerdictBasis::AsItStands);
     ChargeLimit {
         figure,
         judged,
@@ -378,9 +392,9 @@ fn judged(
         sentence: format!("{system}, new against old: {}{settle}", verdict.sentence(quantity)),
         why: "as it stands, with the drift between the runs in the interval: others' figures have no baseline in turns".into(),
         drift_could_explain: rate.change.as_ref().is_ok_and(unpaired::UnpairedChange::drift_could_explain),
-        limit: limit.map(|limit| changes::judge(&rate.change, Basis::AsItStands, limit)),
+        limit: limit.map(|limit| changes::judge(&rate.change, VerdictBasis::AsItStands, limit)),
         change: RunChange { as_it_stands: rate.figure(), against_own_baseline: none },
-        judged: Basis::AsItStands,
+        judged: VerdictBasis::AsItStands,
         quantity: quantity.to_owned(),
         verdict,
     }
@@ -394,10 +408,10 @@ impl SystemFigures<'_> {
         }
     }
 
-    fn standing(&self, of: FigureKind) -> Standing {
+    fn standing(&self, of: FigureKind) -> LevelOfRun {
         match self {
             SystemFigures::Measured(side) => standing::alone(side, of, false),
-            SystemFigures::Printed(runs) => Standing {
+            SystemFigures::Printed(runs) => LevelOfRun {
                 level: runs.plain_level(),
                 log: runs.mean().filter(|mean| *mean > 0.0).map(f64::ln),
                 unit: SampleUnit::Runs,
@@ -444,7 +458,9 @@ fn no_spread(old: &SystemFigures, new: &SystemFigures) -> Option<Refusal> {
             (runs < LEAST).then(|| Refusal::NotMeasured {
                 reason: match runs {
                     1 => "one imported run: no spread of it is known".to_owned(),
-                    runs => format!("{runs} imported runs: their spread is not known, an interval needs 4"),
+                    runs => format!(
+                        "{runs} imported runs: their spread is not known, an interval needs 4"
+                    ),
                 },
             })
         }
@@ -452,7 +468,7 @@ fn no_spread(old: &SystemFigures, new: &SystemFigures) -> Option<Refusal> {
     }
 }
 
-fn not_excluded(found: &Against) -> Vec<String> {
+fn not_excluded(found: &RunComparison) -> Vec<String> {
     let mut lines = vec![
         "what the outputs do not tell: the machines and their settings, what else ran, whether the load had become steady".to_owned(),
         "slips of those who ran and copied the outputs: `iotax audit` recomputes the figures".to_owned(),

@@ -1,24 +1,24 @@
-//! Which workload and which stack of one run is which of the other: by what they are, not by their names alone.
-//! Nothing is paired twice, and what is not paired is listed.
+//! Which workload and which stack of one run is which of the other: by what they are, not by their
+//! names alone. Nothing is paired twice, and what is not paired is listed.
 
-use super::{Mismatch, OnlyIn, WORDS, names};
+use super::{OnlyIn, RunMismatch, WORDS, names};
 use crate::findings::WarningReport;
 use iotax_load::Job;
 use iotax_model::scenario::{Scenario, Stack, Workload};
 
 /// Indices into the old and the new run, what is left over, and what must be said about the pairs.
-pub(super) struct Pairs {
+pub(super) struct MatchedPairs {
     pub(super) pairs: Vec<[usize; 2]>,
     pub(super) only: Vec<OnlyIn>,
     pub(super) warnings: Vec<WarningReport>,
 }
 
-/// Workloads are the same when their jobs are, whatever they are called; of several that are, the one with the same
-/// engine and name is taken first.
+/// Workloads are the same when their jobs are, whatever they are called; of several that are, the
+/// one with the same engine and name is taken first.
 ///
 /// # Errors
-/// [`Mismatch::NothingInCommon`].
-pub(super) fn workloads(scenarios: [&Scenario; 2]) -> Result<Pairs, Mismatch> {
+/// [`RunMismatch::NothingInCommon`].
+pub(super) fn workloads(scenarios: [&Scenario; 2]) -> Result<MatchedPairs, RunMismatch> {
     let [old, new] = scenarios.map(|scenario| scenario.workloads.as_slice());
     let rules: [fn(&Workload, &Workload) -> bool; 3] = [
         |a, b| same_load(a, b) && a.engine == b.engine && a.name == b.name,
@@ -27,7 +27,7 @@ pub(super) fn workloads(scenarios: [&Scenario; 2]) -> Result<Pairs, Mismatch> {
     ];
     let pairs = paired(old, new, &rules);
     if pairs.is_empty() {
-        return Err(Mismatch::NothingInCommon {
+        return Err(RunMismatch::NothingInCommon {
             what: "workload",
             old: names(old, |one| &one.name),
             new: names(new, |one| &one.name),
@@ -35,7 +35,7 @@ pub(super) fn workloads(scenarios: [&Scenario; 2]) -> Result<Pairs, Mismatch> {
         });
     }
     let only = left_over(scenarios, &pairs, |scenario| scenario.workloads.len(), only_workload);
-    Ok(Pairs { pairs, only, warnings: Vec::new() })
+    Ok(MatchedPairs { pairs, only, warnings: Vec::new() })
 }
 
 /// What jobs are called and the seed of their offsets do not make another load.
@@ -44,17 +44,21 @@ fn same_load(a: &Workload, b: &Workload) -> bool {
     a.jobs.len() == b.jobs.len() && a.jobs.iter().zip(&b.jobs).all(|(a, b)| bare(a) == bare(b))
 }
 
-/// Stacks are the same when their one-line forms are; where only the names are (another path), that is said.
+/// Stacks are the same when their one-line forms are; where only the names are (another path), that
+/// is said.
 ///
 /// # Errors
-/// [`Mismatch::NothingInCommon`].
-pub(super) fn stacks(scenarios: [&Scenario; 2]) -> Result<Pairs, Mismatch> {
+/// [`RunMismatch::NothingInCommon`].
+pub(super) fn stacks(scenarios: [&Scenario; 2]) -> Result<MatchedPairs, RunMismatch> {
     let [old, new] = scenarios.map(|scenario| scenario.stacks.as_slice());
-    let rules: [fn(&Stack, &Stack) -> bool; 3] =
-        [|a, b| a.text == b.text && a.name == b.name, |a, b| a.text == b.text, |a, b| a.name == b.name];
+    let rules: [fn(&Stack, &Stack) -> bool; 3] = [
+        |a, b| a.text == b.text && a.name == b.name,
+        |a, b| a.text == b.text,
+        |a, b| a.name == b.name,
+    ];
     let pairs = paired(old, new, &rules);
     if pairs.is_empty() {
-        return Err(Mismatch::NothingInCommon {
+        return Err(RunMismatch::NothingInCommon {
             what: "stack",
             old: names(old, |one| &one.text),
             new: names(new, |one| &one.text),
@@ -63,11 +67,12 @@ pub(super) fn stacks(scenarios: [&Scenario; 2]) -> Result<Pairs, Mismatch> {
     }
     let warnings = pairs.iter().filter_map(|[a, b]| unlike(&old[*a], &new[*b])).collect();
     let only = left_over(scenarios, &pairs, |scenario| scenario.stacks.len(), only_stack);
-    Ok(Pairs { pairs, only, warnings })
+    Ok(MatchedPairs { pairs, only, warnings })
 }
 
 fn unlike(old: &Stack, new: &Stack) -> Option<WarningReport> {
-    let warning = |text: String| WarningReport { kind: "stack".into(), subject: new.name.clone(), text };
+    let warning =
+        |text: String| WarningReport { kind: "stack".into(), subject: new.name.clone(), text };
     match (old.text == new.text, old.name == new.name) {
         (true, true) => None,
         (true, false) => Some(warning(format!("it is called {} in the old run", old.name))),
@@ -78,7 +83,8 @@ fn unlike(old: &Stack, new: &Stack) -> Option<WarningReport> {
     }
 }
 
-/// Pairs by the first rule, then of what is left by the second, and so on; in the order of the new run.
+/// Pairs by the first rule, then of what is left by the second, and so on; in the order of the new
+/// run.
 fn paired<T>(old: &[T], new: &[T], rules: &[fn(&T, &T) -> bool]) -> Vec<[usize; 2]> {
     let mut pairs: Vec<[usize; 2]> = Vec::new();
     for same in rules {
@@ -100,7 +106,8 @@ fn left_over(
     describe: fn(&'static str, &Scenario, usize, &Scenario) -> OnlyIn,
 ) -> Vec<OnlyIn> {
     let of = |run: usize| {
-        let alone = (0..count(scenarios[run])).filter(move |at| pairs.iter().all(|pair| pair[run] != *at));
+        let alone =
+            (0..count(scenarios[run])).filter(move |at| pairs.iter().all(|pair| pair[run] != *at));
         alone.map(move |at| describe(WORDS[run], scenarios[run], at, scenarios[1 - run]))
     };
     of(0).chain(of(1)).collect()

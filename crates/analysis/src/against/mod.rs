@@ -1,6 +1,6 @@
-//! Two stored runs against each other: what both measured, what changed, and whether drift could explain it. What
-//! stands in one run only is listed. Refuses the same run twice, runs that measured nothing, and runs with
-//! nothing in common.
+//! Two stored runs against each other: what both measured, what changed, and whether drift could
+//! explain it. What is in one run only is listed. Refuses the same run twice, runs that
+//! measured nothing, and runs with nothing in common.
 
 mod changes;
 mod differences;
@@ -10,23 +10,23 @@ mod matching;
 mod tests;
 
 use super::findings::against::{
-    Against, Basis, Call, ChargeLimit, Limit, OnlyIn, RateChange, RegressionLimits, RunChange,
-    ServiceLevelChange, StackChange, WorkloadChange,
+    ChargeLimit, LimitCall, LimitLine, OnlyIn, RateChange, RegressionLimits, RunChange,
+    RunComparison, ServiceLevelChange, StackChange, VerdictBasis, WorkloadChange,
 };
 use super::identity;
 use super::reading::WorkloadView;
 use super::slo;
-use changes::Matched;
+use changes::MatchedWorkload;
 use iotax_model::scenario::{Scenario, ServiceLevel};
 use iotax_store::RunData;
 
-impl Against {
+impl RunComparison {
     /// Whether a change is surely beyond its limit, or a service level is broken that was not.
     pub fn fails(&self) -> bool {
-        self.calls().any(|call| call == Call::Fails)
+        self.calls().any(|call| call == LimitCall::Fails)
     }
 
-    fn calls(&self) -> impl Iterator<Item = Call> {
+    fn calls(&self) -> impl Iterator<Item = LimitCall> {
         let stacks = self.workloads.iter().flat_map(|one| &one.stacks);
         let others = stacks.flat_map(|stack| {
             let charges = stack.charges.iter().map(|one| one.limit.call);
@@ -42,14 +42,14 @@ impl Against {
 
 /// Why two runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Mismatch {
-    /// One run, twice.
+pub enum RunMismatch {
     #[error(
         "{0} is given twice: a run is not compared with itself; hint: name two runs, `iotax list` has them"
     )]
     SameRun(String),
-    /// No whole round.
-    #[error("the run {0} measured nothing: it has no whole round; hint: `iotax report {0}` says why")]
+    #[error(
+        "the run {0} measured nothing: it has no whole round; hint: `iotax report {0}` says why"
+    )]
     NothingMeasured(String),
     /// Trials have no rates.
     #[error(
@@ -57,9 +57,10 @@ pub enum Mismatch {
     )]
     Trials(String),
     /// No workload or no stack in common.
-    #[error("the two runs have no {what} in common: the old one has {old}, the new one {new}; hint: {hint}")]
+    #[error(
+        "the two runs have no {what} in common: the old one has {old}, the new one {new}; hint: {hint}"
+    )]
     NothingInCommon {
-        /// `workload` or `stack`.
         what: &'static str,
         /// Those of the old run.
         old: String,
@@ -73,10 +74,14 @@ pub enum Mismatch {
 /// Compares two runs; `limits` are the largest changes for the worse that are accepted.
 ///
 /// # Errors
-/// [`Mismatch`], when there is nothing to compare.
-pub fn against(old: &RunData, new: &RunData, limits: RegressionLimits) -> Result<Against, Mismatch> {
+/// [`RunMismatch`], when there is nothing to compare.
+pub fn against(
+    old: &RunData,
+    new: &RunData,
+    limits: RegressionLimits,
+) -> Result<RunComparison, RunMismatch> {
     if old.start.id == new.start.id {
-        return Err(Mismatch::SameRun(new.start.id.clone()));
+        return Err(RunMismatch::SameRun(new.start.id.clone()));
     }
     let runs = [old, new];
     let readings = runs.map(readings);
@@ -86,24 +91,26 @@ pub fn against(old: &RunData, new: &RunData, limits: RegressionLimits) -> Result
     for (run, readings) in runs.iter().zip(&readings) {
         if readings.iter().flat_map(|one| &one.sides).all(|side| side.rounds.is_empty()) {
             if run.start.scenario.durability.is_some() {
-                return Err(Mismatch::Trials(run.start.id.clone()));
+                return Err(RunMismatch::Trials(run.start.id.clone()));
             }
-            return Err(Mismatch::NothingMeasured(run.start.id.clone()));
+            return Err(RunMismatch::NothingMeasured(run.start.id.clone()));
         }
     }
     let scenarios = runs.map(|run| &run.start.scenario);
     let workloads = matching::workloads(scenarios)?;
     let stacks = matching::stacks(scenarios)?;
     let apart_s = differences::apart_s(old, new);
-    let matched: Vec<Matched> = workloads
+    let matched: Vec<MatchedWorkload> = workloads
         .pairs
         .iter()
-        .map(|[old, new]| Matched::new([&readings[0][*old], &readings[1][*new]], &stacks.pairs, apart_s))
+        .map(|[old, new]| {
+            MatchedWorkload::new([&readings[0][*old], &readings[1][*new]], &stacks.pairs, apart_s)
+        })
         .collect();
     let levels = ServiceLevels::from_readings(&readings);
     let mut warnings = differences::warnings(runs, &readings, &matched);
     warnings.extend(stacks.warnings);
-    let mut found = Against {
+    let mut found = RunComparison {
         old: identity::identity(old),
         new: identity::identity(new),
         apart_s,
@@ -121,12 +128,20 @@ pub fn against(old: &RunData, new: &RunData, limits: RegressionLimits) -> Result
 }
 
 fn readings(run: &RunData) -> Vec<WorkloadView<'_>> {
-    run.start.scenario.workloads.iter().map(|workload| WorkloadView::from_run(run, workload)).collect()
+    run.start
+        .scenario
+        .workloads
+        .iter()
+        .map(|workload| WorkloadView::from_run(run, workload))
+        .collect()
 }
 
 fn emulated(runs: [&RunData; 2]) -> Vec<String> {
     let of = |(word, run): (&str, &RunData)| {
-        identity::emulated(run).into_iter().map(move |line| format!("{word} run: {line}")).collect::<Vec<_>>()
+        identity::emulated(run)
+            .into_iter()
+            .map(move |line| format!("{word} run: {line}"))
+            .collect::<Vec<_>>()
     };
     WORDS.into_iter().zip(runs).flat_map(of).collect()
 }
@@ -154,15 +169,18 @@ impl ServiceLevels {
     }
 }
 
-fn result(found: &Against) -> Option<String> {
-    let count = |call: Call| found.calls().filter(|other| *other == call).count();
-    let (fails, passes, open) = (count(Call::Fails), count(Call::Passes), count(Call::CannotTell));
+fn result(found: &RunComparison) -> Option<String> {
+    let count = |call: LimitCall| found.calls().filter(|other| *other == call).count();
+    let (fails, passes, open) =
+        (count(LimitCall::Fails), count(LimitCall::Passes), count(LimitCall::CannotTell));
     let RegressionLimits { rate, latency, cpu } = found.limits;
     let limits = [("", rate), ("latency=", latency), ("cpu=", cpu)];
-    let limits =
-        limits.into_iter().filter_map(|(of, limit)| Some(format!("{of}{}", changes::percent_word(limit?))));
+    let limits = limits
+        .into_iter()
+        .filter_map(|(of, limit)| Some(format!("{of}{}", changes::percent_word(limit?))));
     let limits: Vec<String> = limits.collect();
-    let has_levels = found.workloads.iter().flat_map(|one| &one.stacks).any(|stack| !stack.slo.is_empty());
+    let has_levels =
+        found.workloads.iter().flat_map(|one| &one.stacks).any(|stack| !stack.slo.is_empty());
     let what = match (limits.is_empty(), has_levels) {
         (true, false) => return None,
         (true, true) => "service levels".to_owned(),
@@ -176,12 +194,12 @@ fn result(found: &Against) -> Option<String> {
     ))
 }
 
-fn not_excluded(found: &Against) -> Vec<String> {
+fn not_excluded(found: &RunComparison) -> Vec<String> {
     let mut lines = vec![
         "what another boot, attach or placement does, beyond what the runs themselves show of it".to_owned(),
         "a change of the machine that came between the runs and is not in the list of differences: it looks like one of what is compared".to_owned(),
     ];
-    if found.rates().any(|rate| rate.judged == Basis::AgainstOwnBaseline) {
+    if found.rates().any(|rate| rate.judged == VerdictBasis::AgainstOwnBaseline) {
         lines.push(
             "a change that met the baseline too, such as another kernel's: it falls out of what is judged against the baseline, and shows in the baseline's own line".into(),
         );

@@ -1,6 +1,9 @@
 //! Known change in, known change out, and what two runs have in common or not.
 
-use super::{Against, Basis, Call, Mismatch, RateChange, RegressionLimits, StackChange, against};
+use super::{
+    LimitCall, RateChange, RegressionLimits, RunComparison, RunMismatch, StackChange, VerdictBasis,
+    against,
+};
 use crate::findings::{Interval, MeasuredFigure, SampleUnit};
 use crate::{RunData, twin};
 use iotax_load::Job;
@@ -13,19 +16,19 @@ const LIMITS: RegressionLimits = RegressionLimits { rate: Some(0.05), latency: N
 
 const LOOP_NS: f64 = 93_700.0;
 
-fn compared(old: &RunData, new: &RunData) -> Against {
+fn compared(old: &RunData, new: &RunData) -> RunComparison {
     against(old, new, LIMITS).unwrap()
 }
 
-fn stack<'a>(found: &'a Against, name: &str) -> &'a StackChange {
+fn stack<'a>(found: &'a RunComparison, name: &str) -> &'a StackChange {
     found.workloads[0].stacks.iter().find(|one| one.stack == name).unwrap()
 }
 
-fn rate<'a>(found: &'a Against, name: &str) -> &'a RateChange {
+fn rate<'a>(found: &'a RunComparison, name: &str) -> &'a RateChange {
     &stack(found, name).rates[0]
 }
 
-fn call(found: &Against, name: &str) -> Call {
+fn call(found: &RunComparison, name: &str) -> LimitCall {
     rate(found, name).limit.as_ref().unwrap().call
 }
 
@@ -61,7 +64,8 @@ fn nothing_changed_is_covered_and_fails_nothing() {
     const PAIRS: u64 = 20;
     let (mut own, mut plain, mut width) = (0, 0, 0.0);
     for seed in 0..PAIRS {
-        let found = compared(&twin::bill_of_seed(500 + seed), &twin::a_week_later(700 + seed, LOOP_NS));
+        let found =
+            compared(&twin::bill_of_seed(500 + seed), &twin::a_week_later(700 + seed, LOOP_NS));
         assert!(!found.fails(), "{:?}", found.result);
         for one in found.workloads[0].stacks.iter().filter(|one| !one.baseline) {
             let change = &one.rates[0].change;
@@ -80,18 +84,22 @@ fn nothing_changed_is_covered_and_fails_nothing() {
 fn a_slower_layer_is_found_against_its_own_baseline_and_fails() {
     let found = compared(&twin::a_week_before(21), &twin::a_week_later(22, 130_000.0));
     let loops = rate(&found, "loop");
-    assert_eq!(loops.judged, Basis::AgainstOwnBaseline);
+    assert_eq!(loops.judged, VerdictBasis::AgainstOwnBaseline);
     assert!(holds(&loops.change.against_own_baseline, LOOP_NS / 130_000.0), "{loops:?}");
     assert!(matches!(loops.verdict, Verdict::Costs { .. }), "{loops:?}");
     assert!(loops.sentence.starts_with("loop, new against old: costs"), "{}", loops.sentence);
-    assert_eq!(call(&found, "loop"), Call::Fails);
-    assert!(found.fails() && found.result.as_deref().unwrap().contains("5 %: fails; of 4 verdicts 1 fail"));
+    assert_eq!(call(&found, "loop"), LimitCall::Fails);
+    assert!(
+        found.fails()
+            && found.result.as_deref().unwrap().contains("5 %: fails; of 4 verdicts 1 fail")
+    );
     for unchanged in ["file", "fs(xfs)", "delay(us=10)"] {
-        assert_ne!(call(&found, unchanged), Call::Fails, "{unchanged}");
+        assert_ne!(call(&found, unchanged), LimitCall::Fails, "{unchanged}");
     }
     let latency = &stack(&found, "loop").latency.against_own_baseline;
     assert!(holds(latency, 130_000.0 / LOOP_NS), "{latency:?}");
-    // CPU time per I/O is 3 us and a fiftieth of the latency: (3 + 2.6) / (3 + 1.874) by the twin's formula.
+    // CPU time per I/O is 3 us and a fiftieth of the latency: (3 + 2.6) / (3 + 1.874) by the twin's
+    // formula.
     let cpu = &stack(&found, "loop").cpu.against_own_baseline;
     assert!(cpu.value().is_some_and(|value| (1.05..1.3).contains(&value)), "{cpu:?}");
 }
@@ -100,7 +108,7 @@ fn a_slower_layer_is_found_against_its_own_baseline_and_fails() {
 fn the_baseline_is_judged_as_it_stands() {
     let found = compared(&twin::a_week_before(21), &twin::a_week_later(22, LOOP_NS));
     let file = rate(&found, "file");
-    assert_eq!(file.judged, Basis::AsItStands);
+    assert_eq!(file.judged, VerdictBasis::AsItStands);
     assert!(file.why.ends_with("it is the baseline"), "{}", file.why);
     assert_eq!(file.change.against_own_baseline, MeasuredFigure::missing("it is the baseline"));
     assert!(stack(&found, "file").baseline && !stack(&found, "loop").baseline);
@@ -115,14 +123,14 @@ fn drift_is_named_where_it_could_explain_a_difference() {
     assert!(matches!(file.verdict, Verdict::Unresolved { reason: Refusal::Drift, .. }), "{file:?}");
     assert!(file.sentence.contains("drift of the machine between the runs could explain it"));
     let limit = file.limit.as_ref().unwrap();
-    assert_eq!(limit.call, Call::CannotTell);
+    assert_eq!(limit.call, LimitCall::CannotTell);
     assert!(limit.sentence.contains("the estimate is a loss beyond 5 %"), "{}", limit.sentence);
     assert!(limit.sentence.contains("to settle it"), "{}", limit.sentence);
     // What met all stacks alike is no change of any of them.
     for other in ["loop", "fs(xfs)", "delay(us=10)"] {
         let change = &rate(&found, other).change.against_own_baseline;
         assert!((change.value().unwrap() - 1.0).abs() < 1e-9, "{other}: {change:?}");
-        assert_eq!(call(&found, other), Call::Passes, "{other}");
+        assert_eq!(call(&found, other), LimitCall::Passes, "{other}");
     }
 }
 
@@ -153,22 +161,27 @@ fn without_a_common_baseline_stacks_are_judged_as_they_stand() {
     new.start.scenario.baseline = 1;
     let found = compared(&twin::bill_of_seed(51), &new);
     for one in &found.workloads[0].stacks {
-        assert_eq!(one.rates[0].judged, Basis::AsItStands, "{}", one.stack);
-        assert!(one.rates[0].why.ends_with("the runs have no baseline in common"), "{}", one.rates[0].why);
+        assert_eq!(one.rates[0].judged, VerdictBasis::AsItStands, "{}", one.stack);
+        assert!(
+            one.rates[0].why.ends_with("the runs have no baseline in common"),
+            "{}",
+            one.rates[0].why
+        );
     }
-    assert!(
-        found
-            .warnings
-            .iter()
-            .any(|one| one.to_sentence() == "baseline: was file in the old run, is loop in the new one")
-    );
+    assert!(found.warnings.iter().any(
+        |one| one.to_sentence() == "baseline: was file in the old run, is loop in the new one"
+    ));
 }
 
 #[test]
 fn wrong_data_of_either_run_are_the_first_warning() {
     let found = compared(&twin::verified(), &renamed(twin::verified()));
     let said = |at: usize| found.warnings[at].to_sentence();
-    assert!(said(0).starts_with("wrong_data (old run): WRONG DATA from file | loop"), "{}", said(0));
+    assert!(
+        said(0).starts_with("wrong_data (old run): WRONG DATA from file | loop"),
+        "{}",
+        said(0)
+    );
     assert!(said(1).starts_with("wrong_data (new run): "), "{}", said(1));
     let right = || {
         let mut run = twin::verified();
@@ -182,18 +195,20 @@ fn wrong_data_of_either_run_are_the_first_warning() {
 #[test]
 fn there_must_be_something_to_compare() {
     let run = || twin::bill_of_seed(61);
-    let refused = |old: &RunData, new: &RunData| against(old, new, RegressionLimits::default()).unwrap_err();
-    assert_eq!(refused(&run(), &run()), Mismatch::SameRun("20260101-120000-0061".into()));
+    let refused =
+        |old: &RunData, new: &RunData| against(old, new, RegressionLimits::default()).unwrap_err();
+    assert_eq!(refused(&run(), &run()), RunMismatch::SameRun("20260101-120000-0061".into()));
     let empty = renamed(shortened(run(), 0));
-    assert_eq!(refused(&run(), &empty), Mismatch::NothingMeasured("20260102-000000-abcd".into()));
-    let trials = twin::durability();
-    assert_eq!(refused(&run(), &trials), Mismatch::Trials(trials.start.id.clone()));
-    let other = refused(&run(), &twin::a_against_a());
-    assert!(
-        other
-            .to_string()
-            .contains("no workload in common: the old one has 4k-randread-qd1, the new one 4k-randread-qd32")
+    assert_eq!(
+        refused(&run(), &empty),
+        RunMismatch::NothingMeasured("20260102-000000-abcd".into())
     );
+    let trials = twin::durability();
+    assert_eq!(refused(&run(), &trials), RunMismatch::Trials(trials.start.id.clone()));
+    let other = refused(&run(), &twin::a_against_a());
+    assert!(other.to_string().contains(
+        "no workload in common: the old one has 4k-randread-qd1, the new one 4k-randread-qd32"
+    ));
     let mut elsewhere = renamed(run());
     for stack in &mut elsewhere.start.scenario.stacks {
         (stack.name, stack.text) = (format!("{}-2", stack.name), format!("/dev/sdz{}", stack.text));
@@ -239,12 +254,19 @@ fn stacks_match_by_text_then_by_name_with_a_warning() {
     let text = "file:/mnt/iotax.img,size=4GiB | loop".to_owned();
     new.start.scenario.stacks[1].text.clone_from(&text);
     new.start.scenario.stacks[2].name = "xfs".into();
-    new.slices.iter_mut().filter(|one| one.stack == "fs(xfs)").for_each(|one| one.stack = "xfs".into());
+    new.slices
+        .iter_mut()
+        .filter(|one| one.stack == "fs(xfs)")
+        .for_each(|one| one.stack = "xfs".into());
     let found = compared(&twin::bill_of_seed(80), &new);
     assert!(found.only.is_empty(), "{:?}", found.only);
     assert!(rate(&found, "xfs").change.as_it_stands.bounds().is_some());
-    let said: Vec<String> =
-        found.warnings.iter().map(|one| one.to_sentence()).filter(|one| one.starts_with("stack")).collect();
+    let said: Vec<String> = found
+        .warnings
+        .iter()
+        .map(|one| one.to_sentence())
+        .filter(|one| one.starts_with("stack"))
+        .collect();
     assert_eq!(
         said,
         [
@@ -264,19 +286,26 @@ fn one_emulated_run_is_labelled_and_never_fails() {
     let found = compared(&old, &new);
     let vm = rate(&found, "vm(vcpus=2)");
     assert!(
-        vm.sentence.contains("new against old (only one of the runs is emulated: not comparable): "),
+        vm.sentence
+            .contains("new against old (only one of the runs is emulated: not comparable): "),
         "{}",
         vm.sentence
     );
-    assert_eq!(vm.limit.as_ref().unwrap().sentence, "cannot be told: only one of the runs is emulated");
-    assert!(
-        stack(&found, "vm(vcpus=2)").emulated.as_ref().unwrap().starts_with("emulated in the old run only")
+    assert_eq!(
+        vm.limit.as_ref().unwrap().sentence,
+        "cannot be told: only one of the runs is emulated"
     );
     assert!(
-        found
-            .warnings
-            .iter()
-            .any(|one| one.kind == "emulated" && one.text.contains("is not emulated in the new one"))
+        stack(&found, "vm(vcpus=2)")
+            .emulated
+            .as_ref()
+            .unwrap()
+            .starts_with("emulated in the old run only")
+    );
+    assert!(
+        found.warnings.iter().any(
+            |one| one.kind == "emulated" && one.text.contains("is not emulated in the new one")
+        )
     );
     // The file below was not emulated in either.
     assert!(!rate(&found, "file").sentence.contains("emulated"));
@@ -323,8 +352,11 @@ fn partial_runs_are_compared_as_far_as_they_go_and_say_so() {
         ),
         "{loops:?}"
     );
-    assert!(matches!(loops.verdict, Verdict::Unresolved { reason: Refusal::TooFewRounds { have: 9 }, .. }));
-    assert_eq!(call(&found, "loop"), Call::CannotTell);
+    assert!(matches!(
+        loops.verdict,
+        Verdict::Unresolved { reason: Refusal::TooFewRounds { have: 9 }, .. }
+    ));
+    assert_eq!(call(&found, "loop"), LimitCall::CannotTell);
     let mut interrupted = renamed(twin::bill_of_seed(6));
     interrupted.outcome = Some("interrupted".into());
     let found = compared(&old, &interrupted);
@@ -332,7 +364,8 @@ fn partial_runs_are_compared_as_far_as_they_go_and_say_so() {
         found
             .warnings
             .iter()
-            .any(|one| one.to_sentence() == "partial (new run): it ended before its time: interrupted")
+            .any(|one| one.to_sentence()
+                == "partial (new run): it ended before its time: interrupted")
     );
 }
 
@@ -345,7 +378,7 @@ fn a_stack_that_failed_in_one_run_is_missing_with_its_reason() {
         other => panic!("{other:?}"),
     };
     assert!(reason.starts_with("in the new run: it failed: 3 I/Os failed"), "{reason}");
-    assert_eq!(call(&found, "loop"), Call::CannotTell);
+    assert_eq!(call(&found, "loop"), LimitCall::CannotTell);
     assert!(rate(&found, "fs(xfs)").change.against_own_baseline.bounds().is_some());
 }
 
@@ -366,7 +399,7 @@ fn writes_of_another_regime_or_without_a_steady_state_fail_nothing() {
         for rate in rates {
             assert!(!rate.verdict.is_resolved(), "{}", rate.sentence);
             let limit = rate.limit.as_ref().unwrap();
-            assert!(limit.call == Call::CannotTell, "{}", limit.sentence);
+            assert!(limit.call == LimitCall::CannotTell, "{}", limit.sentence);
             assert!(rate.sentence.contains(why), "{}", rate.sentence);
         }
     }
@@ -377,19 +410,24 @@ fn writes_of_another_regime_or_without_a_steady_state_fail_nothing() {
 fn writes_have_two_rates_and_visits_are_their_own_unit() {
     let found = compared(&twin::writes(), &renamed(scaled_bytes(twin::writes(), 0.5)));
     let fs = stack(&found, "fs(ext4)");
-    assert!(fs.rates[0].quantity.contains("acknowledged") && fs.rates[1].quantity.contains("durable"));
+    assert!(
+        fs.rates[0].quantity.contains("acknowledged") && fs.rates[1].quantity.contains("durable")
+    );
     let file = stack(&found, "file");
     for rate in &file.rates {
         let value = rate.change.as_it_stands.value().unwrap();
         assert!((value - 0.5).abs() < 1e-9, "{rate:?}");
-        assert_eq!(rate.limit.as_ref().unwrap().call, Call::Fails, "{rate:?}");
+        assert_eq!(rate.limit.as_ref().unwrap().call, LimitCall::Fails, "{rate:?}");
     }
     let visits = compared(&twin::visits(), &renamed(twin::visits()));
     let lvm = rate(&visits, "lvm");
     for figure in [&lvm.change.as_it_stands, &lvm.change.against_own_baseline] {
-        assert!(matches!(figure, MeasuredFigure::Known { of: SampleUnit::Visits, n: 6, .. }), "{figure:?}");
+        assert!(
+            matches!(figure, MeasuredFigure::Known { of: SampleUnit::Visits, n: 6, .. }),
+            "{figure:?}"
+        );
     }
-    assert_eq!(lvm.judged, Basis::AgainstOwnBaseline);
+    assert_eq!(lvm.judged, VerdictBasis::AgainstOwnBaseline);
 }
 
 #[test]
@@ -405,7 +443,11 @@ fn reads_and_writes_apart_have_their_own_known_change() {
     }
     let own = &stack(&found, "loop").directions[1].rate.against_own_baseline;
     assert!(holds(own, 1.0), "both stacks lost half: {own:?}");
-    assert!(compared(&twin::writes(), &renamed(twin::writes())).workloads[0].stacks[0].directions.is_empty());
+    assert!(
+        compared(&twin::writes(), &renamed(twin::writes())).workloads[0].stacks[0]
+            .directions
+            .is_empty()
+    );
 }
 
 /// Each slice of a byte-bound load wrote less in its time.
@@ -434,7 +476,9 @@ fn latencies_by_other_clocks_and_cpu_time_with_a_neighbours_in_it_do_not_compare
     };
     let found = compared(&scheduled("uring"), &renamed(scheduled("fio 3.33")));
     let latency = &stack(&found, "loop").latency;
-    assert!(missing(&latency.as_it_stands).starts_with("latencies of fio begin when it issues an I/O"));
+    assert!(
+        missing(&latency.as_it_stands).starts_with("latencies of fio begin when it issues an I/O")
+    );
     assert!(missing(&latency.against_own_baseline).contains("when it was due"));
     assert!(stack(&found, "fs(xfs)").latency.as_it_stands.value().is_some());
     let found = compared(&scheduled("fio 3.33"), &renamed(scheduled("fio 3.33")));
@@ -442,7 +486,8 @@ fn latencies_by_other_clocks_and_cpu_time_with_a_neighbours_in_it_do_not_compare
     // The new run had company.
     let mut new = renamed(twin::bill_of_seed(9));
     for slice in &mut new.slices {
-        slice.cpu.as_mut().unwrap().user_ns += 2 * (slice.window_ns + slice.discarded_ns + slice.drain_ns);
+        slice.cpu.as_mut().unwrap().user_ns +=
+            2 * (slice.window_ns + slice.discarded_ns + slice.drain_ns);
     }
     let found = compared(&twin::bill_of_seed(9), &new);
     let told = missing(&stack(&found, "loop").cpu.as_it_stands);
@@ -457,18 +502,29 @@ fn latency_and_cpu_have_limits_of_their_own() {
         let limits = RegressionLimits { rate: None, latency: Some(latency), cpu: Some(cpu) };
         against(&old, &new, limits).unwrap()
     };
-    let calls = |found: &Against, name: &str| {
-        stack(found, name).charges.iter().map(|one| (one.figure, one.limit.call)).collect::<Vec<_>>()
+    let calls = |found: &RunComparison, name: &str| {
+        stack(found, name)
+            .charges
+            .iter()
+            .map(|one| (one.figure, one.limit.call))
+            .collect::<Vec<_>>()
     };
     let found = held(0.05, 0.05);
     assert!(found.fails());
     assert!(rate(&found, "loop").limit.is_none(), "only what is named is judged");
-    assert_eq!(calls(&found, "loop")[0], ("mean latency", Call::Fails));
+    assert_eq!(calls(&found, "loop")[0], ("mean latency", LimitCall::Fails));
     let loose = held(10.0, 10.0);
     assert!(!loose.fails());
-    assert_eq!(calls(&loose, "loop"), [("mean latency", Call::Passes), ("CPU per I/O", Call::Passes)]);
+    assert_eq!(
+        calls(&loose, "loop"),
+        [("mean latency", LimitCall::Passes), ("CPU per I/O", LimitCall::Passes)]
+    );
     let said = &stack(&found, "loop").charges[0];
-    assert!(said.sentence.starts_with("loop, new against old: mean latency +"), "{}", said.sentence);
+    assert!(
+        said.sentence.starts_with("loop, new against old: mean latency +"),
+        "{}",
+        said.sentence
+    );
     assert_eq!(said.limit.sentence, "fails: all of the interval is a rise beyond 5 %");
     assert!(found.result.as_ref().unwrap().starts_with("--fail-above latency=5 %,cpu=5 %: fails;"));
 }
@@ -478,28 +534,36 @@ fn a_service_level_fails_where_the_new_run_breaks_what_the_old_one_did_not() {
     let (old, mut new) = (twin::bill_of_seed(42), twin::a_week_later(43, 2.0 * LOOP_NS));
     let mean = |run: &RunData| {
         let found = crate::findings(run);
-        let row = found.workloads[0].rows.iter().find(|row| row.stack == "loop").unwrap().latency[0].clone();
+        let row = found.workloads[0].rows.iter().find(|row| row.stack == "loop").unwrap().latency
+            [0]
+        .clone();
         row.p50.value().unwrap()
     };
     let between = (mean(&old) * mean(&new)).sqrt();
-    let level = |below_ns: f64| ServiceLevel { metric: None, percent: 50.0, below_ns: below_ns as u64 };
+    let level =
+        |below_ns: f64| ServiceLevel { metric: None, percent: 50.0, below_ns: below_ns as u64 };
     new.start.scenario.measure.slo = vec![level(between), level(1.0), level(1e12)];
     let found = against(&old, &new, RegressionLimits::default()).unwrap();
-    let calls: Vec<_> = stack(&found, "loop").slo.iter().map(|one| (one.old, one.new, one.call)).collect();
+    let calls: Vec<_> =
+        stack(&found, "loop").slo.iter().map(|one| (one.old, one.new, one.call)).collect();
     assert_eq!(
         calls,
         [
-            (ServiceVerdict::Kept, ServiceVerdict::Broken, Call::Fails),
-            (ServiceVerdict::Broken, ServiceVerdict::Broken, Call::Passes),
-            (ServiceVerdict::Kept, ServiceVerdict::Kept, Call::Passes),
+            (ServiceVerdict::Kept, ServiceVerdict::Broken, LimitCall::Fails),
+            (ServiceVerdict::Broken, ServiceVerdict::Broken, LimitCall::Passes),
+            (ServiceVerdict::Kept, ServiceVerdict::Kept, LimitCall::Passes),
         ]
     );
-    assert!(found.fails() && found.result.as_ref().unwrap().starts_with("service levels: fails; of "));
+    assert!(
+        found.fails() && found.result.as_ref().unwrap().starts_with("service levels: fails; of ")
+    );
     let said = &stack(&found, "loop").slo[0].sentence;
     assert!(
-        said.starts_with("loop breaks read p50 < ") && said.ends_with("; kept in the old run: fails"),
+        said.starts_with("loop breaks read p50 < ")
+            && said.ends_with("; kept in the old run: fails"),
         "{said}"
     );
-    let plain = against(&old, &twin::a_week_later(43, LOOP_NS), RegressionLimits::default()).unwrap();
+    let plain =
+        against(&old, &twin::a_week_later(43, LOOP_NS), RegressionLimits::default()).unwrap();
     assert!(plain.result.is_none() && stack(&plain, "loop").slo.is_empty());
 }

@@ -1,13 +1,13 @@
-//! The most that drives allow: how many I/Os of the drives one I/O of the whole takes, by the arithmetic of its layout. What
-//! layers above the drives cost is not in it, so that nothing but a cache gets past it. METHOD.md has the formulas.
+//! The most that drives allow: how many I/Os of the drives one I/O of the whole takes, by the
+//! arithmetic of its layout. What layers above the drives cost is not in it, so that nothing but a
+//! cache gets past it. METHOD.md has the formulas.
 
-use super::cover::Covered;
+use super::cover::CoveredPart;
 use super::layout::{Layout, LayoutSpread};
 
 /// The load, as far as drives see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriveLoad {
-    /// Share of reads.
     pub reads: f64,
     /// Share of I/Os at a random place.
     pub random: f64,
@@ -17,36 +17,35 @@ pub struct DriveLoad {
     pub streams: u64,
     /// Whether the drives are known not to turn: then parity that a read skips costs no time.
     pub flash: bool,
-    /// Of drives one behind the other, those that the load is on; `None`: nobody knows how large they are.
-    pub covered: Option<Covered>,
+    /// Of drives one after the other, those that the load is on; `None`: nobody knows how large
+    /// they are.
+    pub covered: Option<CoveredPart>,
 }
 
-/// What one I/O of the whole takes: of each drive's time, that of so many reads and writes of the load's own size.
+/// What one I/O of the whole takes: of each drive's time, that of so many reads and writes of the
+/// load's own size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cost {
-    /// Reads.
+pub struct IoCost {
     pub reads: f64,
-    /// Writes.
     pub writes: f64,
 }
 
-impl Cost {
-    fn times(self, factor: f64) -> Cost {
-        Cost { reads: self.reads * factor, writes: self.writes * factor }
+impl IoCost {
+    fn times(self, factor: f64) -> IoCost {
+        IoCost { reads: self.reads * factor, writes: self.writes * factor }
     }
 
-    fn plus(self, other: Cost) -> Cost {
-        Cost { reads: self.reads + other.reads, writes: self.writes + other.writes }
+    fn plus(self, other: IoCost) -> IoCost {
+        IoCost { reads: self.reads + other.reads, writes: self.writes + other.writes }
     }
 }
 
 /// The cost of a load on a layout.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Need {
+pub struct LoadNeed {
     /// Of an I/O at a random place, and of one that follows the last.
-    pub random: Cost,
-    /// The same.
-    pub sequential: Cost,
+    pub random: IoCost,
+    pub sequential: IoCost,
     /// Share of the former.
     pub share: f64,
     /// Which arithmetic, in words; empty where every I/O is one of a drive.
@@ -57,34 +56,38 @@ pub struct Need {
     pub unless: Option<&'static str>,
 }
 
-impl Need {
+impl LoadNeed {
     /// Of a load on a layout.
     ///
     /// # Errors
     /// Why nothing follows.
-    pub fn for_load(layout: &Layout, ask: &DriveLoad) -> Result<Need, String> {
-        let case =
-            Case { layout, ask: *ask, drives: layout.drives as f64, rules: Vec::new(), reads_first: false };
+    pub fn for_load(layout: &Layout, ask: &DriveLoad) -> Result<LoadNeed, String> {
+        let case = BoundCase {
+            layout,
+            ask: *ask,
+            drives: layout.drives as f64,
+            rules: Vec::new(),
+            reads_first: false,
+        };
         case.need()
     }
 
     /// Both places of it together.
-    pub fn cost(&self) -> Cost {
+    pub fn cost(&self) -> IoCost {
         self.random.times(self.share).plus(self.sequential.times(1.0 - self.share))
     }
 }
 
 /// I/Os a second of a drive, of the load's own size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rates {
-    /// Reads.
+pub struct DriveRates {
     pub reads: f64,
-    /// Writes.
     pub writes: f64,
 }
 
-/// I/Os a second of drives whose every second is spent on one of these, each cost at the rates of its place; 0 without any.
-pub fn rate(parts: &[(Cost, Rates)]) -> f64 {
+/// I/Os a second of drives whose every second is spent on one of these, each cost at the rates of
+/// its place; 0 without any.
+pub fn rate(parts: &[(IoCost, DriveRates)]) -> f64 {
     let time = |ios: f64, rate: f64| if ios > 0.0 { ios / rate } else { 0.0 };
     let all: f64 = parts
         .iter()
@@ -94,7 +97,7 @@ pub fn rate(parts: &[(Cost, Rates)]) -> f64 {
 }
 
 /// A load on a layout while its cost is worked out.
-struct Case<'a> {
+struct BoundCase<'a> {
     layout: &'a Layout,
     ask: DriveLoad,
     drives: f64,
@@ -109,22 +112,24 @@ enum IoPosition {
     Sequential,
 }
 
-impl Case<'_> {
-    fn need(mut self) -> Result<Need, String> {
+impl BoundCase<'_> {
+    fn need(mut self) -> Result<LoadNeed, String> {
         let share = self.ask.random;
-        let mut at =
-            |wanted: f64, place| if wanted > 0.0 { self.cost_at(place) } else { Ok(Cost::default()) };
-        let (random, sequential) = (at(share, IoPosition::Random)?, at(1.0 - share, IoPosition::Sequential)?);
+        let mut at = |wanted: f64, place| {
+            if wanted > 0.0 { self.cost_at(place) } else { Ok(IoCost::default()) }
+        };
+        let (random, sequential) =
+            (at(share, IoPosition::Random)?, at(1.0 - share, IoPosition::Sequential)?);
         // Of several arrays each has its part of the I/Os.
         let part = 1.0 / self.layout.arrays as f64;
         let (random, sequential) = (random.times(part), sequential.times(part));
         let (rule, reads_first, unless) = (self.rules.join("; "), self.reads_first, self.unless());
-        Ok(Need { random, sequential, share, rule, reads_first, unless })
+        Ok(LoadNeed { random, sequential, share, rule, reads_first, unless })
     }
 
-    fn cost_at(&mut self, place: IoPosition) -> Result<Cost, String> {
-        let reads = if self.ask.reads > 0.0 { self.read(place)? } else { Cost::default() };
-        let writes = if self.ask.reads < 1.0 { self.write(place)? } else { Cost::default() };
+    fn cost_at(&mut self, place: IoPosition) -> Result<IoCost, String> {
+        let reads = if self.ask.reads > 0.0 { self.read(place)? } else { IoCost::default() };
+        let writes = if self.ask.reads < 1.0 { self.write(place)? } else { IoCost::default() };
         Ok(reads.times(self.ask.reads).plus(writes.times(1.0 - self.ask.reads)))
     }
 
@@ -140,10 +145,12 @@ impl Case<'_> {
         (is_zfs && self.ask.reads < 1.0).then_some("ZFS gathers writes and writes them in order")
     }
 
-    fn read(&mut self, place: IoPosition) -> Result<Cost, String> {
+    fn read(&mut self, place: IoPosition) -> Result<IoCost, String> {
         let (drives, lost) = (self.drives, self.layout.failed as f64);
         let reads = match self.layout.spread {
-            LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. } if self.layout.failed > 0 => {
+            LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. }
+                if self.layout.failed > 0 =>
+            {
                 return Err(GONE.to_owned());
             }
             LayoutSpread::Striped { over } => 1.0 / over as f64,
@@ -161,11 +168,11 @@ impl Case<'_> {
                 self.raidz_read(place, drives - parity as f64, block, sector)?
             }
         };
-        Ok(Cost { reads, writes: 0.0 })
+        Ok(IoCost { reads, writes: 0.0 })
     }
 
-    /// Random I/Os reach every drive that has a part of the region; what stands in order is on one, unless several threads stand
-    /// at several places.
+    /// Random I/Os reach every drive that has a part of the region; what is in order is on one,
+    /// unless several threads stand at several places.
     fn linear(&mut self, place: IoPosition) -> Result<f64, String> {
         let covered = self.ask.covered.ok_or(UNKNOWN_PART)?;
         if covered.drives < self.layout.drives {
@@ -178,8 +185,8 @@ impl Case<'_> {
         Ok(1.0 / (covered.drives.min(self.ask.streams.max(1)) as f64))
     }
 
-    /// Of a degraded set the copies that are left answer for all of its share, where one drive's copies are all on the same others;
-    /// else all that are left share it, at best evenly.
+    /// Of a degraded set the copies that are left answer for all of its share, where one drive's
+    /// copies are all on the same others; else all that are left share it, at best evenly.
     fn mirror_read(&mut self, copies: f64, groups: bool) -> Result<f64, String> {
         match self.layout.failed {
             0 => Ok(1.0 / self.drives),
@@ -198,7 +205,8 @@ impl Case<'_> {
             IoPosition::Random if lost > 0.0 => {
                 self.rule(format!("reconstruction: what was on the lost drive takes {data} reads"));
                 let chunks = self.ask.bs.div_ceil(chunk.max(1)) as f64;
-                let rows = (chunks / data).floor() * data + self.degraded_row(chunks % data, data, lost);
+                let rows =
+                    (chunks / data).floor() * data + self.degraded_row(chunks % data, data, lost);
                 rows / chunks / alive
             }
             IoPosition::Random => 1.0 / self.drives,
@@ -211,8 +219,8 @@ impl Case<'_> {
         }
     }
 
-    /// Chunks that are read for so many of a row: where one of these is lost, any as many as there are of data, of which those that
-    /// are wanted anyhow are a part.
+    /// Chunks that are read for so many of a row: where one of these is lost, any as many as there
+    /// are of data, of which those that are wanted anyhow are a part.
     fn degraded_row(&self, wanted: f64, data: f64, lost: f64) -> f64 {
         let whole = |at: u64| (self.drives - lost - at as f64) / (self.drives - at as f64);
         let none_lost: f64 = (0..wanted as u64).map(whole).product();
@@ -220,7 +228,13 @@ impl Case<'_> {
     }
 
     /// A block is read as a whole, from all drives that have a part of it.
-    fn raidz_read(&mut self, place: IoPosition, data: f64, block: u64, sector: u64) -> Result<f64, String> {
+    fn raidz_read(
+        &mut self,
+        place: IoPosition,
+        data: f64,
+        block: u64,
+        sector: u64,
+    ) -> Result<f64, String> {
         if self.layout.failed > 0 {
             return Err("what a degraded raidz takes is not known".to_owned());
         }
@@ -234,20 +248,26 @@ impl Case<'_> {
         }
     }
 
-    /// Parts of a block, in I/Os of the load's size: one is no cheaper for being smaller than that many bytes.
+    /// Parts of a block, in I/Os of the load's size: one is no cheaper for being smaller than that
+    /// many bytes.
     fn pieces(&mut self, data: f64, block: u64, sector: u64) -> f64 {
         let columns = data.min(block.div_ceil(sector) as f64);
         let pieces = columns.min((block as f64 / self.ask.bs as f64).max(1.0));
         if pieces > 1.0 {
-            self.rule(format!("whole blocks: {} on {columns} drives", iotax_units::show_bytes(block)));
+            self.rule(format!(
+                "whole blocks: {} on {columns} drives",
+                iotax_units::show_bytes(block)
+            ));
         }
         pieces
     }
 
-    fn write(&mut self, place: IoPosition) -> Result<Cost, String> {
-        let only = |writes: f64| Ok(Cost { reads: 0.0, writes });
+    fn write(&mut self, place: IoPosition) -> Result<IoCost, String> {
+        let only = |writes: f64| Ok(IoCost { reads: 0.0, writes });
         match self.layout.spread {
-            LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. } if self.layout.failed > 0 => {
+            LayoutSpread::Striped { .. } | LayoutSpread::Linear { .. }
+                if self.layout.failed > 0 =>
+            {
                 Err(GONE.to_owned())
             }
             LayoutSpread::Striped { over } => only(1.0 / over as f64),
@@ -257,7 +277,9 @@ impl Case<'_> {
                 only(copies as f64 / self.drives)
             }
             LayoutSpread::Mirrored { .. } => Err(MANY_LOST.to_owned()),
-            LayoutSpread::Parity { parity, .. } if self.layout.failed > parity => Err(GONE.to_owned()),
+            LayoutSpread::Parity { parity, .. } if self.layout.failed > parity => {
+                Err(GONE.to_owned())
+            }
             LayoutSpread::Parity { parity, chunk, whole } => {
                 self.parity_write(place, parity as f64, chunk, whole)
             }
@@ -267,21 +289,26 @@ impl Case<'_> {
             LayoutSpread::Raidz { parity, block, sector } => {
                 let data = self.drives - parity as f64;
                 let columns = data.min(block.div_ceil(sector) as f64);
-                let pieces = if place == IoPosition::Random { self.pieces(data, block, sector) } else { 1.0 };
+                let pieces = if place == IoPosition::Random {
+                    self.pieces(data, block, sector)
+                } else {
+                    1.0
+                };
                 self.rule(format!("{parity} of parity for {columns} of data"));
                 only(pieces * (columns + parity as f64) / columns / self.drives)
             }
         }
     }
 
-    /// Of what is no whole stripe, either the old data and parity is read, or the rest of the data, whichever is less.
+    /// Of what is no whole stripe, either the old data and parity is read, or the rest of the data,
+    /// whichever is less.
     fn parity_write(
         &mut self,
         place: IoPosition,
         parity: f64,
         chunk: u64,
         whole: bool,
-    ) -> Result<Cost, String> {
+    ) -> Result<IoCost, String> {
         let data = self.drives - parity;
         let stripe = data as u64 * chunk;
         let fills = self.ask.bs % stripe == 0;
@@ -290,7 +317,7 @@ impl Case<'_> {
                 true => format!("full stripes: {data} of {} drives are data", self.drives),
                 false => "full stripes, gathered from several writes".to_owned(),
             });
-            return Ok(Cost { reads: 0.0, writes: 1.0 / data });
+            return Ok(IoCost { reads: 0.0, writes: 1.0 / data });
         }
         if whole {
             let stripe = iotax_units::show_bytes(stripe);
@@ -299,11 +326,14 @@ impl Case<'_> {
         match (self.layout.failed, self.ask.bs <= chunk) {
             (0, _) => Ok(self.partial_write(data, parity, chunk)),
             (1, true) => Ok(self.degraded_write(data, parity)),
-            _ => Err("what a write takes of a stripe that is degraded so far is not known".to_owned()),
+            _ => {
+                Err("what a write takes of a stripe that is degraded so far is not known"
+                    .to_owned())
+            }
         }
     }
 
-    fn partial_write(&mut self, data: f64, parity: f64, chunk: u64) -> Cost {
+    fn partial_write(&mut self, data: f64, parity: f64, chunk: u64) -> IoCost {
         let chunks = self.ask.bs.div_ceil(chunk) as f64;
         let (rows, rest) = ((chunks / data).floor(), chunks % data);
         let modify = rest + parity;
@@ -315,11 +345,12 @@ impl Case<'_> {
             1.0 => format!("{name} bound: {} I/Os a write", reads + writes),
             _ => format!("{name} bound: {reads} reads and {writes} writes of a chunk for {chunks}"),
         });
-        Cost { reads: reads / chunks / self.drives, writes: writes / chunks / self.drives }
+        IoCost { reads: reads / chunks / self.drives, writes: writes / chunks / self.drives }
     }
 
-    /// One drive of a stripe is lost: that of the data, one of parity, or one that the write does not touch.
-    fn degraded_write(&mut self, data: f64, parity: f64) -> Cost {
+    /// One drive of a stripe is lost: that of the data, one of parity, or one that the write does
+    /// not touch.
+    fn degraded_write(&mut self, data: f64, parity: f64) -> IoCost {
         let (drives, alive) = (self.drives, self.drives - 1.0);
         // How often, its reads, its writes.
         let of_data = (1.0, data - 1.0, parity);
@@ -332,12 +363,11 @@ impl Case<'_> {
         let (reads, writes) = (mean(|case| case.1), mean(|case| case.2));
         self.reads_first = true;
         self.rule(format!("degraded: {:.2} I/Os a write", reads + writes));
-        Cost { reads: reads / alive, writes: writes / alive }
+        IoCost { reads: reads / alive, writes: writes / alive }
     }
 }
 
-const UNKNOWN_PART: &str =
-    "on how many of its drives the region of the load is cannot be told: their size is not recorded";
+const UNKNOWN_PART: &str = "on how many of its drives the region of the load is cannot be told: their size is not recorded";
 const GONE: &str = "more drives are lost than its redundancy makes up for";
 const MANY_LOST: &str = "which copies are left of several lost drives is not known";
 
@@ -366,11 +396,11 @@ mod tests {
 
     const READ: f64 = 400.0;
     const WRITE: f64 = 100.0;
-    const DRIVE: Rates = Rates { reads: READ, writes: WRITE };
+    const DRIVE: DriveRates = DriveRates { reads: READ, writes: WRITE };
 
     /// Of drives of 400 reads and 100 writes a second.
     fn most(layout: &Layout, ask: &DriveLoad) -> f64 {
-        rate(&[(Need::for_load(layout, ask).unwrap().cost(), DRIVE)])
+        rate(&[(LoadNeed::for_load(layout, ask).unwrap().cost(), DRIVE)])
     }
 
     fn is(found: f64, wanted: f64) {
@@ -406,7 +436,7 @@ mod tests {
     fn linear_drives_are_all_there_for_random_io_only() {
         let linear = layout(4, LayoutSpread::Linear { chunk: None });
         let on = |worth: f64, streams: u64, random: f64| DriveLoad {
-            covered: Some(Covered { worth, drives: worth.ceil() as u64 }),
+            covered: Some(CoveredPart { worth, drives: worth.ceil() as u64 }),
             streams,
             ..ask(1.0, random, 4 * KIB)
         };
@@ -417,8 +447,14 @@ mod tests {
         is(most(&linear, &on(1.0, 1, 1.0)), READ);
         is(most(&linear, &on(1.0, 3, 0.0)), READ);
         is(most(&linear, &on(1.5, 3, 1.0)), 1.5 * READ);
-        assert_eq!(Need::for_load(&linear, &on(1.5, 3, 1.0)).unwrap().rule, "the region is on 2 of 4 drives");
-        assert_eq!(Need::for_load(&linear, &ask(1.0, 1.0, 4 * KIB)), Err(UNKNOWN_PART.to_owned()));
+        assert_eq!(
+            LoadNeed::for_load(&linear, &on(1.5, 3, 1.0)).unwrap().rule,
+            "the region is on 2 of 4 drives"
+        );
+        assert_eq!(
+            LoadNeed::for_load(&linear, &ask(1.0, 1.0, 4 * KIB)),
+            Err(UNKNOWN_PART.to_owned())
+        );
     }
 
     #[test]
@@ -431,7 +467,8 @@ mod tests {
         is(of(&raid6(4), RANDWRITE, 4 * KIB), 4.0 / (1.0 / READ + 3.0 / WRITE));
         // Two of four chunks: two reads, three writes, each half of the I/O.
         is(of(&raid5(5), RANDWRITE, 128 * KIB), 5.0 / (1.0 / READ + 1.5 / WRITE));
-        let rule = |layout: &Layout, bs| Need::for_load(layout, &ask(0.0, 1.0, bs)).unwrap().rule;
+        let rule =
+            |layout: &Layout, bs| LoadNeed::for_load(layout, &ask(0.0, 1.0, bs)).unwrap().rule;
         assert_eq!(rule(&raid5(5), 4 * KIB), "read-modify-write bound: 4 I/Os a write");
         assert_eq!(rule(&raid5(3), 4 * KIB), "reconstruct-write bound: 3 I/Os a write");
         assert_eq!(rule(&raid6(8), 4 * KIB), "read-modify-write bound: 6 I/Os a write");
@@ -450,9 +487,10 @@ mod tests {
             is(of(&raid5(5), load, bs), 4.0 * WRITE);
         }
         is(of(&raid6(6), SEQWRITE, stripe), 4.0 * WRITE);
-        let words = Need::for_load(&raid5(5), &ask(0.0, 0.0, 4 * KIB)).unwrap().rule;
+        let words = LoadNeed::for_load(&raid5(5), &ask(0.0, 0.0, 4 * KIB)).unwrap().rule;
         assert_eq!(words, "full stripes, gathered from several writes");
-        // One stripe and a quarter: nine writes of a chunk and two reads for five chunks... of the rest, two of two.
+        // One stripe and a quarter: nine writes of a chunk and two reads for five chunks... of the
+        // rest, two of two.
         let odd = of(&raid5(5), RANDWRITE, 320 * KIB);
         is(odd, 5.0 / (2.0 / 5.0 / READ + 7.0 / 5.0 / WRITE));
     }
@@ -471,11 +509,18 @@ mod tests {
         let degraded = |layout: Layout| Layout { failed: 1, ..layout };
         // A fifth of the reads takes all four that are left, the others one of them.
         is(of(&degraded(raid5(5)), RANDREAD, 4 * KIB), 4.0 * READ / (0.8 + 0.2 * 4.0));
-        // Two chunks of a row of five drives: in two of five cases one of them is lost, and the other four are read instead.
-        is(of(&degraded(raid5(5)), RANDREAD, 128 * KIB), 4.0 * READ / ((0.6 * 2.0 + 0.4 * 4.0) / 2.0));
+        // Two chunks of a row of five drives: in two of five cases one of them is lost, and the
+        // other four are read instead.
+        is(
+            of(&degraded(raid5(5)), RANDREAD, 128 * KIB),
+            4.0 * READ / ((0.6 * 2.0 + 0.4 * 4.0) / 2.0),
+        );
         // Whole rows take what their data takes: any four of what is left.
         is(of(&degraded(raid5(5)), RANDREAD, 256 * KIB), 4.0 * READ);
-        is(of(&degraded(raid5(5)), RANDREAD, 320 * KIB), 4.0 * READ / ((4.0 + 0.8 + 0.2 * 4.0) / 5.0));
+        is(
+            of(&degraded(raid5(5)), RANDREAD, 320 * KIB),
+            4.0 * READ / ((4.0 + 0.8 + 0.2 * 4.0) / 5.0),
+        );
         is(of(&degraded(raid5(5)), SEQREAD, 1024 * KIB), 4.0 * READ);
         is(of(&degraded(raid5(5)), SEQWRITE, 1024 * KIB), 4.0 * WRITE);
         // Data lost: 3 reads, 1 write; parity lost: 1 write; neither: 2 and 2.
@@ -492,10 +537,13 @@ mod tests {
         is(of(&triple, RANDREAD, 4 * KIB), 2.0 * READ);
         for (lost, load) in [(2, RANDREAD), (2, RANDWRITE)] {
             let gone = Layout { failed: lost, ..raid5(5) };
-            assert_eq!(Need::for_load(&gone, &ask(load.0, load.1, 4 * KIB)), Err(GONE.to_owned()));
+            assert_eq!(
+                LoadNeed::for_load(&gone, &ask(load.0, load.1, 4 * KIB)),
+                Err(GONE.to_owned())
+            );
         }
         let lost = degraded(layout(4, LayoutSpread::Striped { over: 4 }));
-        assert_eq!(Need::for_load(&lost, &ask(1.0, 1.0, 4 * KIB)), Err(GONE.to_owned()));
+        assert_eq!(LoadNeed::for_load(&lost, &ask(1.0, 1.0, 4 * KIB)), Err(GONE.to_owned()));
     }
 
     #[test]
@@ -513,7 +561,8 @@ mod tests {
     #[test]
     fn raidz_reads_whole_blocks() {
         let raidz = |block| layout(6, LayoutSpread::Raidz { parity: 1, block, sector: 4 * KIB });
-        // A block of 128 KiB is on all five: one drive's reads, and a little since parity is skipped.
+        // A block of 128 KiB is on all five: one drive's reads, and a little since parity is
+        // skipped.
         is(of(&raidz(128 * KIB), RANDREAD, 4 * KIB), 6.0 / 5.0 * READ);
         is(of(&raidz(16 * KIB), RANDREAD, 4 * KIB), 6.0 / 4.0 * READ);
         is(of(&raidz(16 * KIB), RANDREAD, 8 * KIB), 6.0 / 2.0 * READ);
@@ -527,16 +576,16 @@ mod tests {
     #[test]
     fn what_takes_whole_stripes_refuses_others() {
         let raid5f = layout(5, LayoutSpread::Parity { parity: 1, chunk: 64 * KIB, whole: true });
-        let why = Need::for_load(&raid5f, &ask(0.0, 1.0, 4 * KIB)).unwrap_err();
+        let why = LoadNeed::for_load(&raid5f, &ask(0.0, 1.0, 4 * KIB)).unwrap_err();
         assert_eq!(why, "it takes whole stripes of 256 KiB only");
         is(of(&raid5f, RANDWRITE, 256 * KIB), 4.0 * WRITE);
     }
 
     #[test]
     fn a_load_half_in_order_is_half_of_each() {
-        let need = Need::for_load(&raid5(5), &ask(0.0, 0.2, 64 * KIB)).unwrap();
-        let slow = Rates { reads: READ, writes: WRITE };
-        let fast = Rates { reads: 2.0 * READ, writes: 2.0 * WRITE };
+        let need = LoadNeed::for_load(&raid5(5), &ask(0.0, 0.2, 64 * KIB)).unwrap();
+        let slow = DriveRates { reads: READ, writes: WRITE };
+        let fast = DriveRates { reads: 2.0 * READ, writes: 2.0 * WRITE };
         let both = rate(&[(need.random.times(0.2), slow), (need.sequential.times(0.8), fast)]);
         let random = 0.2 * (2.0 / READ + 2.0 / WRITE) / 5.0;
         is(both, 1.0 / (random + 0.8 / (4.0 * 2.0 * WRITE)));
@@ -544,15 +593,11 @@ mod tests {
 
     fn spreads() -> impl Strategy<Value = (u64, LayoutSpread)> {
         (3u64..=12).prop_flat_map(|drives| {
-            let parity = (1u64..drives.min(3), 1u64..=512).prop_map(|(parity, chunk)| LayoutSpread::Parity {
-                parity,
-                chunk: chunk * 4 * KIB,
-                whole: false,
+            let parity = (1u64..drives.min(3), 1u64..=512).prop_map(|(parity, chunk)| {
+                LayoutSpread::Parity { parity, chunk: chunk * 4 * KIB, whole: false }
             });
-            let raidz = (1u64..drives.min(4), 0u32..8).prop_map(|(parity, power)| LayoutSpread::Raidz {
-                parity,
-                block: (4 * KIB) << power,
-                sector: 4 * KIB,
+            let raidz = (1u64..drives.min(4), 0u32..8).prop_map(|(parity, power)| {
+                LayoutSpread::Raidz { parity, block: (4 * KIB) << power, sector: 4 * KIB }
             });
             let spread = prop_oneof![
                 (1..=drives).prop_map(|over| LayoutSpread::Striped { over }),
@@ -567,19 +612,20 @@ mod tests {
     }
 
     proptest! {
-        /// No layout makes more of its drives than all of them at once do, and one whose drive is lost makes less.
+        /// No layout makes more of its drives than all of them at once do, and one whose drive is
+        /// lost makes less.
         #[test]
         fn no_layout_is_more_than_its_drives(
             (drives, spread) in spreads(), reads in 0.0..=1.0f64, random in 0.0..=1.0f64, power in 0u32..10, flash in any::<bool>(),
         ) {
-            let covered = Some(Covered { worth: drives as f64, drives });
+            let covered = Some(CoveredPart { worth: drives as f64, drives });
             let ask = DriveLoad { reads, random, bs: (4 * KIB) << power, streams: 4, flash, covered };
             let whole = layout(drives, spread);
             let bound = most(&whole, &ask);
             let each = most(&layout(drives, LayoutSpread::Striped { over: drives }), &ask);
             prop_assert!(bound <= each * (1.0 + 1e-9), "{bound} of {each}");
             prop_assert!(bound > 0.0);
-            if let Ok(need) = Need::for_load(&Layout { failed: 1, ..whole }, &ask) {
+            if let Ok(need) = LoadNeed::for_load(&Layout { failed: 1, ..whole }, &ask) {
                 let left = rate(&[(need.cost(), DRIVE)]);
                 prop_assert!(left <= bound * (1.0 + 1e-9), "{left} of {bound}");
             }

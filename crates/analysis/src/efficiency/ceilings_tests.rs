@@ -1,4 +1,5 @@
-//! What is known of drives, links and networks by what places tell of them, as bounds on made-up machines.
+//! What is known of drives, links and networks by what places tell of them, as bounds on made-up
+//! machines.
 
 use super::*;
 use crate::{RunData, findings, twin};
@@ -41,10 +42,19 @@ fn a_drive_of_a_known_model_is_held_against_its_data_sheet_and_its_link() {
     let found = bounds(&run);
     let [(link, carried), (rated, read)] = found.as_slice() else { panic!("{found:?}") };
     assert_eq!((link.as_str(), rated.as_str(), *read), ("link", "rated", 7e9));
-    assert!((3.7e9..3.8e9).contains(carried), "PCIe 3.0 x4, though the drive could do 4.0: {carried}");
+    assert!(
+        (3.7e9..3.8e9).contains(carried),
+        "PCIe 3.0 x4, though the drive could do 4.0: {carried}"
+    );
     let found = findings(&run);
     let of = |word: &str| {
-        found.workloads[0].efficiency.iter().find(|one| one.by.word() == word).unwrap().sentence.clone()
+        found.workloads[0]
+            .efficiency
+            .iter()
+            .find(|one| one.by.word() == word)
+            .unwrap()
+            .sentence
+            .clone()
     };
     assert!(
         of("link").ends_with(
@@ -54,7 +64,8 @@ fn a_drive_of_a_known_model_is_held_against_its_data_sheet_and_its_link() {
         of("link")
     );
     assert!(
-        of("rated").ends_with("(Samsung 980 PRO rated: Samsung, NVMe SSD 980 PRO data sheet, 2021)"),
+        of("rated")
+            .ends_with("(Samsung 980 PRO rated: Samsung, NVMe SSD 980 PRO data sheet, 2021)"),
         "{}",
         of("rated")
     );
@@ -117,7 +128,8 @@ fn a_link_is_told_under_loads_of_bytes_and_where_a_stack_comes_near_it() {
     let by = |run: &RunData| bounds(run).into_iter().map(|(by, _)| by).collect::<Vec<_>>();
     let random = on_a_drive(pro(), |_| {});
     assert_eq!(by(&random), ["rated"]);
-    let narrow = PcieLink { speed: Some("2.5 GT/s PCIe".into()), width: Some(1), ..pro().pcie.unwrap() };
+    let narrow =
+        PcieLink { speed: Some("2.5 GT/s PCIe".into()), width: Some(1), ..pro().pcie.unwrap() };
     let rate = findings(&random).workloads[0].rows[0].iops.value().unwrap() * 4096.0;
     let narrow = on_a_drive(Device { pcie: Some(narrow), ..pro() }, |_| {});
     let most = 250e6 * 512.0 / 532.0;
@@ -129,18 +141,23 @@ fn reads_and_writes_have_a_way_each_unless_the_link_is_half_duplex() {
     let mixed = |device: Device| {
         let run = on_a_drive(Device { model: None, ..device }, |run| {
             sequential(run);
-            for job in run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs) {
+            for job in
+                run.start.scenario.workloads.iter_mut().flat_map(|workload| &mut workload.jobs)
+            {
                 (job.rw, job.rwmixread) = (Rw::Rw, 50);
             }
         });
         let found = findings(&run).workloads.remove(0).efficiency;
         let link = found.into_iter().find(|one| one.by.word() == "link").unwrap();
-        let directions: Vec<f64> = link.directions.iter().map(|one| one.could.value().unwrap()).collect();
+        let directions: Vec<f64> =
+            link.directions.iter().map(|one| one.could.value().unwrap()).collect();
         (link.could.value().unwrap(), directions)
     };
     let near = |(whole, directions): (f64, Vec<f64>), way: f64, times: f64| {
         assert!((whole / (times * way) - 1.0).abs() < 1e-6, "{whole}");
-        assert!(directions.len() == 2 && directions.iter().all(|one| (one / way - 1.0).abs() < 1e-6));
+        assert!(
+            directions.len() == 2 && directions.iter().all(|one| (one / way - 1.0).abs() < 1e-6)
+        );
     };
     // 7.876923077 Gb/s of data a lane, of which the largest packets leave 0.962406015.
     near(mixed(pro()), 4.0 * 7.876_923_077e9 / 8.0 * 0.962_406_015, 2.0);
@@ -213,7 +230,10 @@ fn drives_share_the_link_of_their_controller() {
     // All five of flash read at once, parity passed over.
     assert!((3.7e9..3.8e9).contains(&could), "{could}");
     let (rule, could) = many(|_, device| device.pcie = None).unwrap();
-    assert!(rule.contains("SAS 12 Gb/s: ") && (5.0 * 1.16e9..5.0 * 1.2e9).contains(&could), "{rule} {could}");
+    assert!(
+        rule.contains("SAS 12 Gb/s: ") && (5.0 * 1.16e9..5.0 * 1.2e9).contains(&could),
+        "{rule} {could}"
+    );
     let unlike = |at: usize, device: &mut Device| {
         device.pcie = None;
         device.cable.as_mut().unwrap().lanes += u64::from(at == 3);
@@ -246,7 +266,8 @@ fn more_than_a_link_carries_or_a_tenth_above_a_rating_is_a_doubt() {
     assert_eq!(rated(0.97), None);
     let words = rated(0.7).unwrap();
     assert!(words.contains(" of what its drives are rated at: something is cached, "), "{words}");
-    let narrow = PcieLink { speed: Some("2.5 GT/s PCIe".into()), width: Some(1), ..pro().pcie.unwrap() };
+    let narrow =
+        PcieLink { speed: Some("2.5 GT/s PCIe".into()), width: Some(1), ..pro().pcie.unwrap() };
     let (_, words) = told(Device { pcie: Some(narrow), ..pro() }, "");
     let words = words.unwrap();
     assert!(words.contains(" of what PCIe 1.0 x1 carries: something is cached, "), "{words}");
@@ -295,13 +316,17 @@ fn a_network_is_that_of_its_slowest_card_that_is_one() {
     let no_card = of(|run| run.places[1].facts.networks[0].megabits = None).unwrap();
     assert_eq!(no_card.0, "100GbE", "the other end is known");
     assert_eq!(
-        of(|run| run.places.iter_mut().for_each(|place| place.facts.cpu.under_hypervisor = Some(true))),
+        of(|run| run
+            .places
+            .iter_mut()
+            .for_each(|place| place.facts.cpu.under_hypervisor = Some(true))),
         None
     );
     assert_eq!(of(|run| run.start.scenario.stacks[0].layers[0].far = None), None);
     assert_eq!(
-        of(|run| _ =
-            run.start.scenario.stacks[0].layers[0].options.insert("address".into(), "10.2.0.1".into())),
+        of(|run| _ = run.start.scenario.stacks[0].layers[0]
+            .options
+            .insert("address".into(), "10.2.0.1".into())),
         None
     );
     // Half of a mix goes each way.
@@ -313,7 +338,8 @@ fn a_network_is_that_of_its_slowest_card_that_is_one() {
     assert!((mixed.unwrap().1 / could - 2.0).abs() < 1e-9);
 }
 
-/// A drive of this host at another, over a network that TCP was measured on: reads at a known rate, and what TCP received there.
+/// A drive of this host at another, over a network that TCP was measured on: reads at a known rate,
+/// and what TCP received there.
 fn over_a_network(change: impl FnOnce(&mut RunData)) -> Option<Efficiency> {
     let mut run = on_a_drive(Device { model: None, pcie: None, ..pro() }, sequential);
     let mut layer = twin::layer("nvmf", &[("transport", "tcp"), ("address", "10.1.2.3")]);
@@ -340,10 +366,16 @@ fn over_a_network(change: impl FnOnce(&mut RunData)) -> Option<Efficiency> {
     for slice in run.slices.iter_mut().filter(|slice| slice.stack == net) {
         slice.workload = "tcp".into();
     }
-    run.workers.iter_mut().filter(|one| one.stack == net).for_each(|one| one.workload = "tcp".into());
+    run.workers
+        .iter_mut()
+        .filter(|one| one.stack == net)
+        .for_each(|one| one.workload = "tcp".into());
     change(&mut run);
     let found = findings(&run).workloads.remove(0);
-    assert!(found.comparisons.is_empty(), "the network is no baseline of the load, nor the other way round");
+    assert!(
+        found.comparisons.is_empty(),
+        "the network is no baseline of the load, nor the other way round"
+    );
     found.efficiency.into_iter().find(|one| one.by.word() == "tcp")
 }
 
@@ -358,7 +390,10 @@ fn tcp_between_the_same_places_is_a_ceiling_of_what_crosses_it() {
     let [stored, carried] = rates.unwrap();
     assert!((found.could.value().unwrap() / carried - 1.0).abs() < 1e-9, "{found:?}");
     // Slices of the twin hold blocks of 4 KiB, whatever the load says.
-    assert!((found.share.value().unwrap() / (32.0 * stored / carried) - 1.0).abs() < 1e-9, "{found:?}");
+    assert!(
+        (found.share.value().unwrap() / (32.0 * stored / carried) - 1.0).abs() < 1e-9,
+        "{found:?}"
+    );
     assert!(found.share.bounds().is_some());
     assert!(found.sentence.contains("network between host and ssh:client: "), "{}", found.sentence);
     assert!(found.sentence.contains("(tcp, 1 stream); this stack reaches "), "{}", found.sentence);
@@ -378,15 +413,22 @@ fn tcp_between_other_places_or_in_the_other_direction_is_none() {
     assert_eq!(over_a_network(|run| run.start.scenario.stacks[0].layers[0].far = None), None);
     let writes = |run: &mut RunData| {
         for slice in run.slices.iter_mut().filter(|slice| slice.workload == "tcp") {
-            slice.samples.iter_mut().for_each(|one| one.metric = one.metric.replace("read.", "write."));
+            slice
+                .samples
+                .iter_mut()
+                .for_each(|one| one.metric = one.metric.replace("read.", "write."));
         }
     };
     assert_eq!(over_a_network(writes), None, "sent, where the load reads");
     // From the other end, what is sent is what is read.
     let turned = over_a_network(|run| {
         writes(run);
-        run.start.scenario.stacks[1].medium =
-            Medium::Net { place: "host".into(), to: "ssh:client".into(), address: None, port: None };
+        run.start.scenario.stacks[1].medium = Medium::Net {
+            place: "host".into(),
+            to: "ssh:client".into(),
+            address: None,
+            port: None,
+        };
     });
     assert!(turned.is_some());
 }
@@ -402,7 +444,12 @@ fn added_latency_is_held_against_the_networks_round_trip() {
             scenario.stacks[0].layers = vec![layer.clone()];
         }
         scenario.stacks[1].layers = vec![layer];
-        let medium = Medium::Net { place: "ssh:client".into(), to: "host".into(), address: None, port: None };
+        let medium = Medium::Net {
+            place: "ssh:client".into(),
+            to: "host".into(),
+            address: None,
+            port: None,
+        };
         let net = scenario.stacks[0].clone();
         scenario.stacks.push(iotax_model::scenario::Stack {
             name: "net".into(),
@@ -411,12 +458,15 @@ fn added_latency_is_held_against_the_networks_round_trip() {
             ..net
         });
         let mut rr = scenario.workloads[0].clone();
-        (rr.name, rr.jobs, rr.probe) = ("rr".into(), Vec::new(), iotax_probe::ProbeSpec::parse("rr").ok());
+        (rr.name, rr.jobs, rr.probe) =
+            ("rr".into(), Vec::new(), iotax_probe::ProbeSpec::parse("rr").ok());
         scenario.workloads[0].jobs[0].iodepth = 1;
         scenario.workloads.push(rr);
         let first = scenario.stacks[0].name.clone();
-        let plain = run.slices.iter().filter(|one| one.stack == first && one.purpose == Purpose::Plain);
-        let trips = plain.map(|one| Slice { stack: "net".into(), workload: "rr".into(), ..one.clone() });
+        let plain =
+            run.slices.iter().filter(|one| one.stack == first && one.purpose == Purpose::Plain);
+        let trips =
+            plain.map(|one| Slice { stack: "net".into(), workload: "rr".into(), ..one.clone() });
         let trips: Vec<Slice> = trips.collect();
         run.slices.extend(trips);
         findings(&run).workloads.remove(0).round_trips

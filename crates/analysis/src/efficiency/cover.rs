@@ -1,12 +1,13 @@
-//! How much of drives that stand one behind the other a load reaches: its region is that of the smallest of the compared stacks,
-//! which may lie on the first of them alone.
+//! How much of drives that stand one after the other a load reaches: its region is that of the
+//! smallest of the compared stacks, which may lie on the first of them alone.
 
 use super::layout::{Layout, LayoutSpread};
 
 /// The part of such drives that a load is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Covered {
-    /// How many drives' worth: I/Os at random places are so many times those of the drive that has most of the region.
+pub struct CoveredPart {
+    /// How many drives' worth: I/Os at random places are so many times those of the drive that has
+    /// most of the region.
     pub worth: f64,
     /// How many have a part of it that is worth a word.
     pub drives: u64,
@@ -14,23 +15,24 @@ pub struct Covered {
 
 /// What a load is on: stretches of the whole, one or one a guest or part.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Region {
+pub struct LoadRegion {
     /// Where each begins within its part.
     pub offset: u64,
-    /// Bytes of each.
     pub bytes: u64,
     /// Equal parts of the whole.
     pub parts: u64,
 }
 
-/// A drive that has less than this part of what the fullest one has is none: LVM's own extent, rounding.
+/// A drive that has less than this part of what the fullest one has is none: LVM's own extent,
+/// rounding.
 const WORTH_A_WORD: f64 = 0.02;
 /// btrfs takes no more than this part of a file system for a chunk of data.
 const CHUNKS_AT_LEAST: u64 = 10;
 
-impl Covered {
-    /// Of drives of so many bytes each. `None` of a layout that turns from drive to drive all the time: every region is on all.
-    pub fn by_region(layout: &Layout, member: u64, region: &Region) -> Option<Covered> {
+impl CoveredPart {
+    /// Of drives of so many bytes each. `None` of a layout that turns from drive to drive all the
+    /// time: every region is on all.
+    pub fn by_region(layout: &Layout, member: u64, region: &LoadRegion) -> Option<CoveredPart> {
         let LayoutSpread::Linear { chunk } = layout.spread else { return None };
         let whole = layout.drives * member;
         let unit = chunk.map_or(member, |chunk| chunk.min(whole / CHUNKS_AT_LEAST)).max(1);
@@ -44,10 +46,11 @@ impl Covered {
                 from = to;
             }
         }
-        let (most, all) = (of_drive.iter().copied().max()? as f64, of_drive.iter().sum::<u64>() as f64);
+        let (most, all) =
+            (of_drive.iter().copied().max()? as f64, of_drive.iter().sum::<u64>() as f64);
         let counts = |bytes: &&u64| **bytes as f64 > WORTH_A_WORD * most;
         let drives = of_drive.iter().filter(counts).count() as u64;
-        (most > 0.0).then(|| Covered { worth: all / most, drives })
+        (most > 0.0).then(|| CoveredPart { worth: all / most, drives })
     }
 }
 
@@ -57,16 +60,19 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn covered(chunk: Option<u64>, region: Region) -> (f64, u64) {
-        let layout =
-            Layout { spread: LayoutSpread::Linear { chunk }, name: "linear".into(), ..Layout::plain(4) };
-        let found = Covered::by_region(&layout, 100 * GIB, &region).unwrap();
+    fn covered(chunk: Option<u64>, region: LoadRegion) -> (f64, u64) {
+        let layout = Layout {
+            spread: LayoutSpread::Linear { chunk },
+            name: "linear".into(),
+            ..Layout::plain(4)
+        };
+        let found = CoveredPart::by_region(&layout, 100 * GIB, &region).unwrap();
         ((found.worth * 100.0).round() / 100.0, found.drives)
     }
 
     #[test]
     fn a_region_of_one_drives_size_is_on_the_first_drive() {
-        let region = |offset: u64, bytes: u64, parts: u64| Region { offset, bytes, parts };
+        let region = |offset: u64, bytes: u64, parts: u64| LoadRegion { offset, bytes, parts };
         assert_eq!(covered(None, region(0, 100 * GIB, 1)), (1.0, 1));
         assert_eq!(covered(None, region(0, 400 * GIB, 1)), (4.0, 4));
         assert_eq!(covered(None, region(0, 150 * GIB, 1)), (1.5, 2), "two thirds are on the first");
@@ -85,7 +91,11 @@ mod tests {
     #[test]
     fn what_turns_all_the_time_is_on_all_drives() {
         assert_eq!(
-            Covered::by_region(&Layout::plain(4), GIB, &Region { offset: 0, bytes: 1, parts: 1 }),
+            CoveredPart::by_region(
+                &Layout::plain(4),
+                GIB,
+                &LoadRegion { offset: 0, bytes: 1, parts: 1 }
+            ),
             None
         );
     }

@@ -1,8 +1,9 @@
-//! The drives that a stack stands on, where its place tells each of them by itself: model, capacity, links. What is not told, or
-//! may be several drives as one, is not known, and nothing is said of it.
+//! The drives that a stack is on, where its place tells each of them by itself: model,
+//! capacity, links. What is not told, or may be several drives as one, is not known, and nothing is
+//! said of it.
 
 use iotax_facts::machine::{Device, TargetFacts};
-use iotax_hardware::ratings::{Match, Ratings};
+use iotax_hardware::ratings::{DriveMatch, Ratings};
 use iotax_model::record::PlaceFacts;
 use iotax_model::scenario::{Medium, Stack};
 use iotax_store::RunData;
@@ -15,7 +16,6 @@ pub(super) struct Hardware<'a> {
 /// One drive where it is.
 #[derive(Clone, Copy)]
 pub(super) struct MatchedDrive<'a> {
-    /// Its place.
     pub(super) place: &'a PlaceFacts,
     /// As that tells it.
     pub(super) device: &'a Device,
@@ -30,18 +30,19 @@ impl<'a> Hardware<'a> {
         let same = |one: &MatchedDrive, other: &MatchedDrive| {
             one.place.place == other.place.place && one.device.name == other.device.name
         };
-        let twice =
-            drives.iter().enumerate().any(|(at, one)| drives[..at].iter().any(|other| same(one, other)));
+        let twice = drives
+            .iter()
+            .enumerate()
+            .any(|(at, one)| drives[..at].iter().any(|other| same(one, other)));
         (!twice).then_some(Hardware { drives })
     }
 
-    /// The drives.
     pub(super) fn drives(&self) -> &[MatchedDrive<'a>] {
         &self.drives
     }
 
     /// What they are rated at, if all are of one model: of the sizes that they have.
-    pub(super) fn rating<'r>(&self, ratings: &'r Ratings) -> Option<Match<'r>> {
+    pub(super) fn rating<'r>(&self, ratings: &'r Ratings) -> Option<DriveMatch<'r>> {
         let of = |drive: &MatchedDrive| {
             ratings.rating_of(drive.device.model.as_ref()?, Some(drive.device.bytes? as f64))
         };
@@ -55,13 +56,16 @@ impl<'a> Hardware<'a> {
     }
 }
 
-/// What its place tells of a member, as often as it was recorded. A file that was not there yet is told by its folder.
+/// What its place tells of a member, as often as it was recorded. A file that was not there yet is
+/// told by its folder.
 pub(super) fn targets<'a>(
     run: &'a RunData,
     member: &'a Medium,
 ) -> impl Iterator<Item = (&'a PlaceFacts, &'a TargetFacts)> {
     let (path, folder) = match member {
-        Medium::File { path, .. } | Medium::Remote { path, size: Some(_), .. } => (Some(path), path.parent()),
+        Medium::File { path, .. } | Medium::Remote { path, size: Some(_), .. } => {
+            (Some(path), path.parent())
+        }
         Medium::Device { path } | Medium::Remote { path, .. } => (Some(path), None),
         Medium::Drive { .. }
         | Medium::Cpu { .. }
@@ -72,30 +76,37 @@ pub(super) fn targets<'a>(
     };
     let place = member.place();
     let known = run.places.iter().filter(move |known| known.place == place);
-    let told = known.flat_map(|known| known.facts.targets.iter().map(move |target| (known, target)));
-    told.filter(move |(_, target)| Some(&target.path) == path || Some(target.path.as_path()) == folder)
+    let told =
+        known.flat_map(|known| known.facts.targets.iter().map(move |target| (known, target)));
+    told.filter(move |(_, target)| {
+        Some(&target.path) == path || Some(target.path.as_path()) == folder
+    })
 }
 
 fn drive<'a>(run: &'a RunData, member: &'a Medium) -> Option<MatchedDrive<'a>> {
-    targets(run, member)
-        .find_map(|(place, target)| Some(MatchedDrive { place, device: only_drive(&target.devices)? }))
+    targets(run, member).find_map(|(place, target)| {
+        Some(MatchedDrive { place, device: only_drive(&target.devices)? })
+    })
 }
 
 /// The one drive below all of them: the others are its partitions, or made of what is below them.
 fn only_drive(devices: &[Device]) -> Option<&Device> {
-    let is_made = |device: &Device| ["dm-", "md", "loop"].iter().any(|kind| device.name.starts_with(kind));
-    let is_part = |device: &Device| devices.iter().any(|whole| is_part_of(&device.name, &whole.name));
+    let is_made =
+        |device: &Device| ["dm-", "md", "loop"].iter().any(|kind| device.name.starts_with(kind));
+    let is_part =
+        |device: &Device| devices.iter().any(|whole| is_part_of(&device.name, &whole.name));
     let mut drives = devices.iter().filter(|device| !is_made(device) && !is_part(device));
     drives.next().filter(|_| drives.next().is_none())
 }
 
 /// `sda1` of `sda`, `nvme0n1p2` of `nvme0n1`.
 fn is_part_of(part: &str, whole: &str) -> bool {
-    let rest =
-        part.strip_prefix(whole).map(|rest| match whole.ends_with(|last: char| last.is_ascii_digit()) {
+    let rest = part.strip_prefix(whole).map(|rest| {
+        match whole.ends_with(|last: char| last.is_ascii_digit()) {
             true => rest.strip_prefix('p').unwrap_or_default(),
             false => rest,
-        });
+        }
+    });
     rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 

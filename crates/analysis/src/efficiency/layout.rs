@@ -1,5 +1,6 @@
-//! How the layers of a stack lay data over its drives: which of them joins them, by which level, with how much of redundancy.
-//! It refuses a layout from which nothing follows for what the drives allow, and says why.
+//! How the layers of a stack lay data over its drives: which of them joins them, by which level,
+//! with how much of redundancy. It refuses a layout from which nothing follows for what the drives
+//! allow, and says why.
 
 use iotax_model::layer::layout::{Join, Joined};
 use iotax_model::scenario::{InState, LayerSpec, Medium, Stack};
@@ -13,7 +14,6 @@ pub struct Layout {
     pub drives: u64,
     /// Arrays of which each has as many drives, all loaded at once.
     pub arrays: u64,
-    /// How.
     pub spread: LayoutSpread,
     /// Drives that are lost; none as it is set up.
     pub failed: u64,
@@ -33,10 +33,12 @@ impl Layout {
             let unknown = || "it is not known how its layers lay data over the drives".to_owned();
             return is_joined(stack).then(unknown).map_or(Ok(plain), Err);
         };
-        let again =
-            stack.layers_with_members().filter(|(layer, members)| *members > 1 && join_of(layer).is_some());
+        let again = stack
+            .layers_with_members()
+            .filter(|(layer, members)| *members > 1 && join_of(layer).is_some());
         if again.count() > 1 {
-            return Err("the limit of layers that join parts of a joined device is not calculated".to_owned());
+            return Err("the limit of layers that join parts of a joined device is not calculated"
+                .to_owned());
         }
         let arrays = stack.medium.groups() as u64;
         let drives = all / arrays;

@@ -1,7 +1,8 @@
-//! Bounds by the links between drives and memory, as they were settled: no payload is above the largest packets of its link.
+//! Bounds by the links between drives and memory, as they were settled: no payload is above the
+//! largest packets of its link.
 
 use super::hardware::{Hardware, MatchedDrive};
-use super::{By, Case, Efficiency, Held, Layout};
+use super::{Efficiency, EfficiencyCase, FigureOrigin, Layout, ReachedBound};
 use crate::findings::{MeasuredFigure, SampleUnit};
 use iotax_facts::machine::{Cable as Settled, PcieLink};
 use iotax_hardware::{HardwareLink, Rate, rate_text};
@@ -12,27 +13,34 @@ use iotax_load::Job;
 pub(super) struct LinkPath {
     /// `PCIe 4.0 x4`, `SAS 12 Gb/s x2`, `PCIe 3.0 x8 of 4 drives`.
     name: String,
-    /// Of one drive.
     rate: Rate,
     /// Whether reads and writes share it; else each has as much.
     shared: bool,
 }
 
-impl Case<'_> {
+impl EfficiencyCase<'_> {
     /// Against what the links of its drives carry; `None` where they are not known, or not alike.
     pub(super) fn linked(&self) -> Option<Efficiency> {
         let way = narrowest(self.hardware.as_ref()?)?;
-        let found = self.finding(By::Link { link: way.name.clone() }, |case, layout, job| {
-            case.against_link(&way, layout, job)
-        });
+        let found = self
+            .finding(FigureOrigin::Link { link: way.name.clone() }, |case, layout, job| {
+                case.against_link(&way, layout, job)
+            });
         found.could.value().is_some().then_some(found)
     }
 
-    /// Reads go one way and writes the other: the busier way is full first, unless the link carries one way at a time.
-    fn against_link(&self, way: &LinkPath, layout: &Layout, job: &Job) -> Result<Held, String> {
-        let ios = |need: &super::Need| {
+    /// Reads go one way and writes the other: the busier way is full first, unless the link carries
+    /// one way at a time.
+    fn against_link(
+        &self,
+        way: &LinkPath,
+        layout: &Layout,
+        job: &Job,
+    ) -> Result<ReachedBound, String> {
+        let ios = |need: &super::LoadNeed| {
             let cost = need.cost();
-            let ios = if way.shared { cost.reads + cost.writes } else { cost.reads.max(cost.writes) };
+            let ios =
+                if way.shared { cost.reads + cost.writes } else { cost.reads.max(cost.writes) };
             way.rate.most / (ios * job.bs as f64)
         };
         let need = self.need(layout, job)?;
@@ -40,8 +48,9 @@ impl Case<'_> {
         let [low, high] = [way.rate.practical.low, way.rate.practical.high].map(rate_text);
         let also = Some(format!("{}: {low} to {high} in practice", way.name));
         let of_all = self.plain_need(layout, job).map(|plain| ios(&plain));
-        let could = MeasuredFigure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
-        Ok(Held {
+        let could =
+            MeasuredFigure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
+        Ok(ReachedBound {
             could: self.in_unit(could, job),
             share: self.share_of(bound),
             of_all: Some(of_all.map_or_else(MeasuredFigure::missing, |all| self.share_of(all))),
@@ -59,7 +68,8 @@ fn narrowest(hardware: &Hardware) -> Option<LinkPath> {
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// Only on a machine that is known to be none of somebody's: what is emulated tells links that nothing crosses.
+/// Only on a machine that is known to be none of somebody's: what is emulated tells links that
+/// nothing crosses.
 fn link_path(hardware: &Hardware, drive: &MatchedDrive) -> Option<LinkPath> {
     if drive.place.facts.cpu.under_hypervisor != Some(false) {
         return None;
@@ -73,7 +83,10 @@ fn link_path(hardware: &Hardware, drive: &MatchedDrive) -> Option<LinkPath> {
         };
         pcie(settled, hardware.drives().iter().filter(shares).count())
     });
-    [cable, pcie].into_iter().flatten().min_by(|one, other| one.rate.most.total_cmp(&other.rate.most))
+    [cable, pcie]
+        .into_iter()
+        .flatten()
+        .min_by(|one, other| one.rate.most.total_cmp(&other.rate.most))
 }
 
 fn cable(settled: &Settled) -> Option<LinkPath> {
@@ -91,5 +104,9 @@ fn pcie(settled: &PcieLink, drives: usize) -> Option<LinkPath> {
     let speed: f64 = settled.speed.as_ref()?.split(' ').next()?.parse().ok()?;
     let link = HardwareLink::of_speed("pcie", speed)?.lanes(u8::try_from(settled.width?).ok()?)?;
     let of = if drives > 1 { format!(" of {drives} drives") } else { String::new() };
-    Some(LinkPath { name: link.name() + &of, rate: link.rate().times(1.0 / drives as f64), shared: false })
+    Some(LinkPath {
+        name: link.name() + &of,
+        rate: link.rate().times(1.0 / drives as f64),
+        shared: false,
+    })
 }

@@ -1,6 +1,7 @@
-//! A stack against the most that its drives allow: measured, where `each([..])` of the same drives ran in the same run, by the
-//! maker's rating, where the scenario has one or the model is known, and by the links and networks that their data cross. What no drive explains
-//! is told as a doubt (`doubts`), not hidden here.
+//! A stack against the most that its drives allow: measured, where `each([..])` of the same drives
+//! ran in the same run, by the maker's rating, where the scenario has one or the model is known,
+//! and by the links and networks that their data cross. What no drive explains is told as a doubt
+//! (`doubts`), not hidden here.
 
 mod bound;
 #[cfg(test)]
@@ -18,16 +19,16 @@ pub use layout::{Layout, LayoutSpread, is_joined, joining, stripe_unit};
 pub use network::trips;
 
 use super::compare::RateComparison;
-use super::findings::efficiency::{By, DirectionEfficiency, Efficiency};
+use super::findings::efficiency::{DirectionEfficiency, Efficiency, FigureOrigin};
 use super::findings::{Interval, MeasuredFigure, SampleUnit, StackRow};
 use super::gather::IoDirection;
-use super::pairing::Basis;
+use super::pairing::RoundBasis;
 use super::reading::WorkloadView;
 use super::rows;
 use super::standing::rate_level;
 use super::subject::{self, Quantity, marked};
-use bound::{Cost, DriveLoad, Need};
-use cover::{Covered, Region};
+use bound::{DriveLoad, IoCost, LoadNeed};
+use cover::{CoveredPart, LoadRegion};
 use hardware::Hardware;
 use iotax_facts::machine::Device;
 use iotax_load::{Job, Rw};
@@ -38,8 +39,8 @@ use std::path::PathBuf;
 /// A link of which a load takes less is none of its limits, unless the load is one of bytes.
 const OF_LINK: f64 = 0.5;
 
-/// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have none. Nor have trims, which no
-/// layout reckons with.
+/// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have
+/// none. Nor have trims, which no layout reckons with.
 pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> Vec<Efficiency> {
     let reading = &readings[at];
     if reading.workload.probe.is_some()
@@ -49,7 +50,14 @@ pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> 
     }
     let of_stack = |(stack, row)| {
         let hardware = Hardware::from_run(reading.run, &reading.run.start.scenario.stacks[stack]);
-        let case = Case { readings, reading, stack, row, hardware: hardware.as_ref(), way: None };
+        let case = EfficiencyCase {
+            readings,
+            reading,
+            stack,
+            row,
+            hardware: hardware.as_ref(),
+            way: None,
+        };
         [case.measured(), case.carried(), case.networked(), case.linked(), case.rated()]
     };
     let is_loaded = |at: usize| {
@@ -59,7 +67,8 @@ pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> 
     let rows = rows.iter().enumerate().filter(|(at, _)| is_loaded(*at));
     let mut found: Vec<Efficiency> = rows.flat_map(of_stack).flatten().collect();
     let of_link = |one: &Efficiency| one.by.is_on_the_way();
-    let near = |one: &Efficiency| of_link(one) && one.share.value().is_some_and(|share| share >= OF_LINK);
+    let near =
+        |one: &Efficiency| of_link(one) && one.share.value().is_some_and(|share| share >= OF_LINK);
     if subject::rate_unit(reading.workload) != "B/s" && !found.iter().any(near) {
         found.retain(|one| !of_link(one));
     }
@@ -68,19 +77,20 @@ pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> 
 
 /// A stack under a load.
 #[derive(Clone, Copy)]
-struct Case<'a> {
+struct EfficiencyCase<'a> {
     readings: &'a [WorkloadView<'a>],
     reading: &'a WorkloadView<'a>,
     stack: usize,
     row: &'a StackRow,
     hardware: Option<&'a Hardware<'a>>,
-    /// The direction of a mix that is held against what is possible of it alone; `None`: the whole load.
+    /// The direction of a mix that is held against what is possible of it alone; `None`: the whole
+    /// load.
     way: Option<IoDirection>,
 }
 
 /// A bound, and what the stack reaches of it.
-struct Held {
-    need: Need,
+struct ReachedBound {
+    need: LoadNeed,
     could: MeasuredFigure,
     share: MeasuredFigure,
     of_all: Option<MeasuredFigure>,
@@ -90,7 +100,7 @@ struct Held {
     scatter: f64,
 }
 
-impl Case<'_> {
+impl EfficiencyCase<'_> {
     fn stack(&self) -> &iotax_model::scenario::Stack {
         &self.reading.run.start.scenario.stacks[self.stack]
     }
@@ -104,18 +114,27 @@ impl Case<'_> {
             one.layers.is_empty() && same_members(&one.medium, &self.stack().medium)
         };
         let each = (0..stacks.len()).collect::<Vec<_>>().iter().find(is_each).copied()?;
-        let by = By::Measured { each: self.reading.name(each).to_owned() };
+        let by = FigureOrigin::Measured { each: self.reading.name(each).to_owned() };
         Some(self.finding(by, |case, layout, job| case.against_each(each, layout, job)))
     }
 
     /// Of the whole load, and of a mix of its reads and writes apart.
-    fn finding(&self, by: By, held: impl Fn(&Case, &Layout, &Job) -> Result<Held, String>) -> Efficiency {
+    fn finding(
+        &self,
+        by: FigureOrigin,
+        held: impl Fn(&EfficiencyCase, &Layout, &Job) -> Result<ReachedBound, String>,
+    ) -> Efficiency {
         let layout = Layout::from_stack(self.stack());
         let joins = layout.as_ref().map_or(true, |layout| !layout.name.is_empty());
         let direction = |layout: &Layout, job: &Job, way: IoDirection| {
-            let held = held(&Case { way: Some(way), ..*self }, layout, &only(job, way));
+            let held = held(&EfficiencyCase { way: Some(way), ..*self }, layout, &only(job, way));
             let (could, share, of_all) = figures(held);
-            DirectionEfficiency { direction: way.word(), could, share, of_all: of_all.filter(|_| joins) }
+            DirectionEfficiency {
+                direction: way.word(),
+                could,
+                share,
+                of_all: of_all.filter(|_| joins),
+            }
         };
         let directions = match (&layout, self.reading.workload.jobs.as_slice()) {
             (Ok(layout), [job]) => {
@@ -125,11 +144,14 @@ impl Case<'_> {
         };
         let held = match (&layout, self.reading.workload.jobs.as_slice()) {
             (Ok(layout), [job]) => held(self, layout, job),
-            (Ok(_), _) => Err("several jobs at once share the drives in a way that is not known".to_owned()),
+            (Ok(_), _) => {
+                Err("several jobs at once share the drives in a way that is not known".to_owned())
+            }
             (Err(reason), _) => Err(reason.clone()),
         };
-        let (drives, name) =
-            layout.as_ref().map_or((self.stack().medium.members().len() as u64, String::new()), |layout| {
+        let (drives, name) = layout
+            .as_ref()
+            .map_or((self.stack().medium.members().len() as u64, String::new()), |layout| {
                 (layout.all_drives(), layout.to_sentence())
             });
         let (rule, unless) = held.as_ref().map_or((String::new(), None), |held| {
@@ -160,11 +182,11 @@ impl Case<'_> {
     }
 
     /// As if every I/O were one of a drive.
-    fn plain_need(&self, layout: &Layout, job: &Job) -> Result<Need, String> {
+    fn plain_need(&self, layout: &Layout, job: &Job) -> Result<LoadNeed, String> {
         self.need(&Layout::plain(layout.all_drives()), job)
     }
 
-    fn need(&self, layout: &Layout, job: &Job) -> Result<Need, String> {
+    fn need(&self, layout: &Layout, job: &Job) -> Result<LoadNeed, String> {
         let random = if job.rw.random() { f64::from(job.percentage_random) / 100.0 } else { 0.0 };
         let ask = DriveLoad {
             reads: reads_of(job),
@@ -174,7 +196,7 @@ impl Case<'_> {
             flash: self.is_flash(),
             covered: self.covered(layout, job),
         };
-        Need::for_load(layout, &ask)
+        LoadNeed::for_load(layout, &ask)
     }
 
     /// Targets that every job of the load has at the same time.
@@ -187,16 +209,19 @@ impl Case<'_> {
         (self.at_once() / layout.arrays).max(1)
     }
 
-    /// Of drives one behind the other those that the load is on; `None` where nobody recorded how large they are.
-    fn covered(&self, layout: &Layout, job: &Job) -> Option<Covered> {
+    /// Of drives one after the other those that the load is on; `None` where nobody recorded how
+    /// large they are.
+    fn covered(&self, layout: &Layout, job: &Job) -> Option<CoveredPart> {
         let members = self.stack().medium.members();
-        let smallest = members.iter().map(|member| self.member_bytes(member)).collect::<Option<Vec<_>>>()?;
+        let smallest =
+            members.iter().map(|member| self.member_bytes(member)).collect::<Option<Vec<_>>>()?;
         let target = self.reading.worker(self.stack)?.bytes;
         let rest = target.saturating_sub(job.offset);
-        let bytes =
-            job.size.map_or(rest, |size| (job.last_offset() - job.offset).saturating_add(size).min(rest));
-        let region = Region { offset: job.offset, bytes, parts: self.of_an_array(layout) };
-        Covered::by_region(layout, smallest.into_iter().min()?, &region)
+        let bytes = job
+            .size
+            .map_or(rest, |size| (job.last_offset() - job.offset).saturating_add(size).min(rest));
+        let region = LoadRegion { offset: job.offset, bytes, parts: self.of_an_array(layout) };
+        CoveredPart::by_region(layout, smallest.into_iter().min()?, &region)
     }
 
     /// Bytes of a drive, as its place tells it.
@@ -205,7 +230,10 @@ impl Case<'_> {
             Medium::Drive { place, .. } => {
                 self.reading.run.start.scenario.labs.get(place).map(|lab| lab.drive_size)
             }
-            Medium::File { .. } | Medium::Rbd { .. } | Medium::VhostUser { .. } | Medium::Many { .. } => None,
+            Medium::File { .. }
+            | Medium::Rbd { .. }
+            | Medium::VhostUser { .. }
+            | Medium::Many { .. } => None,
             member => hardware::targets(self.reading.run, member).next()?.1.devices.first()?.bytes,
         }
     }
@@ -214,7 +242,8 @@ impl Case<'_> {
     fn devices(&self) -> impl Iterator<Item = &Device> {
         let run = self.reading.run;
         let media = self.stack().medium.members().iter();
-        let of_media = media.flat_map(|member| hardware::targets(run, member).map(|(_, target)| target));
+        let of_media =
+            media.flat_map(|member| hardware::targets(run, member).map(|(_, target)| target));
         let own = self.reading.worker(self.stack).map(|worker| PathBuf::from(&worker.target));
         let all = run.places.iter().flat_map(|place| &place.facts.targets);
         let loaded = all.filter(move |target| Some(&target.path) == own.as_ref());
@@ -227,18 +256,25 @@ impl Case<'_> {
         turning.next() == Some(false) && !turning.any(|turns| turns)
     }
 
-    /// `each` gives the rates of its drives: under this load, and, where the layout reads to write, under the same load of reads
-    /// alone and of writes alone, if the run has them.
-    fn against_each(&self, each: usize, layout: &Layout, job: &Job) -> Result<Held, String> {
+    /// `each` gives the rates of its drives: under this load, and, where the layout reads to write,
+    /// under the same load of reads alone and of writes alone, if the run has them.
+    fn against_each(
+        &self,
+        each: usize,
+        layout: &Layout,
+        job: &Job,
+    ) -> Result<ReachedBound, String> {
         let need = self.need(layout, job)?;
         // Of all drives together.
         let drives = layout.all_drives() as f64;
-        let cost = Cost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
-        let own = |reading: &WorkloadView| rows::rate(reading, each, "1/s", Quantity::Acknowledged, None);
+        let cost =
+            IoCost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
+        let own =
+            |reading: &WorkloadView| rows::rate(reading, each, "1/s", Quantity::Acknowledged, None);
         if let Some(times) = same_mix(cost, reads_of(job)).filter(|_| self.way.is_none()) {
             let could = own(self.reading).map("1/s", |rate| rate / times);
             let share = self.over(each, times);
-            return Ok(Held {
+            return Ok(ReachedBound {
                 could: self.in_unit(could, job),
                 share,
                 of_all: Some(self.over(each, 1.0)),
@@ -247,7 +283,8 @@ impl Case<'_> {
                 scatter: 1.0,
             });
         }
-        let wanted = [(cost.reads, true), (cost.writes, false)].into_iter().filter(|(ios, _)| *ios > 0.0);
+        let wanted =
+            [(cost.reads, true), (cost.writes, false)].into_iter().filter(|(ios, _)| *ios > 0.0);
         let parts = wanted.map(|(ios, reads)| Ok((ios, self.alone(reads, job)?)));
         let parts = parts.collect::<Result<Vec<_>, String>>()?;
         let share = parts.iter().map(|(ios, reading)| self.times(each, reading, *ios));
@@ -257,7 +294,7 @@ impl Case<'_> {
             None => self.over(each, 1.0),
             Some(way) => self.times(each, self.alone(way == IoDirection::Read, job)?, 1.0),
         };
-        Ok(Held {
+        Ok(ReachedBound {
             could: self.in_unit(could, job),
             share: sum(share),
             of_all: Some(of_all),
@@ -269,8 +306,12 @@ impl Case<'_> {
 
     /// The same load with nothing but reads, or writes.
     fn alone(&self, reads: bool, job: &Job) -> Result<&WorkloadView<'_>, String> {
-        let like =
-            |other: &Job| Job { name: String::new(), rw: job.rw, rwmixread: job.rwmixread, ..other.clone() };
+        let like = |other: &Job| Job {
+            name: String::new(),
+            rw: job.rw,
+            rwmixread: job.rwmixread,
+            ..other.clone()
+        };
         let wanted = Job { name: String::new(), ..job.clone() };
         let is_it = |reading: &&WorkloadView| match reading.workload.jobs.as_slice() {
             [other] => {
@@ -283,16 +324,20 @@ impl Case<'_> {
         };
         self.readings.iter().find(is_it).ok_or_else(|| {
             let what = if reads { "reads" } else { "writes" };
-            let why = format!("{what} alone were not measured on the drives at this bs, iodepth and numjobs");
+            let why = format!(
+                "{what} alone were not measured on the drives at this bs, iodepth and numjobs"
+            );
             match self.way {
                 None => why,
-                Some(_) => format!("{why}, and the rate of a mix cannot be split into reads and writes"),
+                Some(_) => {
+                    format!("{why}, and the rate of a mix cannot be split into reads and writes")
+                }
             }
         })
     }
 
-    /// The rate of the stack over that of all drives, so many times: paired where both ran under this load, else with the
-    /// machine's drift between the two in its interval.
+    /// The rate of the stack over that of all drives, so many times: paired where both ran under
+    /// this load, else with the machine's drift between the two in its interval.
     fn times(&self, each: usize, under: &WorkloadView, times: f64) -> MeasuredFigure {
         match under.workload.name == self.reading.workload.name {
             true => self.over(each, times),
@@ -302,14 +347,16 @@ impl Case<'_> {
 
     fn over(&self, each: usize, times: f64) -> MeasuredFigure {
         let pair = [each, self.stack];
-        if let Some(absent) = pair.into_iter().find(|at| self.reading.sides[*at].rounds.is_empty()) {
+        if let Some(absent) = pair.into_iter().find(|at| self.reading.sides[*at].rounds.is_empty())
+        {
             return MeasuredFigure::missing(self.reading.not_measured(absent));
         }
         let paired = self.reading.pair(&self.reading.sides[each], &self.reading.sides[self.stack]);
-        let basis = Basis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
+        let basis = RoundBasis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
         let found = RateComparison::estimate(self.reading, pair, &paired, basis);
         // What slices show of themselves spoils the ratio; that it is wide or one of many does not.
-        let spoilt = found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
+        let spoilt =
+            found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
         let figure = found.figure().map("1", |ratio| ratio * times);
         if spoilt.is_some() { figure.cautioned(spoilt) } else { figure }
     }
@@ -320,10 +367,14 @@ impl Case<'_> {
                 return MeasuredFigure::missing(reading.not_measured(at));
             }
         }
-        let levels = rate_level(&under.sides[each], None)
-            .and_then(|drives| Ok((drives, rate_level(&self.reading.sides[self.stack], self.way)?)));
-        let rates = [(under, each, None), (self.reading, self.stack, self.way)]
-            .map(|(reading, at, way)| rows::rate(reading, at, "1/s", Quantity::Acknowledged, way).value());
+        let levels = rate_level(&under.sides[each], None).and_then(|drives| {
+            Ok((drives, rate_level(&self.reading.sides[self.stack], self.way)?))
+        });
+        let rates = [(under, each, None), (self.reading, self.stack, self.way)].map(
+            |(reading, at, way)| {
+                rows::rate(reading, at, "1/s", Quantity::Acknowledged, way).value()
+            },
+        );
         match (levels, rates) {
             (Ok((drives, stack)), _) => {
                 let found = unpaired::change(&drives, &stack, separation([under, self.reading]));
@@ -338,9 +389,12 @@ impl Case<'_> {
                     caution,
                 }
             }
-            (Err(reason), [Some(drives), Some(stack)]) if drives > 0.0 => {
-                MeasuredFigure::bare(stack / drives, "1", (self.row.rounds, SampleUnit::Rounds), reason)
-            }
+            (Err(reason), [Some(drives), Some(stack)]) if drives > 0.0 => MeasuredFigure::bare(
+                stack / drives,
+                "1",
+                (self.row.rounds, SampleUnit::Rounds),
+                reason,
+            ),
             (Err(reason), _) => MeasuredFigure::missing(reason),
         }
     }
@@ -349,7 +403,9 @@ impl Case<'_> {
     fn share_of(&self, bound: f64) -> MeasuredFigure {
         let rate = match self.way {
             None => self.row.iops.clone(),
-            Some(way) => rows::rate(self.reading, self.stack, "1/s", Quantity::Acknowledged, Some(way)),
+            Some(way) => {
+                rows::rate(self.reading, self.stack, "1/s", Quantity::Acknowledged, Some(way))
+            }
         };
         rate.map("1", |rate| rate / bound)
     }
@@ -374,7 +430,9 @@ fn only(job: &Job, way: IoDirection) -> Job {
     Job { rw, ..job.clone() }
 }
 
-fn figures(held: Result<Held, String>) -> (MeasuredFigure, MeasuredFigure, Option<MeasuredFigure>) {
+fn figures(
+    held: Result<ReachedBound, String>,
+) -> (MeasuredFigure, MeasuredFigure, Option<MeasuredFigure>) {
     match held {
         Ok(held) => (held.could, held.share, held.of_all),
         Err(reason) => {
@@ -384,7 +442,6 @@ fn figures(held: Result<Held, String>) -> (MeasuredFigure, MeasuredFigure, Optio
     }
 }
 
-/// Share of reads.
 fn reads_of(job: &Job) -> f64 {
     match (job.rw.reads(), job.rw.writes()) {
         (true, true) => f64::from(job.rwmixread) / 100.0,
@@ -392,16 +449,17 @@ fn reads_of(job: &Job) -> f64 {
     }
 }
 
-/// How many of the drives' I/Os one of the whole takes, where they are mixed as the load is: then the drives under the same load
-/// say it all.
-fn same_mix(cost: Cost, reads: f64) -> Option<f64> {
+/// How many of the drives' I/Os one of the whole takes, where they are mixed as the load is: then
+/// the drives under the same load say it all.
+fn same_mix(cost: IoCost, reads: f64) -> Option<f64> {
     let all = cost.reads + cost.writes;
     ((cost.reads - reads * all).abs() < 1e-9 * all).then_some(all)
 }
 
 /// Whether both are of the same several drives.
 fn same_members(one: &Medium, other: &Medium) -> bool {
-    let (Medium::Many { members: one, .. }, Medium::Many { members: other, .. }) = (one, other) else {
+    let (Medium::Many { members: one, .. }, Medium::Many { members: other, .. }) = (one, other)
+    else {
         return false;
     };
     one.len() == other.len() && one.iter().all(|member| other.contains(member))
@@ -414,9 +472,10 @@ fn sum(parts: impl Iterator<Item = MeasuredFigure>) -> MeasuredFigure {
 /// The sum of two figures that may move together: its interval is no wider than theirs end to end.
 fn plus(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
     let (n, caution) = match (&one, &other) {
-        (MeasuredFigure::Known { n, caution, .. }, MeasuredFigure::Known { n: more, caution: its, .. }) => {
-            (*n.min(more), caution.clone().or_else(|| its.clone()))
-        }
+        (
+            MeasuredFigure::Known { n, caution, .. },
+            MeasuredFigure::Known { n: more, caution: its, .. },
+        ) => (*n.min(more), caution.clone().or_else(|| its.clone())),
         (MeasuredFigure::Known { .. }, absent) | (absent, _) => return absent.clone(),
     };
     let (
@@ -438,7 +497,8 @@ fn plus(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
 /// How many lengths of a load's measuring lie between the starts of two.
 fn separation(pair: [&WorkloadView; 2]) -> f64 {
     let span = |reading: &WorkloadView| {
-        let slices = reading.run.slices.iter().filter(|slice| slice.workload == reading.workload.name);
+        let slices =
+            reading.run.slices.iter().filter(|slice| slice.workload == reading.workload.name);
         let times = slices.map(|slice| (slice.start_ns, slice.start_ns + slice.window_ns));
         times.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)))
     };
@@ -453,31 +513,37 @@ fn separation(pair: [&WorkloadView; 2]) -> f64 {
 
 fn efficiency_words(found: &Efficiency, workload: &Workload) -> String {
     let who = marked(&found.stack, found.emulated.is_some());
-    if let By::Tcp { between, streams } = &found.by {
+    if let FigureOrigin::Tcp { between, streams } = &found.by {
         return network::network_words(&who, between, *streams, found);
     }
     let kind = workload.kind_subject();
     let drives = match (&found.by, found.drives) {
-        (By::Link { .. }, 1) => "the link of its drive".to_owned(),
-        (By::Network { .. } | By::Tcp { .. }, _) => "the network below it".to_owned(),
-        (By::Link { .. }, many) => format!("the links of {many} drives"),
+        (FigureOrigin::Link { .. }, 1) => "the link of its drive".to_owned(),
+        (FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. }, _) => {
+            "the network below it".to_owned()
+        }
+        (FigureOrigin::Link { .. }, many) => format!("the links of {many} drives"),
         (_, 1) => "its drive".to_owned(),
         (_, many) => format!("{many} drives"),
     };
     let source = match &found.by {
-        By::Measured { each } => format!("measured: {each}"),
-        By::Rated { source, drive: None } => format!("rated: {source}"),
-        By::Rated { source, drive: Some(drive) } => format!("{drive} rated: {source}"),
-        By::Link { .. } | By::Network { .. } | By::Tcp { .. } => "at the most".to_owned(),
+        FigureOrigin::Measured { each } => format!("measured: {each}"),
+        FigureOrigin::Rated { source, drive: None } => format!("rated: {source}"),
+        FigureOrigin::Rated { source, drive: Some(drive) } => format!("{drive} rated: {source}"),
+        FigureOrigin::Link { .. } | FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. } => {
+            "at the most".to_owned()
+        }
     };
     let at = format!("{} {kind}", found.layout);
     let at = at.trim_start();
     match (found.share.value(), &found.share) {
         (Some(share), _) => {
-            let rule = if found.rule.is_empty() { String::new() } else { format!("{}; ", found.rule) };
+            let rule =
+                if found.rule.is_empty() { String::new() } else { format!("{}; ", found.rule) };
             let share = Digits::share(share, found.share.bounds()).words();
             let published = found.published.as_ref().and_then(MeasuredFigure::value);
-            let published = published.map(|share| format!("; {:.1} % was published", 100.0 * share));
+            let published =
+                published.map(|share| format!("; {:.1} % was published", 100.0 * share));
             let published = published.unwrap_or_default();
             let apart = apart(&found.directions);
             format!(
@@ -506,29 +572,34 @@ fn apart(directions: &[DirectionEfficiency]) -> String {
     directions.iter().map(said).collect()
 }
 
-/// Why a share of more than all of the bound is no share of the drives; `None` of one that does not surely pass it.
+/// Why a share of more than all of the bound is no share of the drives; `None` of one that does not
+/// surely pass it.
 pub fn above(found: &Efficiency) -> Option<String> {
     let (low, _) = found.share.bounds()?;
     let share = found.share.value().filter(|_| low > found.scatter)?;
     let words = Digits::share(share, found.share.bounds()).words();
     let what = match &found.by {
-        By::Measured { each } => format!("what its drives could do by {each}"),
-        By::Rated { .. } => "what its drives are rated at".to_owned(),
-        By::Link { link: name } | By::Network { network: name } => format!("what {name} carries"),
-        By::Tcp { between, .. } => format!("what TCP carries between {between}"),
+        FigureOrigin::Measured { each } => format!("what its drives could do by {each}"),
+        FigureOrigin::Rated { .. } => "what its drives are rated at".to_owned(),
+        FigureOrigin::Link { link: name } | FigureOrigin::Network { network: name } => {
+            format!("what {name} carries")
+        }
+        FigureOrigin::Tcp { between, .. } => format!("what TCP carries between {between}"),
     };
     let mut causes = match &found.by {
-        By::Tcp { .. } => vec!["something is cached", "it uses more connections than were measured"],
-        By::Link { .. } | By::Network { .. } => {
+        FigureOrigin::Tcp { .. } => {
+            vec!["something is cached", "it uses more connections than were measured"]
+        }
+        FigureOrigin::Link { .. } | FigureOrigin::Network { .. } => {
             vec!["something is cached", "what was never written is answered before the link"]
         }
         _ => vec!["something is cached", "requests are merged", "it reads what was never written"],
     };
     causes.extend(found.unless);
     match &found.by {
-        By::Measured { .. } => {}
-        By::Rated { .. } => causes.push("the drives are fresh or better than rated"),
-        By::Link { .. } | By::Network { .. } | By::Tcp { .. } => {
+        FigureOrigin::Measured { .. } => {}
+        FigureOrigin::Rated { .. } => causes.push("the drives are fresh or better than rated"),
+        FigureOrigin::Link { .. } | FigureOrigin::Network { .. } | FigureOrigin::Tcp { .. } => {
             causes.push("a layer makes less of the data")
         }
     }

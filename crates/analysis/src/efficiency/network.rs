@@ -1,7 +1,7 @@
-//! Bounds by the network between the two ends of a layer: every I/O crosses it once at least, reads one way, writes the other.
-//! By what its cards carry, and by what TCP carried in the same run.
+//! Bounds by the network between the two ends of a layer: every I/O crosses it once at least, reads
+//! one way, writes the other. By what its cards carry, and by what TCP carried in the same run.
 
-use super::{By, Case, Efficiency, Held, Need, reads_of};
+use super::{Efficiency, EfficiencyCase, FigureOrigin, LoadNeed, ReachedBound, reads_of};
 use crate::findings::{Charges, Interval, MeasuredFigure, SampleUnit};
 use crate::gather::IoDirection;
 use crate::reading::WorkloadView;
@@ -15,17 +15,23 @@ use iotax_stats::Digits;
 use iotax_stats::round::three_digits;
 use iotax_store::RunData;
 
-impl Case<'_> {
-    /// Against what the slowest card on its way carries; `None` where nothing leaves a machine, or no card tells its speed.
+impl EfficiencyCase<'_> {
+    /// Against what the slowest card on its way carries; `None` where nothing leaves a machine, or
+    /// no card tells its speed.
     pub(super) fn networked(&self) -> Option<Efficiency> {
         let link = slowest(self.reading.run, self.stack())?;
         let [low, high] = [link.rate().practical.low, link.rate().practical.high].map(rate_text);
-        let found = self.finding(By::Network { network: link.name() }, |case, _, job| {
+        let found = self.finding(FigureOrigin::Network { network: link.name() }, |case, _, job| {
             let reads = reads_of(job);
             let bound = link.rate().most / (reads.max(1.0 - reads) * job.bs as f64);
-            let could = MeasuredFigure::bare(bound, "1/s", (1, SampleUnit::Links), "a link has no interval");
-            Ok(Held {
-                need: Need::default(),
+            let could = MeasuredFigure::bare(
+                bound,
+                "1/s",
+                (1, SampleUnit::Links),
+                "a link has no interval",
+            );
+            Ok(ReachedBound {
+                need: LoadNeed::default(),
                 could: case.in_unit(could, job),
                 share: case.share_of(bound),
                 of_all: None,
@@ -36,7 +42,8 @@ impl Case<'_> {
         found.could.value().is_some().then_some(found)
     }
 
-    /// Against what TCP carried between the two ends of its layer; `None` where that was not measured in this run.
+    /// Against what TCP carried between the two ends of its layer; `None` where that was not
+    /// measured in this run.
     pub(super) fn carried(&self) -> Option<Efficiency> {
         let stacks = &self.reading.run.start.scenario.stacks;
         let (net, near, far) = measured(stacks, self.stack())?;
@@ -44,15 +51,16 @@ impl Case<'_> {
         let comes_in = stacks[net].medium.place() == far;
         let reads = self.reading.workload.jobs.first().is_none_or(|job| reads_of(job) >= 0.5);
         let (_, streams) = self.tcp(net, reads == comes_in)?;
-        let by = By::Tcp { between: format!("{near} and {far}"), streams };
+        let by = FigureOrigin::Tcp { between: format!("{near} and {far}"), streams };
         let found = self.finding(by, |case, _, job| case.against_tcp(net, comes_in, job));
         found.could.value().is_some().then_some(found)
     }
 
-    fn against_tcp(&self, net: usize, comes_in: bool, job: &Job) -> Result<Held, String> {
+    fn against_tcp(&self, net: usize, comes_in: bool, job: &Job) -> Result<ReachedBound, String> {
         let reads = reads_of(job);
-        let ways =
-            [(reads, comes_in), (1.0 - reads, !comes_in)].into_iter().filter(|(share, _)| *share > 0.0);
+        let ways = [(reads, comes_in), (1.0 - reads, !comes_in)]
+            .into_iter()
+            .filter(|(share, _)| *share > 0.0);
         let bounds = ways.map(|(share, receives)| {
             let (carried, _) =
                 self.tcp(net, receives).ok_or("tcp was measured in the other direction only")?;
@@ -63,8 +71,8 @@ impl Case<'_> {
             one.value().partial_cmp(&other.value()).unwrap_or(std::cmp::Ordering::Equal)
         };
         let bound = bounds.into_iter().min_by(lowest).ok_or("nothing crosses it")?;
-        Ok(Held {
-            need: Need::default(),
+        Ok(ReachedBound {
+            need: LoadNeed::default(),
             share: over(self.share_of(1.0), &bound),
             could: self.in_unit(bound, job),
             of_all: None,
@@ -73,7 +81,8 @@ impl Case<'_> {
         })
     }
 
-    /// The most bytes a second that TCP carried to the place where the probe runs, or from there, and in how many streams.
+    /// The most bytes a second that TCP carried to the place where the probe runs, or from there,
+    /// and in how many streams.
     fn tcp(&self, net: usize, receives: bool) -> Option<(MeasuredFigure, u32)> {
         let way = if receives { IoDirection::Read } else { IoDirection::Write };
         let of = |reading: &WorkloadView| {
@@ -82,11 +91,14 @@ impl Case<'_> {
             rate.value().map(|_| (rate, probe.numjobs))
         };
         let all = self.readings.iter().filter_map(of);
-        all.max_by(|(one, _), (other, _)| one.value().unwrap_or(0.0).total_cmp(&other.value().unwrap_or(0.0)))
+        all.max_by(|(one, _), (other, _)| {
+            one.value().unwrap_or(0.0).total_cmp(&other.value().unwrap_or(0.0))
+        })
     }
 }
 
-/// Added latency of loads with one I/O in flight, in round trips of the network that their stacks cross, as sentences.
+/// Added latency of loads with one I/O in flight, in round trips of the network that their stacks
+/// cross, as sentences.
 pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<String> {
     let scenario = &readings[at].run.start.scenario;
     let [job] = readings[at].workload.jobs.as_slice() else { return Vec::new() };
@@ -95,11 +107,15 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
         let (net, near, far) = measured(&scenario.stacks, named(&one.stack)?)?;
         // What crosses a network itself is no measure of it.
         crossed(named(&one.against)?).next().is_none().then_some(())?;
-        let is_rr =
-            |reading: &&WorkloadView| reading.workload.probe.as_ref().is_some_and(|probe| probe.name == "rr");
+        let is_rr = |reading: &&WorkloadView| {
+            reading.workload.probe.as_ref().is_some_and(|probe| probe.name == "rr")
+        };
         let trip = rows::mean_time(readings.iter().find(is_rr)?, net);
-        let (added, ns) = (one.latency.difference.value().filter(|added| *added > 0.0)?, trip.value()?);
-        let words = |value, figure: &MeasuredFigure| Digits::for_value(value, figure.bounds(), "ns").words();
+        let (added, ns) =
+            (one.latency.difference.value().filter(|added| *added > 0.0)?, trip.value()?);
+        let words = |value, figure: &MeasuredFigure| {
+            Digits::for_value(value, figure.bounds(), "ns").words()
+        };
         Some(format!(
             "{}: {} more mean latency than {}: {} times a round trip of the network between {near} and {far} ({})",
             one.stack,
@@ -113,8 +129,8 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
     charges.iter().filter(|_| is_shallow).filter_map(of_one).collect()
 }
 
-/// The stack that is the network between the two ends of a stack's one layer that has two, and these: where the drive is, where it
-/// is used.
+/// The stack that is the network between the two ends of a stack's one layer that has two, and
+/// these: where the drive is, where it is used.
 fn measured(stacks: &[Stack], stack: &Stack) -> Option<(usize, Place, Place)> {
     let mut crossed = crossed(stack);
     let (layer, near, far) = crossed.next().filter(|_| crossed.next().is_none())?;
@@ -130,12 +146,15 @@ fn over(one: MeasuredFigure, bound: &MeasuredFigure) -> MeasuredFigure {
     let share = one.map("1", |rate| rate / most);
     let interval = match interval {
         Some(((low, high), (least, most))) => Interval::between(low / most, high / least),
-        None => Interval::Missing { missing: "the stack or the network has no interval".to_owned() },
+        None => {
+            Interval::Missing { missing: "the stack or the network has no interval".to_owned() }
+        }
     };
     share.with_interval(Some(&interval))
 }
 
-/// `file | nvmf: network between host and ssh:b: 1.10 GiB/s (tcp, 4 streams); this stack reaches 93.1 %`
+/// `file | nvmf: network between host and ssh:b: 1.10 GiB/s (tcp, 4 streams); this stack reaches
+/// 93.1 %`
 pub(super) fn network_words(who: &str, between: &str, streams: u32, found: &Efficiency) -> String {
     let MeasuredFigure::Known { value, unit, .. } = &found.could else { return String::new() };
     let could = Digits::for_value(*value, found.could.bounds(), unit).words();
@@ -143,14 +162,18 @@ pub(super) fn network_words(who: &str, between: &str, streams: u32, found: &Effi
     let streams = iotax_units::counted(u64::from(streams), "stream", "streams");
     let share = found.share.value().map(|share| Digits::share(share, found.share.bounds()).words());
     let share = share.unwrap_or_else(|| "an unknown share".to_owned());
-    format!("{who}: network between {between}: {could}{counted} (tcp, {streams}); this stack reaches {share}")
+    format!(
+        "{who}: network between {between}: {could}{counted} (tcp, {streams}); this stack reaches {share}"
+    )
 }
 
-/// Whether a medium is the network between these places, at the address of the layer where it names one.
+/// Whether a medium is the network between these places, at the address of the layer where it names
+/// one.
 fn is_between(medium: &Medium, ends: [&Place; 2], layer: &LayerSpec) -> bool {
     let Medium::Net { place, to, address, .. } = medium else { return false };
     let of_layer = layer.option("address");
-    let is_same = address.is_none_or(|address| of_layer.is_none_or(|text| text.parse() == Ok(address)));
+    let is_same =
+        address.is_none_or(|address| of_layer.is_none_or(|text| text.parse() == Ok(address)));
     is_same && (ends == [place, to] || ends == [to, place])
 }
 
@@ -169,7 +192,8 @@ fn slowest(run: &RunData, stack: &Stack) -> Option<HardwareLink> {
     cards.min_by(|one, other| one.rate().most.total_cmp(&other.rate().most))
 }
 
-/// The card by which a place reaches the address of a layer, or has it. What emulates cards tells speeds that nothing has.
+/// The card by which a place reaches the address of a layer, or has it. What emulates cards tells
+/// speeds that nothing has.
 fn card(run: &RunData, place: &Place, layer: &LayerSpec) -> Option<HardwareLink> {
     let address = layer.option("address")?;
     let facts = &run.places.iter().rfind(|known| known.place == *place)?.facts;

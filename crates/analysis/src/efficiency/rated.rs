@@ -1,66 +1,75 @@
-//! Bounds by what makers rate a drive at: the scenario's `[rating]`, else what is known of the model that the place tells.
+//! Bounds by what makers rate a drive at: the scenario's `[rating]`, else what is known of the
+//! model that the place tells.
 
-use super::bound::{Cost, Need, Rates, rate};
-use super::{By, Case, Efficiency, Held, Layout, efficiency_words, reads_of};
+use super::bound::{DriveRates, IoCost, LoadNeed, rate};
+use super::{
+    Efficiency, EfficiencyCase, FigureOrigin, Layout, ReachedBound, efficiency_words, reads_of,
+};
 use crate::findings::{MeasuredFigure, SampleUnit};
 use crate::{published, subject};
 use iotax_hardware::media::Medium;
-use iotax_hardware::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, Match, RatedWrites};
+use iotax_hardware::ratings::{ABOVE_RATING, BELOW_RATED_LATENCY, DriveMatch, RatedWrites};
 use iotax_load::Job;
-use iotax_model::scenario::{Metric, PublishedFigure, Rated, Rating};
+use iotax_model::scenario::{DriveRatings, Metric, PublishedFigure, Rating};
 use std::collections::BTreeMap;
 
 /// Figures of one drive.
-struct Sheet {
+struct DriveSheet {
     /// I/Os a second, bytes a second, nanoseconds.
-    figures: BTreeMap<Rated, f64>,
+    figures: BTreeMap<DriveRatings, f64>,
     /// Whether writes are rated as a cache of SLC takes them.
     burst: bool,
 }
 
-impl Sheet {
-    fn value(&self, rated: Rated) -> Option<f64> {
+impl DriveSheet {
+    fn value(&self, rated: DriveRatings) -> Option<f64> {
         self.figures.get(&rated).copied()
     }
 
-    fn of_scenario(rating: &Rating) -> Sheet {
+    fn of_scenario(rating: &Rating) -> DriveSheet {
         let figures = rating.figures.iter().map(|(rated, figure)| (*rated, figure.value)).collect();
-        Sheet { figures, burst: false }
+        DriveSheet { figures, burst: false }
     }
 
-    /// Of a drive that is known: the best of its sizes, so that none is above. I/Os at random places of a disk that turns depend on how
-    /// far apart they are, and bound nothing.
-    fn of_known(drive: &Match) -> Sheet {
+    /// Of a drive that is known: the best of its sizes, so that none is above. I/Os at random
+    /// places of a disk that turns depend on how far apart they are, and bound nothing.
+    fn of_known(drive: &DriveMatch) -> DriveSheet {
         let turns = drive.drive.media == Medium::Hdd;
-        let value = |rated: Rated| match rated {
-            Rated::Read | Rated::Write => drive.most(rated),
+        let value = |rated: DriveRatings| match rated {
+            DriveRatings::Read | DriveRatings::Write => drive.most(rated),
             _ if turns => None,
-            Rated::RandreadIops | Rated::RandwriteIops => drive.most(rated),
-            Rated::RandreadLatency | Rated::RandwriteLatency => drive.least(rated),
+            DriveRatings::RandreadIops | DriveRatings::RandwriteIops => drive.most(rated),
+            DriveRatings::RandreadLatency | DriveRatings::RandwriteLatency => drive.least(rated),
         };
-        let figures = Rated::ALL.into_iter().filter_map(|(rated, _)| Some((rated, value(rated)?)));
-        Sheet { figures: figures.collect(), burst: drive.drive.writes == RatedWrites::Burst }
+        let figures =
+            DriveRatings::ALL.into_iter().filter_map(|(rated, _)| Some((rated, value(rated)?)));
+        DriveSheet { figures: figures.collect(), burst: drive.drive.writes == RatedWrites::Burst }
     }
 }
 
-impl Case<'_> {
-    /// Against what they are rated at. What is only known of their model is no bound where it says nothing of this load.
+impl EfficiencyCase<'_> {
+    /// Against what they are rated at. What is only known of their model is no bound where it says
+    /// nothing of this load.
     pub(super) fn rated(&self) -> Option<Efficiency> {
         if let Some(rating) = &self.reading.run.start.scenario.rating {
-            let by = By::Rated { source: rating.source.clone(), drive: None };
-            let sheet = Sheet::of_scenario(rating);
-            let found =
-                self.finding(by, |case, layout, job| match (self.other_model(rating), &rating.model) {
+            let by = FigureOrigin::Rated { source: rating.source.clone(), drive: None };
+            let sheet = DriveSheet::of_scenario(rating);
+            let found = self.finding(by, |case, layout, job| {
+                match (self.other_model(rating), &rating.model) {
                     (Some(other), Some(model)) => {
                         Err(format!("the rating is of {model}, and the drive is {other}"))
                     }
                     _ => case.against_sheet(&sheet, layout, job),
-                });
+                }
+            });
             return Some(self.beside_published(found));
         }
         let known = self.hardware.as_ref()?.rating(&self.reading.run.ratings)?;
-        let sheet = Sheet::of_known(&known);
-        let by = By::Rated { source: known.drive.source.clone(), drive: Some(known.drive.name.clone()) };
+        let sheet = DriveSheet::of_known(&known);
+        let by = FigureOrigin::Rated {
+            source: known.drive.source.clone(),
+            drive: Some(known.drive.name.clone()),
+        };
         let found = self.finding(by, |case, layout, job| case.against_sheet(&sheet, layout, job));
         found.could.value().is_some().then_some(found)
     }
@@ -76,8 +85,9 @@ impl Case<'_> {
                 && !figure.is_bound()
         };
         let published = scenario.published.as_ref().and_then(|all| all.figures.iter().find(is_it));
-        let over =
-            |(figure, could): (&PublishedFigure, f64)| published::single(figure.value / could, "1", false);
+        let over = |(figure, could): (&PublishedFigure, f64)| {
+            published::single(figure.value / could, "1", false)
+        };
         let share = published.zip(found.could.value()).map(over);
         let found = Efficiency { published: share, ..found };
         Efficiency { sentence: efficiency_words(&found, self.reading.workload), ..found }
@@ -91,27 +101,47 @@ impl Case<'_> {
         if models().any(is_it) { None } else { models().next().cloned() }
     }
 
-    fn against_sheet(&self, sheet: &Sheet, layout: &Layout, job: &Job) -> Result<Held, String> {
+    fn against_sheet(
+        &self,
+        sheet: &DriveSheet,
+        layout: &Layout,
+        job: &Job,
+    ) -> Result<ReachedBound, String> {
         let need = self.need(layout, job)?;
         let most = rated_most(sheet, &need, job)?;
         let depth = (u64::from(job.iodepth) * u64::from(job.numjobs) * self.at_once()) as f64;
         let by_latency = rated_latency(sheet, &need, job).map(|ns| depth * 1e9 / ns);
-        let slc = (sheet.burst && job.rw.writes()).then(|| "writes as into its cache of SLC".to_owned());
+        let slc =
+            (sheet.burst && job.rw.writes()).then(|| "writes as into its cache of SLC".to_owned());
         let (bound, also, scatter) = match by_latency.filter(|rate| *rate < most) {
-            Some(rate) => {
-                (rate, Some(format!("{depth} in flight at the rated latency")), 1.0 / BELOW_RATED_LATENCY)
-            }
+            Some(rate) => (
+                rate,
+                Some(format!("{depth} in flight at the rated latency")),
+                1.0 / BELOW_RATED_LATENCY,
+            ),
             None => (most, slc, ABOVE_RATING),
         };
-        let could = MeasuredFigure::bare(bound, "1/s", (1, SampleUnit::Ratings), "a rating has no interval");
+        let could = MeasuredFigure::bare(
+            bound,
+            "1/s",
+            (1, SampleUnit::Ratings),
+            "a rating has no interval",
+        );
         let all = self.plain_need(layout, job).and_then(|need| rated_most(sheet, &need, job));
         let of_all = Some(all.map_or_else(MeasuredFigure::missing, |bound| self.share_of(bound)));
-        Ok(Held { could: self.in_unit(could, job), share: self.share_of(bound), of_all, need, also, scatter })
+        Ok(ReachedBound {
+            could: self.in_unit(could, job),
+            share: self.share_of(bound),
+            of_all,
+            need,
+            also,
+            scatter,
+        })
     }
 }
 
 /// I/Os a second of all drives at their rates.
-fn rated_most(sheet: &Sheet, need: &Need, job: &Job) -> Result<f64, String> {
+fn rated_most(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Result<f64, String> {
     let places = [(need.random, need.share, true), (need.sequential, 1.0 - need.share, false)];
     let mut parts = Vec::new();
     for (cost, share, random) in places.into_iter().filter(|(_, share, _)| *share > 0.0) {
@@ -119,8 +149,8 @@ fn rated_most(sheet: &Sheet, need: &Need, job: &Job) -> Result<f64, String> {
             true => rated_rate(sheet, job.bs, reads, random),
             false => Ok(1.0),
         };
-        let rates = Rates { reads: of(cost.reads, true)?, writes: of(cost.writes, false)? };
-        parts.push((Cost { reads: cost.reads * share, writes: cost.writes * share }, rates));
+        let rates = DriveRates { reads: of(cost.reads, true)?, writes: of(cost.writes, false)? };
+        parts.push((IoCost { reads: cost.reads * share, writes: cost.writes * share }, rates));
     }
     Ok(rate(&parts))
 }
@@ -129,9 +159,12 @@ fn rated_most(sheet: &Sheet, need: &Need, job: &Job) -> Result<f64, String> {
 const RATED_BS: u64 = 4 << 10;
 
 /// I/Os of that size a second of one drive.
-fn rated_rate(sheet: &Sheet, bs: u64, reads: bool, random: bool) -> Result<f64, String> {
-    let (ios, bytes) =
-        if reads { (Rated::RandreadIops, Rated::Read) } else { (Rated::RandwriteIops, Rated::Write) };
+fn rated_rate(sheet: &DriveSheet, bs: u64, reads: bool, random: bool) -> Result<f64, String> {
+    let (ios, bytes) = if reads {
+        (DriveRatings::RandreadIops, DriveRatings::Read)
+    } else {
+        (DriveRatings::RandwriteIops, DriveRatings::Write)
+    };
     let by_bytes = sheet.value(bytes).map(|bytes| bytes / bs as f64);
     let by_ios = sheet.value(ios).filter(|_| random);
     let what = if reads { "reads" } else { "writes" };
@@ -144,12 +177,14 @@ fn rated_rate(sheet: &Sheet, bs: u64, reads: bool, random: bool) -> Result<f64, 
     }
 }
 
-/// The least that an I/O of the whole waits, ns, where all of it is rated: before a write of a part of a stripe comes what it reads.
-fn rated_latency(sheet: &Sheet, need: &Need, job: &Job) -> Option<f64> {
+/// The least that an I/O of the whole waits, ns, where all of it is rated: before a write of a part
+/// of a stripe comes what it reads.
+fn rated_latency(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Option<f64> {
     if need.share < 1.0 || job.bs > RATED_BS {
         return None;
     }
-    let [read, write] = [Rated::RandreadLatency, Rated::RandwriteLatency].map(|one| sheet.value(one));
+    let [read, write] =
+        [DriveRatings::RandreadLatency, DriveRatings::RandwriteLatency].map(|one| sheet.value(one));
     let reads = reads_of(job);
     let first = if need.reads_first { read? } else { 0.0 };
     let of_reads = if reads > 0.0 { reads * read? } else { 0.0 };

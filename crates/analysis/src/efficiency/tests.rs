@@ -43,14 +43,18 @@ fn stacks_are_held_against_all_drives_at_once() {
     let each = found.workloads[1].rows[0].iops.value().unwrap();
     assert!((could / (each / 4.0) - 1.0).abs() < 0.1, "{could} of {each}");
     assert!(
-        found.workloads[0].efficiency.iter().all(|one| (one.stack != "each") || one.by.word() == "rated")
+        found.workloads[0]
+            .efficiency
+            .iter()
+            .all(|one| (one.stack != "each") || one.by.word() == "rated")
     );
 }
 
 #[test]
 fn a_bound_from_two_loads_has_the_drift_between_them_in_its_interval() {
     let found = findings(&twin::arrays());
-    let width = |figure: &MeasuredFigure| figure.bounds().map(|(low, high)| high / low - 1.0).unwrap();
+    let width =
+        |figure: &MeasuredFigure| figure.bounds().map(|(low, high)| high / low - 1.0).unwrap();
     let paired = width(&of(&found, "randread", "raid5", "measured").share);
     let crossed = width(&of(&found, "randwrite", "raid5", "measured").share);
     assert!(crossed > 2.0 * paired, "{crossed} {paired}");
@@ -122,7 +126,10 @@ fn reads_and_writes_of_a_mix_are_held_against_what_is_possible_of_each_alone() {
     let could = 1.0 / (2.0 / each(0) + 2.0 / each(1));
     assert!((write.could.value().unwrap() / could - 1.0).abs() < 1e-9);
     assert!(
-        found.workloads[..2].iter().flat_map(|load| &load.efficiency).all(|one| one.directions.is_empty())
+        found.workloads[..2]
+            .iter()
+            .flat_map(|load| &load.efficiency)
+            .all(|one| one.directions.is_empty())
     );
 }
 
@@ -135,7 +142,11 @@ fn a_rate_of_a_mix_that_cannot_be_split_is_not() {
     covers(&read.share, 0.25, 30.0);
     let why = "writes alone were not measured on the drives at this bs, iodepth and numjobs, and the rate of a mix cannot be \
                split into reads and writes";
-    assert!(lvm.sentence.ends_with(&format!("; no share of writes alone: {why}")), "{}", lvm.sentence);
+    assert!(
+        lvm.sentence.ends_with(&format!("; no share of writes alone: {why}")),
+        "{}",
+        lvm.sentence
+    );
     assert!(matches!(&write.could, MeasuredFigure::Missing { reason } if reason == why));
     // A rating of reads says nothing of the mix, and something of its reads.
     let mix = Job { rw: Rw::RandRw, iodepth: 4, ..Job::default() };
@@ -180,7 +191,10 @@ fn several_arrays_at_once_can_do_the_sum_of_each() {
 fn more_than_all_is_told_as_a_doubt() {
     let found = findings(&twin::arrays());
     let told = |subject: &str| {
-        let of_it = found.warnings.iter().filter(|one| one.kind == "faster" && one.subject.contains(subject));
+        let of_it = found
+            .warnings
+            .iter()
+            .filter(|one| one.kind == "faster" && one.subject.contains(subject));
         of_it.map(|one| one.text.as_str()).collect::<Vec<_>>()
     };
     assert!(of(&found, "randread", "zfs", "measured").share.value().unwrap() > 1.0);
@@ -210,7 +224,7 @@ fn could(found: &Efficiency) -> f64 {
     found.could.value().unwrap_or_else(|| panic!("{found:?}"))
 }
 
-/// Five drives of a lab one behind the other, and a load on the first bytes of them.
+/// Five drives of a lab one after the other, and a load on the first bytes of them.
 #[test]
 fn a_region_on_the_first_of_linear_drives_is_held_against_that_one() {
     let could = |drive_size: Option<u64>| {
@@ -233,17 +247,24 @@ fn a_region_on_the_first_of_linear_drives_is_held_against_that_one() {
 
 #[test]
 fn a_rating_bounds_what_it_says_something_of() {
-    let sequential = Job { rw: iotax_load::Rw::Read, bs: 1 << 20, percentage_random: 0, ..Job::default() };
+    let sequential =
+        Job { rw: iotax_load::Rw::Read, bs: 1 << 20, percentage_random: 0, ..Job::default() };
     // Data of four of five drives, in bytes a second.
     assert!((could(&rated(&[("read", "7000MB/s")], sequential.clone())) - 4.0 * 7e9).abs() < 1.0);
     let large = Job { bs: 64 << 10, ..Job::default() };
     let both = [("randread_iops", "1000k"), ("read", "7000MB/s")];
-    assert!((could(&rated(&both, large.clone())) - 5.0 * 7e9).abs() < 1.0, "bytes are what is short");
+    assert!(
+        (could(&rated(&both, large.clone())) - 5.0 * 7e9).abs() < 1.0,
+        "bytes are what is short"
+    );
     let why = |found: Efficiency| match found.could {
         MeasuredFigure::Missing { reason } => reason,
         other => panic!("{other:?}"),
     };
-    assert_eq!(why(rated(&both[..1], large)), "the rating says nothing of random reads of this size");
+    assert_eq!(
+        why(rated(&both[..1], large)),
+        "the rating says nothing of random reads of this size"
+    );
     assert_eq!(why(rated(&both[..1], sequential)), "the rating says nothing of sequential reads");
     let write = Job { rw: iotax_load::Rw::RandWrite, ..Job::default() };
     assert_eq!(why(rated(&both, write)), "the rating says nothing of random writes of this size");
@@ -252,14 +273,17 @@ fn a_rating_bounds_what_it_says_something_of() {
 #[test]
 fn the_page_on_bias_names_every_ceiling_that_is_known() {
     let page = include_str!("../../../../BIAS.md");
-    let known =
-        page.split("**Shared ceilings.**").nth(1).and_then(|rest| rest.split("\n- **").next()).unwrap();
+    let known = page
+        .split("**Shared ceilings.**")
+        .nth(1)
+        .and_then(|rest| rest.split("\n- **").next())
+        .unwrap();
     let name = String::new;
     let all = [
-        By::Measured { each: name() },
-        By::Rated { source: name(), drive: None },
-        By::Link { link: name() },
-        By::Network { network: name() },
+        FigureOrigin::Measured { each: name() },
+        FigureOrigin::Rated { source: name(), drive: None },
+        FigureOrigin::Link { link: name() },
+        FigureOrigin::Network { network: name() },
     ];
     for by in all {
         assert!(known.contains(&format!("(`{}`)", by.word())), "{} is not in {known}", by.word());
@@ -314,12 +338,22 @@ fn a_rating_of_another_model_says_nothing_of_these_drives() {
     };
     let other = found("QEMU NVMe Ctrl");
     let words = &of(&other, "randread", "lvm", "rated").sentence;
-    assert!(words.ends_with(": the rating is of MZVL2, and the drive is QEMU NVMe Ctrl"), "{words}");
-    assert!(of(&found("SAMSUNG MZVL21T0HCLR-00B00"), "randwrite", "lvm", "rated").share.value().is_some());
+    assert!(
+        words.ends_with(": the rating is of MZVL2, and the drive is QEMU NVMe Ctrl"),
+        "{words}"
+    );
+    assert!(
+        of(&found("SAMSUNG MZVL21T0HCLR-00B00"), "randwrite", "lvm", "rated")
+            .share
+            .value()
+            .is_some()
+    );
     // In order and not turning: parity is skipped at no cost.
     let flash = of(&other, "randread", "raid5", "measured");
     assert!(
-        (flash.share.value().unwrap() / flash.of_all.as_ref().unwrap().value().unwrap() - 1.0).abs() < 1e-9
+        (flash.share.value().unwrap() / flash.of_all.as_ref().unwrap().value().unwrap() - 1.0)
+            .abs()
+            < 1e-9
     );
 }
 
@@ -357,9 +391,12 @@ fn nothing_is_said_where_nothing_is_known_of_the_drives() {
             .efficiency
             .is_empty()
     );
-    let paced = without_rating(|run| run.start.scenario.workloads[0].jobs[0].rate_iops = Some(1000));
+    let paced =
+        without_rating(|run| run.start.scenario.workloads[0].jobs[0].rate_iops = Some(1000));
     assert!(paced.workloads[0].efficiency.is_empty());
-    assert!(findings(&twin::bill()).workloads.iter().all(|workload| workload.efficiency.is_empty()));
+    assert!(
+        findings(&twin::bill()).workloads.iter().all(|workload| workload.efficiency.is_empty())
+    );
 }
 
 #[test]
@@ -367,7 +404,8 @@ fn what_keeps_a_bound_from_being_known_is_said() {
     let why = |found: &crate::Findings, load: &str| {
         let one = of(found, load, "raid5", "measured");
         assert!(
-            one.sentence.contains(": no share of what ") && one.sentence.contains(" (measured: each): "),
+            one.sentence.contains(": no share of what ")
+                && one.sentence.contains(" (measured: each): "),
             "{}",
             one.sentence
         );
@@ -386,7 +424,10 @@ fn what_keeps_a_bound_from_being_known_is_said() {
     });
     assert_eq!(why(&level, "randread"), "what RAID level linear asks of its drives is not known");
     let unknown = without_rating(|run| run.start.scenario.stacks[1].layers[0].name = "vdo".into());
-    assert_eq!(why(&unknown, "randread"), "it is not known how its layers lay data over the drives");
+    assert_eq!(
+        why(&unknown, "randread"),
+        "it is not known how its layers lay data over the drives"
+    );
     let cache = without_rating(|run| {
         run.start.scenario.stacks[1].layers = vec![twin::layer("lvm", &[("type", "cache")])];
     });
@@ -447,7 +488,10 @@ fn layouts_are_read_from_the_layers() {
         "parts are loaded as they are"
     );
     let over = |over| LayoutSpread::Striped { over };
-    assert_eq!(of(6, "lvm", &[("type", "striped"), ("stripes", "2")]), Ok((over(2), said("LVM stripe"))));
+    assert_eq!(
+        of(6, "lvm", &[("type", "striped"), ("stripes", "2")]),
+        Ok((over(2), said("LVM stripe")))
+    );
     assert_eq!(of(6, "lvm", &[]), Ok((LayoutSpread::Linear { chunk: None }, said("linear LVM"))));
     assert_eq!(of(6, "zfs", &[]), Ok((over(6), said("ZFS stripe"))));
     let raidz = |block, sector| LayoutSpread::Raidz { parity: 2, block, sector };
@@ -469,8 +513,8 @@ proptest! {
     fn all_drives_at_once_are_all_that_they_are(reads in 0.0..=1.0f64, random in 0.0..=1.0f64, drives in 1u64..20, power in 0u32..9) {
         let layout = Layout::plain(drives);
         let ask = DriveLoad { reads, random, bs: 4096 << power, streams: 1, flash: false, covered: None };
-        let need = Need::for_load(&layout, &ask).unwrap();
-        let cost = Cost { reads: need.cost().reads * drives as f64, writes: need.cost().writes * drives as f64 };
+        let need = LoadNeed::for_load(&layout, &ask).unwrap();
+        let cost = IoCost { reads: need.cost().reads * drives as f64, writes: need.cost().writes * drives as f64 };
         let times = same_mix(cost, reads);
         prop_assert!(times.is_some_and(|times| (times - 1.0).abs() < 1e-9), "{times:?}");
     }
@@ -480,11 +524,23 @@ proptest! {
 #[test]
 fn each_against_itself_is_one() {
     let run = twin::arrays();
-    let readings: Vec<WorkloadView> =
-        run.start.scenario.workloads.iter().map(|load| WorkloadView::from_run(&run, load)).collect();
+    let readings: Vec<WorkloadView> = run
+        .start
+        .scenario
+        .workloads
+        .iter()
+        .map(|load| WorkloadView::from_run(&run, load))
+        .collect();
     for reading in &readings {
         let row = rows::row(reading, 0);
-        let case = Case { readings: &readings, reading, stack: 0, row: &row, hardware: None, way: None };
+        let case = EfficiencyCase {
+            readings: &readings,
+            reading,
+            stack: 0,
+            row: &row,
+            hardware: None,
+            way: None,
+        };
         let layout = Layout::from_stack(&run.start.scenario.stacks[0]).unwrap();
         let held = case.against_each(0, &layout, &reading.workload.jobs[0]).unwrap();
         assert!((held.share.value().unwrap() - 1.0).abs() < 1e-12, "{:?}", held.share);

@@ -8,10 +8,8 @@ use serde::Serialize;
 
 /// Everything that can be said about two runs together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Against {
-    /// The run before.
+pub struct RunComparison {
     pub old: RunIdentity,
-    /// The run behind.
     pub new: RunIdentity,
     /// Seconds between their starts; `None` when a start cannot be read.
     pub apart_s: Option<f64>,
@@ -21,7 +19,6 @@ pub struct Against {
     pub workloads: Vec<WorkloadChange>,
     /// What only one of them has.
     pub only: Vec<OnlyIn>,
-    /// What is accepted.
     #[serde(flatten)]
     pub limits: RegressionLimits,
     /// How limits and service levels were met, over all lines, if there are any.
@@ -35,7 +32,6 @@ pub struct Against {
 /// The largest changes for the worse that are accepted, each a fraction, as far as they were named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RegressionLimits {
-    /// Loss of rate.
     #[serde(rename = "limit")]
     pub rate: Option<f64>,
     /// Rise of the mean latency.
@@ -96,11 +92,10 @@ pub struct ChargeLimit {
     /// `mean latency` or `CPU per I/O`.
     pub figure: &'static str,
     /// Which of the two changes is judged.
-    pub judged: Basis,
+    pub judged: VerdictBasis,
     /// In words, naming stack and figure.
     pub sentence: String,
-    /// Against the limit.
-    pub limit: Limit,
+    pub limit: LimitLine,
 }
 
 /// A service level of a stack in both runs.
@@ -113,23 +108,18 @@ pub struct ServiceLevelChange {
     /// In the new run.
     pub new: ServiceVerdict,
     /// It fails where the new run breaks what the old one did not.
-    pub call: Call,
-    /// In words.
+    pub call: LimitCall,
     pub sentence: String,
 }
 
 /// One direction of a stack in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionChange {
-    /// `read` or `write`.
     pub direction: &'static str,
-    /// Rate, as acknowledged.
     pub rate: RunChange,
-    /// Mean latency.
     pub latency: RunChange,
 }
 
-/// New over old.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunChange {
     /// As it stands: the drift of the machine between the runs is in the interval.
@@ -143,37 +133,34 @@ pub struct RunChange {
 pub struct RateChange {
     /// `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
-    /// Both figures.
     pub change: RunChange,
     /// Which of the two the verdict is about.
-    pub judged: Basis,
-    /// Why that one.
+    pub judged: VerdictBasis,
     pub why: String,
-    /// The conclusion.
     pub verdict: Verdict,
     /// In words, naming stack and quantity.
     pub sentence: String,
-    /// Whether the two runs differ by more than their own noise, but not by more than drift may have done.
+    /// Whether the two runs differ by more than their own noise, but not by more than drift may
+    /// have done.
     pub drift_could_explain: bool,
     /// Against the limit, if one was named.
-    pub limit: Option<Limit>,
+    pub limit: Option<LimitLine>,
 }
 
 /// What a verdict rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Basis {
+pub enum VerdictBasis {
     /// The ratio of ratios.
     AgainstOwnBaseline,
-    /// The plain ratio.
     AsItStands,
 }
 
 /// A line against the limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Limit {
+pub struct LimitLine {
     /// The short of it.
-    pub call: Call,
+    pub call: LimitCall,
     /// In words; where it cannot be told, with what would settle it.
     pub sentence: String,
 }
@@ -181,23 +168,18 @@ pub struct Limit {
 /// Whether a line keeps the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Call {
-    /// Surely beyond it.
+pub enum LimitCall {
     Fails,
-    /// Surely within.
     Passes,
-    /// Neither.
     CannotTell,
 }
 
 /// What only one run has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OnlyIn {
-    /// `old` or `new`.
     pub run: &'static str,
     /// `workload`, `stack` or `system`.
     pub what: &'static str,
-    /// Its name.
     pub name: String,
     /// What it is, and what is close to it in the other run.
     pub detail: String,

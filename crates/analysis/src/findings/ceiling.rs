@@ -8,7 +8,6 @@ use serde::Serialize;
 pub enum Ceiling {
     /// The rate that the workload itself asks for.
     OfferedRate {
-        /// I/Os a second.
         offered: f64,
         /// Achieved shares of it: baseline, stack.
         achieved: [f64; 2],
@@ -36,15 +35,14 @@ pub enum Ceiling {
 
 /// A ceiling with its words.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Masked {
-    /// Which.
+pub struct MaskingCeiling {
     #[serde(flatten)]
     pub by: Ceiling,
     /// `masked by the load generator: ...`.
     pub words: String,
 }
 
-impl Masked {
+impl MaskingCeiling {
     /// In two words, for a table's cell.
     pub fn short(&self) -> &'static str {
         match self.by {

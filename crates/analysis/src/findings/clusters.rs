@@ -6,7 +6,6 @@ use serde::Serialize;
 /// One cluster under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterFindings {
-    /// Stacks on it.
     pub stacks: Vec<String>,
     /// How often it was read.
     pub readings: u64,
@@ -30,7 +29,6 @@ pub struct ClusterFindings {
     pub most_recovering: f64,
     /// The first reading, and each that differs from the one before it.
     pub course: Vec<ClusterChange>,
-    /// In words.
     pub sentence: String,
 }
 

@@ -1,6 +1,6 @@
 //! One stack against another.
 
-use super::ceiling::Masked;
+use super::ceiling::MaskingCeiling;
 use super::charge::ChargeFinding;
 use super::direction::{DirectionCharge, DirectionComparison};
 use super::figure::{Interval, MeasuredFigure};
@@ -19,7 +19,6 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// `acknowledged`, `durable`.
     pub fn word(self) -> &'static str {
         match self {
             Quantity::Acknowledged => "acknowledged",
@@ -47,7 +46,8 @@ impl ComparisonRole {
     }
 }
 
-/// A rate of a stack against the same of the baseline: of all I/Os of a load, or of one direction of a mix.
+/// A rate of a stack against the same of the baseline: of all I/Os of a load, or of one direction
+/// of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateFinding {
     /// `4k random-read IOPS at iodepth 32 x 4`.
@@ -86,9 +86,7 @@ pub struct Comparison {
     /// What it is about.
     #[serde(skip_serializing_if = "ComparisonRole::is_stack")]
     pub role: ComparisonRole,
-    /// The stack.
     pub stack: String,
-    /// The baseline.
     pub against: String,
     /// Which of the two figures of a write; `None` of reads.
     #[serde(skip)]
@@ -97,9 +95,9 @@ pub struct Comparison {
     #[serde(flatten)]
     pub rate: RateFinding,
     /// What hides a cost: both run into it.
-    pub masked: Option<Masked>,
+    pub masked: Option<MaskingCeiling>,
     /// What else was looked for.
-    pub checks: Checks,
+    pub checks: RatioChecks,
     /// Seconds of load on the two.
     pub measured_s: f64,
     /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
@@ -137,7 +135,7 @@ impl Comparison {
 
 /// What was looked for beside the ratio; `None` where too little was measured for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Checks {
+pub struct RatioChecks {
     /// A break of the level.
     pub level: Option<LevelSplit>,
     /// Whether a slice depends on whose slice ran before: of the baseline, of the stack.
@@ -149,13 +147,12 @@ pub struct Checks {
 /// What a stack takes more or less than the baseline: figures of which less is better.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charges {
-    /// The stack.
     pub stack: String,
-    /// The baseline.
     pub against: String,
     /// Mean latency at the matched rate.
     pub latency: ChargeFinding,
-    /// Percentiles at the matched rate, of the stack over those of the baseline: `(direction, quantile, ratio)`.
+    /// Percentiles at the matched rate, of the stack over those of the baseline: `(direction,
+    /// quantile, ratio)`.
     pub percentiles: Vec<(&'static str, f64, MeasuredFigure)>,
     /// Mean latency of reads and writes apart; only of a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -10,9 +10,7 @@ fn is_none(count: &u64) -> bool {
 /// One stack whose load runs in several places at once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Crowd {
-    /// The stack.
     pub stack: String,
-    /// How many.
     pub places: usize,
     /// Places that were to take part as well, and have none in these figures: they were lost.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -24,18 +22,21 @@ pub struct Crowd {
     pub slowest: (String, f64),
     /// The one with the most.
     pub fastest: (String, f64),
-    /// The least over the most. The interval holds for the two of all pairs that lie furthest apart.
+    /// The least over the most. The interval holds for the two of all pairs that lie furthest
+    /// apart.
     pub spread: MeasuredFigure,
     /// Jain's index of fairness (1984): 1 when all get the same, 1/n when one gets all.
     pub jain: MeasuredFigure,
     /// Share of the windows in which all ran, over all slices.
     pub together: f64,
-    /// Mean share of a window that had passed when the last began, where slices end on equal bytes; 0 elsewhere.
+    /// Mean share of a window that had passed when the last began, where slices end on equal bytes;
+    /// 0 elsewhere.
     pub late: f64,
-    /// Slices that were run again because their places did not run together, over all slices that count.
+    /// Slices that were run again because their places did not run together, over all slices that
+    /// count.
     pub run_again: f64,
-    /// I/Os a second for each busy core of the host: by /proc/stat, where a core that polls (a reactor of SPDK's) is busy all
-    /// the time, so that nothing has to be added for it.
+    /// I/Os a second for each busy core of the host: by /proc/stat, where a core that polls (a
+    /// reactor of SPDK's) is busy all the time, so that nothing has to be added for it.
     pub per_core: MeasuredFigure,
     /// Against the same stack in fewer places.
     pub scaling: Option<Scaling>,
@@ -46,11 +47,9 @@ pub struct Crowd {
     pub rows: Vec<PlaceRow>,
     /// Why figures of it are not representative.
     pub emulated: Option<String>,
-    /// In words.
     pub sentence: String,
 }
 
-/// Many against fewer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scaling {
     /// The stack of fewer.
@@ -68,7 +67,6 @@ pub struct Scaling {
 /// How evenly one direction of a mix is shared, and what many make of it against fewer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CrowdDirection {
-    /// `read` or `write`.
     pub direction: &'static str,
     /// As of the whole load.
     pub slowest: (String, f64),
@@ -89,9 +87,7 @@ pub struct CrowdDirection {
 /// One of several places that load together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlaceRow {
-    /// Its name.
     pub place: String,
-    /// I/Os a second.
     pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,

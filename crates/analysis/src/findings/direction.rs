@@ -8,9 +8,7 @@ use serde::Serialize;
 /// One direction of a stack under a mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionRow {
-    /// `read` or `write`.
     pub direction: &'static str,
-    /// I/Os a second.
     pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
@@ -19,10 +17,10 @@ pub struct DirectionRow {
     pub durable_bytes_per_s: Option<MeasuredFigure>,
 }
 
-/// One direction of a comparison of rates. It is no comparison of the run's own: the headline and its family are of the whole mix.
+/// One direction of a comparison of rates. It is no comparison of the run's own: the headline and
+/// its family are of the whole mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionComparison {
-    /// `read` or `write`.
     pub direction: &'static str,
     /// What is found of it, with all reads and writes apart of the run in mind.
     #[serde(flatten)]
@@ -32,7 +30,6 @@ pub struct DirectionComparison {
 /// One direction of a stack's latency against the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionCharge {
-    /// `read` or `write`.
     pub direction: &'static str,
     /// Mean latency at the matched rate.
     pub latency: ChargeFinding,
@@ -41,7 +38,6 @@ pub struct DirectionCharge {
 /// One direction of a line of a bill; what follows from the line holds of it too.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BillDirection {
-    /// `read` or `write`.
     pub direction: &'static str,
     /// Rate with the layer over rate without.
     pub ratio: MeasuredFigure,

@@ -14,11 +14,9 @@ pub struct Durability {
 /// One stack, killed in one way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DurabilityRow {
-    /// The stack.
     pub stack: String,
     /// What was killed: `guest`, `qemu`, `daemon`.
     pub kill: &'static str,
-    /// How often.
     pub kills: u64,
     /// Kills that lost or tore something.
     pub lossy: u64,

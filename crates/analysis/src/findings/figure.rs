@@ -5,7 +5,6 @@ use serde::Serialize;
 /// What was counted for a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "each is its word")]
 pub enum SampleUnit {
     Rounds,
     Visits,
@@ -18,21 +17,18 @@ pub enum SampleUnit {
     /// I/Os with a latency.
     Samples,
     Kills,
-    /// Of a sweep.
     Points,
     Blocks,
     Reads,
     /// Of a cluster's state.
     Readings,
     Links,
-    /// Of data sheets.
     Ratings,
     #[serde(rename = "published figures")]
     PublishedFigures,
 }
 
 impl SampleUnit {
-    /// `rounds`.
     pub fn word(self) -> &'static str {
         match self {
             SampleUnit::Rounds => "rounds",
@@ -57,30 +53,21 @@ impl SampleUnit {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum MeasuredFigure {
-    /// Measured.
     Known {
-        /// In `unit`.
         value: f64,
         /// `1/s`, `B/s`, `ns`, `1` (a ratio).
         unit: &'static str,
-        /// How many.
         n: u64,
-        /// Of what.
         of: SampleUnit,
         /// The 95 % interval.
         interval: Interval,
-        /// What weakens it.
         #[serde(skip_serializing_if = "Option::is_none")]
         caution: Option<String>,
     },
-    /// Tried and failed.
     Failed {
-        /// Why.
         reason: String,
     },
-    /// Not there.
     Missing {
-        /// Why.
         reason: String,
     },
 }
@@ -111,7 +98,6 @@ impl MeasuredFigure {
         MeasuredFigure::known(value, unit, counted, Interval::Missing { missing: why.to_string() })
     }
 
-    /// The same figure with another caution, or none.
     pub fn cautioned(mut self, other: Option<String>) -> MeasuredFigure {
         if let MeasuredFigure::Known { caution, .. } = &mut self {
             *caution = other;
@@ -131,7 +117,9 @@ impl MeasuredFigure {
     /// Returns the figure with bounds that are `times` as far from its value.
     pub fn stretched(&self, times: f64) -> MeasuredFigure {
         let mut figure = self.clone();
-        if let MeasuredFigure::Known { value, interval: Interval::Bounds { low, high, .. }, .. } = &mut figure
+        if let MeasuredFigure::Known {
+            value, interval: Interval::Bounds { low, high, .. }, ..
+        } = &mut figure
         {
             (*low, *high) = (*value + (*low - *value) * times, *value + (*high - *value) * times);
         }
@@ -149,7 +137,9 @@ impl MeasuredFigure {
     /// The bounds, where there are some.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
-            MeasuredFigure::Known { interval: Interval::Bounds { low, high, .. }, .. } => Some((*low, *high)),
+            MeasuredFigure::Known { interval: Interval::Bounds { low, high, .. }, .. } => {
+                Some((*low, *high))
+            }
             _ => None,
         }
     }
@@ -158,7 +148,14 @@ impl MeasuredFigure {
     pub fn map(self, unit: &'static str, map: impl Fn(f64) -> f64) -> MeasuredFigure {
         match self {
             MeasuredFigure::Known { value, n, of, interval, caution, .. } => {
-                MeasuredFigure::Known { value: map(value), unit, n, of, interval: interval.map(map), caution }
+                MeasuredFigure::Known {
+                    value: map(value),
+                    unit,
+                    n,
+                    of,
+                    interval: interval.map(map),
+                    caution,
+                }
             }
             other => other,
         }
@@ -169,25 +166,20 @@ impl MeasuredFigure {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Interval {
-    /// From, to.
     Bounds {
-        /// Lower bound.
         low: f64,
-        /// Upper bound.
         high: f64,
-        /// Degrees of freedom of Student's t behind it, where it is one: an interval of another confidence needs them.
+        /// Degrees of freedom of Student's t after it, where it is one: an interval of another
+        /// confidence needs them.
         #[serde(skip)]
         freedom: Option<f64>,
     },
-    /// None.
     Missing {
-        /// Why.
         missing: String,
     },
 }
 
 impl Interval {
-    /// From, to.
     pub fn between(low: f64, high: f64) -> Interval {
         Interval::Bounds { low, high, freedom: None }
     }

@@ -9,7 +9,6 @@ use serde::Serialize;
 /// Everything that was imported.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImportedFindings {
-    /// Which files.
     pub files: Vec<ImportedFile>,
     /// A table a load and way.
     pub workloads: Vec<ImportedWorkload>,
@@ -32,22 +31,16 @@ pub struct ImportedWorkload {
 /// A system under a load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImportedRow {
-    /// Its name.
     pub system: String,
     /// Whether others are compared with it.
     pub baseline: bool,
-    /// I/Os a second.
     pub iops: ImportedFigure,
-    /// Bytes a second.
     pub bytes_per_s: ImportedFigure,
-    /// Mean latency.
     pub mean: ImportedFigure,
     /// As printed; of merged histograms where all runs have one.
     pub percentiles: Vec<ImportedPercentile>,
-    /// Against the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<ImportedComparison>,
-    /// Runs behind it.
     pub runs: u64,
     /// Where their results stand.
     pub sources: Vec<ImportedSource>,
@@ -67,11 +60,9 @@ pub struct ImportedFigure {
 /// A percentile of each run: one value, or from the least of the runs to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ImportedPercentile {
-    /// 99.9.
     pub percent: f64,
     /// Nanoseconds; the least of all runs.
     pub least_ns: f64,
-    /// The most.
     pub most_ns: f64,
     /// `printed`, or `histograms`, which were merged.
     pub from: &'static str,
@@ -80,7 +71,6 @@ pub struct ImportedPercentile {
 /// A system against the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ImportedComparison {
-    /// The baseline.
     pub against: String,
     /// `4k randread IOPS at iodepth 8`.
     pub quantity: String,
@@ -89,7 +79,6 @@ pub struct ImportedComparison {
     /// From the least to the most that the printed digits allow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounding: Option<[f64; 2]>,
-    /// The conclusion.
     pub verdict: Verdict,
 }
 
@@ -98,9 +87,7 @@ pub struct ImportedComparison {
 pub struct ImportedSource {
     /// Number of the file.
     pub file: u32,
-    /// Line, from 1.
     pub line: u32,
-    /// `fio text 3.33`.
     pub tool: String,
 }
 
@@ -109,20 +96,16 @@ pub struct ImportedSource {
 pub struct OtherResult {
     /// `Dhrystone 2 using register variables`.
     pub name: String,
-    /// As printed.
     pub unit: String,
     /// Which way is better.
     pub better: Better,
     /// A row a system.
     pub rows: Vec<OtherRow>,
-    /// What is concluded.
     pub sentences: Vec<String>,
 }
 
-/// One system's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OtherRow {
-    /// Its name.
     pub system: String,
     /// Whether others are compared with it.
     pub baseline: bool,
@@ -134,11 +117,8 @@ pub struct OtherRow {
     /// From the least to the most that is printed so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounded: Option<[f64; 2]>,
-    /// Runs behind it.
     pub runs: u64,
-    /// Against the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<ImportedComparison>,
-    /// Where they stand.
     pub sources: Vec<ImportedSource>,
 }

@@ -10,16 +10,13 @@ use std::collections::BTreeMap;
 pub struct LayerReport {
     /// Stacks that have it below them.
     pub stacks: Vec<String>,
-    /// The layer.
     pub layer: String,
     /// Which part of it, where it has several: `target`, `host`.
     pub part: String,
-    /// Where it lives.
     pub place: Place,
     /// As recorded; `None`: it is no device.
     pub device: Option<Device>,
     /// As its own tools tell it.
     pub settings: BTreeMap<String, String>,
-    /// In words.
     pub sentence: String,
 }

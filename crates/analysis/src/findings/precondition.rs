@@ -5,13 +5,11 @@ use serde::Serialize;
 /// What was done of one stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreconditionReport {
-    /// Its name.
     pub stack: String,
     /// Passes over its drives, batch by batch of drives that were written at the same time.
     pub passes: Vec<PassesReport>,
     /// Rounds of each load that writes.
     pub loads: Vec<LoadReport>,
-    /// In words.
     pub sentence: String,
 }
 
@@ -28,7 +26,6 @@ pub struct PassesReport {
     pub written: u64,
     /// Bytes a second of these drives together, with flushes; `None`: nothing was written.
     pub bytes_per_s: Option<f64>,
-    /// Seconds, with flushes.
     pub seconds: f64,
 }
 
@@ -37,13 +34,12 @@ pub struct PassesReport {
 pub struct LoadReport {
     /// Name of the workload.
     pub workload: String,
-    /// Set-ups behind which the rounds were made.
+    /// Set-ups after which the rounds were made.
     pub set_ups: u64,
     /// Of these, in how many the stack was steady at the end of them.
     pub steady: u64,
     /// Fewest rounds of a set-up.
     pub least_rounds: u32,
-    /// Most of them.
     pub most_rounds: u32,
     /// Length of a round in nanoseconds.
     pub round_ns: u64,

@@ -31,10 +31,10 @@ impl ProbeReport {
     }
 }
 
-/// Single runs of a tool, side by side. None of these has an interval: that of the stack's figure is from whole rounds.
+/// Single runs of a tool, side by side. None of these has an interval: that of the stack's figure
+/// is from whole rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ToolRuns {
-    /// How many.
     pub runs: u64,
     /// Of the three figures: `1/s`, `B/s`, `ns`.
     pub unit: &'static str,
@@ -42,14 +42,14 @@ pub struct ToolRuns {
     pub best: f64,
     /// The middle one, the mean of two.
     pub median: f64,
-    /// The arithmetic mean.
     pub mean: f64,
 }
 
 /// What a network probe lost, and what its bytes cost both ends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NetworkRow {
-    /// Datagrams a second that were sent; what arrived of them is the stack's rate. Of others `None`.
+    /// Datagrams a second that were sent; what arrived of them is the stack's rate. Of others
+    /// `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<MeasuredFigure>,
     /// The share of these, or of requests, of which nothing arrived. Of streams `None`.
@@ -58,10 +58,10 @@ pub struct NetworkRow {
     /// TCP segments that were sent again for each GiB that arrived. Of datagrams `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_again_per_gib: Option<MeasuredFigure>,
-    /// CPU time of this end's threads for each KiB that arrived, without what the kernel does in interrupts. Of round trips `None`.
+    /// CPU time of this end's threads for each KiB that arrived, without what the kernel does in
+    /// interrupts. Of round trips `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_here_per_kib: Option<MeasuredFigure>,
-    /// The same of the other end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_there_per_kib: Option<MeasuredFigure>,
 }

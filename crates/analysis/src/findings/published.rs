@@ -31,15 +31,12 @@ pub struct PublishedFinding {
     /// Which of several printed rows of the metric it is of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The stack.
     pub stack: String,
     /// The baseline; of the baseline's own figures `None`, as they have no ratio.
     pub against: Option<String>,
     /// As it was printed.
     pub printed: String,
-    /// The published figure.
     pub published: MeasuredFigure,
-    /// The measured one.
     pub measured: MeasuredFigure,
     /// The two ratios to the baseline; `None` of the baseline itself.
     pub ratio: Option<RatioBeside>,
@@ -66,13 +63,12 @@ impl PublishedFinding {
 pub struct RatioBeside {
     /// Of the printed figures.
     pub published: MeasuredFigure,
-    /// From where to where it may lie, since printed figures are rounded; from 0 where a bound was printed.
+    /// From where to where it may lie, since printed figures are rounded; from 0 where a bound was
+    /// printed.
     pub rounding: Option<[f64; 2]>,
-    /// Ours.
     pub measured: MeasuredFigure,
     /// What limit both measured stacks ran into: the ratio is then that of the limit.
     pub masked: Option<String>,
-    /// What follows.
     #[serde(flatten)]
     pub agreement: Agreement,
 }
@@ -81,14 +77,12 @@ pub struct RatioBeside {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "agreement", rename_all = "snake_case")]
 pub enum Agreement {
-    /// The published ratio lies within the measured interval, as far as its printed digits tell; of a bound: the whole interval
-    /// lies below it.
+    /// The published ratio lies within the measured interval, as far as its printed digits tell; of
+    /// a bound: the whole interval lies below it.
     Agrees,
-    /// It lies outside.
     Differs,
     /// Nothing can be said.
     Unresolved {
-        /// Why.
         reason: String,
     },
 }

@@ -4,14 +4,12 @@ use super::figure::MeasuredFigure;
 use iotax_stats::Verdict;
 use serde::Serialize;
 
-/// One table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioTable {
-    /// What stands above it.
+    /// What is above it.
     pub name: Option<String>,
     /// The column that the others are shares of.
     pub percent_of: Option<String>,
-    /// Its columns.
     pub columns: Vec<RatioColumn>,
     /// Its rows, as the workloads of the scenario.
     pub rows: Vec<RatioRow>,
@@ -20,10 +18,8 @@ pub struct RatioTable {
     pub emulated: Vec<String>,
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioColumn {
-    /// Its head.
     pub head: String,
     /// The stack; `None` where the table has none.
     pub stack: Option<String>,
@@ -31,12 +27,10 @@ pub struct RatioColumn {
     pub emulated: Option<String>,
 }
 
-/// A load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioRow {
     /// Name of the workload.
     pub workload: String,
-    /// `iops`, `throughput`, `p99.95`.
     pub metric: String,
     /// `read` or `write`: the line above once more, of that direction of its mix.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,23 +42,24 @@ pub struct RatioRow {
 /// One stack under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioCell {
-    /// The figure itself.
     pub value: MeasuredFigure,
-    /// Over that of the column that shares are of; `None` of that column, and where none was asked for.
+    /// Over that of the column that shares are of; `None` of that column, and where none was asked
+    /// for.
     pub share: Option<MeasuredFigure>,
     /// What follows from the share by itself; `None` of latencies.
     pub verdict: Option<Verdict>,
     /// What both ran into, where the share is that of a limit.
     pub masked: Option<String>,
-    /// The same share of what was published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<MeasuredFigure>,
 }
 
 impl RatioCell {
-    /// Whether something follows from its share: not from that of a limit, nor from one of latencies without an interval.
+    /// Whether something follows from its share: not from that of a limit, nor from one of
+    /// latencies without an interval.
     pub fn is_resolved(&self) -> bool {
         let has_interval = || self.share.as_ref().is_some_and(|share| share.bounds().is_some());
-        self.masked.is_none() && self.verdict.as_ref().map_or_else(has_interval, Verdict::is_resolved)
+        self.masked.is_none()
+            && self.verdict.as_ref().map_or_else(has_interval, Verdict::is_resolved)
     }
 }

@@ -7,7 +7,6 @@ use serde::Serialize;
 /// One service level of one stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceLevelFinding {
-    /// The stack.
     pub stack: String,
     /// `read p99 < 500us`.
     pub level: String,
@@ -18,8 +17,6 @@ pub struct ServiceLevelFinding {
     /// Share of the I/Os that take longer; its interval holds together with those of all service
     /// levels of the run.
     pub share: MeasuredFigure,
-    /// What follows.
     pub verdict: ServiceVerdict,
-    /// In words.
     pub sentence: String,
 }

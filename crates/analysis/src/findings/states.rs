@@ -16,7 +16,6 @@ pub struct ArrayStates {
     pub sentence: String,
 }
 
-/// One state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StateFindings {
     /// Name of the stack in it.
@@ -25,20 +24,22 @@ pub struct StateFindings {
     pub state: String,
     /// Slices that figures are made of.
     pub slices: u64,
-    /// Of these, behind how many the array told its state.
+    /// Of these, after how many the array told its state.
     pub told: u64,
     /// What it told there, in its words: `rebuilding, 3 to 61 % done`.
     pub told_as: Vec<String>,
-    /// Slices that were left out, since the array was in another state behind them. They were run again.
+    /// Slices that were left out, since the array was in another state after them. They were run
+    /// again.
     pub left_out: u64,
     /// What it told there.
     pub left_out_as: Vec<String>,
-    /// How fast it was rebuilt meanwhile; `None`: it was in no rebuild, or none was looked at twice.
+    /// How fast it was rebuilt meanwhile; `None`: it was in no rebuild, or none was looked at
+    /// twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<Rebuild>,
-    /// Against the array as it was set up; none of that itself, nor where that is the baseline already.
+    /// Against the array as it was set up; none of that itself, nor where that is the baseline
+    /// already.
     pub comparisons: Vec<Comparison>,
-    /// The same of latency and CPU time.
     pub charges: Vec<Charges>,
     /// Whether it is healthy once more.
     pub again: bool,
@@ -47,9 +48,11 @@ pub struct StateFindings {
 /// Pace of the rebuilds of one array under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rebuild {
-    /// Stretches of rebuilds that were seen: a share that falls, another visit, or a slice in which the state was left begins anew.
+    /// Stretches of rebuilds that were seen: a share that falls, another visit, or a slice in which
+    /// the state was left begins again.
     pub stretches: u64,
-    /// Percent of a rebuild that were done between the first and the last look of each stretch, all together.
+    /// Percent of a rebuild that were done between the first and the last look of each stretch, all
+    /// together.
     pub percent: f64,
     /// Most that these are off, where shares were kept in whole percent.
     pub percent_off: f64,
@@ -59,10 +62,10 @@ pub struct Rebuild {
     pub loaded: f64,
     /// Bytes of a member, where they are known.
     pub member_bytes: Option<u64>,
-    /// Seconds that a whole rebuild takes at the pace of the stretches; of several the median. `None`: too little was seen.
+    /// Seconds that a whole rebuild takes at the pace of the stretches; of several the median.
+    /// `None`: too little was seen.
     pub whole_s: Option<f64>,
     /// Bytes a second that were written to each member that is rebuilt.
     pub bytes_per_s: Option<f64>,
-    /// In words.
     pub sentence: String,
 }

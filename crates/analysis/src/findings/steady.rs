@@ -12,20 +12,15 @@ pub struct WritesReport {
     pub regime: Regime,
     /// Caches that were known on the path, the largest first.
     pub known_caches: Vec<WriteCache>,
-    /// Visit by visit.
     pub visits: Vec<VisitReport>,
-    /// In words.
     pub sentences: Vec<String>,
 }
 
-/// One visit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VisitReport {
-    /// Its number.
     pub visit: u32,
     /// Bytes that the least written drive got.
     pub written: f64,
-    /// Whole rounds.
     pub rounds: usize,
     /// The first of them behind the caches, from 0; `None`: that was not reached.
     pub steady_from: Option<usize>,
@@ -43,8 +38,7 @@ pub struct ChangeReport {
     pub stack: String,
     /// Bytes that its drive had got in the visit by then.
     pub written: f64,
-    /// Mean pace before.
     pub before: f64,
-    /// Mean pace behind it.
+    /// Mean pace after it.
     pub after: f64,
 }

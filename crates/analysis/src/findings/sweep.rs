@@ -1,11 +1,10 @@
 //! The points of a sweep side by side.
 
-use super::ceiling::Masked;
+use super::ceiling::MaskingCeiling;
 use super::figure::{Interval, MeasuredFigure};
 use iotax_stats::Verdict;
 use serde::Serialize;
 
-/// One sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweepFindings {
     /// Its name; its points' workloads carry it.
@@ -49,7 +48,6 @@ pub struct SweepValue {
 /// One stack along one curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StackCurve {
-    /// Its name.
     pub stack: String,
     /// Whether the others are compared with it.
     pub baseline: bool,
@@ -76,11 +74,9 @@ impl StackCurve {
 /// One stack at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweptStack {
-    /// Where.
     pub at: SweepValue,
     /// The workload that measured it.
     pub workload: String,
-    /// I/Os a second.
     pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
@@ -93,7 +89,7 @@ pub struct SweptStack {
     /// Whether the offered rate was achieved, where there is one and a figure.
     pub kept_up: Option<bool>,
     /// Against the baseline; writes have two, the baseline none.
-    pub costs: Vec<Cost>,
+    pub costs: Vec<PointCost>,
     /// Reads and writes apart; only of a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<PointDirection>,
@@ -102,30 +98,28 @@ pub struct SweptStack {
 /// One direction of a mix at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointDirection {
-    /// `read` or `write`.
     pub direction: &'static str,
-    /// I/Os a second.
     pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
-    /// Mean latency.
     pub latency: MeasuredFigure,
     /// Against the baseline; writes have two, the baseline none.
-    pub costs: Vec<Cost>,
+    pub costs: Vec<PointCost>,
 }
 
 /// A stack against the baseline at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cost {
+pub struct PointCost {
     /// `acknowledged` or `durable` of writes, else empty.
     pub quantity: &'static str,
     /// As at the point's workload.
     pub verdict: Verdict,
     /// What hides a cost: both run into it.
-    pub masked: Option<Masked>,
+    pub masked: Option<MaskingCeiling>,
     /// Rate of the stack over that of the baseline.
     pub ratio: MeasuredFigure,
-    /// The ratio's interval that holds for all points of the sweep at once: of its own kind, a direction's by itself.
+    /// The ratio's interval that holds for all points of the sweep at once: of its own kind, a
+    /// direction's by itself.
     pub simultaneous: Option<Interval>,
     /// Median latency of the stack over that of the baseline, of a mix that of the first direction.
     pub median_latency: Option<MeasuredFigure>,
@@ -134,7 +128,6 @@ pub struct Cost {
 /// The knee of one stack along one curve, and the sentence that says it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knee {
-    /// What was found.
     #[serde(flatten)]
     pub place: KneePosition,
     /// In words, naming the stack.
@@ -145,9 +138,7 @@ pub struct Knee {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "knee", rename_all = "snake_case")]
 pub enum KneePosition {
-    /// Within the sweep.
     Inside {
-        /// The point.
         at: SweepValue,
         /// Points whose power may as well be the greatest.
         not_told_apart: Vec<SweepValue>,
@@ -156,7 +147,6 @@ pub enum KneePosition {
     },
     /// At its edge: the knee may lie beyond.
     Edge {
-        /// The point.
         at: SweepValue,
         /// Points whose power may as well be the greatest.
         not_told_apart: Vec<SweepValue>,
@@ -164,10 +154,7 @@ pub enum KneePosition {
         no_interval: Vec<SweepValue>,
     },
     /// Not to be said.
-    None {
-        /// Why.
-        reason: String,
-    },
+    None { reason: String },
 }
 
 impl KneePosition {
@@ -182,9 +169,8 @@ impl KneePosition {
     /// The points that may be the greatest as well.
     pub fn not_told_apart(&self) -> &[SweepValue] {
         match self {
-            KneePosition::Inside { not_told_apart, .. } | KneePosition::Edge { not_told_apart, .. } => {
-                not_told_apart
-            }
+            KneePosition::Inside { not_told_apart, .. }
+            | KneePosition::Edge { not_told_apart, .. } => not_told_apart,
             KneePosition::None { .. } => &[],
         }
     }
@@ -197,7 +183,6 @@ pub struct CostCurve {
     pub quantity: &'static str,
     /// Points of the whole sweep, for all of which the intervals hold at once.
     pub at_once: usize,
-    /// What was found.
     #[serde(flatten)]
     pub change: CostTrend,
     /// In words, naming stack and baseline.
@@ -211,9 +196,9 @@ pub enum CostTrend {
     /// Two points have intervals that exclude each other.
     Changes {
         /// Where the stack costs more.
-        more: End,
+        more: CurveEnd,
         /// Where it costs less.
-        less: End,
+        less: CurveEnd,
         /// Whether these are the largest and the smallest cost of all points.
         extremes: bool,
     },
@@ -223,16 +208,12 @@ pub enum CostTrend {
         ratio: Interval,
     },
     /// Not to be said.
-    Unknown {
-        /// Why.
-        reason: String,
-    },
+    Unknown { reason: String },
 }
 
 /// A point with its ratio.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct End {
-    /// Where.
+pub struct CurveEnd {
     pub at: SweepValue,
     /// Rate of the stack over that of the baseline.
     pub ratio: f64,

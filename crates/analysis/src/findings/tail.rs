@@ -17,6 +17,7 @@ pub struct TailFinding {
     pub share: MeasuredFigure,
     /// The same percentile of the stack less the baseline's, ns.
     pub added: MeasuredFigure,
-    /// `1 % of file's reads take longer than 310 us, of loop's 2.4 % +- 0.5 %`; `None` without a share.
+    /// `1 % of file's reads take longer than 310 us, of loop's 2.4 % +- 0.5 %`; `None` without a
+    /// share.
     pub sentence: Option<String>,
 }

@@ -23,9 +23,7 @@ pub struct TrafficReport {
 /// The devices of one place that have no other device below them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrafficLevel {
-    /// The place.
     pub place: String,
-    /// Their kernel names.
     pub devices: Vec<String>,
     /// The sum of what they completed during the slices.
     pub seen: DeviceCounts,

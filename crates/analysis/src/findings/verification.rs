@@ -16,8 +16,11 @@ impl Verification {
     pub fn alarm(&self) -> Option<String> {
         let wrong: Vec<&VerifiedRow> = self.rows.iter().filter(|row| row.wrong() > 0).collect();
         let worst = wrong.iter().max_by_key(|row| row.wrong())?;
-        let others: BTreeSet<&str> =
-            wrong.iter().map(|row| row.stack.as_str()).filter(|stack| *stack != worst.stack).collect();
+        let others: BTreeSet<&str> = wrong
+            .iter()
+            .map(|row| row.stack.as_str())
+            .filter(|stack| *stack != worst.stack)
+            .collect();
         Some(match others.len() {
             0 => worst.sentence.clone(),
             _ => format!(
@@ -32,13 +35,10 @@ impl Verification {
 /// One stack under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VerifiedRow {
-    /// The workload.
     pub workload: String,
-    /// The stack.
     pub stack: String,
-    /// Block sizes, bytes.
     pub sizes: Vec<u64>,
-    /// Blocks that were read back behind the load, all visits together, without examples.
+    /// Blocks that were read back after the load, all visits together, without examples.
     pub back: VerifiedBlocks,
     /// Reads of the load, without examples.
     pub load: VerifiedBlocks,
@@ -46,7 +46,6 @@ pub struct VerifiedRow {
     pub took_s: f64,
     /// Visits of which not all that was written was read back.
     pub not_read: u64,
-    /// In words.
     pub sentence: String,
     /// The first wrong blocks, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -1,5 +1,6 @@
-//! Results that were imported, put together: by load and way, and in these by system. Several results of one system are runs
-//! of their own, each as good as a visit; what a single one leaves open nobody knows.
+//! Results that were imported, put together: by load and way, and in these by system. Several
+//! results of one system are runs of their own, each as good as a visit; what a single one leaves
+//! open nobody knows.
 
 use iotax_model::record::Better;
 use iotax_model::record::imported::{
@@ -11,11 +12,12 @@ use iotax_stats::unpaired::{self, Level, UnpairedChange};
 use iotax_stats::visits::LEAST;
 use std::collections::HashMap;
 
-/// How many of their own lengths runs are apart whose times are not told: drift grows with the logarithm of it.
+/// How many of their own lengths runs are apart whose times are not told: drift grows with the
+/// logarithm of it.
 pub(crate) const UNKNOWN_APART: f64 = 1e6;
 
 /// All results of one load, one way.
-pub(crate) struct Loaded<'a> {
+pub(crate) struct LoadResults<'a> {
     pub(crate) load: &'a ReportedLoad,
     pub(crate) way: ImportedDirection,
     pub(crate) part: Option<ImportedPart>,
@@ -30,20 +32,20 @@ pub(crate) struct SystemGroup<'a> {
 }
 
 /// What makes results those of one table.
-type Key = (String, ImportedDirection, Option<ImportedPart>);
+type TableKey = (String, ImportedDirection, Option<ImportedPart>);
 /// Index of a table, and in it those of systems.
-type Places<'a> = (usize, HashMap<&'a str, usize>);
+type TableIndices<'a> = (usize, HashMap<&'a str, usize>);
 
 /// Groups results by load and direction, in their order. Results without any I/O, and those that do
 /// not count as a run, are left out.
-pub(crate) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
-    let mut all: Vec<Loaded> = Vec::new();
-    let mut known: HashMap<Key, Places> = HashMap::new();
+pub(crate) fn loads(results: &[ImportedResult]) -> Vec<LoadResults<'_>> {
+    let mut all: Vec<LoadResults> = Vec::new();
+    let mut known: HashMap<TableKey, TableIndices> = HashMap::new();
     for result in results.iter().filter(|one| !one.samples.is_empty() && one.uncounted.is_none()) {
         let key = (result.load.identity(), result.way, result.part);
         let (at, systems) = known.entry(key).or_insert_with(|| {
             let (load, way, part) = (&result.load, result.way, result.part);
-            all.push(Loaded { load, way, part, systems: Vec::new() });
+            all.push(LoadResults { load, way, part, systems: Vec::new() });
             (all.len() - 1, HashMap::new())
         });
         let groups = &mut all[*at].systems;
@@ -58,15 +60,15 @@ pub(crate) fn loads(results: &[ImportedResult]) -> Vec<Loaded<'_>> {
 
 /// One metric of the runs of a system.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Runs<'a> {
+pub(crate) struct SystemRuns<'a> {
     pub(crate) samples: Vec<&'a ImportedSample>,
     results: Vec<&'a ImportedResult>,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> SystemRuns<'a> {
     /// Those that tell it.
-    pub(crate) fn from_group(group: &SystemGroup<'a>, metric: &str) -> Runs<'a> {
-        let mut runs = Runs::default();
+    pub(crate) fn from_group(group: &SystemGroup<'a>, metric: &str) -> SystemRuns<'a> {
+        let mut runs = SystemRuns::default();
         for result in &group.results {
             runs.add(result, result.sample(metric));
         }
@@ -95,14 +97,17 @@ impl<'a> Runs<'a> {
 
     /// What the mean may be by the digits that were printed.
     pub(crate) fn rounded(&self) -> Option<[f64; 2]> {
-        let ends: Vec<[f64; 2]> = self.samples.iter().filter_map(|sample| sample.rounded()).collect();
+        let ends: Vec<[f64; 2]> =
+            self.samples.iter().filter_map(|sample| sample.rounded()).collect();
         let mean = |end: usize| ends.iter().map(|one| one[end]).sum::<f64>() / ends.len() as f64;
         (!ends.is_empty()).then(|| [mean(0), mean(1)])
     }
 
     /// As it is printed, whichever way is better.
     pub(crate) fn plain_level(&self) -> Result<Level, Refusal> {
-        Level::of_visits(&self.values().map(|value| Total { sum: value, items: 1.0 }).collect::<Vec<_>>())
+        Level::of_visits(
+            &self.values().map(|value| Total { sum: value, items: 1.0 }).collect::<Vec<_>>(),
+        )
     }
 
     /// Of a rate as it is, of a time as what is done in one: so that more is better.
@@ -138,13 +143,16 @@ impl<'a> Runs<'a> {
         (mean > 0.0 && low > 0.0).then(|| (low / mean, high / mean))
     }
 
-    /// Mean time at which they ended, and from the first begin to the last end, in seconds; `None` where one does not tell.
+    /// Mean time at which they ended, and from the first begin to the last end, in seconds; `None`
+    /// where one does not tell.
     fn times(&self) -> Option<(f64, f64)> {
-        let ends: Vec<f64> = self.results.iter().map(|result| ended_s(result)).collect::<Option<_>>()?;
+        let ends: Vec<f64> =
+            self.results.iter().map(|result| ended_s(result)).collect::<Option<_>>()?;
         let first = ends.iter().copied().fold(f64::INFINITY, f64::min);
         let last = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let runtime =
-            self.results.first()?.sample("runtime").and_then(|sample| sample.value).unwrap_or(0.0) / 1e9;
+            self.results.first()?.sample("runtime").and_then(|sample| sample.value).unwrap_or(0.0)
+                / 1e9;
         Some((ends.iter().sum::<f64>() / ends.len() as f64, last - first + runtime))
     }
 }
@@ -157,7 +165,7 @@ fn ended_s(result: &ImportedResult) -> Option<f64> {
 }
 
 /// How many of their own lengths the runs of two systems are apart.
-pub(crate) fn separation(a: &Runs, b: &Runs) -> f64 {
+pub(crate) fn separation(a: &SystemRuns, b: &SystemRuns) -> f64 {
     let apart = || {
         let ((at_a, length_a), (at_b, length_b)) = (a.times()?, b.times()?);
         Some((at_a - at_b).abs() / length_a.min(length_b).max(1.0))
@@ -165,8 +173,12 @@ pub(crate) fn separation(a: &Runs, b: &Runs) -> f64 {
     apart().unwrap_or(UNKNOWN_APART)
 }
 
-/// The second over the first, so that more is better: the ratio, and its interval where the runs of both show their spread.
-pub(crate) fn ratio(base: &Runs, other: &Runs) -> Option<(f64, Result<UnpairedChange, Refusal>)> {
+/// The second over the first, so that more is better: the ratio, and its interval where the runs of
+/// both show their spread.
+pub(crate) fn ratio(
+    base: &SystemRuns,
+    other: &SystemRuns,
+) -> Option<(f64, Result<UnpairedChange, Refusal>)> {
     let (a, b) = (base.mean()?, other.mean()?);
     let (a, b) = if base.is_time() { (b, a) } else { (a, b) };
     if !(a > 0.0 && b >= 0.0) {
@@ -175,7 +187,7 @@ pub(crate) fn ratio(base: &Runs, other: &Runs) -> Option<(f64, Result<UnpairedCh
     Some((b / a, change(base, other)))
 }
 
-fn change(base: &Runs, other: &Runs) -> Result<UnpairedChange, Refusal> {
+fn change(base: &SystemRuns, other: &SystemRuns) -> Result<UnpairedChange, Refusal> {
     let (baseline, have) = (base.len(), other.len());
     if baseline < LEAST || have < LEAST {
         return Err(Refusal::NoSpread { baseline, other: have });
@@ -192,7 +204,7 @@ fn change(base: &Runs, other: &Runs) -> Result<UnpairedChange, Refusal> {
 }
 
 /// The least and the most that the ratio may be by the digits that were printed.
-pub(crate) fn rounding(base: &Runs, other: &Runs) -> Option<[f64; 2]> {
+pub(crate) fn rounding(base: &SystemRuns, other: &SystemRuns) -> Option<[f64; 2]> {
     let ([a_low, a_high], [b_low, b_high]) = (base.rounded()?, other.rounded()?);
     let ends = match base.is_time() {
         true => [a_low / b_high, a_high / b_low],

@@ -1,5 +1,6 @@
-//! What an imported run holds: figures as others printed them, a row a system and load. Systems are compared only where runs of both
-//! show their spread; percentiles are shown as they were printed and never averaged.
+//! What an imported run holds: figures as others printed them, a row a system and load. Systems are
+//! compared only where runs of both show their spread; percentiles are shown as they were printed
+//! and never averaged.
 
 pub(crate) mod group;
 pub(crate) mod others;
@@ -10,12 +11,12 @@ mod warnings;
 pub(crate) mod words;
 
 use super::findings::imported::{
-    ImportedComparison, ImportedFigure, ImportedFindings, ImportedPercentile, ImportedRow, ImportedSource,
-    ImportedWorkload,
+    ImportedComparison, ImportedFigure, ImportedFindings, ImportedPercentile, ImportedRow,
+    ImportedSource, ImportedWorkload,
 };
 use super::findings::{Interval, MeasuredFigure, SampleUnit};
 use super::remedy::settle_words;
-use group::{Loaded, Runs, SystemGroup, loads, ratio, rounding};
+use group::{LoadResults, SystemGroup, SystemRuns, loads, ratio, rounding};
 use iotax_load::Histogram;
 use iotax_model::record::imported::ImportedResult;
 use iotax_stats::{Concludes, Refusal, Verdict};
@@ -33,29 +34,38 @@ pub(super) fn imported(run: &RunData) -> Option<ImportedFindings> {
     let base = baseline.unwrap_or(systems);
     Some(ImportedFindings {
         files: run.imported_files.clone(),
-        workloads: loads(&run.imported).iter().map(|loaded| workload(run, loaded, base, zone)).collect(),
+        workloads: loads(&run.imported)
+            .iter()
+            .map(|loaded| workload(run, loaded, base, zone))
+            .collect(),
         others: others::others(&run.imported, base, zone),
     })
 }
 
-fn workload(run: &RunData, loaded: &Loaded, base: &str, zone: f64) -> ImportedWorkload {
+fn workload(run: &RunData, loaded: &LoadResults, base: &str, zone: f64) -> ImportedWorkload {
     let baseline = loaded.systems.iter().find(|group| group.system == base);
     let rows: Vec<ImportedRow> =
         loaded.systems.iter().map(|group| row(run, loaded, group, baseline, zone)).collect();
-    let compared = rows.iter().filter_map(|row| Some((row.system.as_str(), row.comparison.as_ref()?)));
+    let compared =
+        rows.iter().filter_map(|row| Some((row.system.as_str(), row.comparison.as_ref()?)));
     let sentences = sentences(&compared.collect::<Vec<_>>());
-    ImportedWorkload { subject: words::subject(loaded.load, loaded.way, loaded.part), rows, sentences }
+    ImportedWorkload {
+        subject: words::subject(loaded.load, loaded.way, loaded.part),
+        rows,
+        sentences,
+    }
 }
 
 fn row(
     run: &RunData,
-    loaded: &Loaded,
+    loaded: &LoadResults,
     group: &SystemGroup,
     baseline: Option<&SystemGroup>,
     zone: f64,
 ) -> ImportedRow {
-    let known =
-        |metric: &str, unit: &'static str| figure(&Runs::from_group(group, metric), group, metric, unit);
+    let known = |metric: &str, unit: &'static str| {
+        figure(&SystemRuns::from_group(group, metric), group, metric, unit)
+    };
     let against = baseline.filter(|base| base.system != group.system);
     ImportedRow {
         system: group.system.to_owned(),
@@ -70,12 +80,19 @@ fn row(
     }
 }
 
-fn figure(runs: &Runs, group: &SystemGroup, metric: &str, unit: &'static str) -> ImportedFigure {
+fn figure(
+    runs: &SystemRuns,
+    group: &SystemGroup,
+    metric: &str,
+    unit: &'static str,
+) -> ImportedFigure {
     let figure = match runs.mean() {
         None => {
             let sample = group.results.first().and_then(|result| result.sample(metric));
             MeasuredFigure::missing(
-                sample.and_then(|sample| sample.missing.as_deref()).unwrap_or("the output does not tell it"),
+                sample
+                    .and_then(|sample| sample.missing.as_deref())
+                    .unwrap_or("the output does not tell it"),
             )
         }
         Some(value) => known(value, unit, runs),
@@ -83,7 +100,7 @@ fn figure(runs: &Runs, group: &SystemGroup, metric: &str, unit: &'static str) ->
     ImportedFigure { figure, rounded: runs.rounded() }
 }
 
-fn known(value: f64, unit: &'static str, runs: &Runs) -> MeasuredFigure {
+fn known(value: f64, unit: &'static str, runs: &SystemRuns) -> MeasuredFigure {
     let n = runs.len() as u64;
     match runs.interval() {
         Some((low, high)) => {
@@ -103,19 +120,19 @@ fn spread_unknown(runs: u64) -> String {
 
 /// By I/Os where both tell them, else by bytes.
 fn of_rates(
-    loaded: &Loaded,
+    loaded: &LoadResults,
     base: &SystemGroup,
     other: &SystemGroup,
     zone: f64,
 ) -> Option<ImportedComparison> {
     [("iops", "IOPS"), ("bandwidth", "bandwidth")].into_iter().find_map(|(metric, word)| {
-        let runs = [base, other].map(|group| Runs::from_group(group, metric));
+        let runs = [base, other].map(|group| SystemRuns::from_group(group, metric));
         comparison(&runs, base.system, words::quantity(loaded.load, loaded.way, word), zone)
     })
 }
 
 fn comparison(
-    [base, other]: &[Runs; 2],
+    [base, other]: &[SystemRuns; 2],
     against: &str,
     quantity: String,
     zone: f64,
@@ -128,9 +145,10 @@ fn comparison(
             let ratio = MeasuredFigure::known(value, "1", (n, SampleUnit::Runs), interval);
             (ratio, found.verdict(zone))
         }
-        Err(reason) => {
-            (MeasuredFigure::bare(value, "1", (n, SampleUnit::Runs), &reason), Verdict::refused(reason))
-        }
+        Err(reason) => (
+            MeasuredFigure::bare(value, "1", (n, SampleUnit::Runs), &reason),
+            Verdict::refused(reason),
+        ),
     };
     Some(ImportedComparison {
         against: against.to_owned(),
@@ -159,7 +177,11 @@ fn sentences(compared: &[(&str, &ImportedComparison)]) -> Vec<String> {
                     open.push((said, vec![system], one));
                 }
             },
-            _ => all.push(format!("{system} against {}: {said}{}", one.against, remedy(&one.verdict))),
+            _ => all.push(format!(
+                "{system} against {}: {said}{}",
+                one.against,
+                remedy(&one.verdict)
+            )),
         }
     }
     all.extend(open.iter().map(|(said, systems, one)| {
@@ -213,7 +235,12 @@ fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
             let ns = other.percentiles.iter().find(|other| other.percent == one.percent)?.ns;
             ends = (ends.0.min(ns), ends.1.max(ns));
         }
-        Some(ImportedPercentile { percent: one.percent, least_ns: ends.0, most_ns: ends.1, from: "printed" })
+        Some(ImportedPercentile {
+            percent: one.percent,
+            least_ns: ends.0,
+            most_ns: ends.1,
+            from: "printed",
+        })
     });
     told.collect()
 }
@@ -237,13 +264,20 @@ fn sources(results: &[&ImportedResult]) -> Vec<ImportedSource> {
 }
 
 fn tool(result: &ImportedResult) -> String {
-    [Some(&result.tool), result.version.as_ref()].into_iter().flatten().cloned().collect::<Vec<_>>().join(" ")
+    [Some(&result.tool), result.version.as_ref()]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Why there is no one sentence for a run of others' figures.
 pub(super) fn no_headline(found: &ImportedFindings) -> String {
-    let of_loads = found.workloads.iter().flat_map(|one| &one.rows).filter_map(|row| row.comparison.as_ref());
-    let of_others = found.others.iter().flat_map(|one| &one.rows).filter_map(|row| row.comparison.as_ref());
+    let of_loads =
+        found.workloads.iter().flat_map(|one| &one.rows).filter_map(|row| row.comparison.as_ref());
+    let of_others =
+        found.others.iter().flat_map(|one| &one.rows).filter_map(|row| row.comparison.as_ref());
     let all: Vec<bool> = of_loads.chain(of_others).map(|one| one.verdict.is_resolved()).collect();
     match (all.len(), all.iter().filter(|resolved| **resolved).count()) {
         (0, _) => "imported figures, of which none are compared".to_owned(),
@@ -259,8 +293,12 @@ pub(super) fn no_headline(found: &ImportedFindings) -> String {
 
 /// What the figures do not exclude.
 pub(super) fn not_excluded(found: &ImportedFindings) -> Vec<String> {
-    let compared =
-        found.workloads.iter().flat_map(|one| &one.rows).filter(|row| row.comparison.is_some()).count();
+    let compared = found
+        .workloads
+        .iter()
+        .flat_map(|one| &one.rows)
+        .filter(|row| row.comparison.is_some())
+        .count();
     let mut lines = vec![
         "what the outputs do not tell: the machines and their settings, what else ran, whether the load had become steady".to_owned(),
         "slips of those who ran and copied the outputs: `iotax audit` recomputes the figures".to_owned(),

@@ -1,6 +1,6 @@
 //! Results that are no I/O: scores, copies, networks. A table a name and unit.
 
-use super::group::Runs;
+use super::group::SystemRuns;
 use super::{comparison, sentences, sources, words};
 use crate::findings::imported::{Better, ImportedComparison, OtherResult, OtherRow};
 use iotax_model::record::imported::{ImportedPart, ImportedResult, ImportedSample, ReportedLoad};
@@ -11,11 +11,10 @@ pub(crate) struct ResultKind<'a> {
     pub(crate) sample: &'a ImportedSample,
     pub(crate) load: &'a ReportedLoad,
     pub(crate) part: Option<ImportedPart>,
-    pub(crate) systems: Vec<(&'a str, Runs<'a>, Vec<&'a ImportedResult>)>,
+    pub(crate) systems: Vec<(&'a str, SystemRuns<'a>, Vec<&'a ImportedResult>)>,
 }
 
 impl ResultKind<'_> {
-    /// `throughput, 4 jobs`.
     pub(crate) fn name(&self) -> String {
         words::other(&self.sample.metric, self.load, self.part)
     }
@@ -31,16 +30,22 @@ pub(crate) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
     let mut known: HashMap<(&str, &str, String, Option<ImportedPart>), usize> = HashMap::new();
     for result in results.iter().filter(|one| one.uncounted.is_none()) {
         for sample in &result.others {
-            let key = (sample.metric.as_str(), sample.unit.as_str(), result.load.identity(), result.part);
+            let key =
+                (sample.metric.as_str(), sample.unit.as_str(), result.load.identity(), result.part);
             let at = *known.entry(key).or_insert_with(|| {
-                kinds.push(ResultKind { sample, load: &result.load, part: result.part, systems: Vec::new() });
+                kinds.push(ResultKind {
+                    sample,
+                    load: &result.load,
+                    part: result.part,
+                    systems: Vec::new(),
+                });
                 kinds.len() - 1
             });
             let systems = &mut kinds[at].systems;
             let at = match systems.iter().rposition(|(system, ..)| *system == result.system) {
                 Some(at) => at,
                 None => {
-                    systems.push((&result.system, Runs::default(), Vec::new()));
+                    systems.push((&result.system, SystemRuns::default(), Vec::new()));
                     systems.len() - 1
                 }
             };
@@ -53,9 +58,9 @@ pub(crate) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
 
 fn result(kind: &ResultKind, base: &str, zone: f64) -> OtherResult {
     let baseline = kind.systems.iter().find(|(system, ..)| *system == base);
-    let row = |(system, runs, results): &(&str, Runs, Vec<&ImportedResult>)| {
+    let row = |(system, runs, results): &(&str, SystemRuns, Vec<&ImportedResult>)| {
         let against = baseline.filter(|(base, ..)| base != system);
-        let compare = |(base, of_base, _): &(&str, Runs, Vec<&ImportedResult>)| {
+        let compare = |(base, of_base, _): &(&str, SystemRuns, Vec<&ImportedResult>)| {
             let quantity = match kind.sample.better {
                 Better::Higher => kind.name(),
                 Better::Lower => format!("1 / ({})", kind.name()),
@@ -74,8 +79,10 @@ fn result(kind: &ResultKind, base: &str, zone: f64) -> OtherResult {
         })
     };
     let rows: Vec<OtherRow> = kind.systems.iter().filter_map(row).collect();
-    let compared: Vec<(&str, &ImportedComparison)> =
-        rows.iter().filter_map(|row| Some((row.system.as_str(), row.comparison.as_ref()?))).collect();
+    let compared: Vec<(&str, &ImportedComparison)> = rows
+        .iter()
+        .filter_map(|row| Some((row.system.as_str(), row.comparison.as_ref()?)))
+        .collect();
     let sentences = sentences(&compared);
     OtherResult {
         name: kind.name(),

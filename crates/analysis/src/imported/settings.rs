@@ -1,4 +1,5 @@
-//! What was set otherwise on one side than on the other, as far as the outputs of both tell their options.
+//! What was set otherwise on one side than on the other, as far as the outputs of both tell their
+//! options.
 
 use iotax_model::record::imported::ReportedLoad;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,9 +45,15 @@ mod tests {
             settings: Some(settings.iter().map(|one| (*one).to_owned()).collect()),
             ..ReportedLoad::default()
         };
-        let (direct, cached, untold) =
-            (load(&["direct=1", "fsync=0"]), load(&["direct=0", "fsync=0"]), ReportedLoad::default());
-        assert_eq!(differ([&[&direct], &[&cached]]), Some(["direct=1", "direct=0"].map(String::from)));
+        let (direct, cached, untold) = (
+            load(&["direct=1", "fsync=0"]),
+            load(&["direct=0", "fsync=0"]),
+            ReportedLoad::default(),
+        );
+        assert_eq!(
+            differ([&[&direct], &[&cached]]),
+            Some(["direct=1", "direct=0"].map(String::from))
+        );
         assert_eq!(
             differ([&[&direct], &[&direct, &cached]]),
             Some(["direct=1", "direct=0 and 1"].map(String::from))
@@ -54,7 +61,11 @@ mod tests {
         assert_eq!(differ([&[&direct], &[&direct]]), None);
         let set = load(&["direct=1", "fsync=0", "hipri=1"]);
         let found = ["hipri=1", "hipri not set"].map(String::from);
-        assert_eq!(differ([&[&set], &[&direct]]), Some(found.clone()), "an option of one side is not silent");
+        assert_eq!(
+            differ([&[&set], &[&direct]]),
+            Some(found.clone()),
+            "an option of one side is not silent"
+        );
         assert_eq!(differ([&[&direct], &[&set]]), Some([found[1].clone(), found[0].clone()]));
         assert_eq!(differ([&[&direct], &[&untold]]), None, "a text tells no options");
     }

@@ -1,6 +1,6 @@
 //! Of imported results: what is compared, what is not, and against whom.
 
-use crate::against::{Mismatch, against};
+use crate::against::{RunMismatch, against};
 use crate::findings::against::RegressionLimits;
 use crate::imported::{ImportedFindings, ImportedRow};
 use crate::{RunData, findings, twin};
@@ -44,7 +44,10 @@ fn runs_that_show_their_spread_are_compared_and_copies_are_no_runs() {
     let vm = row(&found, "4k randwrite", "vm");
     assert_eq!(vm.runs, 5, "the copy is none");
     let verdict = &vm.comparison.as_ref().unwrap().verdict;
-    assert!(matches!(verdict, Verdict::Costs { cost, .. } if (cost - 0.2).abs() < 0.01), "{verdict:?}");
+    assert!(
+        matches!(verdict, Verdict::Costs { cost, .. } if (cost - 0.2).abs() < 0.01),
+        "{verdict:?}"
+    );
     let copies = findings(&run).warnings.into_iter().filter(|one| one.kind == "copies").count();
     assert_eq!(copies, 2);
     // Three runs are too few, however alike they are.
@@ -70,8 +73,13 @@ fn what_the_outputs_do_not_date_is_taken_to_be_far_apart() {
         if !dated {
             run.imported.iter_mut().for_each(|one| one.ended = None);
         }
-        let (low, high) =
-            row(&found(&run), "4k randwrite", "vm").comparison.as_ref().unwrap().ratio.bounds().unwrap();
+        let (low, high) = row(&found(&run), "4k randwrite", "vm")
+            .comparison
+            .as_ref()
+            .unwrap()
+            .ratio
+            .bounds()
+            .unwrap();
         (high / low).ln()
     };
     assert!(width(false) > 2.0 * width(true), "{} against {}", width(false), width(true));
@@ -81,7 +89,11 @@ fn what_the_outputs_do_not_date_is_taken_to_be_far_apart() {
 fn digits_that_were_rounded_away_widen_what_is_said() {
     let bounds = |half: f64| {
         let mut run = twin::imported();
-        for one in run.imported.iter_mut().flat_map(|one| &mut one.samples).filter(|one| one.metric == "iops")
+        for one in run
+            .imported
+            .iter_mut()
+            .flat_map(|one| &mut one.samples)
+            .filter(|one| one.metric == "iops")
         {
             let value = one.value.unwrap();
             (one.low, one.high) = (Some(value - half), Some(value + half));
@@ -100,7 +112,8 @@ fn percentiles_are_not_averaged_and_histograms_are_merged() {
     for (result, offset) in run.imported.iter_mut().zip(0..) {
         if !result.samples.is_empty() {
             let mut sample = result.samples[0].clone();
-            (sample.metric, sample.value, sample.histogram) = ("latency".into(), None, Some(offset));
+            (sample.metric, sample.value, sample.histogram) =
+                ("latency".into(), None, Some(offset));
             (sample.low, sample.high) = (None, None);
             result.samples.push(sample);
         }
@@ -115,7 +128,10 @@ fn percentiles_are_not_averaged_and_histograms_are_merged() {
     let merged = &row(&found, "4k randwrite", "vm").percentiles;
     assert!(merged.iter().all(|one| one.from == "histograms" && one.least_ns == one.most_ns));
     let at = |percent: f64| merged.iter().find(|one| one.percent == percent).unwrap().least_ns;
-    assert!((at(50.0) / 1e5 - 1.0).abs() < 0.01 && (at(99.0) / 9e5 - 1.0).abs() < 0.01, "{merged:?}");
+    assert!(
+        (at(50.0) / 1e5 - 1.0).abs() < 0.01 && (at(99.0) / 9e5 - 1.0).abs() < 0.01,
+        "{merged:?}"
+    );
     // A single run's are as they were printed, whatever its histogram says.
     assert_eq!(row(&found, "4k randread", "vm").percentiles[0].from, "printed");
 }
@@ -129,7 +145,10 @@ fn parts_of_one_output_stand_apart() {
         .map(|one| one.subject.as_str())
         .filter(|name| name.contains("in one output"))
         .collect();
-    assert_eq!(parts, ["128k read, job 1 of 2 in one output", "128k read, job 2 of 2 in one output"]);
+    assert_eq!(
+        parts,
+        ["128k read, job 1 of 2 in one output", "128k read, job 2 of 2 in one output"]
+    );
 }
 
 #[test]
@@ -137,7 +156,11 @@ fn scores_are_compared_with_more_or_less_as_the_better() {
     let found = found(&twin::imported());
     for other in &found.others {
         let vm = other.rows[1].comparison.as_ref().unwrap();
-        assert!((vm.ratio.value().unwrap() - 0.8).abs() < 1e-9, "{}: worse is below one: {vm:?}", other.name);
+        assert!(
+            (vm.ratio.value().unwrap() - 0.8).abs() < 1e-9,
+            "{}: worse is below one: {vm:?}",
+            other.name
+        );
         assert!(!vm.verdict.is_resolved());
     }
     assert_eq!(found.others.len(), 2);
@@ -146,29 +169,43 @@ fn scores_are_compared_with_more_or_less_as_the_better() {
 #[test]
 fn two_imported_runs_are_compared_where_their_spread_is_known() {
     let mut later = another(twin::imported());
-    for one in later.imported.iter_mut().flat_map(|one| &mut one.samples).filter(|one| one.metric == "iops") {
+    for one in later
+        .imported
+        .iter_mut()
+        .flat_map(|one| &mut one.samples)
+        .filter(|one| one.metric == "iops")
+    {
         let half = |value: f64| value * 0.5;
-        (one.value, one.low, one.high) = (one.value.map(half), one.low.map(half), one.high.map(half));
+        (one.value, one.low, one.high) =
+            (one.value.map(half), one.low.map(half), one.high.map(half));
     }
     let found = against(&twin::imported(), &later, LIMITS).unwrap();
     let rate = |subject: &str| {
         let load = found.workloads.iter().find(|one| one.subject.starts_with(subject)).unwrap();
         &load.stacks.iter().find(|one| one.stack == "vm").unwrap().rates[0]
     };
-    assert!(matches!(rate("4k randwrite").verdict, Verdict::Costs { .. }), "{:?}", rate("4k randwrite"));
+    assert!(
+        matches!(rate("4k randwrite").verdict, Verdict::Costs { .. }),
+        "{:?}",
+        rate("4k randwrite")
+    );
     assert!(
         rate("4k randread").sentence.contains("one run each: no spread is known"),
         "{:?}",
         rate("4k randread")
     );
-    assert!(found.fails() && found.warnings.iter().filter(|one| one.kind == "imported").count() == 2);
+    assert!(
+        found.fails() && found.warnings.iter().filter(|one| one.kind == "imported").count() == 2
+    );
 }
 
 #[test]
 fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
     let measured = twin::bill();
     let mut imported = another(twin::imported());
-    imported.imported.retain(|one| one.load.rw.as_deref() == Some("randread") && one.system == "host");
+    imported
+        .imported
+        .retain(|one| one.load.rw.as_deref() == Some("randread") && one.system == "host");
     for one in &mut imported.imported {
         one.system = "file".into();
         (one.load.iodepth, one.load.numjobs) = (Some(1), None);
@@ -176,22 +213,30 @@ fn an_imported_run_is_compared_with_a_measured_one_of_the_same_load() {
     let found = against(&measured, &imported, RegressionLimits::default()).unwrap();
     let stack = &found.workloads[0].stacks[0];
     assert_eq!((found.workloads.len(), stack.stack.as_str()), (1, "file"));
-    assert!(stack.rates[0].sentence.contains("one imported run: no spread of it is known"), "{stack:?}");
     assert!(
-        stack.rates[0].change.as_it_stands.value().is_some() && stack.latency.as_it_stands.value().is_some()
+        stack.rates[0].sentence.contains("one imported run: no spread of it is known"),
+        "{stack:?}"
     );
-    assert!(found.only.iter().any(|one| one.run == "old" && one.what == "workload"), "the depth of 32");
+    assert!(
+        stack.rates[0].change.as_it_stands.value().is_some()
+            && stack.latency.as_it_stands.value().is_some()
+    );
+    assert!(
+        found.only.iter().any(|one| one.run == "old" && one.what == "workload"),
+        "the depth of 32"
+    );
 
     imported.imported[0].load.bs = Some(8192);
     let none = against(&measured, &imported, RegressionLimits::default()).unwrap_err();
-    assert!(matches!(none, Mismatch::NothingInCommon { what: "workload", .. }), "{none}");
+    assert!(matches!(none, RunMismatch::NothingInCommon { what: "workload", .. }), "{none}");
 }
 
 #[test]
 fn systems_of_other_names_are_refused_with_what_names_them() {
     let mut other = another(twin::imported());
     other.imported.iter_mut().for_each(|one| one.system = format!("{}2", one.system));
-    let none = against(&twin::imported(), &other, RegressionLimits::default()).unwrap_err().to_string();
+    let none =
+        against(&twin::imported(), &other, RegressionLimits::default()).unwrap_err().to_string();
     assert!(none.contains("no system in common") && none.contains("--system NAME=PATH"), "{none}");
 }
 
@@ -213,15 +258,17 @@ fn what_keeps_two_sides_from_being_alike_is_told() {
         copied[0].starts_with("host, vm: /srv/results/host/all.txt, /srv/results/vm/all.txt are"),
         "{copied:?}"
     );
-    assert!(texts(&run, "snapshots")[0].starts_with("/srv/results/vm/all.txt: 3 outputs were printed"));
+    assert!(
+        texts(&run, "snapshots")[0].starts_with("/srv/results/vm/all.txt: 3 outputs were printed")
+    );
     for one in run.imported.iter_mut().filter(|one| one.load.rw.as_deref() == Some("randread")) {
         one.load.settings = Some(vec![format!("direct={}", u8::from(one.system == "host"))]);
     }
     let found = texts(&run, "confounder");
     assert_eq!(found.len(), 1);
-    assert!(
-        found[0].starts_with("vm, 4k randread at iodepth 8 x 2 (libaio): direct=0 against direct=1 of host")
-    );
+    assert!(found[0].starts_with(
+        "vm, 4k randread at iodepth 8 x 2 (libaio): direct=0 against direct=1 of host"
+    ));
 }
 
 #[test]
@@ -233,7 +280,10 @@ fn failed_runs_are_no_runs_and_slips_are_told() {
     run.imported[0].slips =
         vec!["IOPS: 20.0k is printed, but 20993 follows from 1259580 I/Os in 60 s".into()];
     let all = found(&run);
-    assert!(all.workloads.iter().all(|one| one.rows.len() == 1 && one.sentences.is_empty()), "no verdict");
+    assert!(
+        all.workloads.iter().all(|one| one.rows.len() == 1 && one.sentences.is_empty()),
+        "no verdict"
+    );
     assert!(all.others.iter().all(|one| one.rows.len() == 1));
     let warned = findings(&run).warnings;
     let of = |kind: &str| warned.iter().filter(|one| one.kind == kind).collect::<Vec<_>>();
@@ -252,7 +302,8 @@ fn an_option_of_one_side_is_a_confounder_once_for_all_loads() {
         let invalidate = (one.system == "vm").then(|| "invalidate=0".to_owned());
         one.load.settings = Some(invalidate.into_iter().chain(["direct=1".to_owned()]).collect());
     }
-    let found: Vec<_> = findings(&run).warnings.into_iter().filter(|one| one.kind == "confounder").collect();
+    let found: Vec<_> =
+        findings(&run).warnings.into_iter().filter(|one| one.kind == "confounder").collect();
     let [one] = found.as_slice() else { panic!("{found:?}") };
     assert!(one.text.starts_with("invalidate=0 against invalidate not set of host"), "{one:?}");
     assert!(one.subject.ends_with("and 3 more comparisons"), "{one:?}");
@@ -260,14 +311,22 @@ fn an_option_of_one_side_is_a_confounder_once_for_all_loads() {
 
 #[test]
 fn tools_are_told_where_one_table_has_results_of_several() {
-    let tools = |run: &RunData| findings(run).warnings.into_iter().filter(|one| one.kind == "tools").count();
+    let tools = |run: &RunData| {
+        findings(run).warnings.into_iter().filter(|one| one.kind == "tools").count()
+    };
     let mut run = twin::imported();
     let of = |rw: &'static str| {
-        move |one: &&mut iotax_model::record::imported::ImportedResult| one.load.rw.as_deref() == Some(rw)
+        move |one: &&mut iotax_model::record::imported::ImportedResult| {
+            one.load.rw.as_deref() == Some(rw)
+        }
     };
     run.imported.iter_mut().filter(of("randread")).for_each(|one| one.tool = "fio JSON".into());
     assert_eq!(tools(&run), 0, "both rows are of JSON");
-    run.imported.iter_mut().filter(of("randwrite")).take(1).for_each(|one| one.tool = "fio JSON".into());
+    run.imported
+        .iter_mut()
+        .filter(of("randwrite"))
+        .take(1)
+        .for_each(|one| one.tool = "fio JSON".into());
     assert_eq!(tools(&run), 1);
 }
 

@@ -1,6 +1,6 @@
 //! What a reader of imported figures must know.
 
-use super::group::{Loaded, loads};
+use super::group::{LoadResults, loads};
 use super::others::kinds;
 use super::{settings, tool, words};
 use crate::confounders;
@@ -10,7 +10,6 @@ use iotax_store::RunData;
 use iotax_units::{counted, show_names};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All of them.
 pub(crate) fn warnings(run: &RunData) -> Vec<WarningReport> {
     let loads = loads(&run.imported);
     let mut all: Vec<WarningReport> = run.imported_files.iter().flat_map(of_file).collect();
@@ -20,7 +19,11 @@ pub(crate) fn warnings(run: &RunData) -> Vec<WarningReport> {
     all.extend(tools(run, &loads));
     if run.imported.iter().any(|result| result.part.is_some()) {
         let why = "outputs list jobs of one load one by one: each has a table of its own, and they are not added up";
-        all.push(WarningReport::new("parts", "", format!("{why}; fio adds them up with group_reporting")));
+        all.push(WarningReport::new(
+            "parts",
+            "",
+            format!("{why}; fio adds them up with group_reporting"),
+        ));
     }
     all
 }
@@ -60,7 +63,8 @@ fn copied_files(run: &RunData) -> Vec<WarningReport> {
         let text = format!(
             "{paths} are one file, byte by byte: its figures are of one of these systems at the most"
         );
-        (files.len() > 1 && names.len() > 1).then(|| WarningReport::new("copied_file", &subject, text))
+        (files.len() > 1 && names.len() > 1)
+            .then(|| WarningReport::new("copied_file", &subject, text))
     };
     same.values().filter_map(of).collect()
 }
@@ -80,7 +84,9 @@ fn of_results(run: &RunData) -> Vec<WarningReport> {
         let (kind, why, place) = match &result.uncounted {
             Some(Uncounted::Failed(why)) => (
                 "failed_job",
-                format!("of runs that ended with {why} are not counted, and no verdict rests on them"),
+                format!(
+                    "of runs that ended with {why} are not counted, and no verdict rests on them"
+                ),
                 own,
             ),
             Some(Uncounted::Copy { file, line }) => {
@@ -109,7 +115,7 @@ fn of_results(run: &RunData) -> Vec<WarningReport> {
 }
 
 /// Warns of settings that differ, once for all loads in which the same settings differ.
-fn unlike_loads(run: &RunData, loads: &[Loaded]) -> Vec<WarningReport> {
+fn unlike_loads(run: &RunData, loads: &[LoadResults]) -> Vec<WarningReport> {
     let mut all: Vec<(WarningReport, u64)> = Vec::new();
     for one in loads.iter().flat_map(|loaded| unlike(run, loaded)) {
         match all.iter_mut().find(|(known, _)| known.text == one.text) {
@@ -119,8 +125,11 @@ fn unlike_loads(run: &RunData, loads: &[Loaded]) -> Vec<WarningReport> {
     }
     let said = |(mut one, more): (WarningReport, u64)| {
         if more > 0 {
-            one.subject =
-                format!("{} and {}", one.subject, counted(more, "more comparison", "more comparisons"));
+            one.subject = format!(
+                "{} and {}",
+                one.subject,
+                counted(more, "more comparison", "more comparisons")
+            );
         }
         one
     };
@@ -128,14 +137,17 @@ fn unlike_loads(run: &RunData, loads: &[Loaded]) -> Vec<WarningReport> {
 }
 
 /// What else was set otherwise on a system than on the one that it is compared with.
-fn unlike(run: &RunData, loaded: &Loaded) -> Vec<WarningReport> {
+fn unlike(run: &RunData, loaded: &LoadResults) -> Vec<WarningReport> {
     let named = run.start.imported.as_ref().and_then(|import| import.baseline.as_deref());
     let first = run.imported.first().map(|result| result.system.as_str());
-    let Some(base) = loaded.systems.iter().find(|group| Some(group.system) == named.or(first)) else {
+    let Some(base) = loaded.systems.iter().find(|group| Some(group.system) == named.or(first))
+    else {
         return Vec::new();
     };
     let subject = words::subject(loaded.load, loaded.way, loaded.part);
-    let loads = |results: &[&ImportedResult]| results.iter().map(|one| one.load.clone()).collect::<Vec<_>>();
+    let loads = |results: &[&ImportedResult]| {
+        results.iter().map(|one| one.load.clone()).collect::<Vec<_>>()
+    };
     let of_base = loads(&base.results);
     let of = |other: &super::SystemGroup| {
         let of_other = loads(&other.results);
@@ -148,17 +160,22 @@ fn unlike(run: &RunData, loaded: &Loaded) -> Vec<WarningReport> {
 }
 
 /// Tools whose results one table has.
-fn tools(run: &RunData, loads: &[Loaded]) -> Option<WarningReport> {
-    let of = |results: &mut dyn Iterator<Item = &ImportedResult>| results.map(tool).collect::<BTreeSet<_>>();
+fn tools(run: &RunData, loads: &[LoadResults]) -> Option<WarningReport> {
+    let of = |results: &mut dyn Iterator<Item = &ImportedResult>| {
+        results.map(tool).collect::<BTreeSet<_>>()
+    };
     let mut tables: Vec<BTreeSet<String>> = Vec::new();
     for loaded in loads {
         tables.push(of(&mut loaded.systems.iter().flat_map(|group| group.results.iter().copied())));
     }
     for kind in kinds(&run.imported) {
-        tables.push(of(&mut kind.systems.iter().flat_map(|(_, _, results)| results.iter().copied())));
+        tables
+            .push(of(&mut kind.systems.iter().flat_map(|(_, _, results)| results.iter().copied())));
     }
-    let mixed: BTreeSet<String> = tables.into_iter().filter(|tools| tools.len() > 1).flatten().collect();
+    let mixed: BTreeSet<String> =
+        tables.into_iter().filter(|tools| tools.len() > 1).flatten().collect();
     let names = || show_names(&mixed);
-    let text = || format!("results of {} stand in one table: what they count and round differs", names());
+    let text =
+        || format!("results of {} stand in one table: what they count and round differs", names());
     (!mixed.is_empty()).then(|| WarningReport::new("tools", "", text()))
 }

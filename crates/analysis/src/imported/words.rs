@@ -4,7 +4,11 @@ use iotax_model::record::imported::{ImportedDirection, ImportedPart, ReportedLoa
 use iotax_model::scenario::block_size_word;
 
 /// `4k randread at iodepth 8 x 2 (libaio)`; of a mix also which way.
-pub(crate) fn subject(load: &ReportedLoad, way: ImportedDirection, part: Option<ImportedPart>) -> String {
+pub(crate) fn subject(
+    load: &ReportedLoad,
+    way: ImportedDirection,
+    part: Option<ImportedPart>,
+) -> String {
     let engine = load.ioengine.as_ref().map(|engine| format!(" ({engine})")).unwrap_or_default();
     let engine = engine + &caps(load);
     let way = if is_one_way(load) { String::new() } else { format!(": {}", way.words()) };
@@ -20,7 +24,6 @@ pub(crate) fn quantity(load: &ReportedLoad, way: ImportedDirection, unit: &str) 
     format!("{} {unit}{way}{}{}", what(load), depth(load), caps(load))
 }
 
-/// `, rate_iops=1000`.
 fn caps(load: &ReportedLoad) -> String {
     load.caps.iter().map(|cap| format!(", {cap}")).collect()
 }
@@ -28,13 +31,17 @@ fn caps(load: &ReportedLoad) -> String {
 /// `throughput by 4 jobs`; of a result that is no I/O.
 pub(crate) fn other(metric: &str, load: &ReportedLoad, part: Option<ImportedPart>) -> String {
     let size = load.bs.map(|bs| format!(", blocks of {}", block_size_word(bs))).unwrap_or_default();
-    let part =
-        part.map(|ImportedPart { part, of }| format!(", {part} of {of} in one output")).unwrap_or_default();
+    let part = part
+        .map(|ImportedPart { part, of }| format!(", {part} of {of} in one output"))
+        .unwrap_or_default();
     format!("{metric}{}{size}{part}", depth(load))
 }
 
 fn is_one_way(load: &ReportedLoad) -> bool {
-    matches!(load.rw.as_deref(), Some("read" | "randread" | "write" | "randwrite" | "trim" | "randtrim"))
+    matches!(
+        load.rw.as_deref(),
+        Some("read" | "randread" | "write" | "randwrite" | "trim" | "randtrim")
+    )
 }
 
 fn what(load: &ReportedLoad) -> String {

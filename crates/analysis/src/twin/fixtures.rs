@@ -2,10 +2,10 @@
 
 use super::*;
 use iotax_facts::machine::{Device, PcieLink, TargetFacts};
-use iotax_load::{Verified, verify};
+use iotax_load::{VerifiedWorker, verify};
 use iotax_model::record::imported::{
-    Import, ImportedDirection, ImportedFile, ImportedPart, ImportedResult, ImportedSample, PrintedPercentile,
-    ReportedLoad, Uncounted, UnreadLines,
+    Import, ImportedDirection, ImportedFile, ImportedPart, ImportedResult, ImportedSample,
+    PrintedPercentile, ReportedLoad, Uncounted, UnreadLines,
 };
 use iotax_model::record::trial::{DurabilityTrial, Example, ReadBack};
 use iotax_model::record::verification::Verification;
@@ -18,7 +18,6 @@ use iotax_probe::ProbeSpec;
 
 /// Name and maker of a simulated run.
 pub type Fixture = (&'static str, fn() -> RunData);
-/// Every fixture.
 pub const FIXTURES: [Fixture; 30] = [
     ("bill", bill),
     ("failed", failed),
@@ -57,12 +56,12 @@ pub fn bill() -> RunData {
     Twin::new(9, prefixes()).bill().jobs([1, 32]).measured()
 }
 
-/// The same at depth 1, of any seed.
 pub fn bill_of_seed(seed: u64) -> RunData {
     Twin::new(seed, prefixes()).bill().measured()
 }
 
-/// The same with a loop device that takes so long an I/O (93,700 ns in the others), a week later on another kernel.
+/// The same with a loop device that takes so long an I/O (93,700 ns in the others), a week later on
+/// another kernel.
 pub fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
     let mut stacks = prefixes();
     stacks[1].latency_ns = loop_latency_ns;
@@ -85,12 +84,16 @@ fn prefixes() -> Vec<TwinStack> {
         stack("file", FILE, 90_000.0),
         stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0),
         stack("fs(xfs)", "file:/srv/iotax.img,size=4GiB | loop | fs(xfs)", 96_600.0),
-        stack("delay(us=10)", "file:/srv/iotax.img,size=4GiB | loop | fs(xfs) | delay(us=10)", 106_600.0),
+        stack(
+            "delay(us=10)",
+            "file:/srv/iotax.img,size=4GiB | loop | fs(xfs) | delay(us=10)",
+            106_600.0,
+        ),
     ]
 }
 
-/// The same three prefixes beside what a page that never was says of them: one that agrees, one that differs, a bound, and
-/// figures without one of the baseline.
+/// The same three prefixes beside what a page that never was says of them: one that agrees, one
+/// that differs, a bound, and figures without one of the baseline.
 pub fn published() -> RunData {
     let mut stacks = prefixes();
     stacks.truncate(3);
@@ -98,9 +101,14 @@ pub fn published() -> RunData {
     let workload = run.start.scenario.workloads[0].name.clone();
     let row = |metric: &str, cells: [&str; 3]| {
         let metric = metric.to_owned().try_into().unwrap();
-        let cells = ["file", "loop", "fs(xfs)"].into_iter().zip(cells).filter(|(_, printed)| *printed != "-");
+        let cells = ["file", "loop", "fs(xfs)"]
+            .into_iter()
+            .zip(cells)
+            .filter(|(_, printed)| *printed != "-");
         cells
-            .map(|(stack, printed)| PublishedFigure::read(&workload, metric, stack, printed).unwrap())
+            .map(|(stack, printed)| {
+                PublishedFigure::read(&workload, metric, stack, printed).unwrap()
+            })
             .collect()
     };
     let rows: [Vec<PublishedFigure>; 4] = [
@@ -119,10 +127,13 @@ pub fn published() -> RunData {
     run
 }
 
-/// A drive whose data sheet is known, on its link, and a loop device on it: 128k in order near both, and 4k far from them.
+/// A drive whose data sheet is known, on its link, and a loop device on it: 128k in order near
+/// both, and 4k far from them.
 pub fn known_drive() -> RunData {
-    let stacks =
-        vec![stack("bare", "/dev/nvme1n1", 20_000.0), stack("loop", "/dev/nvme1n1 | loop", 21_000.0)];
+    let stacks = vec![
+        stack("bare", "/dev/nvme1n1", 20_000.0),
+        stack("loop", "/dev/nvme1n1 | loop", 21_000.0),
+    ];
     let large = Job { rw: Rw::Read, bs: 128 << 10, percentage_random: 0, ..Job::default() };
     let mut run = Twin::new(83, stacks).over(&[], vec![large, Job::default()]).measured();
     on_a_drive(&mut run, pro());
@@ -158,10 +169,13 @@ pub fn pro() -> Device {
     }
 }
 
-/// A network to two hosts, by a tool and by datagrams, of which those to the second host are lost by the eighth.
+/// A network to two hosts, by a tool and by datagrams, of which those to the second host are lost
+/// by the eighth.
 pub fn networks() -> RunData {
-    let stacks =
-        vec![stack("host to ssh:b", "net:ssh:b", 20_000.0), stack("host to ssh:c", "net:ssh:c", 40_000.0)];
+    let stacks = vec![
+        stack("host to ssh:b", "net:ssh:b", 20_000.0),
+        stack("host to ssh:c", "net:ssh:c", 40_000.0),
+    ];
     let mut run = Twin::new(83, stacks).jobs([1, 4]).measured();
     for stack in &mut run.start.scenario.stacks {
         let to = Place::from(stack.name.rsplit(' ').next().unwrap_or_default());
@@ -183,23 +197,34 @@ pub fn networks() -> RunData {
     }
     for slice in &mut run.slices {
         let by_datagram = slice.workload.starts_with("udp");
-        let sent = (slice.total(".ios") * if slice.stack.ends_with('c') { 8.0 / 7.0 } else { 1.0 }).round();
+        let sent = (slice.total(".ios") * if slice.stack.ends_with('c') { 8.0 / 7.0 } else { 1.0 })
+            .round();
         let lost = sent - slice.total(".ios");
         let all = slice.total(".ios") + slice.discarded_ios as f64;
         let seen = match by_datagram {
             true => [("net.sent", sent), ("net.lost", lost), ("net.retransmits", 0.0)],
-            false => [("net.sent", 0.0), ("net.lost", 0.0), ("net.retransmits", f64::from(slice.round % 3))],
+            false => [
+                ("net.sent", 0.0),
+                ("net.lost", 0.0),
+                ("net.retransmits", f64::from(slice.round % 3)),
+            ],
         };
         for (metric, value) in seen.into_iter().chain([("net.peer_cpu", 6_000.0 * all)]) {
             let (metric, value) = (metric.to_owned(), SampleValue::Value(value));
-            slice.samples.push(SliceSample { metric, unit: "1".into(), better: Better::Lower, value });
+            slice.samples.push(SliceSample {
+                metric,
+                unit: "1".into(),
+                better: Better::Lower,
+                value,
+            });
         }
     }
     run
 }
 
-/// Five drives, and what RAID5, LVM and ZFS make of them: half of the drives' random reads, of which ZFS answers more than there
-/// are, a twelfth of their random writes and an eighth of a mix. The maker rates the drives.
+/// Five drives, and what RAID5, LVM and ZFS make of them: half of the drives' random reads, of
+/// which ZFS answers more than there are, a twelfth of their random writes and an eighth of a mix.
+/// The maker rates the drives.
 pub fn arrays() -> RunData {
     const LOADS: [Rw; 3] = [Rw::RandRead, Rw::RandWrite, Rw::RandRw];
     let stacks = vec![
@@ -242,8 +267,9 @@ pub fn arrays() -> RunData {
     run
 }
 
-/// Four drives and a RAID5 of them as it was made, with one lost, while that is rebuilt, and whole again: half of the rate while
-/// one is lost, a third while it is rebuilt, once of which it was whole before its slice ended.
+/// Four drives and a RAID5 of them as it was made, with one lost, while that is rebuilt, and whole
+/// again: half of the rate while one is lost, a third while it is rebuilt, once of which it was
+/// whole before its slice ended.
 pub fn states() -> RunData {
     let in_state = |name, latency_ns| stack(name, FILE, latency_ns);
     let stacks = vec![
@@ -262,7 +288,8 @@ pub fn states() -> RunData {
         |slice| format!("rebuilding, {} % done", 3 + slice % 50),
         |_| "healthy".into(),
     ];
-    let asked = [AskedState::Healthy, AskedState::Failed(1), AskedState::Rebuilding, AskedState::Healthy];
+    let asked =
+        [AskedState::Healthy, AskedState::Failed(1), AskedState::Rebuilding, AskedState::Healthy];
     for (position, state) in asked.into_iter().enumerate() {
         let one = &mut run.start.scenario.stacks[position + 1];
         one.layers = vec![layer("mdraid", &[("level", "5"), ("chunk", "64KiB")])];
@@ -302,7 +329,8 @@ pub fn states() -> RunData {
     run
 }
 
-/// Three backends over two protocols, in an emulated lab, with the tables of an article, whose figures are known of one of them.
+/// Three backends over two protocols, in an emulated lab, with the tables of an article, whose
+/// figures are known of one of them.
 pub fn tables() -> RunData {
     const COLUMNS: [&str; 3] = ["LVM", "mdadm", "ZFS"];
     let backend = |name, latency_ns| TwinStack { place: "lab", ..stack(name, FILE, latency_ns) };
@@ -327,7 +355,8 @@ pub fn tables() -> RunData {
     let scenario = &mut run.start.scenario;
     let lvm = || layer("lvm", &[("type", "striped"), ("stripe-size", "64KiB")]);
     let mdraid = || layer("mdraid", &[("level", "0"), ("chunk", "512KiB")]);
-    let zfs = || layer("zfs", &[("vdev", "stripe"), ("volblocksize", "16KiB"), ("compression", "lz4")]);
+    let zfs =
+        || layer("zfs", &[("vdev", "stripe"), ("volblocksize", "16KiB"), ("compression", "lz4")]);
     let export = |name, transport| layer(name, &[("transport", transport)]);
     let layers = [
         vec![lvm(), export("iscsi", "iser")],
@@ -345,9 +374,11 @@ pub fn tables() -> RunData {
         name: Some(name.to_owned()),
         stacks: stacks.map(|stack| stack.map(str::to_owned)).to_vec(),
     };
-    let rows: Vec<String> = scenario.workloads.iter().map(|workload| workload.name.clone()).collect();
+    let rows: Vec<String> =
+        scenario.workloads.iter().map(|workload| workload.name.clone()).collect();
     let iops = |stack: &str, printed: &str| {
-        PublishedFigure::read(&rows[0], "iops".to_owned().try_into().unwrap(), stack, printed).unwrap()
+        PublishedFigure::read(&rows[0], "iops".to_owned().try_into().unwrap(), stack, printed)
+            .unwrap()
     };
     scenario.published = Some(Box::new(Published {
         source: "a page that never was, 2026".into(),
@@ -381,12 +412,13 @@ pub fn failed() -> RunData {
     run.warnings.push(Warning {
         kind: "io_errors".into(),
         subject: "loop".into(),
-        text: "3 I/Os failed or came back short on loop; the first: Input/output error (os error 5)".into(),
+        text:
+            "3 I/Os failed or came back short on loop; the first: Input/output error (os error 5)"
+                .into(),
     });
     run
 }
 
-/// The same file twice.
 pub fn a_against_a() -> RunData {
     let again = stack("file-again", FILE, 90_000.0);
     Twin::new(13, vec![stack("file", FILE, 90_000.0), again]).jobs([32]).measured()
@@ -425,7 +457,8 @@ pub fn guest() -> RunData {
         ..stack("vm(vcpus=2)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)", 900_000.0)
     };
     let mut run = Twin::new(4, vec![stack("file", FILE, 90_000.0), vm]).jobs([4]).measured();
-    let qemu = "qemu-system-x86_64 -accel tcg -m 512 -drive file=/srv/iotax.img,if=none,id=d0 -append";
+    let qemu =
+        "qemu-system-x86_64 -accel tcg -m 512 -drive file=/srv/iotax.img,if=none,id=d0 -append";
     let mut words: Vec<String> = qemu.split(' ').map(String::from).collect();
     words.push("console=ttyS0 quiet".into());
     run.places.push(PlaceFacts {
@@ -480,15 +513,21 @@ fn guest_disk() -> GuestDisk {
             ("write-cache", "on"),
             ("num-queues", "2"),
         ]),
-        guest: settings(&[("write-cache", "write back"), ("num-queues", "2"), ("scheduler", "none")]),
+        guest: settings(&[
+            ("write-cache", "write back"),
+            ("num-queues", "2"),
+            ("scheduler", "none"),
+        ]),
         differs: Vec::new(),
     }
 }
 
 /// Killed in the middle of its tenth round.
 pub fn partial() -> RunData {
-    let mut twin =
-        Twin::new(5, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
+    let mut twin = Twin::new(
+        5,
+        prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect(),
+    );
     twin.rounds = 10;
     let mut run = twin.measured();
     run.slices.truncate(39);
@@ -506,9 +545,9 @@ pub fn writes() -> RunData {
     twin.measured()
 }
 
-/// Half reads, half writes, at depth 1: a loop device that takes 20 us more a read and 24 us more a write, and a file system on it
-/// under which there are a tenth less reads and a tenth more writes; beside what a page that never was says of them, which printed
-/// one row twice.
+/// Half reads, half writes, at depth 1: a loop device that takes 20 us more a read and 24 us more a
+/// write, and a file system on it under which there are a tenth less reads and a tenth more writes;
+/// beside what a page that never was says of them, which printed one row twice.
 pub fn mixed() -> RunData {
     let mut twin = mix(91);
     (twin.writes, twin.noise_of, twin.matched) = (2048.0, (0.01, 0.003), Some((40, 6_000.0)));
@@ -517,7 +556,8 @@ pub fn mixed() -> RunData {
     let row = |(metric, note, cells): (&str, Option<&str>, [&str; 2])| -> Vec<PublishedFigure> {
         let metric = metric.to_owned().try_into().unwrap();
         let cells = ["file", "loop"].into_iter().zip(cells);
-        let read = |(stack, printed)| PublishedFigure::read(&workload, metric, stack, printed).unwrap();
+        let read =
+            |(stack, printed)| PublishedFigure::read(&workload, metric, stack, printed).unwrap();
         cells.map(|cell| PublishedFigure { note: note.map(str::to_owned), ..read(cell) }).collect()
     };
     let rows = [
@@ -548,7 +588,8 @@ fn mix(seed: u64) -> Twin {
     stacks.truncate(3);
     let truth = [(90_000.0, 30_000.0, 1.0), (110_000.0, 54_000.0, 1.0), (112_000.0, 60_000.0, 0.9)];
     for (stack, (read_ns, write_ns, reads)) in stacks.iter_mut().zip(truth) {
-        (stack.latency_ns, stack.write_factor, stack.read_factor) = (read_ns, write_ns / read_ns, reads);
+        (stack.latency_ns, stack.write_factor, stack.read_factor) =
+            (read_ns, write_ns / read_ns, reads);
     }
     let mut twin = Twin::new(seed, stacks).jobs([1]);
     twin.jobs[0].rw = Rw::RandRw;
@@ -568,13 +609,12 @@ pub fn visits() -> RunData {
     twin.measured()
 }
 
-/// Over iodepth: the file has its knee at 8; the loop device costs the same at all points, the guest more the
-/// deeper, with its knee at 4.
+/// Over iodepth: the file has its knee at 8; the loop device costs the same at all points, the
+/// guest more the deeper, with its knee at 4.
 pub fn sweep() -> RunData {
     sweep_of_seed(20)
 }
 
-/// The same of any seed.
 pub fn sweep_of_seed(seed: u64) -> RunData {
     let depths = [1, 2, 4, 8, 16, 32].map(|iodepth| Job { iodepth, ..Job::default() });
     saturating(seed, 8.0).over(&["iodepth"], depths.to_vec()).measured()
@@ -614,8 +654,9 @@ pub fn rates() -> RunData {
     saturating(23, 8.0).over(&["rate_iops"], rates.map(job).to_vec()).measured()
 }
 
-/// A guest that costs no throughput at depth 32, since the drive below is the limit, but latency and CPU time: with a
-/// design, long rounds, matched slices, its host's CPU time, and rounds of the baseline alone.
+/// A guest that costs no throughput at depth 32, since the drive below is the limit, but latency
+/// and CPU time: with a design, long rounds, matched slices, its host's CPU time, and rounds of the
+/// baseline alone.
 pub fn three_figures() -> RunData {
     let file = TwinStack { servers: Some(8.0), ..stack("file", FILE, 90_000.0) };
     let vm = TwinStack {
@@ -625,7 +666,8 @@ pub fn three_figures() -> RunData {
         ..stack("vm(vcpus=2)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=2)", 105_750.0)
     };
     let mut twin = Twin::new(31, vec![file, vm]).jobs([32]);
-    (twin.matched, twin.long, twin.alone, twin.slice_ns) = (Some((40, 40_000.0)), 8, Some((24, 0.999)), 2e7);
+    (twin.matched, twin.long, twin.alone, twin.slice_ns) =
+        (Some((40, 40_000.0)), 8, Some((24, 0.999)), 2e7);
     let name = twin.workload(&twin.jobs[0]).name;
     twin.data.designs.push(DesignUp {
         workload: name,
@@ -639,19 +681,22 @@ pub fn three_figures() -> RunData {
     twin.measured()
 }
 
-/// A guest that cannot keep up with the matched rate, of a run that did not record its host's CPU time.
+/// A guest that cannot keep up with the matched rate, of a run that did not record its host's CPU
+/// time.
 pub fn late() -> RunData {
     let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
     let vm = TwinStack {
         place: "vm",
         ..stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0)
     };
-    let mut twin = Twin::new(32, vec![with(stack("file", FILE, 90_000.0), 8.0), with(vm, 4.0)]).jobs([32]);
+    let mut twin =
+        Twin::new(32, vec![with(stack("file", FILE, 90_000.0), 8.0), with(vm, 4.0)]).jobs([32]);
     (twin.matched, twin.slice_ns) = (Some((24, 60_000.0)), 2e7);
     twin.measured()
 }
 
-/// Two stacks that a shared limit makes alike from the start, steadily; the upper one takes more CPU time.
+/// Two stacks that a shared limit makes alike from the start, steadily; the upper one takes more
+/// CPU time.
 pub fn masked() -> RunData {
     let mut stacks = prefixes();
     stacks.truncate(3);
@@ -662,8 +707,10 @@ pub fn masked() -> RunData {
 
 /// A limit that sets in after two thirds of the rounds, as of a burst credit that is used up.
 pub fn rate_limited() -> RunData {
-    let mut twin =
-        Twin::new(38, prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect());
+    let mut twin = Twin::new(
+        38,
+        prefixes()[..2].iter().map(|one| stack(one.name, one.text, one.latency_ns)).collect(),
+    );
     (twin.limit, twin.rounds) = (Some((60, 5_000.0)), 90);
     twin.measured()
 }
@@ -683,13 +730,15 @@ pub fn matrix() -> RunData {
 /// One of the seeds with which a stack without a cost seems to have one.
 const MATRIX_SEED: u64 = 36;
 
-/// So many stacks on a file, each with a cost of its own, the last with the largest, under so many loads.
+/// So many stacks on a file, each with a cost of its own, the last with the largest, under so many
+/// loads.
 pub fn many(stacks: usize, loads: u32) -> RunData {
     let costly = |at: usize| {
         let name = format!("s{at}").leak();
         stack(name, on_file(name), 90_000.0 * (1.0 + 0.04 * at as f64))
     };
-    let all = std::iter::once(stack("file", FILE, 90_000.0)).chain((1..=stacks).map(costly)).collect();
+    let all =
+        std::iter::once(stack("file", FILE, 90_000.0)).chain((1..=stacks).map(costly)).collect();
     let jobs = (1..=loads).map(|iodepth| Job { iodepth, ..Job::default() }).collect();
     Twin { slice_ns: 1e7, ..Twin::new(17, all).over(&[], jobs) }.measured()
 }
@@ -734,7 +783,8 @@ pub fn attaches() -> RunData {
 
 /// A baseline that is slower beside the others, measured in visits after that was seen.
 pub fn disturbed() -> RunData {
-    let mut twin = Twin::new(34, vec![stack("file", FILE, 90_000.0), stack("vm", on_file("vm"), 110_000.0)]);
+    let mut twin =
+        Twin::new(34, vec![stack("file", FILE, 90_000.0), stack("vm", on_file("vm"), 110_000.0)]);
     (twin.alone, twin.apart) = (Some((40, 0.95)), Some(6));
     let mut run = twin.measured();
     run.apart = Some("the baseline runs 5 % slower beside the others".into());
@@ -753,13 +803,17 @@ fn saturating(seed: u64, servers: f64) -> Twin {
     let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
     let file = with(stack("file", FILE, 90_000.0), servers);
     let layer = with(stack("loop", "file:/srv/iotax.img,size=4GiB | loop", 93_700.0), servers);
-    let guest =
-        with(stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0), servers / 2.0);
-    // A level that wanders less: a knee is of absolute figures, and what wanders is in their intervals.
+    let guest = with(
+        stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0),
+        servers / 2.0,
+    );
+    // A level that wanders less: a knee is of absolute figures, and what wanders is in their
+    // intervals.
     Twin { slice_ns: 1e7, noise_of: (0.01, 0.01), ..Twin::new(seed, vec![file, layer, guest]) }
 }
 
-/// Two stacks, 20 kills of the guest and of QEMU each: one keeps everything, the other has an overlay that goes with QEMU.
+/// Two stacks, 20 kills of the guest and of QEMU each: one keeps everything, the other has an
+/// overlay that goes with QEMU.
 pub fn durability() -> RunData {
     let vm = |name, text| TwinStack { place: "vm", ..stack(name, text, 900_000.0) };
     let stacks = vec![
@@ -796,7 +850,8 @@ pub fn durability() -> RunData {
     run
 }
 
-/// Mixed random reads and writes that are verified: the file gives back what was written to it, the loop device does not.
+/// Mixed random reads and writes that are verified: the file gives back what was written to it, the
+/// loop device does not.
 pub fn verified() -> RunData {
     let stacks = vec![
         stack("file", FILE, 90_000.0),
@@ -806,7 +861,8 @@ pub fn verified() -> RunData {
     (twin.jobs[0].rw, twin.jobs[0].verify) = (Rw::RandRw, true);
     let mut run = twin.measured();
     let workload = run.start.scenario.workloads[0].name.clone();
-    let found = |blocks: u64| verify::VerifiedBlocks { blocks, bytes: 4096 * blocks, ..Default::default() };
+    let found =
+        |blocks: u64| verify::VerifiedBlocks { blocks, bytes: 4096 * blocks, ..Default::default() };
     let record = |visit, stack: &str, found| Verification {
         visit,
         set: 0,
@@ -815,7 +871,7 @@ pub fn verified() -> RunData {
         place: "host".into(),
         found,
     };
-    let right = Verified {
+    let right = VerifiedWorker {
         load: verify::VerifiedBlocks { unjudged: 7_000, ..found(53_000) },
         back: found(120_331),
         whole: true,
@@ -873,7 +929,8 @@ fn trial(stack: &str, number: u32) -> DurabilityTrial {
     }
 }
 
-/// Others' results of two systems: reads once each, writes in five runs each, one of them copied, parts, a score and a time.
+/// Others' results of two systems: reads once each, writes in five runs each, one of them copied,
+/// parts, a score and a time.
 pub fn imported() -> RunData {
     let mut run = Twin::new(61, prefixes()).data;
     let systems = ["host", "vm"].map(String::from).to_vec();
@@ -909,7 +966,8 @@ fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
         ioengine: Some("libaio".into()),
         ..ReportedLoad::default()
     };
-    let read = imported_result(system, file, load("randread"), ImportedDirection::Read, 44_600.0 * share);
+    let read =
+        imported_result(system, file, load("randread"), ImportedDirection::Read, 44_600.0 * share);
     let mut all = vec![read];
     for (at, noise) in [1.0, 1.004, 0.998, 1.001, 0.997, 0.997].into_iter().enumerate() {
         let mut write = imported_result(
@@ -925,9 +983,15 @@ fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
         all.push(write);
     }
     for part in [1, 2] {
-        let parts = ReportedLoad { rw: Some("read".into()), bs: Some(131_072), ..ReportedLoad::default() };
-        let mut one =
-            imported_result(system, file, parts, ImportedDirection::Read, 1_000.0 * share * f64::from(part));
+        let parts =
+            ReportedLoad { rw: Some("read".into()), bs: Some(131_072), ..ReportedLoad::default() };
+        let mut one = imported_result(
+            system,
+            file,
+            parts,
+            ImportedDirection::Read,
+            1_000.0 * share * f64::from(part),
+        );
         one.part = Some(ImportedPart { part, of: 2 });
         all.push(one);
     }
@@ -943,7 +1007,12 @@ fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
             0.0,
         )
     };
-    all.push(other("Dhrystone 2 using register variables", "lps", Better::Higher, 38_145_678.9 * share));
+    all.push(other(
+        "Dhrystone 2 using register variables",
+        "lps",
+        Better::Higher,
+        38_145_678.9 * share,
+    ));
     all.push(other("time of a copy", "s", Better::Lower, 12.5 / share));
     all
 }

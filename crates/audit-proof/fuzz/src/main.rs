@@ -1,4 +1,5 @@
-//! One program for all targets of `iotax_audit_proof::laws`; which, the environment says (`IOTAX_FUZZ=fio-text`). `tools/fuzz` runs it.
+//! One program for all targets of `iotax_audit_proof::laws`; which, the environment says
+//! (`IOTAX_FUZZ=fio-text`). `tools/fuzz` runs it.
 
 #![no_main]
 

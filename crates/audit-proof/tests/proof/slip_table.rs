@@ -1,4 +1,5 @@
-//! `cargo run --release -p iotax-audit-proof`: how many slips the audit finds, as the table of docs/audit.md.
+//! `cargo run --release -p iotax-audit-proof`: how many slips the audit finds, as the table of
+//! docs/audit.md.
 
 use iotax_audit_proof::slips::measure;
 use std::path::Path;

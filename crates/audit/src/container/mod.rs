@@ -1,5 +1,5 @@
-//! The family of containers: from the bytes of a file to pages of lines. Plain text of any encoding; HTML, whose tables
-//! become rows of `| a | b |` that know which line they come from.
+//! The family of containers: from the bytes of a file to pages of lines. Plain text of any
+//! encoding; HTML, whose tables become rows of `| a | b |` that know which line they come from.
 
 pub(crate) mod html;
 mod plain;

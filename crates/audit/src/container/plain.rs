@@ -1,8 +1,8 @@
-//! Plain text: UTF-8, UTF-16 by its mark or its zeros, else the encoding that its bytes look like. What cannot be decoded is listed,
-//! and so is what is no text at all.
+//! Plain text: UTF-8, UTF-16 by its mark or its zeros, else the encoding that its bytes look like.
+//! What cannot be decoded is listed, and so is what is no text at all.
 
 use super::Container;
-use crate::page::{AuditedPage, Unread};
+use crate::page::{AuditedPage, UnreadRange};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 use std::borrow::Cow;
@@ -17,16 +17,18 @@ fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     if wide(&bytes).is_none() && binary(&bytes) {
         let mut page = AuditedPage::new(name, "");
         let why = "bytes that are no text in an encoding known here: nothing of it is read; hint: unpack it, or convert it to UTF-8";
-        page.unread.push(Unread { line: 1, last: 1, why: why.to_owned() });
+        page.unread.push(UnreadRange { line: 1, last: 1, why: why.to_owned() });
         return page;
     }
     let (text, broken) = decode(bytes, None);
     // Lines as old Macs end them, and consoles that draw one over the other.
-    let text = if text.contains('\r') && !text.contains('\n') { text.replace('\r', "\n") } else { text };
+    let text =
+        if text.contains('\r') && !text.contains('\n') { text.replace('\r', "\n") } else { text };
     let mut page = match crate::import::prefix::without_colours(&text) {
-        Some(plain) => {
-            AuditedPage::rendered(name, &(1..).zip(plain.split('\n').map(str::to_owned)).collect::<Vec<_>>())
-        }
+        Some(plain) => AuditedPage::rendered(
+            name,
+            &(1..).zip(plain.split('\n').map(str::to_owned)).collect::<Vec<_>>(),
+        ),
         None => AuditedPage::new(name, text),
     };
     if let Some(encoding) = broken {
@@ -35,9 +37,12 @@ fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     page
 }
 
-/// The text of bytes in UTF-16, UTF-8, by their mark, in the encoding that they declare, else the one that they look like; with
-/// the encoding's name where some could not be decoded.
-pub(super) fn decode(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> (String, Option<&'static str>) {
+/// The text of bytes in UTF-16, UTF-8, by their mark, in the encoding that they declare, else the
+/// one that they look like; with the encoding's name where some could not be decoded.
+pub(super) fn decode(
+    bytes: Vec<u8>,
+    declared: Option<&'static Encoding>,
+) -> (String, Option<&'static str>) {
     if let Some(encoding) = wide(&bytes) {
         // Its own mark, if there is one, is no text: `fio ... > out.json` of PowerShell writes it.
         let (text, broken) = encoding.decode_with_bom_removal(&bytes);
@@ -54,7 +59,8 @@ pub(super) fn decode(bytes: Vec<u8>, declared: Option<&'static Encoding>) -> (St
     (text.into_owned(), broken.then(|| used.name()))
 }
 
-/// Whether bytes are text in UTF-16, with or without its mark: half of them are signs that no other text has.
+/// Whether bytes are text in UTF-16, with or without its mark: half of them are signs that no other
+/// text has.
 pub fn is_utf16(bytes: &[u8]) -> bool {
     sixteen(bytes).is_some()
 }
@@ -65,7 +71,8 @@ fn sixteen(bytes: &[u8]) -> Option<&'static Encoding> {
     marked.filter(|encoding| *encoding != encoding_rs::UTF_8).or_else(|| wide(bytes))
 }
 
-/// UTF-16 without its mark: of two bytes the one that is nothing in Latin text always is, and the other never.
+/// UTF-16 without its mark: of two bytes the one that is nothing in Latin text always is, and the
+/// other never.
 fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let zeros = |odd: usize| head.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
@@ -108,14 +115,18 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
 }
 
 /// The lines in which something could not be decoded, the first few of them each.
-pub(super) fn undecodable(page: &AuditedPage, encoding: &str) -> Vec<Unread> {
+pub(super) fn undecodable(page: &AuditedPage, encoding: &str) -> Vec<UnreadRange> {
     const TOLD: usize = 8;
-    let broken: Vec<usize> = (0..page.len()).filter(|at| page.line(*at).contains('\u{fffd}')).collect();
+    let broken: Vec<usize> =
+        (0..page.len()).filter(|at| page.line(*at).contains('\u{fffd}')).collect();
     let why = format!("bytes that are no {encoding} text");
     let (told, more) = broken.split_at(broken.len().min(TOLD));
-    let mut unread: Vec<Unread> = told.iter().map(|at| page.unread(*at..at + 1, why.clone())).collect();
+    let mut unread: Vec<UnreadRange> =
+        told.iter().map(|at| page.unread(*at..at + 1, why.clone())).collect();
     if let (Some(next), Some(last)) = (more.first(), more.last()) {
-        unread.push(page.unread(*next..last + 1, format!("{why}, in {} more lines between", more.len())));
+        unread.push(
+            page.unread(*next..last + 1, format!("{why}, in {} more lines between", more.len())),
+        );
     }
     unread
 }
@@ -127,7 +138,8 @@ mod tests {
     #[test]
     fn text_of_any_encoding_becomes_lines() {
         let text = "fio-3.16\n5 \u{b5}s";
-        let little = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        let little =
+            |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         let big = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
         let marked = [b"\xef\xbb\xbf".as_slice(), text.as_bytes()].concat();
         let old_mac = text.replace('\n', "\r").into_bytes();
@@ -135,14 +147,18 @@ mod tests {
             let page = read("p", bytes);
             assert_eq!((page.line(0), page.line(1)), ("fio-3.16", "5 \u{b5}s"));
         }
-        assert_eq!(read("p", b"\xd1\xea\xee\xf0\xee\xf1\xf2\xfc 94%".to_vec()).line(0), "Скорость 94%");
+        assert_eq!(
+            read("p", b"\xd1\xea\xee\xf0\xee\xf1\xf2\xfc 94%".to_vec()).line(0),
+            "Скорость 94%"
+        );
     }
 
     #[test]
     fn what_cannot_be_decoded_is_listed_with_its_line() {
         let page = read("p", b"good\nb\xc3\x28d \xe4\xb8\xad\xe6\x96\x87\nx".to_vec());
         assert!(page.len() == 3 && page.unread.len() <= 1);
-        let noise: Vec<u8> = (0..4000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let noise: Vec<u8> =
+            (0..4000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         for bytes in [noise, b"\xff\xfe\0\0a\0\0\0\n\0\0\0".to_vec()] {
             let page = read("p", bytes);
             assert!(page.is_empty() && page.unread[0].why.contains("no text in an encoding"));

@@ -1,6 +1,6 @@
 //! Command lines of fio, after a prompt or `sudo`, going on over lines: what they ask for.
 
-use super::fio::job_file::{self, JobSection, Options};
+use super::fio::job_file::{self, JobOptions, JobSection};
 use super::{Format, ImportedOutputs, ToolReport};
 use crate::page::AuditedPage;
 
@@ -16,8 +16,8 @@ const WRAPPERS: &str = "sudo time nohup env exec numactl taskset nice ionice chr
 /// Longer commands are cut: nobody types them.
 const MOST_LINES: usize = 200;
 
-/// What follows the name of the program, where nothing stands before it but a prompt, its path, wrappers with their
-/// options and assignments.
+/// What follows the name of the program, where nothing is before it but a prompt, its path,
+/// wrappers with their options and assignments.
 fn behind_fio(line: &str) -> Option<&str> {
     let (before, behind) = line.split_once("fio ")?;
     let own = before.rsplit(['$', '#', '%', '>', ';', '&', '|']).next()?;
@@ -28,33 +28,38 @@ fn behind_fio(line: &str) -> Option<&str> {
             || word.starts_with(|first: char| first == '-' || first.is_ascii_digit())
     };
     let fits = path.is_empty() || path.ends_with('/');
-    let alone =
-        own[..own.len() - path.len()].split([' ', '\t', '`']).all(|word| word.is_empty() || is_before(word));
+    let alone = own[..own.len() - path.len()]
+        .split([' ', '\t', '`'])
+        .all(|word| word.is_empty() || is_before(word));
     (fits && alone).then_some(behind)
 }
 
 /// An option without its dashes, which printing may have made longer (`–direct=1`).
 fn option_name(word: &str) -> Option<&str> {
     let bare = word.trim_start_matches(['-', '\u{2013}', '\u{2014}', '\u{2212}']);
-    (bare.len() < word.len() && bare.starts_with(|letter: char| letter.is_ascii_alphabetic())).then_some(bare)
+    (bare.len() < word.len() && bare.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+        .then_some(bare)
 }
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let (mut words, mut end) = (Vec::new(), line);
     let mut text = Some(behind_fio(page.bare(line).0)?);
-    while let Some(own) = text.map(str::trim_end).filter(|_| end < page.len() && end - line < MOST_LINES) {
+    while let Some(own) =
+        text.map(str::trim_end).filter(|_| end < page.len() && end - line < MOST_LINES)
+    {
         end += 1;
         words.extend(own.trim_end_matches('\\').split_whitespace());
         text = own.ends_with('\\').then(|| page.bare(end).0);
     }
     let sections = sections(line, &options(&words));
     let told = sections.iter().map(|(.., options)| options.len()).sum::<usize>();
-    (told >= 2).then(|| ImportedOutputs::whole(ToolReport::Asked(job_file::with_globals(sections)), end))
+    (told >= 2)
+        .then(|| ImportedOutputs::whole(ToolReport::Asked(job_file::with_globals(sections)), end))
 }
 
 /// The options of a command: `--key=value`, `-key=value`, `--key value`.
-fn options(words: &[&str]) -> Options {
-    let mut options = Options::new();
+fn options(words: &[&str]) -> JobOptions {
+    let mut options = JobOptions::new();
     let plain = |word: &&str| word.trim_matches(['\'', '"', '`']).to_owned();
     let command = words.iter().take_while(|word| !word.starts_with([';', '|', '&', '>', '<']));
     let mut words = command.map(plain).peekable();
@@ -62,7 +67,7 @@ fn options(words: &[&str]) -> Options {
         let Some(name) = option_name(&word) else { continue };
         let (key, value) = match name.split_once('=') {
             Some((key, value)) => (key, Some(value.trim_matches(['\'', '"']).to_owned())),
-            // `--bs 4k`: the value is the word behind it.
+            // `--bs 4k`: the value is the word after it.
             None if job_file::is_flag(name) => (name, None),
             None => (name, words.next_if(|next| option_name(next).is_none())),
         };
@@ -71,15 +76,15 @@ fn options(words: &[&str]) -> Options {
     options
 }
 
-/// Each `--name` begins a job, and takes what `--name=global` before it says. What stands before the first name is of
-/// its job.
-fn sections(line: usize, options: &Options) -> Vec<JobSection> {
-    let mut jobs: Vec<JobSection> = vec![(String::new(), line, Options::new())];
+/// Each `--name` begins a job, and takes what `--name=global` before it says. What is before
+/// the first name is of its job.
+fn sections(line: usize, options: &JobOptions) -> Vec<JobSection> {
+    let mut jobs: Vec<JobSection> = vec![(String::new(), line, JobOptions::new())];
     for (key, value) in options {
         match jobs.last_mut() {
             Some((_, _, own)) if key != "name" => own.push((key.clone(), value.clone())),
             Some((first, ..)) if first.is_empty() => first.clone_from(value),
-            _ => jobs.push((value.clone(), line, Options::new())),
+            _ => jobs.push((value.clone(), line, JobOptions::new())),
         }
     }
     jobs.retain(|(name, _, own)| !name.is_empty() && !own.is_empty());

@@ -1,7 +1,7 @@
-//! A line that a reader takes apart: words, figures behind labels, each with its spot. Parts are slices of the line, so that
-//! where they stand is never kept apart from what they say.
+//! A line that a reader takes apart: words, figures after labels, each with its spot. Parts are
+//! slices of the line, so that where they stand is never kept apart from what they say.
 
-use super::Other;
+use super::OtherToolResult;
 use crate::number::{PrintedNumber, leading, rounded};
 use crate::page::{AuditedPage, TextSpan};
 
@@ -14,15 +14,20 @@ pub(super) struct UnnumberedLine<'a> {
 }
 
 impl<'a> UnnumberedLine<'a> {
-    /// Line `index` of a page; empty behind the last.
+    /// Line `index` of a page; empty after the last.
     pub(super) fn from_page(page: &'a AuditedPage, index: usize) -> UnnumberedLine<'a> {
         let (text, prefix) = page.bare(index);
         UnnumberedLine { index, prefix, text }
     }
 
-    /// The same for lines that begin with a number of their own, which a page takes for that of a listing where several follow
-    /// one another: the whole line where nothing but `next` would be left.
-    pub(super) fn with_number(page: &'a AuditedPage, index: usize, next: &str) -> UnnumberedLine<'a> {
+    /// The same for lines that begin with a number of their own, which a page takes for that of a
+    /// listing where several follow one another: the whole line where nothing but `next` would be
+    /// left.
+    pub(super) fn with_number(
+        page: &'a AuditedPage,
+        index: usize,
+        next: &str,
+    ) -> UnnumberedLine<'a> {
         let bare = UnnumberedLine::from_page(page, index);
         if bare.prefix > 0 && bare.text.trim_start().starts_with(next) {
             return UnnumberedLine { index, prefix: 0, text: page.line(index) };
@@ -30,19 +35,20 @@ impl<'a> UnnumberedLine<'a> {
         bare
     }
 
-    /// The same without its first bytes.
     pub(super) fn without(self, bytes: usize) -> UnnumberedLine<'a> {
         let bytes = bytes.min(self.text.len());
         UnnumberedLine { prefix: self.prefix + bytes, text: &self.text[bytes..], ..self }
     }
 
     pub(super) fn spot(&self, part: &str) -> TextSpan {
-        let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
+        let start =
+            (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
         TextSpan::new(self.index, self.prefix + start..self.prefix + start + part.len())
     }
 
-    /// The figure that a part of the line begins with (after spaces and tabs), and what follows it. The spot is of its digits.
-    /// None where the digits go on as a version, a date or a grouped number.
+    /// The figure that a part of the line begins with (after spaces and tabs), and what follows it.
+    /// The spot is of its digits. None where the digits go on as a version, a date or a grouped
+    /// number.
     pub(super) fn number(&self, part: &'a str, scale: f64) -> Option<(PrintedNumber, &'a str)> {
         let part = part.trim_start_matches([' ', '\t']);
         let (value, bytes, decimals) = leading(part)?;
@@ -64,7 +70,8 @@ impl<'a> UnnumberedLine<'a> {
     /// A count that a whole word is: exact.
     pub(super) fn count(&self, word: &'a str) -> Option<PrintedNumber> {
         let (value, bytes, decimals) = leading(word)?;
-        let whole = bytes == word.len() && decimals == 0 && word.bytes().all(|byte| byte.is_ascii_digit());
+        let whole =
+            bytes == word.len() && decimals == 0 && word.bytes().all(|byte| byte.is_ascii_digit());
         whole.then(|| exact(self.spot(word), value))
     }
 
@@ -100,8 +107,8 @@ impl<'a> UnnumberedLine<'a> {
     }
 }
 
-/// Takes lines from one on, over at most so many in a row that are not of the output (`false`), up to one that ends it (`None`);
-/// the line behind the last that is.
+/// Takes lines from one on, over at most so many in a row that are not of the output (`false`), up
+/// to one that ends it (`None`); the line after the last that is.
 pub(super) fn walk(
     page: &AuditedPage,
     from: usize,
@@ -145,8 +152,13 @@ pub(super) fn size(word: &str) -> Option<u64> {
     iotax_units::fio::printed_size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }
 
-pub(super) fn other(name: &str, unit: &str, more_is_better: bool, figure: PrintedNumber) -> Other {
-    Other { name: name.to_owned(), unit: unit.to_owned(), more_is_better, figure }
+pub(super) fn other(
+    name: &str,
+    unit: &str,
+    more_is_better: bool,
+    figure: PrintedNumber,
+) -> OtherToolResult {
+    OtherToolResult { name: name.to_owned(), unit: unit.to_owned(), more_is_better, figure }
 }
 
 pub(crate) const MIB: f64 = 1_048_576.0;
@@ -159,11 +171,15 @@ mod tests {
     fn numbers_of_a_line_are_told_from_listings_versions_and_sizes() {
         let page = AuditedPage::new("p", "0 | a\n1 | b\n2 | c\n3 | d\n1.0.20 1,234 17:06 2.5\n");
         assert_eq!(
-            (UnnumberedLine::from_page(&page, 2).text, UnnumberedLine::with_number(&page, 2, "|").text),
+            (
+                UnnumberedLine::from_page(&page, 2).text,
+                UnnumberedLine::with_number(&page, 2, "|").text
+            ),
             (" | c", "2 | c")
         );
         let line = UnnumberedLine::from_page(&page, 4);
-        let read: Vec<bool> = line.text.split(' ').map(|word| line.number(word, 1.0).is_some()).collect();
+        let read: Vec<bool> =
+            line.text.split(' ').map(|word| line.number(word, 1.0).is_some()).collect();
         assert_eq!((read, line.count("2.5")), (vec![false, false, false, true], None));
         assert_eq!(["4k", "8KiB", "512", "x"].map(size), [Some(4096), Some(8192), Some(512), None]);
     }

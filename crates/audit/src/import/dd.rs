@@ -1,5 +1,5 @@
-//! The last line of dd, `34359738368 bytes (34 GB) copied, 36.9548 s, 930 MB/s`: GNU's of any age and language, busybox's (whose
-//! MB are of 1024), BSD's, with the records before it.
+//! The last line of dd, `34359738368 bytes (34 GB) copied, 36.9548 s, 930 MB/s`: GNU's of any age
+//! and language, busybox's (whose MB are of 1024), BSD's, with the records before it.
 
 use super::cut::UnnumberedLine;
 use super::sheet::*;
@@ -24,7 +24,8 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Words that are in the line in the languages that GNU's dd speaks. Some put the word before the bytes.
+/// Words that are in the line in the languages that GNU's dd speaks. Some put the word before the
+/// bytes.
 const COPIED: &str = "copied copiad copiés copié copiats kopiert kopieret kopierade gekopieerd skopiowano zkopírováno \
                       skopírovan kopioitu copiati copiat kopyalandı másolva скопировано скопійовано копиран 复制 複製 コピー 복사 \
                       transferred";
@@ -55,13 +56,14 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
         sheet = later;
     }
     let before = page.bare(first.wrapping_sub(1)).0;
-    sheet.failed = (before.starts_with("dd: ") && before.contains("error")).then(|| before.to_owned());
+    sheet.failed =
+        (before.starts_with("dd: ") && before.contains("error")).then(|| before.to_owned());
     let end = sheet.line + 1;
     ImportedOutputs::sheets(vec![sheet], end)
 }
 
-/// Whether a result right behind another is of the same copying: more bytes, in more time where records say
-/// that the first was none of progress alone.
+/// Whether a result right after another is of the same copying: more bytes, in more time where
+/// records say that the first was none of progress alone.
 fn goes_on(before: &Sheet, later: &Sheet) -> bool {
     let both = |name: &str| Some((before.figure(name)?, later.figure(name)?));
     let Some(((bytes, more), (time, longer))) = both(BYTES).zip(both(TIME)) else { return false };
@@ -168,7 +170,11 @@ const UNITS: [[&str; 6]; 3] = [
 ];
 
 /// `930 MB/s`, `33 MiB`, `12.2GB/s` (no space: busybox's, of 1024).
-fn sized<'a>(line: &UnnumberedLine<'a>, text: &'a str, name: &'static str) -> Option<(NamedFigure, &'a str)> {
+fn sized<'a>(
+    line: &UnnumberedLine<'a>,
+    text: &'a str,
+    name: &'static str,
+) -> Option<(NamedFigure, &'a str)> {
     let (figure, rest) = local_number(line, text)?;
     let unit = rest.trim_start_matches([' ', '\u{a0}']);
     let touching = unit.len() == rest.len();
@@ -178,7 +184,9 @@ fn sized<'a>(line: &UnnumberedLine<'a>, text: &'a str, name: &'static str) -> Op
     let unit = if power > 0 { &unit[first.len_utf8()..] } else { unit };
     let marked = unit.strip_prefix(['i', 'и']).filter(|_| power > 0);
     let rest = marked.unwrap_or(unit);
-    let rest = ["bytes", "Bytes", "B", "Б", "байт", "o"].iter().find_map(|name| rest.strip_prefix(name))?;
+    let rest = ["bytes", "Bytes", "B", "Б", "байт", "o"]
+        .iter()
+        .find_map(|name| rest.strip_prefix(name))?;
     let rate = name == BANDWIDTH;
     let ends: &[&str] = if rate { &["/sec", "/s", "/с", "/c", "/秒"] } else { &[""] };
     let rest = ends.iter().find_map(|end| rest.strip_prefix(end))?;

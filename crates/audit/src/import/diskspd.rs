@@ -1,4 +1,5 @@
-//! DiskSpd's text, 2.0 to 2.2: a sheet a time span, and one a line of its tables, which are of bytes over the time of the span.
+//! DiskSpd's text, 2.0 to 2.2: a sheet a time span, and one a line of its tables, which are of
+//! bytes over the time of the span.
 
 use super::cut::{MIB, UnnumberedLine, counted, size, walk};
 use super::sheet::*;
@@ -24,7 +25,8 @@ fn is_head(line: &str) -> bool {
     line.starts_with("thread |") && line.contains("bytes") && line.contains("I/Os")
 }
 
-/// Titles of tables, the way that each is of, and the column of its latencies among the percentiles.
+/// Titles of tables, the way that each is of, and the column of its latencies among the
+/// percentiles.
 const TABLES: [(&str, ResultDirection, usize); 3] = [
     ("Total IO", ResultDirection::Both, 2),
     ("Read IO", ResultDirection::Read, 0),
@@ -63,7 +65,8 @@ struct DiskspdReader {
     /// Which table is being read; the title of the next.
     table: usize,
     title: Option<usize>,
-    /// Percent (0 of the least, 100 of the most) and nanoseconds of reads, writes, all; `None` before their head.
+    /// Percent (0 of the least, 100 of the most) and nanoseconds of reads, writes, all; `None`
+    /// before their head.
     tiles: Option<Vec<(f64, [Option<PrintedNumber>; 3])>>,
     /// Whether the profile has been read; a second one is of the next output.
     profile: bool,
@@ -87,7 +90,8 @@ impl DiskspdReader {
     fn step(&mut self, line: &UnnumberedLine, at: usize) -> Option<bool> {
         let text = line.text.trim();
         if text == PROFILE {
-            return (!std::mem::replace(&mut self.profile, true) && self.span.is_none()).then_some(true);
+            return (!std::mem::replace(&mut self.profile, true) && self.span.is_none())
+                .then_some(true);
         }
         if text.starts_with("Results for timespan") {
             let begun = self.span.is_some() && self.tables.iter().all(Option::is_none);
@@ -119,13 +123,16 @@ impl DiskspdReader {
         if let Some(block) = behind("block size: ") {
             target.block = block.split_whitespace().next().and_then(size);
         } else if let Some(ratio) = behind("performing mix test (read/write ratio: ") {
-            target.writes =
-                ratio.trim_end_matches(')').split_once('/').and_then(|(_, writes)| writes.parse().ok());
+            target.writes = ratio
+                .trim_end_matches(')')
+                .split_once('/')
+                .and_then(|(_, writes)| writes.parse().ok());
         } else if let Some(way) = behind("performing ").filter(|rest| rest.ends_with(" test")) {
             target.writes = Some(if way.contains("write") { 100.0 } else { 0.0 });
         } else if text.starts_with("using ") && text.contains("I/O") {
             let random = text.contains("random").then_some(true);
-            target.random = target.random.or(random).or(text.contains("sequential").then_some(false));
+            target.random =
+                target.random.or(random).or(text.contains("sequential").then_some(false));
         } else if let Some(number) = behind("number of outstanding I/O operations") {
             target.outstanding = number.rsplit(' ').next().and_then(|number| number.parse().ok());
         } else {
@@ -155,13 +162,18 @@ impl DiskspdReader {
         Some(())
     }
 
-    /// Takes the lines of a span in as sheets: totals of each way are its results, or lines of threads where there are no totals.
+    /// Takes the lines of a span in as sheets: totals of each way are its results, or lines of
+    /// threads where there are no totals.
     fn end_of_span(&mut self) {
-        let (tables, tiles) = (std::mem::take(&mut self.tables), self.tiles.take().unwrap_or_default());
-        let Some(mut span) = self.span.take().filter(|_| tables.iter().any(Option::is_some)) else { return };
+        let (tables, tiles) =
+            (std::mem::take(&mut self.tables), self.tiles.take().unwrap_or_default());
+        let Some(mut span) = self.span.take().filter(|_| tables.iter().any(Option::is_some)) else {
+            return;
+        };
         span.workload = self.workload(&span);
         let moves = |row: &Sheet| row.figure(IOS).is_some_and(|ios| ios.value > 0.0);
-        let busy = |(rows, total): &(Vec<Sheet>, Option<Sheet>)| rows.iter().chain(total).any(moves);
+        let busy =
+            |(rows, total): &(Vec<Sheet>, Option<Sheet>)| rows.iter().chain(total).any(moves);
         let one_way = tables[1..].iter().flatten().any(busy);
         let mut sheets = Vec::new();
         for ((_, way, column), (rows, total)) in
@@ -179,7 +191,8 @@ impl DiskspdReader {
             };
             let alone = total.is_none();
             sheets.extend(rows.into_iter().map(|row| made(row, alone)));
-            let percentiles = tiles.iter().filter_map(|(percent, of)| Some((*percent, of[*column]?)));
+            let percentiles =
+                tiles.iter().filter_map(|(percent, of)| Some((*percent, of[*column]?)));
             sheets.extend(total.map(|total| Sheet {
                 percentiles: percentiles.collect(),
                 sums: if whole { threads } else { 0 },
@@ -221,13 +234,15 @@ fn is_furniture(text: &str) -> bool {
     let drawn = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'-' | b'*'));
     let cells = text.split('|').map(str::trim);
     let cpu = cells.clone().count() > 4 && cells.rev().take(4).all(|cell| cell.ends_with('%'));
-    const HEADS: [&str; 5] = ["CPU |", "Socket |", "proc count:", "request count:", "Latency distribution:"];
+    const HEADS: [&str; 5] =
+        ["CPU |", "Socket |", "proc count:", "request count:", "Latency distribution:"];
     let known = HEADS.iter().any(|head| text.starts_with(head));
     drawn || cpu || known || text == "total:" || text.ends_with("latency distribution:")
 }
 
-/// `0 | 146169856 | 35686 | 4.64 | 1189.03 | 0.840 | 129.18 | 1.051 | diskspd.dat (1024MiB)`: which columns there are is told
-/// by how many; the latency stands before its deviation, that of I/Os a second between.
+/// `0 | 146169856 | 35686 | 4.64 | 1189.03 | 0.840 | 129.18 | 1.051 | diskspd.dat (1024MiB)`: which
+/// columns there are is told by how many; the latency is before its deviation, that of I/Os a
+/// second between.
 fn row(line: &UnnumberedLine, label: &str, at: usize) -> Option<Sheet> {
     let head = line.text.trim_start().strip_prefix(label)?;
     let mut cells: Vec<&str> = head.split('|').take(10).map(str::trim).collect();

@@ -2,7 +2,7 @@
 
 use super::{Format, ImportedOutputs, ToolReport};
 use crate::json::{self, JsonNode};
-use crate::page::{AuditedPage, Unread};
+use crate::page::{AuditedPage, UnreadRange};
 
 pub struct JsonFormat {
     pub name: &'static str,
@@ -11,7 +11,7 @@ pub struct JsonFormat {
     /// Whether the object is one, by its keys.
     pub knows: fn(&JsonNode) -> bool,
     /// Reads it; lines that cannot be read are added.
-    pub read: fn(&AuditedPage, &JsonNode, &mut Vec<Unread>) -> Option<ToolReport>,
+    pub read: fn(&AuditedPage, &JsonNode, &mut Vec<UnreadRange>) -> Option<ToolReport>,
 }
 
 pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::json::FORMAT];
@@ -24,7 +24,8 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// An output is an object with keys, or an array of such: a bracket of prose is told by its first signs.
+/// An output is an object with keys, or an array of such: a bracket of prose is told by its first
+/// signs.
 fn may_be_an_output(text: &str) -> bool {
     const BLANK: usize = 256;
     let mut signs = text.bytes().take(BLANK).filter(|byte| !byte.is_ascii_whitespace());

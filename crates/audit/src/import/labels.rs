@@ -1,4 +1,4 @@
-//! Tools whose outputs are nothing but lines of figures behind labels, as `patterns.txt` has them.
+//! Tools whose outputs are nothing but lines of figures after labels, as `patterns.txt` has them.
 
 use super::{Format, sheet};
 
@@ -12,6 +12,8 @@ pub(crate) const RADOS: Format = Format {
 pub(crate) const RBD: Format = Format {
     name: "rbd bench",
     example: include_str!("../../fixtures/ceph/rbd-new.txt"),
-    begins: |line| line.starts_with("elapsed: ") || (line.starts_with("bench") && line.contains(" io_size ")),
+    begins: |line| {
+        line.starts_with("elapsed: ") || (line.starts_with("bench") && line.contains(" io_size "))
+    },
     read: |page, line| sheet::read(page, line, RBD.name),
 };

@@ -1,7 +1,9 @@
-//! The family of importers: what other tools print, found in any text and read into figures that know where they stand. An
-//! importer claims the lines that it knows and no more; lines that look like its own and cannot be read are listed.
+//! The family of importers: what other tools print, found in any text and read into figures that
+//! know where they stand. An importer claims the lines that it knows and no more; lines that look
+//! like its own and cannot be read are listed.
 //!
-//! A new importer is one file with a `FORMAT` and one entry in [`ALL`] (JSON: in [`json_formats::ALL`]).
+//! A new importer is one file with a `FORMAT` and one entry in [`ALL`] (JSON: in
+//! [`json_formats::ALL`]).
 
 mod command;
 mod context;
@@ -22,17 +24,18 @@ mod workload;
 
 use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
-use crate::page::{AuditedPage, Unread};
+use crate::page::{AuditedPage, UnreadRange};
 use std::ops::Range;
 
-pub use workload::{Other, ResultDirection, ToolResult, Workload};
+pub use workload::{OtherToolResult, ResultDirection, ToolResult, Workload};
 
 /// A format that is found by its lines.
 pub struct Format {
     pub name: &'static str,
     /// A small output, of a run of our own: tests hold that it is found and read.
     pub example: &'static str,
-    /// Whether an output may begin at this line (without a listing's number). Asked of every line of every page: cheap.
+    /// Whether an output may begin at this line (without a listing's number). Asked of every line
+    /// of every page: cheap.
     pub begins: fn(&str) -> bool,
     /// Reads the output that begins at a line; `None` where it is none after all.
     pub read: fn(&AuditedPage, usize) -> Option<ImportedOutputs>,
@@ -40,10 +43,10 @@ pub struct Format {
 
 pub struct ImportedOutputs {
     pub said: ToolReport,
-    /// Index of the line behind it.
+    /// Index of the line after it.
     pub end: usize,
     /// What in it could not be read.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadRange>,
 }
 
 impl ImportedOutputs {
@@ -71,7 +74,7 @@ pub enum ToolReport {
     /// What a job file or a command line of fio asks of its jobs.
     Asked(Vec<fio::FioJobLine>),
     Iperf3(Box<iperf3::Iperf3>),
-    /// Tools that print figures behind labels.
+    /// Tools that print figures after labels.
     Sheets(Vec<sheet::Sheet>),
 }
 
@@ -89,7 +92,8 @@ impl ToolReport {
         }
     }
 
-    /// Its results in the form that all tools share: what `import` stores and tables are held against.
+    /// Its results in the form that all tools share: what `import` stores and tables are held
+    /// against.
     pub fn readings(&self) -> Vec<ToolResult> {
         match self {
             ToolReport::Fio(fio) => fio.readings(),
@@ -100,7 +104,8 @@ impl ToolReport {
     }
 }
 
-/// All formats that are found by their lines. Where two might begin at a line, the earlier is tried first.
+/// All formats that are found by their lines. Where two might begin at a line, the earlier is tried
+/// first.
 pub const ALL: &[&Format] = &[
     &fio::text::FORMAT,
     &fio::terse::FORMAT,
@@ -119,22 +124,22 @@ pub const ALL: &[&Format] = &[
 
 /// What a page holds of outputs, and what in it could not be read.
 #[derive(Debug, Default)]
-pub struct Imported {
+pub struct PageOutputs {
     pub outputs: Vec<ToolOutput>,
     /// Lines that look like an output and could not be read.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadRange>,
 }
 
 /// Finds every output of a page.
-pub fn scan(page: &AuditedPage) -> Imported {
+pub fn scan(page: &AuditedPage) -> PageOutputs {
     let mut imported = scan_lines(page);
     prefix::add(page, &mut imported, scan_lines);
     context::attribute(&mut imported.outputs);
     imported
 }
 
-fn scan_lines(page: &AuditedPage) -> Imported {
-    let mut imported = Imported::default();
+fn scan_lines(page: &AuditedPage) -> PageOutputs {
+    let mut imported = PageOutputs::default();
     let mut at = 0;
     while at < page.len() {
         let bare = page.bare(at).0;

@@ -1,7 +1,8 @@
-//! Outputs behind what all their lines share: quote marks, names of containers, timestamps, an indentation.
-//! A prefix is looked for where no result was found, and taken off where that gives results.
+//! Outputs after what all their lines share: quote marks, names of containers, timestamps, an
+//! indentation. A prefix is looked for where no result was found, and taken off where that gives
+//! results.
 
-use super::{ALL, Imported, ToolOutput};
+use super::{ALL, PageOutputs, ToolOutput};
 use crate::page::AuditedPage;
 use std::ops::Range;
 
@@ -14,8 +15,12 @@ const MOST_ENDS: usize = 16;
 /// Lines in a row that share a prefix, at least.
 const LEAST: usize = 3;
 
-/// Adds the outputs behind common prefixes to what was found without.
-pub(super) fn add(page: &AuditedPage, imported: &mut Imported, scan: impl Fn(&AuditedPage) -> Imported) {
+/// Adds the outputs after common prefixes to what was found without.
+pub(super) fn add(
+    page: &AuditedPage,
+    imported: &mut PageOutputs,
+    scan: impl Fn(&AuditedPage) -> PageOutputs,
+) {
     let mut read: Vec<Range<usize>> =
         imported.outputs.iter().filter(|one| has_result(one)).map(lines).collect();
     let mut tried: Vec<&str> = Vec::new();
@@ -23,7 +28,9 @@ pub(super) fn add(page: &AuditedPage, imported: &mut Imported, scan: impl Fn(&Au
         if tried.len() == MOST || read.iter().any(|lines| lines.contains(&at)) {
             continue;
         }
-        let Some(prefix) = begun_behind(page, at).filter(|prefix| !tried.contains(prefix)) else { continue };
+        let Some(prefix) = begun_behind(page, at).filter(|prefix| !tried.contains(prefix)) else {
+            continue;
+        };
         tried.push(prefix);
         let bare = page.after_prefix(|line| length_before(line, prefix).map(|bytes| bytes as u32));
         let mut found = scan(&bare);
@@ -36,7 +43,8 @@ pub(super) fn add(page: &AuditedPage, imported: &mut Imported, scan: impl Fn(&Au
         let new: Vec<Range<usize>> = found.outputs.iter().map(lines).collect();
         let covered = |at: usize| new.iter().any(|lines| lines.contains(&at));
         imported.outputs.retain(|one| has_result(one) || !one.lines.clone().any(covered));
-        let numbers: Vec<u32> = new.iter().flat_map(Clone::clone).map(|at| page.number(at)).collect();
+        let numbers: Vec<u32> =
+            new.iter().flat_map(Clone::clone).map(|at| page.number(at)).collect();
         imported.unread.retain(|one| !numbers.contains(&one.line));
         imported.outputs.append(&mut found.outputs);
         imported.unread.append(&mut found.unread);
@@ -53,7 +61,8 @@ fn lines(output: &ToolOutput) -> Range<usize> {
     output.lines.clone()
 }
 
-/// The longest prefix of a line behind which an output may begin, and which the lines after it share.
+/// The longest prefix of a line after which an output may begin, and which the lines after it
+/// share.
 fn begun_behind(page: &AuditedPage, at: usize) -> Option<&str> {
     let line = page.line(at);
     let shared = |bytes: usize| {
@@ -72,8 +81,8 @@ fn begun_behind(page: &AuditedPage, at: usize) -> Option<&str> {
     cuts.iter().rev().find(begins).map(|end| &line[..*end])
 }
 
-/// Bytes of a prefix before a line, which may come twice; of a line that is nothing else, all. Digits of a time may
-/// be others, those of a name may not.
+/// Bytes of a prefix before a line, which may come twice; of a line that is nothing else, all.
+/// Digits of a time may be others, those of a name may not.
 fn length_before(line: &str, prefix: &str) -> Option<usize> {
     let is_time = prefix
         .as_bytes()
@@ -87,7 +96,8 @@ fn length_before(line: &str, prefix: &str) -> Option<usize> {
     };
     let bare = prefix.trim_end();
     if !starts(line) {
-        let nothing = line.trim_end().len() == bare.len() && line.bytes().zip(bare.bytes()).all(same);
+        let nothing =
+            line.trim_end().len() == bare.len() && line.bytes().zip(bare.bytes()).all(same);
         return nothing.then_some(line.len());
     }
     let twice = !bare.is_empty() && starts(&line[prefix.len()..]);
@@ -100,9 +110,13 @@ pub(crate) fn without_colours(text: &str) -> Option<String> {
     let mut plain = parts.next()?.to_owned();
     let before = plain.len();
     for part in parts {
-        let codes =
-            part.bytes().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b';' | b'?')).count();
-        plain.push_str(part.get(codes..).and_then(|rest| rest.strip_prefix(['m', 'K'])).unwrap_or(part));
+        let codes = part
+            .bytes()
+            .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b';' | b'?'))
+            .count();
+        plain.push_str(
+            part.get(codes..).and_then(|rest| rest.strip_prefix(['m', 'K'])).unwrap_or(part),
+        );
     }
     (before < text.len()).then_some(plain)
 }
@@ -135,24 +149,34 @@ mod tests {
             let count = readings(text);
             assert!(count > 0);
             for prefix in ["> ", "> > ", "fio-1  | ", "    ", "\t", "[pod/fio-abc] ", "# "] {
-                assert_eq!(readings(&behind(text, |_| prefix.to_owned())), count, "{prefix:?} {text}");
+                assert_eq!(
+                    readings(&behind(text, |_| prefix.to_owned())),
+                    count,
+                    "{prefix:?} {text}"
+                );
             }
-            let dated = behind(text, |at| format!("2026-11-28T07:{:02}:{:02}.123Z ", at / 60, at % 60));
+            let dated =
+                behind(text, |at| format!("2026-11-28T07:{:02}:{:02}.123Z ", at / 60, at % 60));
             assert_eq!(readings(&dated), count, "{dated}");
         }
     }
 
     #[test]
     fn lines_of_several_that_print_at_once_are_told_apart_by_their_prefixes() {
-        let [one, two] = ["fio-1  | ", "fio-2  | "].map(|prefix| behind(FIO, |_| prefix.to_owned()));
-        let both: String = one.lines().zip(two.lines()).map(|(one, two)| format!("{one}\n{two}\n")).collect();
+        let [one, two] =
+            ["fio-1  | ", "fio-2  | "].map(|prefix| behind(FIO, |_| prefix.to_owned()));
+        let both: String =
+            one.lines().zip(two.lines()).map(|(one, two)| format!("{one}\n{two}\n")).collect();
         assert_eq!(readings(&both), 0, "nothing is made of lines that alternate");
         assert_eq!(readings(&format!("{one}{two}")), 2 * readings(FIO));
     }
 
     #[test]
     fn colours_are_taken_off_and_nothing_else_is() {
-        assert_eq!(without_colours("\u{1b}[1;32mfio-3.33\u{1b}[0m\u{1b}[K").as_deref(), Some("fio-3.33"));
+        assert_eq!(
+            without_colours("\u{1b}[1;32mfio-3.33\u{1b}[0m\u{1b}[K").as_deref(),
+            Some("fio-3.33")
+        );
         assert_eq!(without_colours("a[3m"), None);
         assert_eq!(without_colours("a\u{1b}[5Xb").as_deref(), Some("a5Xb"));
     }

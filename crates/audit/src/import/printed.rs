@@ -1,5 +1,5 @@
-//! Figures of JSON as tools print them: whole numbers that are exact or cut off, decimals that are rounded. At the end of a
-//! text a number may have lost digits.
+//! Figures of JSON as tools print them: whole numbers that are exact or cut off, decimals that are
+//! rounded. At the end of a text a number may have lost digits.
 
 use crate::json::{JsonNode, JsonValue};
 use crate::number::{self, PrintedNumber};
@@ -7,7 +7,7 @@ use crate::page::{AuditedPage, TextSpan};
 
 /// What a whole number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whole {
+pub(crate) enum WholeNumber {
     Exact,
     /// Anything from it to below the next: the tool divides whole numbers.
     Cut,
@@ -18,12 +18,12 @@ fn figure(
     text: &str,
     (value, decimals): (f64, usize),
     scale: f64,
-    whole: Whole,
+    whole: WholeNumber,
 ) -> PrintedNumber {
     let exponent = text.find(['e', 'E']).and_then(|at| text[at + 1..].parse::<i32>().ok());
     let (low, high) = match (exponent, decimals, whole) {
-        (None, 0, Whole::Exact) => (value, value),
-        (None, 0, Whole::Cut) => (value, value + 1.0),
+        (None, 0, WholeNumber::Exact) => (value, value),
+        (None, 0, WholeNumber::Cut) => (value, value + 1.0),
         _ => {
             let decimals = i32::try_from(decimals).unwrap_or(i32::MAX);
             let half = 0.5 * 10f64.powi(exponent.unwrap_or(0).saturating_sub(decimals));
@@ -49,8 +49,14 @@ impl<'p> PrintedFigures<'p> {
         self.page.spot(byte..byte + 1).index()
     }
 
-    /// The figure of a number, also of one in quotes; `None` for anything else, and for a number that the end cut.
-    pub(crate) fn figure(&self, node: Option<&JsonNode>, scale: f64, whole: Whole) -> Option<PrintedNumber> {
+    /// The figure of a number, also of one in quotes; `None` for anything else, and for a number
+    /// that the end cut.
+    pub(crate) fn figure(
+        &self,
+        node: Option<&JsonNode>,
+        scale: f64,
+        whole: WholeNumber,
+    ) -> Option<PrintedNumber> {
         let node = node?;
         let (text, start) = match node.value {
             JsonValue::Number(text) => (text, node.bytes.start),
@@ -58,7 +64,8 @@ impl<'p> PrintedFigures<'p> {
             _ => return None,
         };
         let (value, bytes, decimals) = number::leading(text)?;
-        if bytes != text.len() || (matches!(node.value, JsonValue::Number(_)) && !self.ended(node.bytes.end))
+        if bytes != text.len()
+            || (matches!(node.value, JsonValue::Number(_)) && !self.ended(node.bytes.end))
         {
             return None;
         }
@@ -66,7 +73,8 @@ impl<'p> PrintedFigures<'p> {
         Some(figure(spot, text, (value, decimals), scale, whole))
     }
 
-    /// Whether what follows a number closes it. Where a JSON breaks off, its last number may be the head of a longer one.
+    /// Whether what follows a number closes it. Where a JSON breaks off, its last number may be the
+    /// head of a longer one.
     fn ended(&self, at: usize) -> bool {
         let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         let next = rest.iter().find(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
@@ -75,11 +83,11 @@ impl<'p> PrintedFigures<'p> {
 
     /// A whole number that is what it is.
     pub(crate) fn exact(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
-        self.figure(node, scale, Whole::Exact)
+        self.figure(node, scale, WholeNumber::Exact)
     }
 
     /// A whole number whose rest the tool cut off.
     pub(crate) fn cut(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
-        self.figure(node, scale, Whole::Cut)
+        self.figure(node, scale, WholeNumber::Cut)
     }
 }

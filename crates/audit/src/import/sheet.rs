@@ -1,7 +1,10 @@
-//! What most tools print: figures behind labels, as sheets of one result each.
+//! What most tools print: figures after labels, as sheets of one result each.
 
 use super::cut::{UnnumberedLine, exact, walk};
-use super::{ImportedOutputs, Other, OutputFigure, ResultDirection, ToolReport, ToolResult, Workload};
+use super::{
+    ImportedOutputs, OtherToolResult, OutputFigure, ResultDirection, ToolReport, ToolResult,
+    Workload,
+};
 use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
 use crate::page::AuditedPage;
@@ -11,9 +14,8 @@ use std::sync::OnceLock;
 /// A figure as messages call it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NamedFigure {
-    /// `the rate`.
     pub(crate) name: &'static str,
-    /// What stands behind it where it is printed: `MB/s`.
+    /// What is after it where it is printed: `MB/s`.
     pub(crate) unit: &'static str,
     /// The figure, in I/Os or bytes a second, bytes, nanoseconds, a count, percent.
     pub(crate) figure: PrintedNumber,
@@ -64,7 +66,11 @@ impl Pattern {
         };
         Some(Pattern {
             texts: texts.split(" | ").collect(),
-            places: places.split(", ").filter(|text| !text.is_empty()).map(place).collect::<Option<_>>()?,
+            places: places
+                .split(", ")
+                .filter(|text| !text.is_empty())
+                .map(place)
+                .collect::<Option<_>>()?,
             beside: beside.split_whitespace().collect(),
         })
     }
@@ -82,10 +88,13 @@ impl Pattern {
 pub(super) fn patterns(tool: &str) -> &'static [Pattern] {
     static ALL: OnceLock<BTreeMap<&str, Vec<Pattern>>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
-        let (mut kinds, mut all, mut tool) = (BTreeMap::new(), BTreeMap::<_, Vec<Pattern>>::new(), "");
+        let (mut kinds, mut all, mut tool) =
+            (BTreeMap::new(), BTreeMap::<_, Vec<Pattern>>::new(), "");
         let lines = include_str!("patterns.txt").lines();
         for line in lines.filter(|line| !line.is_empty() && !line.starts_with("// ")) {
-            if let Some((name, kind)) = line.strip_prefix("kind ").and_then(|line| line.split_once(": ")) {
+            if let Some((name, kind)) =
+                line.strip_prefix("kind ").and_then(|line| line.split_once(": "))
+            {
                 kinds.insert(name, kind);
             } else if let Some(name) = line.strip_prefix("= ") {
                 tool = name;
@@ -106,8 +115,8 @@ pub(super) fn fitting<'p>(
     patterns.iter().find_map(|pattern| Some((pattern, pattern.fits(line)?)))
 }
 
-/// Reads the output of one result that is nothing but lines of the patterns, up to a last one, one whose figure is known already, or
-/// a foreign one.
+/// Reads the output of one result that is nothing but lines of the patterns, up to a last one, one
+/// whose figure is known already, or a foreign one.
 pub(super) fn read(page: &AuditedPage, line: usize, tool: &str) -> Option<ImportedOutputs> {
     let patterns = patterns(tool);
     let find = |at: usize| fitting(patterns, &UnnumberedLine::from_page(page, at));
@@ -140,7 +149,7 @@ pub(super) fn read(page: &AuditedPage, line: usize, tool: &str) -> Option<Import
 
 /// Of which part of a run a sheet is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Span {
+pub(crate) enum SheetSpan {
     #[default]
     Whole,
     Interval(u32),
@@ -156,17 +165,15 @@ pub struct Sheet {
     pub(crate) way: Option<ResultDirection>,
     pub(crate) figures: Vec<(Metric, NamedFigure)>,
     pub(crate) percentiles: Vec<(f64, PrintedNumber)>,
-    pub(crate) others: Vec<Other>,
-    pub(crate) span: Span,
+    pub(crate) others: Vec<OtherToolResult>,
+    pub(crate) span: SheetSpan,
     /// The time of its run, where another sheet tells it.
     pub(crate) beside: Option<NamedFigure>,
     /// How many sheets right before it it is the sum of.
     pub(crate) sums: usize,
     /// Whether its figures are those of a sheet before it.
     pub(crate) repeats: bool,
-    /// [`ToolResult::failed`].
     pub(crate) failed: Option<String>,
-    /// [`ToolResult::run`].
     pub(crate) run: Option<String>,
 }
 
@@ -176,7 +183,11 @@ impl Sheet {
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<NamedFigure> {
-        self.figures.iter().map(|(_, named)| *named).chain(self.beside).find(|named| named.name == name)
+        self.figures
+            .iter()
+            .map(|(_, named)| *named)
+            .chain(self.beside)
+            .find(|named| named.name == name)
     }
 
     pub(crate) fn figure(&self, name: &str) -> Option<PrintedNumber> {
@@ -199,7 +210,9 @@ impl Sheet {
     }
 
     pub(super) fn note(&mut self, pattern: &Pattern, figures: Vec<PrintedNumber>) {
-        for (((name, metric, unit, scale), behind), mut figure) in pattern.places.iter().zip(figures) {
+        for (((name, metric, unit, scale), behind), mut figure) in
+            pattern.places.iter().zip(figures)
+        {
             let width = figure.high - figure.low;
             match *behind {
                 "asked" => self.ask(name, figure.value as u64),
@@ -238,7 +251,12 @@ impl Sheet {
             Some((Metric::Other, NamedFigure { name: to, ..self.get(from)? }))
         };
         let figures = names.iter().filter_map(renamed).collect();
-        Sheet { figures, workload: self.workload.clone(), repeats: true, ..Sheet::new(self.line, Some(way)) }
+        Sheet {
+            figures,
+            workload: self.workload.clone(),
+            repeats: true,
+            ..Sheet::new(self.line, Some(way))
+        }
     }
 
     pub(crate) fn tell(&self, tell: &mut dyn FnMut(OutputFigure)) {

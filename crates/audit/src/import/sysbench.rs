@@ -1,8 +1,9 @@
-//! sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, fileio, oltp, threads, mutex. What the versions call differently is one figure.
+//! sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, fileio, oltp, threads, mutex. What the versions
+//! call differently is one figure.
 
 use super::cut::{other, size, walk};
 use super::sheet::*;
-use super::{Format, ImportedOutputs, Other, ResultDirection, Workload};
+use super::{Format, ImportedOutputs, OtherToolResult, ResultDirection, Workload};
 use crate::page::AuditedPage;
 
 pub(crate) const FORMAT: Format = Format {
@@ -17,7 +18,8 @@ pub(crate) const FORMAT: Format = Format {
 
 const RUNNING: &str = "Running the test with following options:";
 
-/// Heads of sections, at which an output may begin that was not pasted whole. Each comes once in an output, but for the rates of 1.1.
+/// Heads of sections, at which an output may begin that was not pasted whole. Each comes once in an
+/// output, but for the rates of 1.1.
 const HEADS: &[&str] = &[
     "CPU speed:",
     "SQL statistics:",
@@ -66,7 +68,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
             figures += 1;
             return Some(true);
         }
-        // What stands behind figures of no section of this tool is somebody else's.
+        // What is after figures of no section of this tool is somebody else's.
         (sheet.get("the execution time of a thread").is_none() || text.is_empty()).then_some(false)
     });
     if figures < 2 { None } else { ImportedOutputs::sheets(results(sheet, said), end) }
@@ -76,7 +78,8 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
 fn is_progress(text: &str) -> bool {
     (text.starts_with("[ ") && text.contains("s ] "))
         || text.split_once(" |").is_some_and(|(value, bar)| {
-            value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && bar.starts_with(['*', ' '])
+            value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+                && bar.starts_with(['*', ' '])
         })
 }
 
@@ -89,20 +92,24 @@ struct SysbenchOptions {
 impl SysbenchOptions {
     fn take(&mut self, text: &str) -> bool {
         let behind = |labels: &[&str]| labels.iter().find_map(|label| text.strip_prefix(label));
-        if let Some(block) = behind(&["Block size ", "block size: ", "Memory block size: "]).and_then(size) {
+        if let Some(block) =
+            behind(&["Block size ", "block size: ", "Memory block size: "]).and_then(size)
+        {
             // Less than a KiB is printed as none.
             self.block = Some(block).filter(|block| *block > 0);
             return true;
         }
         let doing = || behind(&["Doing "]).filter(|rest| rest.ends_with(" test"));
         let operation = behind(&["operation: ", "Memory operations type: "]).or_else(doing);
-        self.operation = operation.map(|operation| operation.trim().to_owned()).or(self.operation.take());
+        self.operation =
+            operation.map(|operation| operation.trim().to_owned()).or(self.operation.take());
         // Waiting for a rate that was asked for is in the latencies: then they are not summed here.
         operation.is_some() || text.starts_with("Target transaction rate:")
     }
 }
 
-/// fileio's results by way, memory's bandwidth, anything else as scores; the sheet of all figures first.
+/// fileio's results by way, memory's bandwidth, anything else as scores; the sheet of all figures
+/// first.
 fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
     sheet.workload = Workload {
         rw: asked.operation.as_deref().and_then(rw),
@@ -111,7 +118,9 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
         runtime_s: sheet.figure(TIME).map(|time| time.value / 1e9),
         ..Workload::default()
     };
-    if let (Some(percent), Some(percentile)) = (sheet.figure("the percent"), sheet.figure("the percentile")) {
+    if let (Some(percent), Some(percentile)) =
+        (sheet.figure("the percent"), sheet.figure("the percentile"))
+    {
         sheet.percentiles = vec![(percent.value, percentile)];
         sheet.figures.retain(|(_, one)| !one.name.starts_with("the percent"));
     }
@@ -132,7 +141,8 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
             _ => ResultDirection::Both,
         };
         let events = if sheet.get("the operations").is_none() { "the rate of events" } else { "" };
-        let figures = [("the MiB moved", BYTES), ("the throughput", BANDWIDTH), (events, IOPS), (MEAN, MEAN)];
+        let figures =
+            [("the MiB moved", BYTES), ("the throughput", BANDWIDTH), (events, IOPS), (MEAN, MEAN)];
         made.push(Sheet { percentiles: sheet.percentiles.clone(), ..sheet.part(way, &figures) });
     }
     let old = sheet.get("the total").is_some() && sheet.get("the read").is_some();
@@ -141,10 +151,12 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
         ("transactions", "/s", "the transactions a second"),
         ("queries", "/s", "the queries a second"),
     ];
-    let score = |(name, unit, key): &(&str, &str, &str)| Some(other(name, unit, true, sheet.figure(key)?));
-    let others: Vec<Other> = scores.iter().filter_map(score).collect();
+    let score =
+        |(name, unit, key): &(&str, &str, &str)| Some(other(name, unit, true, sheet.figure(key)?));
+    let others: Vec<OtherToolResult> = scores.iter().filter_map(score).collect();
     if !others.is_empty() || made.is_empty() {
-        // A latency of computing or of transactions is none of I/Os; `0.00` is less than is printed.
+        // A latency of computing or of transactions is none of I/Os; `0.00` is less than is
+        // printed.
         let mean = sheet.figure(MEAN).filter(|mean| mean.value > 0.0);
         let mean = mean.map(|mean| other("mean latency", "ms", false, mean.scaled(1e-6)));
         made.push(Sheet {

@@ -1,5 +1,6 @@
-//! UnixBench 4 and 5: the list of results (`... 24052320.3 lps (10.0 s, 7 samples)`) and the tables of index values of a run. A
-//! sheet a line: of the list, of a table, of a final score, which ends its table.
+//! UnixBench 4 and 5: the list of results (`... 24052320.3 lps (10.0 s, 7 samples)`) and the tables
+//! of index values of a run. A sheet a line: of the list, of a table, of a final score, which ends
+//! its table.
 
 use super::cut::{UnnumberedLine, other, walk};
 use super::sheet::{Sheet, named};
@@ -19,8 +20,8 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Names of its figures: a result of the list, of a table, what that is taken against, ten times the one over the other, and the
-/// geometric mean of a table's.
+/// Names of its figures: a result of the list, of a table, what that is taken against, ten times
+/// the one over the other, and the geometric mean of a table's.
 pub(crate) const LISTED: &str = "the result in the list";
 pub(crate) const RESULT: &str = "the result";
 pub(crate) const BASELINE: &str = "the baseline";
@@ -33,7 +34,10 @@ fn head(line: &str) -> Option<&str> {
     columns.split_whitespace().eq(["RESULT", "INDEX"]).then_some(())?;
     let title = title.trim();
     // Version 4 has no more than that there.
-    ["Index Values", "Partial Index", "TEST"].iter().find_map(|end| title.strip_suffix(end)).map(str::trim)
+    ["Index Values", "Partial Index", "TEST"]
+        .iter()
+        .find_map(|end| title.strip_suffix(end))
+        .map(str::trim)
 }
 
 const BLANKS: usize = 3;
@@ -73,9 +77,9 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     ImportedOutputs::sheets(sheets, end)
 }
 
-/// `Pipe Throughput   1827124.4 lps   (10.0 s, 7 samples)`, and below the head of a table `Pipe Throughput   12440.0   1827124.4
-/// 1468.7` (`---` where there is no baseline), and its score: `System Benchmarks Index Score (Partial Only)   1526.4`, in version 4
-/// `FINAL SCORE`.
+/// `Pipe Throughput   1827124.4 lps   (10.0 s, 7 samples)`, and below the head of a table `Pipe
+/// Throughput   12440.0   1827124.4 1468.7` (`---` where there is no baseline), and its score:
+/// `System Benchmarks Index Score (Partial Only)   1526.4`, in version 4 `FINAL SCORE`.
 fn sheet(line: &UnnumberedLine, at: usize, table: Option<&str>) -> Option<Sheet> {
     let (name, unit, figures) = if let Some(category) = table {
         let (title, [score]) = tail(line.text)?;
@@ -99,7 +103,9 @@ fn sheet(line: &UnnumberedLine, at: usize, table: Option<&str>) -> Option<Sheet>
         _ => "",
     };
     let mut sheet = Sheet::new(at, None);
-    for (key, word) in figures.into_iter().filter(|(_, word)| !word.bytes().all(|byte| byte == b'-')) {
+    for (key, word) in
+        figures.into_iter().filter(|(_, word)| !word.bytes().all(|byte| byte == b'-'))
+    {
         sheet.add(Metric::Score, named(key, counts, line.figure(word, 1.0)?));
     }
     sheet.others = vec![other(&name, unit, true, sheet.figures.first()?.1.figure)];
@@ -107,7 +113,7 @@ fn sheet(line: &UnnumberedLine, at: usize, table: Option<&str>) -> Option<Sheet>
     (!name.is_empty()).then_some(sheet)
 }
 
-/// The last words of a text, and what stands before them.
+/// The last words of a text, and what is before them.
 fn tail<const N: usize>(text: &str) -> Option<(&str, [&str; N])> {
     let (mut rest, mut words) = (text, [""; N]);
     for word in words.iter_mut().rev() {

@@ -1,5 +1,5 @@
-//! vdbench's console, summary.html and totals.html (`17:06:15.097 avg_2-6 1121791.33 4382.00 4096 ...`): a sheet a line. Its MB are
-//! MiB unless the head says `1000**2`.
+//! vdbench's console, summary.html and totals.html (`17:06:15.097 avg_2-6 1121791.33 4382.00 4096
+//! ...`): a sheet a line. Its MB are MiB unless the head says `1000**2`.
 
 use super::cut::{MIB, UnnumberedLine, exact, size, walk};
 use super::sheet::*;
@@ -32,7 +32,6 @@ fn is_ours(rest: &str) -> bool {
     rest.contains(STARTING) || rest.trim_start().starts_with("avg_") || decimals() >= 4
 }
 
-/// `17:06:15.097`.
 fn begins_with_time(line: &str) -> bool {
     let sign = |(sign, byte): (&u8, u8)| match sign {
         b'0' => byte.is_ascii_digit(),
@@ -51,10 +50,11 @@ pub(crate) const EACH: &str = "the bytes of an I/O";
 pub(crate) const SHARE: &str = "the share of reads";
 pub(crate) const WAYS: [&str; 2] = ["the response of reads", "the response of writes"];
 /// The greatest response times of reads and of writes.
-pub(crate) const WAYS_MOST: [&str; 2] = ["the greatest response of reads", "the greatest response of writes"];
+pub(crate) const WAYS_MOST: [&str; 2] =
+    ["the greatest response of reads", "the greatest response of writes"];
 pub(crate) const QUEUE: &str = "the queue depth";
 
-/// Heads, and what stands below.
+/// Heads, and what is below.
 const COLUMNS: &[(&str, SheetField)] = &[
     ("i/o rate", (IOPS, Metric::Iops, "/s", 1.0)),
     ("MB/sec", (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB)),
@@ -82,7 +82,8 @@ fn columns(first: &str, second: &str) -> Columns {
     both.map(of).collect()
 }
 
-/// Columns by how many there are, where a line was pasted without its head: of 5.04.06 and of 5.04.07, with CPU and without.
+/// Columns by how many there are, where a line was pasted without its head: of 5.04.06 and of
+/// 5.04.07, with CPU and without.
 fn columns_of(count: usize) -> Option<Columns> {
     let left_out = match count {
         10 | 12 => &WAYS_MOST[..],
@@ -93,18 +94,20 @@ fn columns_of(count: usize) -> Option<Columns> {
     Some(known.map(Some).collect())
 }
 
-/// Fewest columns behind the interval: of 5.00 without CPU.
+/// Fewest columns after the interval: of 5.00 without CPU.
 const LEAST_COLUMNS: usize = 7;
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
-    let (mut sheets, mut head, mut run) = (Vec::<Sheet>::new(), Columns::new(), Workload::default());
+    let (mut sheets, mut head, mut run) =
+        (Vec::<Sheet>::new(), Columns::new(), Workload::default());
     let (mut megabyte, mut starts, mut date) = (MIB, 0, String::new());
     walk(page, line, BLANKS, |here, at| {
         let text = here.text;
         if text.trim().is_empty() {
             return Some(false);
         }
-        let second = text.starts_with(' ') && (text.contains("1024**2") || text.contains("1000**2"));
+        let second =
+            text.starts_with(' ') && (text.contains("1024**2") || text.contains("1000**2"));
         if text.len() > LONGEST {
             return None;
         } else if let Some((_, rest)) = text.split_once(STARTING) {
@@ -140,7 +143,13 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
 }
 
 /// `17:06:15.097 avg_2-6 1121791.33 ...`.
-fn row(line: &UnnumberedLine, at: usize, head: &Columns, megabyte: f64, run: &Workload) -> Option<Sheet> {
+fn row(
+    line: &UnnumberedLine,
+    at: usize,
+    head: &Columns,
+    megabyte: f64,
+    run: &Workload,
+) -> Option<Sheet> {
     let mut words = line.text[12..].split_whitespace();
     let span = span(words.next()?)?;
     let values: Vec<&str> = words.take(14).collect();
@@ -149,7 +158,8 @@ fn row(line: &UnnumberedLine, at: usize, head: &Columns, megabyte: f64, run: &Wo
     (values.len() >= guessed.len().min(LEAST_COLUMNS)).then_some(())?;
     let cells = guessed.into_iter().zip(values).filter_map(|(place, word)| Some((place?, word)));
     let mut sheet = Sheet { span, workload: run.clone(), ..Sheet::new(at, None) };
-    for ((name, metric, unit, scale), word) in cells.filter(|(_, word)| !matches!(*word, "NaN" | "n/a" | "-"))
+    for ((name, metric, unit, scale), word) in
+        cells.filter(|(_, word)| !matches!(*word, "NaN" | "n/a" | "-"))
     {
         let decimal = *name == BANDWIDTH && megabyte == 1e6;
         let (unit, scale) = if decimal { ("MB/s", 1e6) } else { (*unit, *scale) };
@@ -165,13 +175,13 @@ fn row(line: &UnnumberedLine, at: usize, head: &Columns, megabyte: f64, run: &Wo
     sheet.get(IOPS).is_some().then_some(sheet)
 }
 
-fn span(word: &str) -> Option<Span> {
+fn span(word: &str) -> Option<SheetSpan> {
     match word.strip_prefix("avg_") {
         Some(range) => {
             let (from, to) = range.split_once('-')?;
-            Some(Span::Average(from.parse().ok()?, to.parse().ok()?))
+            Some(SheetSpan::Average(from.parse().ok()?, to.parse().ok()?))
         }
-        None => word.parse().ok().filter(|number| *number > 0).map(Span::Interval),
+        None => word.parse().ok().filter(|number| *number > 0).map(SheetSpan::Interval),
     }
 }
 
@@ -180,7 +190,10 @@ fn started(rest: &str) -> Workload {
     let (name, rest) = rest.split_once(';').unwrap_or((rest, ""));
     let value = |key: &str| {
         let words = rest.rsplit("For loops:").next().unwrap_or_default().split_whitespace();
-        words.filter_map(|word| word.split_once('=')).find(|(name, _)| *name == key).map(|(_, value)| value)
+        words
+            .filter_map(|word| word.split_once('='))
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value)
     };
     Workload {
         name: Some(name.trim().to_owned()).filter(|name| !name.is_empty()),
@@ -193,8 +206,8 @@ fn started(rest: &str) -> Workload {
 /// Runs: up to their average, or to the next first interval.
 pub(crate) fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
     sheets.chunk_by(|one, next| {
-        !matches!(one.span, Span::Average(..))
-            && next.span != Span::Interval(1)
+        !matches!(one.span, SheetSpan::Average(..))
+            && next.span != SheetSpan::Interval(1)
             && one.workload.name == next.workload.name
     })
 }
@@ -202,7 +215,9 @@ pub(crate) fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
 /// The result of a run is its average, or its only line.
 fn results(sheets: &mut [Sheet]) {
     let last: Vec<usize> = runs(sheets)
-        .filter(|run| run.len() == 1 || run.iter().any(|row| matches!(row.span, Span::Average(..))))
+        .filter(|run| {
+            run.len() == 1 || run.iter().any(|row| matches!(row.span, SheetSpan::Average(..)))
+        })
         .filter_map(|run| Some(run.last()?.line))
         .collect();
     for sheet in sheets.iter_mut().filter(|sheet| last.contains(&sheet.line)) {

@@ -1,4 +1,5 @@
-//! What all tools' results have in common: which load, which way, how much of it a second, how long it took.
+//! What all tools' results have in common: which load, which way, how much of it a second, how long
+//! it took.
 
 use crate::number::PrintedNumber;
 
@@ -39,25 +40,27 @@ pub struct ToolResult {
     pub bytes: Option<PrintedNumber>,
     pub runtime_ns: Option<PrintedNumber>,
     pub mean_ns: Option<PrintedNumber>,
-    /// Percentiles: percent, nanoseconds.
     pub percentiles_ns: Vec<(f64, PrintedNumber)>,
     /// All latencies, where they are printed: nanoseconds, count; empty where they are not.
     pub histogram_ns: Vec<(u64, u64)>,
-    /// Anything else that is a result and no I/O: name, unit as printed, whether more is better, figure.
-    pub others: Vec<Other>,
+    /// Anything else that is a result and no I/O: name, unit as printed, whether more is better,
+    /// figure.
+    pub others: Vec<OtherToolResult>,
     /// Options that make it another load: `rate_iops=1000`, `rw=randread:8`, `bsrange=4096-65536`.
     pub caps: Vec<String>,
-    /// All other options that may change the result: `direct=1`; `None` where the output prints no options.
+    /// All other options that may change the result: `direct=1`; `None` where the output prints no
+    /// options.
     pub settings: Option<Vec<String>>,
     /// Why the run behind it failed: `error 5, Input/output error`.
     pub failed: Option<String>,
-    /// What identifies the run wherever it is printed: the time of its average, the ports of its connection.
+    /// What identifies the run wherever it is printed: the time of its average, the ports of its
+    /// connection.
     pub run: Option<String>,
 }
 
 /// A result that is no I/O: a score, a rate of copies, a network's throughput.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Other {
+pub struct OtherToolResult {
     /// `Dhrystone 2 using register variables`.
     pub name: String,
     pub unit: String,

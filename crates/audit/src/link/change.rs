@@ -1,9 +1,10 @@
-//! The one form of sentence that is judged: "from A to B, P %", with both ends and their change side by side and no third
-//! figure. Of looser forms one accusation in six was right on pages of others.
+//! The one form of sentence that is judged: "from A to B, P %", with both ends and their change
+//! side by side and no third figure. Of looser forms one accusation in six was right on pages of
+//! others.
 
 use super::words::{CHANGES, FROM, GAIN, GLUE, LOSS, OF_OTHERS, SETTINGS, TIMES, TO, is, says};
-use super::{DerivedLink, Ends, LinkForm, Why, comparable, is_ratio};
-use crate::number::{Hedge, NumberUnit, Quantity};
+use super::{DerivedLink, LinkEnds, LinkForm, LinkReason, comparable, is_ratio};
+use crate::number::{NumberHedge, NumberUnit, Quantity};
 use crate::page::AuditedPage;
 use crate::prose::Sentence;
 
@@ -23,10 +24,10 @@ fn link(line: &str, sentence: &Sentence) -> Option<DerivedLink> {
         line.get(left.figure.spot.end as usize..right.figure.spot.start as usize)
     };
     let glue = if is_behind { between(&second, &derived)? } else { between(&derived, &first)? };
-    let plain = |one: &Quantity| one.hedge == Hedge::Plain && one.figure.low > 0.0;
+    let plain = |one: &Quantity| one.hedge == NumberHedge::Plain && one.figure.low > 0.0;
     let sound = plain(&first)
         && plain(&second)
-        && matches!(derived.hedge, Hedge::Plain | Hedge::About)
+        && matches!(derived.hedge, NumberHedge::Plain | NumberHedge::About)
         && is_change(line, sentence, &first, between(&first, &second)?)
         && is_glue(glue)
         && ends_behind(line, sentence, if is_behind { &derived } else { &second })
@@ -36,21 +37,27 @@ fn link(line: &str, sentence: &Sentence) -> Option<DerivedLink> {
     let pairs = pairs.into_iter().filter(|pair| is_result(pair, text));
     let pairs: Vec<[Quantity; 2]> = pairs.collect();
     let readings = pairs.iter().flat_map(|pair| readings(pair, derived));
-    let ends = readings.into_iter().find(Ends::holds).or_else(|| Some(meant(pairs.first()?, derived)))?;
+    let ends = readings
+        .into_iter()
+        .find(LinkEnds::holds)
+        .or_else(|| Some(meant(pairs.first()?, derived)))?;
     let of = line.get(first.figure.spot.start as usize..second.figure.spot.end as usize)?;
     let names = [String::new(), String::new()];
-    Some(DerivedLink { ends, why: Why::Told, of: format!("the change of {of}"), names })
+    Some(DerivedLink { ends, why: LinkReason::Told, of: format!("the change of {of}"), names })
 }
 
-/// Whether the text between two figures, and the word before the first, make the second what became of it.
+/// Whether the text between two figures, and the word before the first, make the second what became
+/// of it.
 fn is_change(line: &str, sentence: &Sentence, first: &Quantity, between: &str) -> bool {
     let between = between.trim().to_lowercase();
-    let before = line.get(sentence.bytes.start..first.figure.spot.start as usize).unwrap_or("").trim_end();
+    let before =
+        line.get(sentence.bytes.start..first.figure.spot.start as usize).unwrap_or("").trim_end();
     let arrow = matches!(between.as_str(), "->" | "→" | "=>" | "-->" | "⇒" | "➜" | "➡");
-    arrow || is(&between, TO) && last_word(before).is_some_and(|word| is(&word.to_lowercase(), FROM))
+    arrow
+        || is(&between, TO) && last_word(before).is_some_and(|word| is(&word.to_lowercase(), FROM))
 }
 
-/// Whether nothing but words of a change stands behind a figure, up to a stop or bracket.
+/// Whether nothing but words of a change is after a figure, up to a stop or bracket.
 fn ends_behind(line: &str, sentence: &Sentence, last: &Quantity) -> bool {
     let behind = line.get(last.figure.spot.end as usize..sentence.bytes.end).unwrap_or("");
     let ends = [')', ']', ',', ';', ':', '，', '）', '。', '(', '、'];
@@ -60,8 +67,12 @@ fn ends_behind(line: &str, sentence: &Sentence, last: &Quantity) -> bool {
 /// Whether a text has nothing but words of a change, such as tie it to its ends, and signs.
 fn is_glue(text: &str) -> bool {
     let lower = text.to_lowercase();
-    let signs = |letter: char| letter.is_whitespace() || "()[]=~≈+-−–—→,:，：（）*_`".contains(letter);
-    lower.split(signs).filter(|word| !word.is_empty()).all(|word| is(word, GLUE | CHANGES | LOSS | GAIN))
+    let signs =
+        |letter: char| letter.is_whitespace() || "()[]=~≈+-−–—→,:，：（）*_`".contains(letter);
+    lower
+        .split(signs)
+        .filter(|word| !word.is_empty())
+        .all(|word| is(word, GLUE | CHANGES | LOSS | GAIN))
 }
 
 /// The word that a text ends with; of Chinese the last sign.
@@ -72,10 +83,13 @@ fn last_word(text: &str) -> Option<&str> {
     text.get(text.len() - if is_sign { last.len_utf8() } else { word.len() }..)
 }
 
-/// Rates are results; times are where the sentence speaks of what took them. Sizes of blocks are set.
+/// Rates are results; times are where the sentence speaks of what took them. Sizes of blocks are
+/// set.
 fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
     let is_size = |one: &Quantity| {
-        one.scale > 1.0 && one.decimals == 0 && ((one.figure.value / one.scale) as u64).is_power_of_two()
+        one.scale > 1.0
+            && one.decimals == 0
+            && ((one.figure.value / one.scale) as u64).is_power_of_two()
     };
     comparable(&pair[0], &pair[1])
         && match pair[0].unit {
@@ -85,7 +99,8 @@ fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
         }
 }
 
-/// The two as figures of one unit: `100 to 115 MB/s`, `100 to 115k IOPS`, of which the first may be thousands or not.
+/// The two as figures of one unit: `100 to 115 MB/s`, `100 to 115k IOPS`, of which the first may be
+/// thousands or not.
 fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
     let given = |bare: Quantity, other: &Quantity, scale: f64| Quantity {
         figure: bare.figure.scaled(scale),
@@ -101,9 +116,10 @@ fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
     scales.map(|scale| [given(first, &second, scale), second]).into()
 }
 
-/// Every way in which the change can be computed: of rates the first end is the base, of times either.
-fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<Ends> {
-    let ends = |form, numerator, denominator| Ends { derived, form, numerator, denominator };
+/// Every way in which the change can be computed: of rates the first end is the base, of times
+/// either.
+fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<LinkEnds> {
+    let ends = |form, numerator, denominator| LinkEnds { derived, form, numerator, denominator };
     let turned = first.unit == NumberUnit::Nanoseconds || derived.unit == NumberUnit::Times;
     let forms = LinkForm::ALL.into_iter().flat_map(|form| {
         let back = turned.then(|| ends(form, *first, *second));
@@ -113,14 +129,14 @@ fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<Ends> {
 }
 
 /// What the words say that it is, where no reading gives it: the change of the first end.
-fn meant([first, second]: &[Quantity; 2], derived: Quantity) -> Ends {
+fn meant([first, second]: &[Quantity; 2], derived: Quantity) -> LinkEnds {
     let grew = second.figure.value > first.figure.value;
     let form = match (derived.unit, grew || derived.figure.value < 0.0) {
         (NumberUnit::Times, _) => LinkForm::Multiple,
         (_, true) => LinkForm::Gain,
         (_, false) => LinkForm::Loss,
     };
-    Ends { derived, form, numerator: *second, denominator: *first }
+    LinkEnds { derived, form, numerator: *second, denominator: *first }
 }
 
 #[cfg(test)]
@@ -155,7 +171,8 @@ mod tests {
             "IOPS went from 900 to 1.8k IOPS (100 %).",
         ] {
             assert_eq!(recomputed(sentence), [""; 0], "{sentence}");
-            let audited = crate::audit::audit(crate::page::AuditedPage::new("p", format!("{sentence}\n")));
+            let audited =
+                crate::audit::audit(crate::page::AuditedPage::new("p", format!("{sentence}\n")));
             assert_eq!(audited.links.len(), 1, "{sentence}");
         }
     }

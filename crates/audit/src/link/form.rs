@@ -20,7 +20,12 @@ impl LinkForm {
         [LinkForm::Share, LinkForm::Loss, LinkForm::Gain, LinkForm::Change, LinkForm::Multiple];
 
     /// What operands give: percent, or times. `None` where the divisor may be nothing.
-    pub fn quotient(self, numerator: Interval, denominator: Interval, unit: NumberUnit) -> Option<Interval> {
+    pub fn quotient(
+        self,
+        numerator: Interval,
+        denominator: Interval,
+        unit: NumberUnit,
+    ) -> Option<Interval> {
         let share = numerator.over(denominator)?;
         let made = match self {
             LinkForm::Multiple if share.middle() < 1.0 => denominator.over(numerator)?,

@@ -1,8 +1,8 @@
-//! Figures side by side, whatever they are drawn with: the cells of a table, the items of a list, lines of one shape, one line. Every
-//! identity looks at grids.
+//! Figures side by side, whatever they are drawn with: the cells of a table, the items of a list,
+//! lines of one shape, one line. Every identity looks at grids.
 
 use super::words::{List, lists};
-use crate::number::{Hedge, NumberUnit, Quantity, quantities};
+use crate::number::{NumberHedge, NumberUnit, Quantity, quantities};
 use crate::page::AuditedPage;
 use crate::table::{PageTable, TableCell, TableRow, units};
 use std::ops::Range;
@@ -11,13 +11,13 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GridColumn {
     Figure,
-    /// The percentage in brackets behind it, or in the row below.
+    /// The percentage in brackets after it, or in the row below.
     Share,
     More(usize),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Head {
+pub struct GridHead {
     /// Its text; of lines the words before the figure.
     pub text: String,
     /// Which column of the table it is of; of lines the index of the figure.
@@ -28,9 +28,9 @@ pub struct Head {
     pub lists: List,
 }
 
-impl Head {
-    fn new(text: String, source: usize, slot: GridColumn) -> Head {
-        Head { lists: lists(&text), text, source, slot }
+impl GridHead {
+    fn new(text: String, source: usize, slot: GridColumn) -> GridHead {
+        GridHead { lists: lists(&text), text, source, slot }
     }
 }
 
@@ -38,31 +38,31 @@ impl Head {
 pub struct Grid<'a> {
     pub title: String,
     pub corner: String,
-    pub heads: Vec<Head>,
+    pub heads: Vec<GridHead>,
     pub labels: Vec<&'a str>,
     /// The lists of words that each label has one of.
     pub label_lists: Vec<List>,
     /// Index of the line of each row.
     pub lines: Vec<usize>,
-    pub cells: Cells<'a>,
+    pub cells: GridCells<'a>,
     /// Whether it is of lines of text, not of a table.
     pub is_text: bool,
 }
 
 /// Where the figures of a grid are.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cells<'a> {
+pub enum GridCells<'a> {
     /// In the cells of a table: of large pages most figures are, and are kept once.
     OfTable(&'a [TableRow]),
     /// In rows of as many cells as there are columns.
     Own(Vec<Vec<Option<Quantity>>>),
 }
 
-impl Cells<'_> {
+impl GridCells<'_> {
     pub fn rows(&self) -> usize {
         match self {
-            Cells::OfTable(rows) => rows.len(),
-            Cells::Own(rows) => rows.len(),
+            GridCells::OfTable(rows) => rows.len(),
+            GridCells::Own(rows) => rows.len(),
         }
     }
 }
@@ -81,11 +81,11 @@ const NEAR: usize = 8;
 impl<'a> Grid<'a> {
     pub fn quantity_at(&self, row: usize, column: usize) -> Option<&Quantity> {
         match &self.cells {
-            Cells::OfTable(rows) => {
+            GridCells::OfTable(rows) => {
                 let head = self.heads.get(column)?;
                 of_cell(rows.get(row)?.cells.get(head.source)?.as_ref()?, head.slot)
             }
-            Cells::Own(rows) => rows.get(row)?.get(column)?.as_ref(),
+            GridCells::Own(rows) => rows.get(row)?.get(column)?.as_ref(),
         }
     }
 
@@ -99,10 +99,11 @@ impl<'a> Grid<'a> {
         for (source, column) in table.columns.iter().enumerate().take(MOST) {
             let cells = || table.rows.iter().filter_map(|row| row.cells[source].as_ref());
             let more = cells().map(|cell| cell.more.len()).max().unwrap_or(0);
-            let slots =
-                [GridColumn::Figure, GridColumn::Share].into_iter().chain((0..more).map(GridColumn::More));
+            let slots = [GridColumn::Figure, GridColumn::Share]
+                .into_iter()
+                .chain((0..more).map(GridColumn::More));
             for slot in slots.filter(|slot| cells().any(|cell| of_cell(cell, *slot).is_some())) {
-                heads.push(Head::new(column.head.clone(), source, slot));
+                heads.push(GridHead::new(column.head.clone(), source, slot));
             }
         }
         let rows = table.rows.as_slice();
@@ -113,7 +114,7 @@ impl<'a> Grid<'a> {
             label_lists: rows.iter().map(|row| lists(&row.label)).collect(),
             lines: rows.iter().map(|row| row.line).collect(),
             heads,
-            cells: Cells::OfTable(rows),
+            cells: GridCells::OfTable(rows),
             is_text: false,
         })
     }
@@ -124,12 +125,19 @@ fn of_cell(cell: &TableCell, slot: GridColumn) -> Option<&Quantity> {
         GridColumn::Figure => cell.figure.as_ref(),
         GridColumn::Share => cell.share.as_deref(),
         // How far a figure strays is no second figure.
-        GridColumn::More(at) => cell.more.get(at).filter(|more| more.hedge != Hedge::PlusMinus),
+        GridColumn::More(at) => {
+            cell.more.get(at).filter(|more| more.hedge != NumberHedge::PlusMinus)
+        }
     }
 }
 
-/// The grids of a page: its tables, then what stands in lines outside them and outside outputs of tools (`taken`, in order).
-pub fn grids<'a>(page: &'a AuditedPage, tables: &'a [PageTable], taken: &[Range<usize>]) -> Vec<Grid<'a>> {
+/// The grids of a page: its tables, then what is in lines outside them and outside outputs of
+/// tools (`taken`, in order).
+pub fn grids<'a>(
+    page: &'a AuditedPage,
+    tables: &'a [PageTable],
+    taken: &[Range<usize>],
+) -> Vec<Grid<'a>> {
     let mut grids: Vec<Grid> = tables.iter().filter_map(Grid::of_table).collect();
     let mut run = GridRun::default();
     let mut next = taken.iter().peekable();
@@ -161,7 +169,13 @@ struct GridRun {
 }
 
 impl GridRun {
-    fn take<'a>(&mut self, page: &'a AuditedPage, at: usize, is_taken: bool, grids: &mut Vec<Grid<'a>>) {
+    fn take<'a>(
+        &mut self,
+        page: &'a AuditedPage,
+        at: usize,
+        is_taken: bool,
+        grids: &mut Vec<Grid<'a>>,
+    ) {
         let text = page.line(at);
         if is_taken || is_command(text) {
             self.end(page, grids);
@@ -175,7 +189,9 @@ impl GridRun {
             return self.pass(page, grids);
         }
         let line = GridLine { at, figures };
-        if self.lines.last().is_some_and(|last| !alike(last, &line)) || self.lines.len() >= MOST_ROWS {
+        if self.lines.last().is_some_and(|last| !alike(last, &line))
+            || self.lines.len() >= MOST_ROWS
+        {
             self.end(page, grids);
         }
         if self.lines.is_empty() {
@@ -199,7 +215,8 @@ impl GridRun {
         self.gap = 0;
         // `Output: 10.2 s`, a command, `Output: 10.9 s (6 % slower)`.
         if let (Some(before), [line]) = (self.before.take(), lines.as_slice()) {
-            let near = line.at - before.at <= NEAR && line.figures.len() == 2 && alike(&before, line);
+            let near =
+                line.at - before.at <= NEAR && line.figures.len() == 2 && alike(&before, line);
             if near && label_of(page, &before) == label_of(page, line) {
                 let pair = [before, GridLine { at: line.at, figures: line.figures.clone() }];
                 grids.push(of_lines(page, &pair, String::new()));
@@ -218,24 +235,29 @@ fn results(at: usize, text: &str) -> Vec<Quantity> {
     let mut figures = quantities(at, text);
     let numbers = |figure: &Quantity| {
         let plain = figure.unit == NumberUnit::Bare && figure.scale == 1.0 && figure.decimals == 0;
-        let behind = text.get(figure.figure.spot.end as usize..).unwrap_or("").trim_start_matches(['*', '`']);
+        let behind = text
+            .get(figure.figure.spot.end as usize..)
+            .unwrap_or("")
+            .trim_start_matches(['*', '`']);
         plain && behind.starts_with([':', '.', ')', '：', '、', '）'])
     };
     if figures.len() > 1 && numbers(&figures[0]) {
         figures.remove(0);
     }
     // `95 % of 32 s` is of what follows it.
-    let of_next =
-        |figure: &Quantity| text.get(figure.figure.spot.end as usize..).unwrap_or("").starts_with(" of ");
+    let of_next = |figure: &Quantity| {
+        text.get(figure.figure.spot.end as usize..).unwrap_or("").starts_with(" of ")
+    };
     if figures.len() > 1 {
         figures.retain(|figure| !(super::is_ratio(figure) && of_next(figure)));
     }
-    // `MB/s: 6.61, IO/s: 677`: the unit stands before the figure.
+    // `MB/s: 6.61, IO/s: 677`: the unit is before the figure.
     let mut from = 0;
     for figure in &mut figures {
         let start = figure.figure.spot.start as usize;
         let before = text.get(from..start).unwrap_or("").trim_end();
-        if let Some(name) = before.strip_suffix([':', '=', '：']).filter(|_| figure.unit == NumberUnit::Bare)
+        if let Some(name) =
+            before.strip_suffix([':', '=', '：']).filter(|_| figure.unit == NumberUnit::Bare)
         {
             let word = name.trim_end().rsplit([' ', ',', '[', '(', '|']).next().unwrap_or("");
             if let Some(measure) = units::of_head(word) {
@@ -255,12 +277,15 @@ fn is_command(text: &str) -> bool {
         || text.contains("://")
 }
 
-/// What two lines of one shape have in common: the units of their figures but ratios, which a base has none of.
+/// What two lines of one shape have in common: the units of their figures but ratios, which a base
+/// has none of.
 fn alike(one: &GridLine, other: &GridLine) -> bool {
     let units = |line: &GridLine| -> Vec<NumberUnit> {
         let units = line.figures.iter().map(|figure| figure.unit);
-        let plain: Vec<NumberUnit> =
-            units.clone().filter(|unit| !matches!(unit, NumberUnit::Percent | NumberUnit::Times)).collect();
+        let plain: Vec<NumberUnit> = units
+            .clone()
+            .filter(|unit| !matches!(unit, NumberUnit::Percent | NumberUnit::Times))
+            .collect();
         if plain.is_empty() { units.collect() } else { plain }
     };
     units(one) == units(other)
@@ -270,7 +295,9 @@ fn alike(one: &GridLine, other: &GridLine) -> bool {
 fn label_of<'a>(page: &'a AuditedPage, line: &GridLine) -> &'a str {
     let text = page.line(line.at);
     let end = line.figures.first().map_or(text.len(), |figure| figure.figure.spot.start as usize);
-    text.get(..end).unwrap_or("").trim_matches(|letter: char| !letter.is_alphanumeric() && letter != ')')
+    text.get(..end)
+        .unwrap_or("")
+        .trim_matches(|letter: char| !letter.is_alphanumeric() && letter != ')')
 }
 
 fn of_lines<'a>(page: &'a AuditedPage, lines: &[GridLine], title: String) -> Grid<'a> {
@@ -300,7 +327,11 @@ fn of_lines<'a>(page: &'a AuditedPage, lines: &[GridLine], title: String) -> Gri
         // Behind the last figure words may still say what it is: `98368 random`.
         let behind = text.get(line.figures[at].figure.spot.end as usize..).unwrap_or("");
         let behind = behind.split([',', ';', '|', '(', ')', '/']).next().unwrap_or("");
-        format!("{} {}", words.trim(), if at + 1 == line.figures.len() { behind.trim() } else { "" })
+        format!(
+            "{} {}",
+            words.trim(),
+            if at + 1 == line.figures.len() { behind.trim() } else { "" }
+        )
     };
     let cells = lines.iter().map(|line| {
         let mut row = vec![None; keys.len()];
@@ -313,9 +344,10 @@ fn of_lines<'a>(page: &'a AuditedPage, lines: &[GridLine], title: String) -> Gri
     });
     let heads = keys.iter().enumerate().map(|(source, wanted)| {
         let of = |line: &GridLine| (0..line.figures.len()).find(|at| key(line, *at) == *wanted);
-        let (line, at) = lines.iter().find_map(|line| Some((line, of(line)?))).unwrap_or((&lines[widest], 0));
+        let (line, at) =
+            lines.iter().find_map(|line| Some((line, of(line)?))).unwrap_or((&lines[widest], 0));
         let text = if at == 0 && lines.len() > 1 { String::new() } else { before(line, at) };
-        Head::new(text, source, GridColumn::Figure)
+        GridHead::new(text, source, GridColumn::Figure)
     });
     let labels: Vec<&str> = lines.iter().map(|line| label_of(page, line)).collect();
     Grid {
@@ -325,7 +357,7 @@ fn of_lines<'a>(page: &'a AuditedPage, lines: &[GridLine], title: String) -> Gri
         label_lists: labels.iter().map(|label| lists(label)).collect(),
         labels,
         lines: lines.iter().map(|line| line.at).collect(),
-        cells: Cells::Own(cells.collect()),
+        cells: GridCells::Own(cells.collect()),
         is_text: true,
     }
 }

@@ -1,6 +1,7 @@
-//! Which figures are computed from which: by structure only. A ratio is linked to its operands by the row or column that it
-//! shares with them and by one form that holds for at least three cells, or by a head that names both. A link by value alone is
-//! noise: among sixty figures of a page a printed "94 %" fits dozens of pairs by chance.
+//! Which figures are computed from which: by structure only. A ratio is linked to its operands by
+//! the row or column that it shares with them and by one form that holds for at least three cells,
+//! or by a head that names both. A link by value alone is noise: among sixty figures of a page a
+//! printed "94 %" fits dozens of pairs by chance.
 
 mod change;
 mod form;
@@ -10,7 +11,7 @@ pub(crate) mod near;
 mod ratio;
 pub mod words;
 
-use crate::number::{Base, Interval, NumberUnit, Quantity};
+use crate::number::{Interval, NumberUnit, PrefixBase, Quantity};
 use crate::page::AuditedPage;
 use crate::prose::Sentence;
 use grid::Grid;
@@ -20,7 +21,7 @@ pub use names::{mentions, parts};
 
 /// A derived figure and what it is computed from.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ends {
+pub struct LinkEnds {
     pub derived: Quantity,
     pub form: LinkForm,
     pub numerator: Quantity,
@@ -30,8 +31,8 @@ pub struct Ends {
 /// A derived figure with its operands, and what it is of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DerivedLink {
-    pub ends: Ends,
-    pub why: Why,
+    pub ends: LinkEnds,
+    pub why: LinkReason,
     /// What it is of, for sentences: row and column of the table.
     pub of: String,
     /// What the page calls the two operands.
@@ -39,38 +40,44 @@ pub struct DerivedLink {
 }
 
 impl std::ops::Deref for DerivedLink {
-    type Target = Ends;
+    type Target = LinkEnds;
 
-    fn deref(&self) -> &Ends {
+    fn deref(&self) -> &LinkEnds {
         &self.ends
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum LinkReason {
     /// The form holds for so many cells.
     Held(usize),
     /// The head, or the sentence, names both operands.
     Named,
-    /// Its sign in brackets behind a figure tells that it is a change of the first one.
+    /// Its sign in brackets after a figure tells that it is a change of the first one.
     Signed,
     /// The sentence states both operands beside it.
     Told,
 }
 
-impl Ends {
+impl LinkEnds {
     /// What the printed operands give, in the unit of the derived figure.
     pub fn recomputed(&self) -> Option<Interval> {
-        let given =
-            self.form.quotient(self.numerator.interval(), self.denominator.interval(), self.derived.unit)?;
+        let given = self.form.quotient(
+            self.numerator.interval(),
+            self.denominator.interval(),
+            self.derived.unit,
+        )?;
         Some(self.signed(given))
     }
 
     /// The same from the operands' printed values, without their rounding.
     pub fn central(&self) -> Option<f64> {
         let exact = |quantity: &Quantity| Interval::exact(quantity.figure.value);
-        let given =
-            self.form.quotient(exact(&self.numerator), exact(&self.denominator), self.derived.unit)?;
+        let given = self.form.quotient(
+            exact(&self.numerator),
+            exact(&self.denominator),
+            self.derived.unit,
+        )?;
         Some(self.signed(given).middle())
     }
 
@@ -82,7 +89,8 @@ impl Ends {
         }
     }
 
-    /// Bits that say how unlikely it is that the ratio fits by chance: none where anything would do.
+    /// Bits that say how unlikely it is that the ratio fits by chance: none where anything would
+    /// do.
     fn surprise(&self) -> f64 {
         let Some(given) = self.recomputed() else { return 0.0 };
         // Of equal operands any reading gives about 1.
@@ -92,7 +100,8 @@ impl Ends {
         let whole = if self.derived.unit == NumberUnit::Percent { 100.0 } else { 1.0 };
         let printed = self.derived.interval();
         let width = ((printed.high - printed.low) + (given.high - given.low)) / whole;
-        // Ratios of figures that stand side by side lie around 1: as far from it as this one is, chance is taken to be even.
+        // Ratios of figures that stand side by side lie around 1: as far from it as this one is,
+        // chance is taken to be even.
         let value = self.derived.figure.value / whole;
         let apart = match self.form {
             LinkForm::Share | LinkForm::Multiple => (value - 1.0).abs().min(value.abs()),
@@ -100,7 +109,8 @@ impl Ends {
         };
         // Of two that are far apart any change is about all: `100 %`, `-1.00`.
         let operands = self.numerator.figure.value / self.denominator.figure.value;
-        let saturated = !matches!(self.form, LinkForm::Share | LinkForm::Multiple) && operands < 0.05;
+        let saturated =
+            !matches!(self.form, LinkForm::Share | LinkForm::Multiple) && operands < 0.05;
         if saturated {
             return 0.0;
         }
@@ -111,7 +121,8 @@ impl Ends {
         (-(width / (2.0 * apart.max(0.05))).log2()).max(0.0)
     }
 
-    /// Whether the printed figure is one that the operands give; of `273 K` and `14.0 M` also where both count in 1024.
+    /// Whether the printed figure is one that the operands give; of `273 K` and `14.0 M` also where
+    /// both count in 1024.
     pub fn holds(&self) -> bool {
         self.recomputed().is_some_and(|recomputed| recomputed.meets(self.derived.interval()))
             || self.holds_of_1024()
@@ -119,7 +130,8 @@ impl Ends {
 
     fn holds_of_1024(&self) -> bool {
         let [above, below] = [&self.numerator, &self.denominator];
-        let prefixed = [above, below].iter().all(|one| one.base == Base::Decimal && one.scale > 1.0);
+        let prefixed =
+            [above, below].iter().all(|one| one.base == PrefixBase::Decimal && one.scale > 1.0);
         if !prefixed
             || above.scale == below.scale
             || !matches!(above.unit, NumberUnit::Bare | NumberUnit::Bytes)
@@ -153,7 +165,9 @@ fn is_ratio(quantity: &Quantity) -> bool {
 /// Whether one can be divided by the other.
 pub(crate) fn comparable(left: &Quantity, right: &Quantity) -> bool {
     let plain = |unit| if unit == NumberUnit::PerSecond { NumberUnit::Bare } else { unit };
-    plain(left.unit) == plain(right.unit) && left.unit != NumberUnit::Times && right.figure.value > 0.0
+    plain(left.unit) == plain(right.unit)
+        && left.unit != NumberUnit::Times
+        && right.figure.value > 0.0
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Whether a text names a thing that another text calls more or less the same.
 
-/// Whether `text` mentions `name`: a whole word of it in Latin or Cyrillic letters, or two Chinese characters in a row.
-/// `but` is what it must not be by: the part that two names have in common tells them not apart.
+/// Whether `text` mentions `name`: a whole word of it in Latin or Cyrillic letters, or two Chinese
+/// characters in a row. `but` is what it must not be by: the part that two names have in common
+/// tells them not apart.
 pub fn mentions(text: &str, name: &str, but: &str) -> bool {
     names_it(&parts(text), &parts(name), &parts(but))
 }

@@ -1,13 +1,14 @@
-//! Whether a printed figure is what it should be but for one slip of the pen: one digit, two digits changed places, a factor of ten or
-//! of 1000 for 1024. Chance seldom makes that, so that such a figure tells that it is of its operands though it is wrong.
+//! Whether a printed figure is what it should be but for one slip of the pen: one digit, two digits
+//! changed places, a factor of ten or of 1000 for 1024. Chance seldom makes that, so that such a
+//! figure tells that it is of its operands though it is wrong.
 
-use super::Ends;
+use super::LinkEnds;
 use crate::finding::Slip;
 use crate::number::{Interval, Quantity};
 use crate::slip;
 
 /// Whether a ratio is what its operands give but for such a slip.
-pub(crate) fn is_slip(ends: &Ends) -> bool {
+pub(crate) fn is_slip(ends: &LinkEnds) -> bool {
     ends.recomputed().is_some_and(|given| is_near(&ends.derived, given))
 }
 
@@ -24,7 +25,8 @@ pub(crate) fn is_near(printed: &Quantity, given: Interval) -> bool {
     }
     // Few digits are within a slip of everything.
     let unit = printed.scale * 10f64.powi(-i32::from(printed.decimals));
-    let [own, low, high] = [printed.figure.value, given.low, given.high].map(|value| (value / unit).abs());
+    let [own, low, high] =
+        [printed.figure.value, given.low, given.high].map(|value| (value / unit).abs());
     if own < 100.0 || high - low > 0.01 * high {
         return false;
     }
@@ -38,13 +40,15 @@ fn digits(value: f64) -> Vec<u8> {
     (value as u64).to_string().into_bytes()
 }
 
-/// Whether changing one digit, or two neighbouring ones changing places, brings it between the two ends.
+/// Whether changing one digit, or two neighbouring ones changing places, brings it between the two
+/// ends.
 fn are_near(own: &[u8], low: f64, high: f64) -> bool {
     let value = own.iter().fold(0.0, |all, digit| all * 10.0 + f64::from(digit - b'0'));
     let fits = |change: f64| change != 0.0 && (low - 0.5..=high + 0.5).contains(&(value + change));
     let apart = |digit: u8, other: u8| f64::from(digit) - f64::from(other);
     let places = || (0..).map(|place| 10f64.powi(place));
-    let changed = |(own, place): (&u8, f64)| (b'0'..=b'9').any(|digit| fits(apart(digit, *own) * place));
+    let changed =
+        |(own, place): (&u8, f64)| (b'0'..=b'9').any(|digit| fits(apart(digit, *own) * place));
     // Of the two digits one loses ten times what the other gains.
     let swapped = |(two, place): (&[u8], f64)| fits(apart(two[1], two[0]) * 9.0 * place);
     own.iter().rev().zip(places()).any(changed) || own.windows(2).rev().zip(places()).any(swapped)

@@ -1,14 +1,15 @@
-//! Ratios and changes of a grid against their two ends. Every reading (which columns, or which row as the base, and which form) is
-//! weighed by how unlikely it is that its cells fit by chance, and by what heads say; the best one of each column is taken where it
-//! outweighs all readings that were tried.
+//! Ratios and changes of a grid against their two ends. Every reading (which columns, or which row
+//! as the base, and which form) is weighed by how unlikely it is that its cells fit by chance, and
+//! by what heads say; the best one of each column is taken where it outweighs all readings that
+//! were tried.
 
-use super::grid::{Grid, GridColumn, Head};
+use super::grid::{Grid, GridColumn, GridHead};
 use super::names::names_it;
 use super::near;
 use super::words::{
     BASE, CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE, VERSUS,
 };
-use super::{DerivedLink, Ends, LinkForm, Why, comparable, is_ratio, mentions, parts};
+use super::{DerivedLink, LinkEnds, LinkForm, LinkReason, comparable, is_ratio, mentions, parts};
 use crate::number::{NumberUnit, Quantity};
 use crate::page::TextSpan;
 use rustc_hash::FxHashSet;
@@ -35,13 +36,14 @@ struct RatioReading<'a> {
     form: LinkForm,
     trials: Vec<RatioTrial<'a>>,
     /// Of a base in a column: the sequences and the base.
-    source: Option<(usize, Base)>,
+    source: Option<(usize, RatioBase)>,
     prior: f64,
     /// Whether the head names both operands in this form: that is enough for a table of one row.
     named: bool,
 }
 
-/// One ratio of a reading, with what its operands and itself are called: in the labels and heads of its grid.
+/// One ratio of a reading, with what its operands and itself are called: in the labels and heads of
+/// its grid.
 #[derive(Clone, Copy)]
 struct RatioTrial<'a> {
     derived: &'a Quantity,
@@ -52,9 +54,9 @@ struct RatioTrial<'a> {
 }
 
 impl RatioTrial<'_> {
-    fn ends(&self, form: LinkForm) -> Ends {
+    fn ends(&self, form: LinkForm) -> LinkEnds {
         let RatioTrial { derived, numerator, denominator, .. } = *self;
-        Ends { derived: *derived, form, numerator: *numerator, denominator: *denominator }
+        LinkEnds { derived: *derived, form, numerator: *numerator, denominator: *denominator }
     }
 
     fn spots(&self) -> [TextSpan; 3] {
@@ -62,15 +64,15 @@ impl RatioTrial<'_> {
     }
 }
 
-/// How a reading stands against its cells.
-struct Weight {
+/// How a reading is against its cells.
+struct ReadingWeight {
     score: f64,
     held: usize,
     missed: usize,
 }
 
 struct RatioLinks {
-    weight: Weight,
+    weight: ReadingWeight,
     links: Vec<DerivedLink>,
 }
 
@@ -78,7 +80,10 @@ struct RatioLinks {
 pub(super) fn links(grid: &Grid) -> Vec<DerivedLink> {
     // Most grids have no ratio.
     let says = |lists: &List| lists & (RATIO | CHANGE) != 0;
-    let any = grid.heads.iter().any(|head| says(&head.lists) || head.text.contains(['/', '÷', ':', '：']))
+    let any = grid
+        .heads
+        .iter()
+        .any(|head| says(&head.lists) || head.text.contains(['/', '÷', ':', '：']))
         || grid.label_lists.iter().any(says)
         || (0..grid.heads.len()).any(|at| grid.column(at).flatten().any(is_ratio));
     if !any || !may_compare(grid) {
@@ -88,7 +93,11 @@ pub(super) fn links(grid: &Grid) -> Vec<DerivedLink> {
     columns(grid, &mut found);
     sequences(grid, &mut found);
     found.sort_by(|one, other| {
-        other.weight.held.cmp(&one.weight.held).then(other.weight.score.total_cmp(&one.weight.score))
+        other
+            .weight
+            .held
+            .cmp(&one.weight.held)
+            .then(other.weight.score.total_cmp(&one.weight.score))
     });
     let mut taken = FxHashSet::default();
     let links = found.into_iter().flat_map(|found| found.links);
@@ -96,15 +105,16 @@ pub(super) fn links(grid: &Grid) -> Vec<DerivedLink> {
 }
 
 #[derive(Clone, Copy)]
-struct Enough {
+struct EnoughCells {
     bits: f64,
     held: usize,
 }
 
-/// Weighs readings of the same figures and keeps the best, where it is enough, with the rows that were not weighed.
+/// Weighs readings of the same figures and keeps the best, where it is enough, with the rows that
+/// were not weighed.
 fn settle<'r>(
     mut readings: Vec<RatioReading<'r>>,
-    enough: Enough,
+    enough: EnoughCells,
     rest: impl Fn(&RatioReading<'r>) -> Vec<RatioTrial<'r>>,
     name: impl Fn(&RatioTrial) -> (String, [String; 2]),
     found: &mut Vec<RatioLinks>,
@@ -112,25 +122,29 @@ fn settle<'r>(
     // Two ways to name one base are one reading.
     readings.sort_by(|one, other| other.prior.total_cmp(&one.prior));
     let mut seen = FxHashSet::default();
-    let figures =
-        |one: &RatioReading| (one.form, one.trials.iter().map(RatioTrial::spots).collect::<Vec<_>>());
+    let figures = |one: &RatioReading| {
+        (one.form, one.trials.iter().map(RatioTrial::spots).collect::<Vec<_>>())
+    };
     let readings: Vec<&RatioReading> =
         readings.iter().filter(|reading| seen.insert(figures(reading))).collect();
     let tried = (readings.len().max(1) as f64).log2();
     let weighed = readings.into_iter().map(|reading| (weigh(reading, tried), reading));
-    let proven = |weight: &Weight| {
-        weight.held >= enough.held && weight.score >= enough.bits && weight.missed <= most_missed(weight.held)
+    let proven = |weight: &ReadingWeight| {
+        weight.held >= enough.held
+            && weight.score >= enough.bits
+            && weight.missed <= most_missed(weight.held)
     };
     let alone = |reading: &RatioReading| reading.named && reading.trials.len() == 1;
-    let rank = |(weight, reading): &(Weight, &RatioReading)| {
+    let rank = |(weight, reading): &(ReadingWeight, &RatioReading)| {
         (proven(weight), alone(reading), weight.score, weight.held)
     };
-    let best = weighed.max_by(|one, other| rank(one).partial_cmp(&rank(other)).unwrap_or(Ordering::Equal));
+    let best =
+        weighed.max_by(|one, other| rank(one).partial_cmp(&rank(other)).unwrap_or(Ordering::Equal));
     let Some((weight, reading)) = best else { return };
     let why = match (proven(&weight), alone(reading)) {
-        (true, _) if reading.named => Why::Named,
-        (true, _) => Why::Held(weight.held),
-        (false, true) => Why::Named,
+        (true, _) if reading.named => LinkReason::Named,
+        (true, _) => LinkReason::Held(weight.held),
+        (false, true) => LinkReason::Named,
         _ => return,
     };
     let link = |trial: &RatioTrial| {
@@ -146,8 +160,8 @@ fn most_missed(held: usize) -> usize {
     (held / 6).max(1)
 }
 
-fn weigh(reading: &RatioReading, tried: f64) -> Weight {
-    let mut weight = Weight { score: reading.prior - tried, held: 0, missed: 0 };
+fn weigh(reading: &RatioReading, tried: f64) -> ReadingWeight {
+    let mut weight = ReadingWeight { score: reading.prior - tried, held: 0, missed: 0 };
     let mut roughly = 0;
     let most = most_missed(reading.trials.len());
     for ends in reading.trials.iter().map(|trial| trial.ends(reading.form)) {
@@ -156,8 +170,9 @@ fn weigh(reading: &RatioReading, tried: f64) -> Weight {
             weight.score += bits;
             weight.held += usize::from(bits > 0.5);
         } else {
-            let close =
-                ends.recomputed().is_some_and(|given| given.wider(CLOSE).meets(ends.derived.interval()));
+            let close = ends
+                .recomputed()
+                .is_some_and(|given| given.wider(CLOSE).meets(ends.derived.interval()));
             *if close { &mut roughly } else { &mut weight.missed } += 1;
             weight.score -= 1.0;
             // Whatever the others are, it is not proven.
@@ -187,9 +202,10 @@ enum RatioEvidence {
     Names,
 }
 
-/// Whether a column is of ratios: percentages, multiples, or plain numbers under a head that says so.
+/// Whether a column is of ratios: percentages, multiples, or plain numbers under a head that says
+/// so.
 fn derived_as(grid: &Grid, column: usize) -> Option<(NumberUnit, RatioEvidence)> {
-    let Head { text, lists, .. } = &grid.heads[column];
+    let GridHead { text, lists, .. } = &grid.heads[column];
     let divides = !grid.is_text && text.contains(['/', '÷', ':', '：']);
     if lists & USE != 0 && lists & RATIO == 0 && !divides {
         return None;
@@ -203,7 +219,9 @@ fn derived_as(grid: &Grid, column: usize) -> Option<(NumberUnit, RatioEvidence)>
             _ if plain && lists & CHANGE != 0 && text.contains('%') => {
                 (NumberUnit::Percent, RatioEvidence::Word)
             }
-            _ if plain && divides && text.contains('%') => (NumberUnit::Percent, RatioEvidence::Names),
+            _ if plain && divides && text.contains('%') => {
+                (NumberUnit::Percent, RatioEvidence::Names)
+            }
             _ if plain && divides => (NumberUnit::Times, RatioEvidence::Names),
             _ => return None,
         };
@@ -213,7 +231,8 @@ fn derived_as(grid: &Grid, column: usize) -> Option<(NumberUnit, RatioEvidence)>
     found
 }
 
-/// Whether percentages of lines may be changes: few of them, in brackets or beside a word of change. A log has columns of them.
+/// Whether percentages of lines may be changes: few of them, in brackets or beside a word of
+/// change. A log has columns of them.
 fn may_compare(grid: &Grid) -> bool {
     let ratios = (0..grid.heads.len()).filter(|at| grid.column(*at).flatten().any(is_ratio));
     let count = ratios.clone().count();
@@ -222,10 +241,12 @@ fn may_compare(grid: &Grid) -> bool {
         grid.heads[at].text.trim_start().starts_with(['(', '（', '[']) || says(grid.heads[at].lists)
     };
     !grid.is_text
-        || count <= 2 && (ratios.clone().all(told) || grid.heads.iter().any(|head| says(head.lists)))
+        || count <= 2
+            && (ratios.clone().all(told) || grid.heads.iter().any(|head| says(head.lists)))
 }
 
-/// Whether a column of ratios is 100 % all the way down: that of the base itself, which any two near columns would fit.
+/// Whether a column of ratios is 100 % all the way down: that of the base itself, which any two
+/// near columns would fit.
 fn is_base(grid: &Grid, column: usize) -> bool {
     let count = grid.column(column).flatten().count();
     count > 1
@@ -240,7 +261,8 @@ fn as_ratio(figure: &Quantity, unit: NumberUnit) -> Quantity {
     if is_ratio(figure) { *figure } else { Quantity { unit, ..*figure } }
 }
 
-/// The forms that a ratio of that unit may have: percentages are changes too, multiples go either way.
+/// The forms that a ratio of that unit may have: percentages are changes too, multiples go either
+/// way.
 fn forms(unit: NumberUnit) -> impl Iterator<Item = LinkForm> {
     let times = unit == NumberUnit::Times;
     LinkForm::ALL.into_iter().filter(move |form| match form {
@@ -253,7 +275,8 @@ fn forms(unit: NumberUnit) -> impl Iterator<Item = LinkForm> {
 /// The columns that a ratio may be of, the nearest.
 fn values(grid: &Grid, derived: usize) -> Vec<usize> {
     let has = |at: &usize| grid.column(*at).flatten().any(|figure| !is_ratio(figure));
-    let mut values: Vec<usize> = (0..grid.heads.len()).filter(|at| *at != derived && has(at)).collect();
+    let mut values: Vec<usize> =
+        (0..grid.heads.len()).filter(|at| *at != derived && has(at)).collect();
     values.sort_by_key(|at| at.abs_diff(derived));
     values.truncate(MOST_VALUES);
     values
@@ -268,7 +291,8 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
     let mut operands: Vec<Vec<Option<Quantity>>> = Vec::new();
     let mut words: Vec<Vec<String>> = Vec::new();
     for derived in 0..grid.heads.len() {
-        let Some((unit, told)) = derived_as(grid, derived).filter(|_| !is_base(grid, derived)) else {
+        let Some((unit, told)) = derived_as(grid, derived).filter(|_| !is_base(grid, derived))
+        else {
             continue;
         };
         if operands.is_empty() {
@@ -282,7 +306,8 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
         for numerator in &values {
             for denominator in values.iter().filter(|at| *at != numerator) {
                 let of = [*numerator, *denominator];
-                let (prior, named) = (prior(grid, derived, of, &words, &values), named(grid, derived, of));
+                let (prior, named) =
+                    (prior(grid, derived, of, &words, &values), named(grid, derived, of));
                 for form in forms(unit) {
                     let trials = trials(grid, &ratios, of, &operands, form, 0..WEIGHED);
                     if !trials.is_empty() {
@@ -315,13 +340,19 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
         let rest = |one: &RatioReading| {
             trials(grid, &ratios, one.trials[0].names, &operands, one.form, WEIGHED..usize::MAX)
         };
-        settle(readings, Enough { bits: enough, held: 1 }, rest, name, found);
+        settle(readings, EnoughCells { bits: enough, held: 1 }, rest, name, found);
     }
 }
 
 /// What speaks for two columns, whatever the form.
-fn prior(grid: &Grid, derived: usize, of: [usize; 2], words: &[Vec<String>], values: &[usize]) -> f64 {
-    let Head { text: head, lists, .. } = &grid.heads[derived];
+fn prior(
+    grid: &Grid,
+    derived: usize,
+    of: [usize; 2],
+    words: &[Vec<String>],
+    values: &[usize],
+) -> f64 {
+    let GridHead { text: head, lists, .. } = &grid.heads[derived];
     let [above, below] = of.map(|at| &words[at]);
     let mut bits = 0.0;
     if lists & (RATIO | CHANGE) != 0 || head.contains('%') {
@@ -334,7 +365,7 @@ fn prior(grid: &Grid, derived: usize, of: [usize; 2], words: &[Vec<String>], val
     if of.iter().all(|at| values.iter().take(2).any(|value| value == at)) {
         bits += 2.0;
     }
-    // What stands in brackets behind a figure is rounded more than it.
+    // What is in brackets after a figure is rounded more than it.
     for at in of {
         bits += if grid.heads[at].slot == GridColumn::Figure { 0.5 } else { -1.0 };
     }
@@ -343,7 +374,7 @@ fn prior(grid: &Grid, derived: usize, of: [usize; 2], words: &[Vec<String>], val
 
 /// As what ratio of these two a head names its column: `VM/host`, `(host - VM) / host`.
 fn named(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<LinkForm> {
-    let Head { text, lists, .. } = &grid.heads[derived];
+    let GridHead { text, lists, .. } = &grid.heads[derived];
     let [above, below] = of.map(|at| grid.heads[at].text.as_str());
     let (_, divisor) = text.rsplit_once(['/', '÷', '／', ':', '：'])?;
     let both = mentions(text, above, below) && mentions(text, below, above);
@@ -380,7 +411,8 @@ fn trials<'a>(
     (rows.start.min(ratios.len())..rows.end.min(ratios.len())).filter_map(trial).collect()
 }
 
-/// Whether the whole numbers of a column all end with zeros: `1510`, `1800`, `2010` MHz are rounded to them.
+/// Whether the whole numbers of a column all end with zeros: `1510`, `1800`, `2010` MHz are rounded
+/// to them.
 fn ends_in_zeros(grid: &Grid, column: usize) -> bool {
     let tens = |one: &Quantity| one.decimals == 0 && (one.figure.value / one.scale) % 10.0 == 0.0;
     grid.cells.rows() >= 3 && grid.column(column).flatten().all(tens)
@@ -388,7 +420,8 @@ fn ends_in_zeros(grid: &Grid, column: usize) -> bool {
 
 /// The figures of a column, as open as their zeros leave them.
 fn rough(grid: &Grid, column: usize) -> Vec<Option<Quantity>> {
-    let mut figures: Vec<Option<Quantity>> = grid.column(column).map(Option::<&_>::copied).collect();
+    let mut figures: Vec<Option<Quantity>> =
+        grid.column(column).map(Option::<&_>::copied).collect();
     if ends_in_zeros(grid, column) {
         for Quantity { figure, scale, .. } in figures.iter_mut().flatten() {
             (figure.low, figure.high) = (figure.value - 5.0 * *scale, figure.value + 5.0 * *scale);
@@ -405,7 +438,7 @@ fn is_of_many(lists: List) -> bool {
 /// A figure and its ratio to that of the base, one after the other along a column or a row.
 struct Sequence<'a> {
     items: Vec<RatioItem<'a>>,
-    head: &'a Head,
+    head: &'a GridHead,
     /// Whether ratio and figure stand in one cell.
     together: bool,
     apart: usize,
@@ -413,11 +446,15 @@ struct Sequence<'a> {
 }
 
 impl Sequence<'_> {
-    /// Whether its ratios are changes by their head, or by their signs; of tables brackets are enough.
+    /// Whether its ratios are changes by their head, or by their signs; of tables brackets are
+    /// enough.
     fn is_told(&self) -> bool {
         let says = self.head.lists & (RATIO | CHANGE | GAIN | LOSS | VERSUS) != 0;
         let signed = self.head.text.trim_end().ends_with(['+', '-'])
-            || self.items.iter().any(|item| item.ratio.is_some_and(|ratio| ratio.figure.value < 0.0));
+            || self
+                .items
+                .iter()
+                .any(|item| item.ratio.is_some_and(|ratio| ratio.figure.value < 0.0));
         says || signed || !self.is_text
     }
 }
@@ -430,15 +467,16 @@ struct RatioItem<'a> {
 }
 
 /// Sequences that are weighed together, for each column of figures that they may be of.
-type Pool<'a> = Vec<Vec<Sequence<'a>>>;
+type SequencePool<'a> = Vec<Vec<Sequence<'a>>>;
 
-/// Sequences down the columns: of shares with the figures that they stand behind, pooled; of a column of ratios with each column
-/// near it.
+/// Sequences down the columns: of shares with the figures that they stand after, pooled; of a
+/// column of ratios with each column near it.
 fn sequences(grid: &Grid, found: &mut Vec<RatioLinks>) {
     let sequence = |value: usize, derived: usize, unit: NumberUnit, together: bool| {
         let head = &grid.heads[derived];
-        let bracket =
-            grid.is_text && head.text.trim_start().starts_with(['(', '（', '[']) && value + 1 == derived;
+        let bracket = grid.is_text
+            && head.text.trim_start().starts_with(['(', '（', '['])
+            && value + 1 == derived;
         Sequence {
             items: (0..grid.cells.rows())
                 .map(|row| RatioItem {
@@ -461,11 +499,14 @@ fn sequences(grid: &Grid, found: &mut Vec<RatioLinks>) {
             continue;
         }
         if head.slot != GridColumn::Figure {
-            pooled.extend(own_figure(grid, derived).map(|value| sequence(value, derived, unit, true)));
+            pooled.extend(
+                own_figure(grid, derived).map(|value| sequence(value, derived, unit, true)),
+            );
             continue;
         }
         let of_each = values(grid, derived).into_iter().take(6);
-        let pool: Pool = of_each.map(|value| vec![sequence(value, derived, unit, false)]).collect();
+        let pool: SequencePool =
+            of_each.map(|value| vec![sequence(value, derived, unit, false)]).collect();
         bases(&pool, found);
     }
     if !pooled.is_empty() {
@@ -473,7 +514,7 @@ fn sequences(grid: &Grid, found: &mut Vec<RatioLinks>) {
     }
 }
 
-/// The column of the figure that a share stands behind.
+/// The column of the figure that a share is after.
 fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
     let source = grid.heads[share].source;
     grid.heads.iter().position(|head| head.source == source && head.slot == GridColumn::Figure)
@@ -481,24 +522,27 @@ fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
 
 /// Which item is the base of another.
 #[derive(Clone, Copy, PartialEq)]
-enum Base {
+enum RatioBase {
     First,
-    /// The last before it, else the first behind it, that is 100 %, 1.0x or has no ratio.
+    /// The last before it, else the first after it, that is 100 %, 1.0x or has no ratio.
     Marked,
     Named,
 }
 
-impl Base {
-    const ALL: [Base; 3] = [Base::First, Base::Marked, Base::Named];
+impl RatioBase {
+    const ALL: [RatioBase; 3] = [RatioBase::First, RatioBase::Marked, RatioBase::Named];
 
     fn base_of_items(self, items: &[RatioItem]) -> Vec<Option<usize>> {
         let has = |item: &RatioItem| item.value.is_some();
         let alone = |at: Option<usize>| vec![at; items.len()];
         let mut bases = match self {
-            Base::First => alone(items.iter().position(has)),
-            Base::Named => alone(items.iter().position(|item| item.lists & BASE != 0 && has(item))),
-            Base::Marked => {
-                let is = |item: &RatioItem| has(item) && item.ratio.is_none_or(|ratio| is_whole(&ratio));
+            RatioBase::First => alone(items.iter().position(has)),
+            RatioBase::Named => {
+                alone(items.iter().position(|item| item.lists & BASE != 0 && has(item)))
+            }
+            RatioBase::Marked => {
+                let is =
+                    |item: &RatioItem| has(item) && item.ratio.is_none_or(|ratio| is_whole(&ratio));
                 let (first, mut last) = (items.iter().position(is), None);
                 let mut bases = Vec::with_capacity(items.len());
                 for (at, item) in items.iter().enumerate() {
@@ -513,14 +557,19 @@ impl Base {
     }
 
     fn prior(self, sequence: &Sequence) -> f64 {
-        let marked = sequence.items.iter().any(|item| item.ratio.is_some_and(|ratio| is_whole(&ratio)));
-        let bare = sequence.items.iter().filter(|item| item.ratio.is_none() && item.value.is_some()).count();
+        let marked =
+            sequence.items.iter().any(|item| item.ratio.is_some_and(|ratio| is_whole(&ratio)));
+        let bare = sequence
+            .items
+            .iter()
+            .filter(|item| item.ratio.is_none() && item.value.is_some())
+            .count();
         match self {
-            Base::Marked if marked => 3.0,
-            Base::Marked if bare == 1 => 2.0,
-            Base::Named => 2.0,
-            Base::First => 1.5,
-            Base::Marked => 0.0,
+            RatioBase::Marked if marked => 3.0,
+            RatioBase::Marked if bare == 1 => 2.0,
+            RatioBase::Named => 2.0,
+            RatioBase::First => 1.5,
+            RatioBase::Marked => 0.0,
         }
     }
 }
@@ -544,17 +593,17 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
         if let Some(reading) = changes_in_brackets(sequences) {
             let link = |trial: &RatioTrial| {
                 let (of, names) = name(trial);
-                DerivedLink { ends: trial.ends(reading.form), why: Why::Signed, of, names }
+                DerivedLink { ends: trial.ends(reading.form), why: LinkReason::Signed, of, names }
             };
             let links: Vec<DerivedLink> = reading.trials.iter().map(link).collect();
-            let weight = Weight { score: ENOUGH, held: links.len(), missed: 0 };
+            let weight = ReadingWeight { score: ENOUGH, held: links.len(), missed: 0 };
             return found.push(RatioLinks { weight, links });
         }
     }
     let mut readings = Vec::new();
-    // `(0.6 %)` behind a figure of a line may be anything: `(+0.6 %)` is a change.
+    // `(0.6 %)` after a figure of a line may be anything: `(+0.6 %)` is a change.
     let told = pool.iter().flatten().any(|one| one.is_told());
-    let of_base = |at: usize, base: Base, form: LinkForm, rows: Range<usize>| {
+    let of_base = |at: usize, base: RatioBase, form: LinkForm, rows: Range<usize>| {
         let mut trials = Vec::new();
         for (index, sequence) in pool[at].iter().enumerate() {
             against(sequence, base, form, at << 16 | index, rows.clone(), &mut trials);
@@ -562,7 +611,7 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
         trials
     };
     for (at, sequences) in pool.iter().enumerate() {
-        for base in Base::ALL {
+        for base in RatioBase::ALL {
             for form in forms(unit) {
                 let trials = of_base(at, base, form, 0..WEIGHED);
                 if !trials.is_empty() {
@@ -580,11 +629,18 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
         Some((at, base)) => of_base(at, base, reading.form, WEIGHED..usize::MAX),
         None => Vec::new(),
     };
-    settle(readings, Enough { bits: ENOUGH, held: if told { 1 } else { 2 } }, rest, name, found);
+    settle(
+        readings,
+        EnoughCells { bits: ENOUGH, held: if told { 1 } else { 2 } },
+        rest,
+        name,
+        found,
+    );
 }
 
-/// Changes in brackets behind their own figures, each of the first figure, which has none: `95,000`, `82,000 (-14%)`.
-/// Their signs or words tell what they are; half of them must hold, or two lines be of one label.
+/// Changes in brackets after their own figures, each of the first figure, which has none:
+/// `95,000`, `82,000 (-14%)`. Their signs or words tell what they are; half of them must hold, or
+/// two lines be of one label.
 fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>> {
     let mut trials = Vec::new();
     for (index, sequence) in sequences.iter().enumerate() {
@@ -593,7 +649,7 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>
         if !sequence.together || first.ratio.is_some() || items().any(|item| item.value.is_none()) {
             return None;
         }
-        against(sequence, Base::First, LinkForm::Gain, index, 0..usize::MAX, &mut trials);
+        against(sequence, RatioBase::First, LinkForm::Gain, index, 0..usize::MAX, &mut trials);
     }
     let percents = trials.iter().all(|trial| trial.derived.unit == NumberUnit::Percent);
     let first = sequences.first().filter(|_| percents)?;
@@ -611,14 +667,21 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>
 }
 
 /// Shares of a whole table against the one cell of it that is 100 %.
-fn against_one_cell<'a>(sequences: &'a [Sequence], at: usize, unit: NumberUnit) -> Vec<RatioReading<'a>> {
-    let whole =
-        |item: &RatioItem| item.ratio.is_some_and(|ratio| ratio.figure.value != 0.0 && is_whole(&ratio));
+fn against_one_cell<'a>(
+    sequences: &'a [Sequence],
+    at: usize,
+    unit: NumberUnit,
+) -> Vec<RatioReading<'a>> {
+    let whole = |item: &RatioItem| {
+        item.ratio.is_some_and(|ratio| ratio.figure.value != 0.0 && is_whole(&ratio))
+    };
     let items = || sequences.iter().flat_map(|one| &one.items);
     let cells: Vec<&Quantity> =
         items().filter(|item| whole(item)).filter_map(|item| item.value.as_ref()).take(4).collect();
     let mut readings = Vec::new();
-    for (below, form) in cells.into_iter().flat_map(|cell| forms(unit).map(move |form| (cell, form))) {
+    for (below, form) in
+        cells.into_iter().flat_map(|cell| forms(unit).map(move |form| (cell, form)))
+    {
         let mut trials = Vec::new();
         for (index, sequence) in sequences.iter().enumerate() {
             for (row, item) in sequence.items.iter().enumerate() {
@@ -648,7 +711,7 @@ fn of_sequence(first: &Sequence, form: LinkForm) -> f64 {
 
 fn against<'a>(
     sequence: &'a Sequence,
-    base: Base,
+    base: RatioBase,
     form: LinkForm,
     of: usize,
     rows: Range<usize>,
@@ -656,7 +719,8 @@ fn against<'a>(
 ) {
     let bases = base.base_of_items(&sequence.items);
     for (at, item) in sequence.items.iter().enumerate().take(rows.end).skip(rows.start) {
-        let (Some(numerator), Some(derived), Some(base)) = (&item.value, &item.ratio, bases[at]) else {
+        let (Some(numerator), Some(derived), Some(base)) = (&item.value, &item.ratio, bases[at])
+        else {
             continue;
         };
         let Some(denominator) = &sequence.items[base].value else { continue };

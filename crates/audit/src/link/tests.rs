@@ -56,7 +56,7 @@ fn a_column_of_ratios_is_linked_by_the_form_that_holds() {
     assert_eq!(wrong.len(), 1, "{wrong:#?}");
     assert_eq!(
         (wrong[0].derived.figure.value, wrong[0].why, wrong[0].form),
-        (89.3, Why::Named, LinkForm::Share)
+        (89.3, LinkReason::Named, LinkForm::Share)
     );
 }
 
@@ -86,12 +86,15 @@ fn of_very_many_columns_those_near_a_ratio_are_tried() {
     let rows: Vec<Vec<&str>> = (0..2000)
         .map(|at| {
             (0..7)
-                .map(|up| if up == 0 { labels[at].as_str() } else { cells[(7 * at + up) % 2000].as_str() })
+                .map(|up| {
+                    if up == 0 { labels[at].as_str() } else { cells[(7 * at + up) % 2000].as_str() }
+                })
                 .collect()
         })
         .collect();
     let head = vec!["", "a", "b", "c", "d", "e", "f"];
-    let all: Vec<&[&str]> = std::iter::once(head.as_slice()).chain(rows.iter().map(Vec::as_slice)).collect();
+    let all: Vec<&[&str]> =
+        std::iter::once(head.as_slice()).chain(rows.iter().map(Vec::as_slice)).collect();
     // Without that it takes hours.
     assert_eq!(of(&[table(0, &all)]).len(), 0);
 }
@@ -124,10 +127,12 @@ fn one_row_is_linked_by_the_head_that_names_both() {
     );
     let links = of(&[memory]);
     assert_eq!(links.len(), 1);
-    assert_eq!((links[0].form, links[0].why), (LinkForm::Loss, Why::Named));
+    assert_eq!((links[0].form, links[0].why), (LinkForm::Loss, LinkReason::Named));
     assert!((links[0].central().unwrap() - 17.468).abs() < 1e-3 && !links[0].holds());
-    let unnamed =
-        table(0, &[&["", "a1", "b2", "share"], &["copy", "7578.348 MiB/s", "6254.520 MiB/s", "1.7%"]]);
+    let unnamed = table(
+        0,
+        &[&["", "a1", "b2", "share"], &["copy", "7578.348 MiB/s", "6254.520 MiB/s", "1.7%"]],
+    );
     assert_eq!(of(&[unnamed]), []);
 }
 

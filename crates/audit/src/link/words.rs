@@ -1,4 +1,5 @@
-//! The lists of `words.txt`: the words that heads, labels and sentences are read by. A text is looked through once for all lists.
+//! The lists of `words.txt`: the words that heads, labels and sentences are read by. A text is
+//! looked through once for all lists.
 
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -33,7 +34,10 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
     let mut index = Index { whole: FxHashMap::default(), within: vec![Vec::new(); 256] };
     let lines = include_str!("words.txt").lines().filter(|line| !line.starts_with('#'));
     for (name, words) in lines.filter_map(|line| line.split_once(": ")) {
-        let list = NAMES.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map_or(0, |(_, list)| *list);
+        let list = NAMES
+            .iter()
+            .find(|(own, _)| own.eq_ignore_ascii_case(name))
+            .map_or(0, |(_, list)| *list);
         for word in words.split(" | ") {
             *index.whole.entry(word).or_default() |= list;
             if word.contains(|letter: char| !letter.is_ascii_alphanumeric()) {
@@ -52,10 +56,14 @@ pub fn lists(text: &str) -> List {
     let lower = text.to_lowercase();
     let own = |word: &str| INDEX.whole.get(word).copied().unwrap_or(0);
     let mut all = 0;
-    for word in lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| word.is_ascii()) {
+    for word in lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| word.is_ascii())
+    {
         all |= own(word);
         if word.bytes().any(|byte| byte.is_ascii_digit()) {
-            all |= word.split(|letter: char| letter.is_ascii_digit()).map(own).fold(0, |all, own| all | own);
+            all |= word
+                .split(|letter: char| letter.is_ascii_digit())
+                .map(own)
+                .fold(0, |all, own| all | own);
         }
     }
     let bytes = lower.as_bytes();
@@ -85,14 +93,18 @@ mod tests {
 
     #[test]
     fn every_list_has_words_and_every_line_a_list() {
-        let lines =
-            include_str!("words.txt").lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        let lines = include_str!("words.txt")
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty());
         let named: Vec<&str> = lines.map(|line| line.split_once(": ").expect("a name").0).collect();
         for (name, _) in NAMES {
             assert!(named.iter().any(|own| own.eq_ignore_ascii_case(name)), "{name} has no words");
         }
         for name in named {
-            assert!(NAMES.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)), "{name} is no list");
+            assert!(
+                NAMES.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)),
+                "{name} is no list"
+            );
         }
     }
 

@@ -1,6 +1,7 @@
 use crate::number::*;
 
-/// What is read of each line: every figure by its own signs, and where the comma is known to be the decimal sign of the text.
+/// What is read of each line: every figure by its own signs, and where the comma is known to be the
+/// decimal sign of the text.
 fn shown(text: &str) -> String {
     let comma = Style { decimal_comma: true, spaces: true };
     let told = |line: &str, one: &Quantity| {
@@ -28,9 +29,13 @@ fn every_text_is_read_as_was_checked() {
 
 #[test]
 fn a_text_that_is_nothing_but_a_unit_is_read_as_one() {
-    let megabytes = Measure { unit: NumberUnit::BytesPerSecond, scale: 1e6, base: Base::Decimal };
+    let megabytes =
+        Measure { unit: NumberUnit::BytesPerSecond, scale: 1e6, base: PrefixBase::Decimal };
     assert_eq!(measure("МБ/с"), Some(megabytes));
-    assert_eq!(measure("K IOps").map(|read| (read.unit, read.scale)), Some((NumberUnit::PerSecond, 1e3)));
+    assert_eq!(
+        measure("K IOps").map(|read| (read.unit, read.scale)),
+        Some((NumberUnit::PerSecond, 1e3))
+    );
     assert_eq!(measure("万").map(|read| read.scale), Some(1e4));
     assert_eq!((measure("MB/s read"), measure("Read"), measure("")), (None, None, None));
 }
@@ -57,8 +62,14 @@ proptest::proptest! {
 #[test]
 fn ratios_of_what_may_be_below_zero_are_all_told() {
     let two = Interval { low: 1.0, high: 2.0 };
-    assert_eq!(Interval { low: -1.0, high: 4.0 }.over(two), Some(Interval { low: -1.0, high: 4.0 }));
-    assert_eq!(Interval { low: -4.0, high: -1.0 }.over(two), Some(Interval { low: -4.0, high: -0.5 }));
+    assert_eq!(
+        Interval { low: -1.0, high: 4.0 }.over(two),
+        Some(Interval { low: -1.0, high: 4.0 })
+    );
+    assert_eq!(
+        Interval { low: -4.0, high: -1.0 }.over(two),
+        Some(Interval { low: -4.0, high: -0.5 })
+    );
     assert_eq!(Interval { low: 1.0, high: 4.0 }.over(two), Some(Interval { low: 0.5, high: 4.0 }));
     assert_eq!(two.over(Interval { low: 0.0, high: 1.0 }), None);
 }

@@ -1,7 +1,8 @@
-//! Relations between one output's figures, each held within its rounding. Where some fail, the figure that no relation bears out is
-//! the one that is told: what is printed in two places and disagrees with a third is not blamed.
+//! Relations between one output's figures, each held within its rounding. Where some fail, the
+//! figure that no relation bears out is the one that is told: what is printed in two places and
+//! disagrees with a third is not blamed.
 
-use crate::evidence::Sink;
+use crate::evidence::EvidenceSink;
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::sheet::Sheet;
 pub(super) use crate::import::sheet::{NamedFigure, named};
@@ -35,8 +36,9 @@ impl<'a> Ledger<'a> {
         Ledger { page, rule, failed: Vec::new(), held: Vec::new(), bounded: Vec::new() }
     }
 
-    /// Holds that `target = factor * block * product of operands to their powers (1 or -1)`, give or take the share `slack`. Operands
-    /// that may be zero where they divide, and figures below zero, make it say nothing.
+    /// Holds that `target = factor * block * product of operands to their powers (1 or -1)`, give
+    /// or take the share `slack`. Operands that may be zero where they divide, and figures below
+    /// zero, make it say nothing.
     fn product(
         &mut self,
         target: NamedFigure,
@@ -56,7 +58,9 @@ impl<'a> Ledger<'a> {
         };
         let mut said = vec![(target, given.wider(slack + ROUNDING))];
         let others = operands.iter().enumerate();
-        said.extend(others.filter_map(|(at, (operand, power))| Some((*operand, turned(at, *power)?))));
+        said.extend(
+            others.filter_map(|(at, (operand, power))| Some((*operand, turned(at, *power)?))),
+        );
         self.note(said, true, |page| {
             let sign = |at, power| match (at, power) {
                 (0, 1) => "",
@@ -65,8 +69,9 @@ impl<'a> Ledger<'a> {
                 _ => " / ",
             };
             let texts = operands.iter().enumerate();
-            let text: String =
-                texts.map(|(at, (one, power))| sign(at, *power).to_owned() + &text(page, *one)).collect();
+            let text: String = texts
+                .map(|(at, (one, power))| sign(at, *power).to_owned() + &text(page, *one))
+                .collect();
             let block = if block == 1.0 { String::new() } else { format!("{block} B * ") };
             format!("{block}{text} = {}", as_printed(page, target, given))
         });
@@ -82,7 +87,9 @@ impl<'a> Ledger<'a> {
         slack: f64,
     ) {
         let found = powers.iter().map(|(name, power)| Some((sheet.get(name)?, *power)));
-        if let (Some(target), Some(operands)) = (sheet.get(target), found.collect::<Option<Vec<_>>>()) {
+        if let (Some(target), Some(operands)) =
+            (sheet.get(target), found.collect::<Option<Vec<_>>>())
+        {
             self.product(target, factor, &operands, slack);
         }
     }
@@ -130,7 +137,12 @@ impl<'a> Ledger<'a> {
         self.note(said, false, |_| by());
     }
 
-    fn note(&mut self, said: RelationFigures, exact: bool, arithmetic: impl FnOnce(&AuditedPage) -> String) {
+    fn note(
+        &mut self,
+        said: RelationFigures,
+        exact: bool,
+        arithmetic: impl FnOnce(&AuditedPage) -> String,
+    ) {
         let (target, expected) = said[0];
         match expected.meets(target.figure.interval()) {
             true if exact => self.held.extend(said.iter().map(|(one, _)| one.figure)),
@@ -148,17 +160,19 @@ impl<'a> Ledger<'a> {
                 continue;
             }
             // The one that is out of line with its other neighbour as well is the wrong one.
-            let said = match figures.get(at + 2).is_none_or(|next| below.figure.low <= next.figure.high) {
-                true => (above, Interval { low: below.figure.low, ..UNKNOWN }),
-                false => (below, Interval { high: above.figure.high, ..UNKNOWN }),
-            };
-            let [left, right] = [below, above].map(|one| format!("{} = {}", one.name, text(self.page, one)));
+            let said =
+                match figures.get(at + 2).is_none_or(|next| below.figure.low <= next.figure.high) {
+                    true => (above, Interval { low: below.figure.low, ..UNKNOWN }),
+                    false => (below, Interval { high: above.figure.high, ..UNKNOWN }),
+                };
+            let [left, right] =
+                [below, above].map(|one| format!("{} = {}", one.name, text(self.page, one)));
             self.failed.push((vec![said], format!("{left} > {right}")));
         }
     }
 
     /// Tells what holds and what does not.
-    pub fn settle(self, sink: &mut Sink) {
+    pub fn settle(self, sink: &mut EvidenceSink) {
         // How much more often a figure is of relations that fail than of such as hold.
         let mut votes: HashMap<TextSpan, i64> = HashMap::new();
         if !self.failed.is_empty() {
@@ -179,13 +193,15 @@ impl<'a> Ledger<'a> {
         self.bounded.iter().filter(fine).for_each(|figure| sink.plausible(self.rule, figure));
     }
 
-    /// The figure of a failed relation that is the wrong one: what fails more often than it holds; the target of equals.
+    /// The figure of a failed relation that is the wrong one: what fails more often than it holds;
+    /// the target of equals.
     fn blamed(&self, said: &RelationFigures, votes: &HashMap<TextSpan, i64>) -> usize {
         let score = |at: usize| votes.get(&said[at].0.figure.spot).copied().unwrap_or_default();
         let mut best = 0;
         for (at, (named, expected)) in said.iter().enumerate().skip(1) {
             // What would be printed the same is not what is wrong.
-            if score(at) > score(best) && as_printed(self.page, *named, *expected) != text(self.page, *named)
+            if score(at) > score(best)
+                && as_printed(self.page, *named, *expected) != text(self.page, *named)
             {
                 best = at;
             }
@@ -195,17 +211,21 @@ impl<'a> Ledger<'a> {
 
     fn finding(&self, said: &RelationFigures, blamed: usize) -> Finding {
         let (named, expected) = said[blamed];
-        let (printed, recomputed) = (text(self.page, named), as_printed(self.page, named, expected));
-        let others = || said.iter().enumerate().filter(|(at, _)| *at != blamed).map(|(_, (named, _))| named);
+        let (printed, recomputed) =
+            (text(self.page, named), as_printed(self.page, named, expected));
+        let others =
+            || said.iter().enumerate().filter(|(at, _)| *at != blamed).map(|(_, (named, _))| named);
         let slip = slip(&named.figure, expected);
-        let severity = if slip == Some(Slip::Truncated) { Severity::Cosmetic } else { Severity::WrongFigure };
+        let severity =
+            if slip == Some(Slip::Truncated) { Severity::Cosmetic } else { Severity::WrongFigure };
         let (name, from) = (named.name, names(others()));
         let message = match (recomputed.is_empty(), from.is_empty()) {
             (false, false) => format!("{name} is {recomputed} by {from}, not {printed}"),
             (true, false) => format!("{name} is {printed}, which does not agree with {from}"),
             _ => format!("{name} is {printed}, which cannot be"),
         };
-        let finding = Finding::new(self.rule, severity, named.figure.spot, message).recomputed(recomputed);
+        let finding =
+            Finding::new(self.rule, severity, named.figure.spot, message).recomputed(recomputed);
         let finding = finding.against(others().take(MOST_OPERANDS).map(|other| other.figure.spot));
         Finding { printed, slip, ..finding }
     }
@@ -216,7 +236,8 @@ fn text(page: &AuditedPage, named: NamedFigure) -> String {
     with_unit(page.quote(named.figure.spot), named.unit)
 }
 
-/// What a figure should be, in the digits and the unit that it is printed in; empty where that is open.
+/// What a figure should be, in the digits and the unit that it is printed in; empty where that is
+/// open.
 fn as_printed(page: &AuditedPage, named: NamedFigure, expected: Interval) -> String {
     let (middle, quote) = (expected.middle(), page.quote(named.figure.spot));
     let dotted = quote.replace(',', ".");
@@ -272,6 +293,7 @@ fn slip(figure: &PrintedNumber, expected: Interval) -> Option<Slip> {
     let cut = Interval { low: figure.value, high: figure.value + (figure.high - figure.low) };
     match expected.meets(cut) {
         true => Some(Slip::Truncated),
-        false => slip::find_slip(figure.interval(), expected).filter(|_| expected.high / expected.low < 1.5),
+        false => slip::find_slip(figure.interval(), expected)
+            .filter(|_| expected.high / expected.low < 1.5),
     }
 }

@@ -1,7 +1,9 @@
-//! The family of rules. A rule looks at what a page holds and says what does not hold, and which figures it found to hold; it
-//! says itself when it stays silent. Later rules see what earlier ones corrected.
+//! The family of rules. A rule looks at what a page holds and says what does not hold, and which
+//! figures it found to hold; it says itself when it stays silent. Later rules see what earlier ones
+//! corrected.
 //!
-//! A new rule is a check, called from [`CHECKS`] or by its neighbour there, and a paragraph of `rules.txt`.
+//! A new rule is a check, called from [`CHECKS`] or by its neighbour there, and a paragraph of
+//! `rules.txt`.
 
 mod fio;
 pub mod identity;
@@ -11,12 +13,12 @@ mod table;
 pub(crate) mod testing;
 mod tools;
 
-use crate::evidence::{Evidence, SettledFigure, Sink};
+use crate::evidence::{Evidence, EvidenceSink, SettledFigure};
 use crate::finding::Finding;
 pub use crate::finding::{Rule, all};
 
 /// All rules look in this order: raw outputs, then tables, then what is derived from both.
-const CHECKS: &[fn(&Evidence, &mut Sink)] = &[
+const CHECKS: &[fn(&Evidence, &mut EvidenceSink)] = &[
     fio::check,
     tools::check,
     identity::product::check,
@@ -25,10 +27,10 @@ const CHECKS: &[fn(&Evidence, &mut Sink)] = &[
     table::ratios::check,
 ];
 
-/// Asks every rule, and hands on each figure that one settled; findings come in the order of the page, what is said twice of one figure by
-/// one rule once.
+/// Asks every rule, and hands on each figure that one settled; findings come in the order of the
+/// page, what is said twice of one figure by one rule once.
 pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(SettledFigure)) -> Vec<Finding> {
-    let mut sink = Sink::handing_on(settles);
+    let mut sink = EvidenceSink::handing_on(settles);
     CHECKS.iter().for_each(|check| check(evidence, &mut sink));
     for finding in &mut sink.findings {
         let known = all().iter().any(|rule| rule.id == finding.rule);

@@ -20,11 +20,13 @@ pub(crate) fn wrong(text: &str) -> Vec<String> {
     wrong.map(|one| format!("{} {} -> {}", one.rule, one.printed, one.recomputed)).collect()
 }
 
-/// What the rules of a case (`F1,F7: words`) find on its page, and how many figures hold where `holds` is asked.
+/// What the rules of a case (`F1,F7: words`) find on its page, and how many figures hold where
+/// `holds` is asked.
 fn shown(case: &str, text: &str) -> String {
     let asked: Vec<&str> = case.split(':').next().unwrap_or_default().split(',').collect();
     let is_asked = |one: &Finding| {
-        asked.contains(&one.rule) || asked.contains(&"wrong") && one.severity <= Severity::WrongFigure
+        asked.contains(&one.rule)
+            || asked.contains(&"wrong") && one.severity <= Severity::WrongFigure
     };
     let audited = audit(AuditedPage::new("p", text));
     let held = asked.contains(&"holds").then(|| format!("{} hold\n", audited.count(Status::Holds)));

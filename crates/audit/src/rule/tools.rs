@@ -2,7 +2,7 @@
 
 use super::ledger::{Ledger, NamedFigure, named};
 use crate::claim::Metric;
-use crate::evidence::{Evidence, Sink};
+use crate::evidence::{Evidence, EvidenceSink};
 use crate::import::ToolReport;
 use crate::import::iperf3::IperfRow;
 use crate::import::sheet::{BANDWIDTH, BYTES, IOPS, IOS, Sheet, TIME};
@@ -36,7 +36,9 @@ fn relation(line: &'static str) -> Option<Relation> {
     let (text, slack) = text.split_once(" ~ ").unwrap_or((text, "0"));
     let form = match text.split_once(" = ") {
         None => ToolForm::Order(text.split(" <= ").collect()),
-        Some((target, given)) if given.contains(" + ") => ToolForm::Sum(target, given.split(" + ").collect()),
+        Some((target, given)) if given.contains(" + ") => {
+            ToolForm::Sum(target, given.split(" + ").collect())
+        }
         Some((target, given)) => {
             let parts = given.split(" * ").flat_map(|part| part.split(" / ").zip([1, -1]));
             let (mut factor, mut block, mut powers) = (1.0, false, Vec::new());
@@ -53,11 +55,14 @@ fn relation(line: &'static str) -> Option<Relation> {
     Some(Relation { tools: tools.split(", ").collect(), form, slack: slack.parse().ok()? })
 }
 
-pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
+pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     for output in evidence.outputs {
         // An output in JSON has one format for all tools.
-        let printed_by = if let ToolReport::Iperf3(_) = output.said { "iperf3" } else { output.format };
-        let mine = relations().iter().filter(|one| one.tools.iter().any(|tool| printed_by.starts_with(tool)));
+        let printed_by =
+            if let ToolReport::Iperf3(_) = output.said { "iperf3" } else { output.format };
+        let mine = relations()
+            .iter()
+            .filter(|one| one.tools.iter().any(|tool| printed_by.starts_with(tool)));
         let mine: Vec<&Relation> = mine.collect();
         let mut ledger = Ledger::new(evidence.page, "X29");
         if let ToolReport::Sheets(sheets) = &output.said {
@@ -78,13 +83,18 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
     for Relation { form, slack, .. } in relations {
         match form {
             ToolForm::Product(target, factor, block, powers) => {
-                let size = if *block { sheet.workload.bs.map(|bytes| bytes as f64) } else { Some(1.0) };
-                size.into_iter()
-                    .for_each(|size| ledger.relate_sheet(sheet, target, (*factor, size), powers, *slack));
+                let size =
+                    if *block { sheet.workload.bs.map(|bytes| bytes as f64) } else { Some(1.0) };
+                size.into_iter().for_each(|size| {
+                    ledger.relate_sheet(sheet, target, (*factor, size), powers, *slack)
+                });
             }
             ToolForm::Sum(target, parts) => ledger.adds(sheet, target, parts, *slack),
             ToolForm::Order(names) => {
-                ledger.rising(&names.iter().filter_map(|name| sheet.get(name)).collect::<Vec<_>>(), 0.0);
+                ledger.rising(
+                    &names.iter().filter_map(|name| sheet.get(name)).collect::<Vec<_>>(),
+                    0.0,
+                );
             }
         }
     }
@@ -92,7 +102,9 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
 
 /// A row of iperf3: of its time only the ends are printed.
 fn of_row(row: &IperfRow) -> Option<Sheet> {
-    let (bytes, rate, [Some(from), Some(to)]) = (row.bytes?, row.rate?, row.time) else { return None };
+    let (bytes, rate, [Some(from), Some(to)]) = (row.bytes?, row.rate?, row.time) else {
+        return None;
+    };
     let (low, high) = (to.low - from.high, to.high - from.low);
     let time = PrintedNumber { value: to.value - from.value, low, high, ..to }.scaled(1e9);
     let mut sheet = Sheet::new(0, None);

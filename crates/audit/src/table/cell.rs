@@ -1,18 +1,18 @@
 //! What a cell says: one figure, perhaps a share in brackets; or words, which are left alone.
 
 use super::{TableCell, units};
-use crate::number::{self, Hedge, NumberUnit, Quantity, Shows, Style};
+use crate::number::{self, DecimalSign, NumberHedge, NumberUnit, Quantity, Style};
 use crate::page::TextSpan;
 
 /// Longer ones are sentences.
 const LONGEST: usize = 120;
 
 const NOTHING: &[&str] = &[
-    "", "-", "--", "---", "\u{2013}", "\u{2014}", "\u{2212}", "/", "n/a", "N/A", "NA", "na", "нет", "无",
-    "…", "...",
+    "", "-", "--", "---", "\u{2013}", "\u{2014}", "\u{2212}", "/", "n/a", "N/A", "NA", "na", "нет",
+    "无", "…", "...",
 ];
 
-/// Reads the cell whose text stands at `spot`; `None` where it says nothing.
+/// Reads the cell whose text is at `spot`; `None` where it says nothing.
 pub(super) fn read(spot: TextSpan, text: &str, style: Style) -> Option<TableCell> {
     if NOTHING.contains(&text) {
         return None;
@@ -32,7 +32,9 @@ pub(super) fn read(spot: TextSpan, text: &str, style: Style) -> Option<TableCell
         let quantity = shifted(quantity, spot);
         match place {
             CellPosition::Outside => outside.push(quantity),
-            CellPosition::Bracket if quantity.unit == NumberUnit::Percent && cell.share.is_none() => {
+            CellPosition::Bracket
+                if quantity.unit == NumberUnit::Percent && cell.share.is_none() =>
+            {
                 cell.share = Some(Box::new(quantity))
             }
             CellPosition::Bracket => more.push(quantity),
@@ -41,7 +43,7 @@ pub(super) fn read(spot: TextSpan, text: &str, style: Style) -> Option<TableCell
     }
     match outside.as_slice() {
         [only] => cell.figure = Some(*only),
-        [figure, spread] if spread.hedge == Hedge::PlusMinus => {
+        [figure, spread] if spread.hedge == NumberHedge::PlusMinus => {
             cell.figure = Some(*figure);
             more.insert(0, *spread);
         }
@@ -62,7 +64,9 @@ fn shifted(mut quantity: Quantity, spot: TextSpan) -> Quantity {
 fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
     let (mut named, mut from) = (Vec::with_capacity(found.len()), 0);
     for quantity in found {
-        let before = text.get(from..quantity.figure.spot.start as usize)?.trim_start_matches([',', ';', ' ']);
+        let before = text
+            .get(from..quantity.figure.spot.start as usize)?
+            .trim_start_matches([',', ';', ' ']);
         let name = before.strip_suffix(['=', ':'])?.trim();
         if name.is_empty() || !name.chars().all(char::is_alphabetic) {
             return None;
@@ -77,18 +81,20 @@ fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
 
 /// Whether a text is a figure and nothing else, as far as words go.
 pub(super) fn is_figure(text: &str) -> bool {
-    read(TextSpan::default(), text, SPACES).is_some_and(|cell| cell.figure.is_some() || cell.share.is_some())
+    read(TextSpan::default(), text, SPACES)
+        .is_some_and(|cell| cell.figure.is_some() || cell.share.is_some())
 }
 
-/// Nothing but a figure stands in a cell.
+/// Nothing but a figure is in a cell.
 pub const SPACES: Style = Style { decimal_comma: false, spaces: true };
 
-/// The style that the texts of a column show, and whether nothing in it tells what may be thousands or decimals.
+/// The style that the texts of a column show, and whether nothing in it tells what may be thousands
+/// or decimals.
 pub(super) fn style<'t>(column: impl Iterator<Item = &'t str>) -> (Style, bool) {
     let (mut comma, mut point) = (false, false);
     for shown in column.map(number::shows) {
-        comma |= shown == Shows::Comma;
-        point |= shown == Shows::Point;
+        comma |= shown == DecimalSign::Comma;
+        point |= shown == DecimalSign::Point;
     }
     (Style { decimal_comma: comma && !point, spaces: true }, comma == point)
 }
@@ -100,26 +106,33 @@ enum CellPosition {
     Note,
 }
 
-/// Where each quantity stands; `None` where words or digits stand besides them, so that they are no result.
+/// Where each quantity stands; `None` where words or digits stand besides them, so that they are no
+/// result.
 fn places(text: &str, found: &[Quantity]) -> Option<Vec<CellPosition>> {
-    // `A is 2.1x slower`: words beside ratios say of what; `5000 points`: one word behind a lone figure counts it.
-    let ratios = found.iter().all(|one| matches!(one.unit, NumberUnit::Percent | NumberUnit::Times));
+    // `A is 2.1x slower`: words beside ratios say of what; `5000 points`: one word after a lone
+    // figure counts it.
+    let ratios =
+        found.iter().all(|one| matches!(one.unit, NumberUnit::Percent | NumberUnit::Times));
     let behind = |one: &Quantity| text[one.figure.spot.end as usize..].trim();
-    let word =
-        |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_alphabetic() || letter == '/');
+    let word = |text: &str| {
+        !text.is_empty() && text.chars().all(|letter| letter.is_alphabetic() || letter == '/')
+    };
     let counted = match found {
         [only] if word(behind(only)) => behind(only).split('/').count(),
         _ => 0,
     };
     let free = if ratios { 6 } else { counted };
-    let mut walk = Walk { text, at: 0, round: 0, square: 0, wordy: false, free };
+    let mut walk = CellWalk { text, at: 0, round: 0, square: 0, wordy: false, free };
     let mut places = Vec::with_capacity(found.len());
     for quantity in found {
         let (start, end) = (quantity.figure.spot.start as usize, quantity.figure.spot.end as usize);
         let first = walk.at == 0;
         walk.to(start)?;
         // `10^6` is a power; `94%^1` has a note.
-        if quantity.unit == NumberUnit::Bare && quantity.scale == 1.0 && text[end..].starts_with('^') {
+        if quantity.unit == NumberUnit::Bare
+            && quantity.scale == 1.0
+            && text[end..].starts_with('^')
+        {
             return None;
         }
         let note = walk.square > 0 || !first && text[..start].ends_with('^');
@@ -139,7 +152,7 @@ fn places(text: &str, found: &[Quantity]) -> Option<Vec<CellPosition>> {
     Some(places)
 }
 
-struct Walk<'t> {
+struct CellWalk<'t> {
     text: &'t str,
     at: usize,
     round: usize,
@@ -149,7 +162,7 @@ struct Walk<'t> {
     free: usize,
 }
 
-impl Walk<'_> {
+impl CellWalk<'_> {
     fn to(&mut self, end: usize) -> Option<()> {
         while self.at < end {
             let rest = &self.text[self.at..end];

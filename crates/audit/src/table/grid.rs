@@ -1,9 +1,10 @@
-//! From cells in lines to a table: heads of several lines joined, shares in a row of their own joined to the row above, units
-//! of heads given to the cells below. Every shape of table comes through here.
+//! From cells in lines to a table: heads of several lines joined, shares in a row of their own
+//! joined to the row above, units of heads given to the cells below. Every shape of table comes
+//! through here.
 
 use super::cell;
 use super::{MOST_COLUMNS, MOST_ROWS, PageTable, TableCell, TableColumn, TableRow, units};
-use crate::number::{Hedge, Measure, NumberUnit, Quantity, Shows, shows};
+use crate::number::{DecimalSign, Measure, NumberHedge, NumberUnit, Quantity, shows};
 use crate::page::{AuditedPage, TextSpan};
 use iotax_units::grouped;
 use std::collections::HashSet;
@@ -23,7 +24,12 @@ pub(super) struct RuledLine {
 }
 
 /// Where a piece of a line stands, without what is at its edges.
-pub(super) fn trimmed(line: usize, text: &str, bytes: Range<usize>, edge: fn(char) -> bool) -> TextSpan {
+pub(super) fn trimmed(
+    line: usize,
+    text: &str,
+    bytes: Range<usize>,
+    edge: fn(char) -> bool,
+) -> TextSpan {
     let piece = text.get(bytes.clone()).unwrap_or("");
     let start = bytes.start + (piece.len() - piece.trim_start_matches(edge).len());
     TextSpan::new(line, start..start.max(bytes.start + piece.trim_end_matches(edge).len()))
@@ -47,10 +53,14 @@ impl Grid {
                 "{log}: more than {most} rows are not read; summarise it, or pass the rows that matter"
             ))
         } else if width > MOST_COLUMNS {
-            Some(format!("a table of {width} columns: more than {MOST_COLUMNS} are not read; {columns}"))
+            Some(format!(
+                "a table of {width} columns: more than {MOST_COLUMNS} are not read; {columns}"
+            ))
         } else {
             let short = rows * width > 4 * filled + 1024;
-            short.then(|| format!("a table whose rows are much shorter than its head is not read; {columns}"))
+            short.then(|| {
+                format!("a table whose rows are much shorter than its head is not read; {columns}")
+            })
         }
     }
 
@@ -59,12 +69,14 @@ impl Grid {
         let width = self.width();
         let mut heads = join_heads(&self.heads, width);
         let cells = self.cells(page, width);
-        let measures: Vec<Option<Measure>> = heads.iter().map(|head| units::of_head(head)).collect();
+        let measures: Vec<Option<Measure>> =
+            heads.iter().map(|head| units::of_head(head)).collect();
         // Whether the first column is of labels; rates are none.
         let first = usize::from(!all_rates(&cells, *measures.first()?));
         let mut rows: Vec<TableRow> = Vec::with_capacity(self.rows.len());
         for (line, mut cells) in self.rows.iter().zip(cells) {
-            let label = line.cells.first().filter(|_| first == 1).map_or("", |spot| page.quote(*spot));
+            let label =
+                line.cells.first().filter(|_| first == 1).map_or("", |spot| page.quote(*spot));
             cells.drain(..first);
             cells.shrink_to_fit();
             let row = TableRow { label: plain(label), line: line.line, cells };
@@ -83,11 +95,13 @@ impl Grid {
         (some && !columns.is_empty()).then_some(PageTable { lines, title, corner, columns, rows })
     }
 
-    /// All cells, read in the style that their column shows. In a table with decimal commas `8.412` may be thousands:
-    /// where its column does not tell, it is not read.
+    /// All cells, read in the style that their column shows. In a table with decimal commas `8.412`
+    /// may be thousands: where its column does not tell, it is not read.
     fn cells(&self, page: &AuditedPage, width: usize) -> Vec<Vec<Option<TableCell>>> {
         let of_column = |column: usize| {
-            self.rows.iter().map(move |row| row.cells.get(column).map_or("", |spot| page.quote(*spot)))
+            self.rows
+                .iter()
+                .map(move |row| row.cells.get(column).map_or("", |spot| page.quote(*spot)))
         };
         let styles: Vec<_> = (0..width).map(|column| cell::style(of_column(column))).collect();
         let comma = styles.iter().any(|(style, _)| style.decimal_comma);
@@ -95,7 +109,7 @@ impl Grid {
             let spot = *row.cells.get(column)?;
             let (style, unsure) = styles[column];
             let cell = cell::read(spot, page.quote(spot), style)?;
-            let open = comma && unsure && shows(page.quote(spot)) == Shows::Either;
+            let open = comma && unsure && shows(page.quote(spot)) == DecimalSign::Either;
             let unread = TableCell { spot, figure: None, share: None, more: Box::default() };
             Some(if open { unread } else { cell })
         };
@@ -103,9 +117,12 @@ impl Grid {
     }
 }
 
-/// The heads of all columns: of several lines joined, the upper ones going on to the right over cells without one.
+/// The heads of all columns: of several lines joined, the upper ones going on to the right over
+/// cells without one.
 fn join_heads(lines: &[Vec<String>], width: usize) -> Vec<String> {
-    let texts = |line: &Vec<String>| (0..width).map(|at| line.get(at).cloned().unwrap_or_default()).collect();
+    let texts = |line: &Vec<String>| {
+        (0..width).map(|at| line.get(at).cloned().unwrap_or_default()).collect()
+    };
     let mut lines: Vec<Vec<String>> = lines.iter().map(texts).collect();
     let Some((last, upper)) = lines.split_last_mut() else { return vec![String::new(); width] };
     for line in upper.iter_mut() {
@@ -134,8 +151,9 @@ fn join_heads(lines: &[Vec<String>], width: usize) -> Vec<String> {
     (0..width).map(joined).collect()
 }
 
-/// Over how many columns the upper line of heads goes: where the lower one repeats (`IOPS | BW | IOPS | BW`) and the upper one has
-/// one text over several cells (`4K | random read | 4K | random write`), so that only both cells of it tell the columns apart.
+/// Over how many columns the upper line of heads goes: where the lower one repeats (`IOPS | BW |
+/// IOPS | BW`) and the upper one has one text over several cells (`4K | random read | 4K | random
+/// write`), so that only both cells of it tell the columns apart.
 fn period(upper: &[String], lower: &[String]) -> Option<usize> {
     let (upper, lower) = (upper.get(1..)?, lower.get(1..)?);
     let unique: HashSet<_> = upper.iter().zip(lower).collect();
@@ -143,14 +161,14 @@ fn period(upper: &[String], lower: &[String]) -> Option<usize> {
         return None;
     }
     let period = 1 + lower.iter().skip(1).position(|text| Some(text) == lower.first())?;
-    let repeats =
-        lower.len() % period == 0 && lower.iter().zip(&lower[period..]).all(|(one, other)| one == other);
+    let repeats = lower.len() % period == 0
+        && lower.iter().zip(&lower[period..]).all(|(one, other)| one == other);
     let groups: HashSet<_> = upper.chunks(period).collect();
     (period > 1 && repeats && groups.len() == lower.len() / period).then_some(period)
 }
 
-/// A text without the marks that make it bold, without tags and targets of links: `**IOPS**<br>(k)` is `IOPS (k)`,
-/// `[host](host.txt)` is `host`.
+/// A text without the marks that make it bold, without tags and targets of links: `**IOPS**<br>(k)`
+/// is `IOPS (k)`, `[host](host.txt)` is `host`.
 pub(super) fn plain(text: &str) -> String {
     let unlinked = text.contains("](").then(|| without_targets(text));
     let text = unlinked.as_deref().unwrap_or(text);
@@ -185,9 +203,12 @@ fn without_targets(text: &str) -> String {
     shown
 }
 
-/// Whether the first column is one of results too; `4k`, `8k`, `16k` are sizes of blocks, whatever stands above them.
+/// Whether the first column is one of results too; `4k`, `8k`, `16k` are sizes of blocks, whatever
+/// is above them.
 fn all_rates(rows: &[Vec<Option<TableCell>>], head: Option<Measure>) -> bool {
-    let size = |one: Quantity| one.scale > 1.0 && ((one.figure.value / one.scale) as u64).is_power_of_two();
+    let size = |one: Quantity| {
+        one.scale > 1.0 && ((one.figure.value / one.scale) as u64).is_power_of_two()
+    };
     let of_results = |unit: NumberUnit| unit.is_rate() || unit == NumberUnit::Percent;
     let rate = |one: Quantity| match one.unit {
         NumberUnit::Bare => !size(one) && head.is_some_and(|head| of_results(head.unit)),
@@ -197,18 +218,23 @@ fn all_rates(rows: &[Vec<Option<TableCell>>], head: Option<Measure>) -> bool {
     !rows.is_empty() && rows.iter().all(|row| of_row(row).is_some_and(rate))
 }
 
-/// Whether cells are nothing but percentages, each below a figure that is none and has none; those of a row with a label of its
-/// own stand in brackets.
+/// Whether cells are nothing but percentages, each below a figure that is none and has none; those
+/// of a row with a label of its own stand in brackets.
 fn shares_of(above: &TableRow, cells: &[Option<TableCell>], named: bool) -> bool {
     let fits = |(above, share): (&Option<TableCell>, &Option<TableCell>)| match (above, share) {
         (_, None) => true,
-        (Some(TableCell { figure: Some(figure), share: None, .. }), Some(share)) => match share.figure {
-            None => share.share.is_some() && share.more.is_empty(),
-            Some(bare) => {
-                let alone = share.share.is_none() && share.more.is_empty();
-                !named && bare.unit == NumberUnit::Percent && figure.unit != NumberUnit::Percent && alone
+        (Some(TableCell { figure: Some(figure), share: None, .. }), Some(share)) => {
+            match share.figure {
+                None => share.share.is_some() && share.more.is_empty(),
+                Some(bare) => {
+                    let alone = share.share.is_none() && share.more.is_empty();
+                    !named
+                        && bare.unit == NumberUnit::Percent
+                        && figure.unit != NumberUnit::Percent
+                        && alone
+                }
             }
-        },
+        }
         _ => false,
     };
     cells.iter().any(Option::is_some) && above.cells.iter().zip(cells).all(fits)
@@ -226,8 +252,8 @@ fn join(above: &mut TableRow, row: TableRow) {
     }
 }
 
-/// Gives the figures of a row the units of their heads, else that of the row's label; where both say one and they differ,
-/// neither, but for a column of percent.
+/// Gives the figures of a row the units of their heads, else that of the row's label; where both
+/// say one and they differ, neither, but for a column of percent.
 fn give_units(row: &mut TableRow, measures: &[Option<Measure>]) {
     let own = units::of_head(&row.label);
     for (cell, head) in row.cells.iter_mut().zip(measures) {
@@ -235,12 +261,12 @@ fn give_units(row: &mut TableRow, measures: &[Option<Measure>]) {
         if own.is_some_and(|own| own.unit != measure.unit) && measure.unit != NumberUnit::Percent {
             continue;
         }
-        let spread = cell.more.iter_mut().filter(|more| more.hedge == Hedge::PlusMinus);
+        let spread = cell.more.iter_mut().filter(|more| more.hedge == NumberHedge::PlusMinus);
         let other = cell.figure.is_some_and(|figure| {
             ![NumberUnit::Bare, NumberUnit::Percent, measure.unit].contains(&figure.unit)
         });
         cell.figure.iter_mut().chain(spread).for_each(|quantity| units::give(quantity, measure));
-        // `24.3 MB/s (5942)` under `4k (IOPS)`: the head says what stands in the bracket.
+        // `24.3 MB/s (5942)` under `4k (IOPS)`: the head says what is in the bracket.
         if let ([only], true) = (&mut cell.more[..], other) {
             units::give(only, measure);
         }

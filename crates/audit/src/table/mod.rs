@@ -1,5 +1,6 @@
-//! Tables of a page, whatever they are drawn with: rows with a label, columns with a head, cells with figures. Each shape finds
-//! cells in lines, [`grid`] makes tables of them. A new shape is one file and one entry in [`ALL`].
+//! Tables of a page, whatever they are drawn with: rows with a label, columns with a head, cells
+//! with figures. Each shape finds cells in lines, [`grid`] makes tables of them. A new shape is one
+//! file and one entry in [`ALL`].
 
 mod cell;
 mod grid;
@@ -12,12 +13,13 @@ pub(crate) mod units;
 pub use cell::SPACES;
 
 use crate::number::Quantity;
-use crate::page::{AuditedPage, TextSpan, Unread};
+use crate::page::{AuditedPage, TextSpan, UnreadRange};
 use grid::Grid;
 use std::ops::Range;
 
 struct TableShape {
-    /// Whether a table may begin at a line, or its first row stand there. Asked of every line of every page: cheap.
+    /// Whether a table may begin at a line, or its first row stand there. Asked of every line of
+    /// every page: cheap.
     begins: fn(&str) -> bool,
     find: fn(&TableQuery) -> FoundTables,
 }
@@ -34,7 +36,7 @@ struct TableQuery<'a> {
     at: usize,
     /// Heads may stand above it, but not above this line.
     floor: usize,
-    /// Index of the line behind the last that may be of a table.
+    /// Index of the line after the last that may be of a table.
     end: usize,
 }
 
@@ -66,25 +68,27 @@ pub struct PageTable {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableColumn {
-    /// Its head, of several lines joined by a space; the upper ones go on to the right over columns without one.
+    /// Its head, of several lines joined by a space; the upper ones go on to the right over columns
+    /// without one.
     pub head: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableRow {
-    /// What stands before its cells; of several lines joined by a space.
+    /// What is before its cells; of several lines joined by a space.
     pub label: String,
     pub line: usize,
     pub cells: Vec<Option<TableCell>>,
 }
 
-/// A cell with something in it. A page has many, and few have more than one figure: what else they have is kept elsewhere.
+/// A cell with something in it. A page has many, and few have more than one figure: what else they
+/// have is kept elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableCell {
     pub spot: TextSpan,
     /// Its figure: the first that is no share in brackets.
     pub figure: Option<Quantity>,
-    /// A share that stands in brackets behind it or in the row below: `8.40 Gbps (101%)`.
+    /// A share that is in brackets after it or in the row below: `8.40 Gbps (101%)`.
     pub share: Option<Box<Quantity>>,
     /// Further figures: `102MiB/s (107MB/s)`.
     pub more: Box<[Quantity]>,
@@ -92,19 +96,19 @@ pub struct TableCell {
 
 /// Tables, and what looked like one and was not read.
 #[derive(Debug, Default)]
-pub struct Scanned {
+pub struct ScannedTables {
     pub tables: Vec<PageTable>,
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadRange>,
     /// Indices of the lines of those of which nothing was.
     pub refused: Vec<Range<usize>>,
 }
 
 /// The tables of a page outside the lines that are taken (outputs of tools).
-pub fn scan(page: &AuditedPage, taken: &[Range<usize>]) -> Scanned {
+pub fn scan(page: &AuditedPage, taken: &[Range<usize>]) -> ScannedTables {
     let mut taken: Vec<Range<usize>> = taken.to_vec();
     taken.sort_by_key(|lines| lines.start);
     taken.push(page.len()..page.len());
-    let mut scanner = Scanner { page, scanned: Scanned::default(), fenced: false, behind: 0 };
+    let mut scanner = Scanner { page, scanned: ScannedTables::default(), fenced: false, behind: 0 };
     let mut from = 0;
     for lines in taken {
         scanner.stretch(from, lines.start.min(page.len()));
@@ -117,9 +121,9 @@ pub fn scan(page: &AuditedPage, taken: &[Range<usize>]) -> Scanned {
 
 struct Scanner<'a> {
     page: &'a AuditedPage,
-    scanned: Scanned,
+    scanned: ScannedTables,
     fenced: bool,
-    /// Index of the line behind the last table or output.
+    /// Index of the line after the last table or output.
     behind: usize,
 }
 
@@ -139,7 +143,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Asks every shape at a line; the line behind what was found, else that line.
+    /// Asks every shape at a line; the line after what was found, else that line.
     fn ask(&mut self, ask: &TableQuery, settled: &mut [usize]) -> usize {
         for (shape, settled) in ALL.iter().zip(settled) {
             if *settled > ask.at || !(shape.begins)(self.page.line(ask.at)) {
@@ -154,7 +158,7 @@ impl Scanner<'_> {
         ask.at
     }
 
-    /// Takes a table, or says why not; the line behind it.
+    /// Takes a table, or says why not; the line after it.
     fn add(&mut self, grid: Grid) -> usize {
         let (page, lines) = (self.page, grid.lines.clone());
         let behind = self.behind.min(lines.start);

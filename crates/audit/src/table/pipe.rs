@@ -1,5 +1,5 @@
-//! Cells between pipes: Markdown with or without outer pipes, `a | b |` without a line of dashes, the boxes that databases and
-//! consoles draw.
+//! Cells between pipes: Markdown with or without outer pipes, `a | b |` without a line of dashes,
+//! the boxes that databases and consoles draw.
 
 use super::grid::{Grid, RuledLine, plain, trimmed};
 use super::{FoundTables, MOST_ROWS, TableQuery, cell};
@@ -12,11 +12,12 @@ pub(super) fn begins(line: &str) -> bool {
     memchr::memchr(b'|', line.as_bytes()).is_some() || line.trim_start().starts_with(BOXES)
 }
 
-const BOXES: &[char] = &['+', '│', '┃', '║', '┌', '├', '└', '┏', '┣', '┗', '╔', '╠', '╚', '╒', '╞', '╘'];
+const BOXES: &[char] =
+    &['+', '│', '┃', '║', '┌', '├', '└', '┏', '┣', '┗', '╔', '╠', '╚', '╒', '╞', '╘'];
 
 /// What a line of the run is.
 enum PipeLineKind {
-    /// Cells, with whether a pipe stands before the first and behind the last.
+    /// Cells, with whether a pipe is before the first and after the last.
     Cells(Vec<TextSpan>, bool),
     /// `|---|---|`: how many columns it rules; whether it is a box's.
     Rule(usize, bool),
@@ -40,8 +41,10 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
             open = Some(0);
         } else if let Some(lines) = &mut open {
             *lines += 1;
-            // Rows of a log are only counted; one may still be the head of the next table until the line below it is known.
-            if let (true, Some(PipeLineKind::Cells(cells, _))) = (*lines > MOST_ROWS + HEADS, last) {
+            // Rows of a log are only counted; one may still be the head of the next table until the
+            // line below it is known.
+            if let (true, Some(PipeLineKind::Cells(cells, _))) = (*lines > MOST_ROWS + HEADS, last)
+            {
                 *cells = Vec::new();
             }
         }
@@ -82,7 +85,8 @@ fn ruled(body: &str) -> Option<usize> {
         match letter {
             '-' | '=' | '─' | '━' | '═' | '┄' => dashes = true,
             ':' | ' ' => {}
-            '|' | '+' | '│' | '┃' | '║' | '\u{250c}'..='\u{254b}' | '\u{2552}'..='\u{256c}' => {
+            '|' | '+' | '│' | '┃' | '║' | '\u{250c}'..='\u{254b}' | '\u{2552}'..='\u{256c}' =>
+            {
                 columns += usize::from(dashes);
                 (ruled, dashes) = (true, false);
             }
@@ -133,7 +137,7 @@ impl PipeRun<'_> {
         cells.iter().map(|spot| plain(self.page.quote(*spot))).collect()
     }
 
-    /// How many cells behind the first are figures.
+    /// How many cells after the first are figures.
     fn figures(&self, cells: &[TextSpan]) -> usize {
         cells.iter().skip(1).filter(|spot| cell::is_figure(self.page.quote(**spot))).count()
     }
@@ -154,7 +158,7 @@ impl PipeRun<'_> {
     /// Tables whose heads stand above a line of dashes.
     fn ruled(&self) -> Vec<Grid> {
         let mut grids: Vec<Grid> = Vec::new();
-        // The line behind the heads of the last table.
+        // The line after the heads of the last table.
         let mut top = 0;
         for (at, kind) in self.lines.iter().enumerate() {
             match (kind, grids.last_mut()) {
@@ -174,7 +178,11 @@ impl PipeRun<'_> {
                         before.lines.end = heads;
                     }
                     top = at + 1;
-                    grids.push(Grid { lines: heads..self.at + top, heads: texts, rows: Vec::new() });
+                    grids.push(Grid {
+                        lines: heads..self.at + top,
+                        heads: texts,
+                        rows: Vec::new(),
+                    });
                 }
                 _ => {}
             }
@@ -187,8 +195,10 @@ impl PipeRun<'_> {
         let columns = self.cells(rule - 1)?.len();
         let fits = |at: &usize| self.cells(*at).is_some_and(|cells| cells.len() == columns);
         // Only a first table has several: above the others stand rows.
-        let count = (top..rule).rev().take_while(fits).take(if top > 0 { 1 } else { HEADS }).count();
-        let lines: Vec<_> = (rule - count..rule).filter_map(|at| Some(self.texts(self.cells(at)?))).collect();
+        let count =
+            (top..rule).rev().take_while(fits).take(if top > 0 { 1 } else { HEADS }).count();
+        let lines: Vec<_> =
+            (rule - count..rule).filter_map(|at| Some(self.texts(self.cells(at)?))).collect();
         // A drawing has boxes too.
         let figures = || lines.iter().flatten().all(|text| cell::is_figure(text));
         let empty = |column: usize| lines.iter().all(|line| line[column].is_empty());
@@ -199,13 +209,15 @@ impl PipeRun<'_> {
     /// Whether a line without a head says enough: a label and results with their units.
     fn sound_alone(&self, cells: &[TextSpan]) -> bool {
         let unit = |text: &str| number::quantities(0, text).first().map(|one| one.unit);
-        let result = |text: &str| cell::is_figure(text) && unit(text).is_some_and(NumberUnit::is_of_results);
+        let result =
+            |text: &str| cell::is_figure(text) && unit(text).is_some_and(NumberUnit::is_of_results);
         let mut texts = cells.iter().map(|spot| self.page.quote(*spot));
         let label = texts.next().is_some_and(|text| !text.is_empty() && !cell::is_figure(text));
         label && texts.all(|text| text.is_empty() || result(text)) && self.figures(cells) > 0
     }
 
-    /// A table without a line of dashes: a line of words, then lines of a label and figures; and the line behind it.
+    /// A table without a line of dashes: a line of words, then lines of a label and figures; and
+    /// the line after it.
     fn bare(&self, at: usize) -> (Option<Grid>, usize) {
         let Some(first) = self.cells(at) else { return (None, at) };
         let head = (self.figures(first) == 0).then(|| self.texts(first));
@@ -217,10 +229,15 @@ impl PipeRun<'_> {
             let some = self.figures(cells) > 0;
             let goes_on = match &head {
                 None => self.sound_alone(cells),
-                // Rows of words may stand among rows of figures in a boxed table, but for its head once more.
+                // Rows of words may stand among rows of figures in a boxed table, but for its head
+                // once more.
                 Some(head) => {
                     some || self.boxed(to)
-                        && !head.iter().zip(self.texts(cells)).skip(1).all(|(head, own)| *head == own)
+                        && !head
+                            .iter()
+                            .zip(self.texts(cells))
+                            .skip(1)
+                            .all(|(head, own)| *head == own)
                 }
             };
             if !goes_on {
@@ -233,7 +250,9 @@ impl PipeRun<'_> {
         let boxed = self.boxed(at);
         let least = if boxed && head.is_some() { 1 } else { 2 };
         let heads: Option<Vec<_>> = head.into_iter().map(|line| fit(line, width, boxed)).collect();
-        let Some(heads) = heads.filter(|_| of_figures >= least && width > 1) else { return (None, to) };
+        let Some(heads) = heads.filter(|_| of_figures >= least && width > 1) else {
+            return (None, to);
+        };
         // At least one column has figures in most of its cells.
         let full = (1..width).any(|column| {
             let texts = rows.iter().map(|row| self.page.quote(row.cells[column]));
@@ -243,8 +262,8 @@ impl PipeRun<'_> {
     }
 }
 
-/// Heads as wide as the rows. Where the corner is empty it may be lost, and its pipe with it or left over at the end; `None`
-/// where they do not fit.
+/// Heads as wide as the rows. Where the corner is empty it may be lost, and its pipe with it or
+/// left over at the end; `None` where they do not fit.
 fn fit(mut line: Vec<String>, width: usize, boxed: bool) -> Option<Vec<String>> {
     let (last, others) = line.split_last()?;
     let whole = others.iter().all(|text| !text.is_empty());

@@ -1,5 +1,5 @@
-//! Cells between spaces: console tables whose columns are two spaces or a tab apart, and lines that lost their alignment, whose
-//! figures are counted from the right.
+//! Cells between spaces: console tables whose columns are two spaces or a tab apart, and lines that
+//! lost their alignment, whose figures are counted from the right.
 
 use super::grid::{Grid, RuledLine, plain};
 use super::title::{self, width};
@@ -12,10 +12,12 @@ const LONGEST: usize = 400;
 
 /// A row has at least two words that begin with a digit.
 pub(super) fn begins(line: &str) -> bool {
-    let figure =
-        |pair: &&[u8]| b" \t".contains(&pair[0]) && (pair[1].is_ascii_digit() || b"~(".contains(&pair[1]));
+    let figure = |pair: &&[u8]| {
+        b" \t".contains(&pair[0]) && (pair[1].is_ascii_digit() || b"~(".contains(&pair[1]))
+    };
     let first = line.starts_with(|first: char| first.is_ascii_digit() || "~(".contains(first));
-    line.len() <= LONGEST && usize::from(first) + line.as_bytes().windows(2).filter(figure).count() > 1
+    line.len() <= LONGEST
+        && usize::from(first) + line.as_bytes().windows(2).filter(figure).count() > 1
 }
 
 pub(super) fn find(ask: &TableQuery) -> FoundTables {
@@ -33,8 +35,11 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
         first.contains(char::is_alphabetic) || matches!(first, "#" | "%")
     };
     let above = page.line(top.saturating_sub(1));
-    let head =
-        top > ask.floor && above.len() <= LONGEST && worded(above) && !sentence(above) && !drawn(above);
+    let head = top > ask.floor
+        && above.len() <= LONGEST
+        && worded(above)
+        && !sentence(above)
+        && !drawn(above);
     if !head {
         return FoundTables::none(ask.at + 1);
     }
@@ -89,17 +94,28 @@ fn far_apart(line: &str) -> Vec<SpacedWord> {
     parts
 }
 
-/// Columns that stand below each other: every line has as many parts as the heads, or one more where the corner is empty; else
-/// how many lines were looked at.
-fn aligned(page: &AuditedPage, heads: usize, lines: Range<usize>, ruled: bool) -> Result<Grid, usize> {
+/// Columns that stand below each other: every line has as many parts as the heads, or one more
+/// where the corner is empty; else how many lines were looked at.
+fn aligned(
+    page: &AuditedPage,
+    heads: usize,
+    lines: Range<usize>,
+    ruled: bool,
+) -> Result<Grid, usize> {
     let above = page.line(heads);
     let parts = far_apart(above);
     let first = far_apart(page.line(lines.start)).len();
-    // A label and one value is a list of settings, unless a rule makes it a table, or the values are results.
+    // A label and one value is a list of settings, unless a rule makes it a table, or the values
+    // are results.
     let rates = first == 2 && !ruled;
-    let lost =
-        first.checked_sub(parts.len()).filter(|lost| *lost == 0 || *lost == 1 && !rates).ok_or(0usize)?;
-    if first < 2 || parts.len() < 2 && !ruled || !parts.iter().all(|part| names(&above[part.bytes.clone()])) {
+    let lost = first
+        .checked_sub(parts.len())
+        .filter(|lost| *lost == 0 || *lost == 1 && !rates)
+        .ok_or(0usize)?;
+    if first < 2
+        || parts.len() < 2 && !ruled
+        || !parts.iter().all(|part| names(&above[part.bytes.clone()]))
+    {
         return Err(0);
     }
     let mut rows: Vec<RuledLine> = Vec::new();
@@ -107,11 +123,12 @@ fn aligned(page: &AuditedPage, heads: usize, lines: Range<usize>, ruled: bool) -
     for line in lines {
         let text = page.line(line);
         let cells = if text.len() > LONGEST { Vec::new() } else { far_apart(text) };
-        // A cell stands below its head: they have a column in common, or their ends are one.
+        // A cell is below its head: they have a column in common, or their ends are one.
         let below = |(head, cell): (&SpacedWord, &SpacedWord)| {
             cell.screen.start < head.screen.end + 2 && head.screen.start < cell.screen.end + 2
         };
-        let fits = cells.len() == first && !drawn(text) && parts.iter().zip(&cells[lost..]).all(below);
+        let fits =
+            cells.len() == first && !drawn(text) && parts.iter().zip(&cells[lost..]).all(below);
         if !fits || rates && !result(&text[cells[1].bytes.clone()]) {
             break;
         }
@@ -131,7 +148,13 @@ fn aligned(page: &AuditedPage, heads: usize, lines: Range<usize>, ruled: bool) -
     Ok(grid(above, heads, &parts, lost, rows))
 }
 
-fn grid(above: &str, heads: usize, parts: &[SpacedWord], lost: usize, rows: Vec<RuledLine>) -> Grid {
+fn grid(
+    above: &str,
+    heads: usize,
+    parts: &[SpacedWord],
+    lost: usize,
+    rows: Vec<RuledLine>,
+) -> Grid {
     let mut line = vec![String::new(); lost];
     line.extend(parts.iter().map(|part| plain(&above[part.bytes.clone()])));
     let end = rows.last().map_or(heads, |row| row.line) + 1;
@@ -151,7 +174,8 @@ fn sentence(line: &str) -> bool {
     line.trim_end().ends_with(['.', '。', ':', '：', ';', '；', ',', '，', '!', '?'])
 }
 
-/// Lines of a label and figures below as many heads, a word each: `读取 (Read) 写入 (Write)`; else how many lines were looked at.
+/// Lines of a label and figures below as many heads, a word each: `读取 (Read) 写入 (Write)`; else how
+/// many lines were looked at.
 fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, usize> {
     let above = page.line(heads);
     let parts = words(above);
@@ -163,7 +187,11 @@ fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, 
     for line in lines.take_while(|line| begins(page.line(*line))) {
         let text = page.line(line);
         let cells = figures(text);
-        let behind = cells.iter().rev().take_while(|part| cell::is_figure(&text[part.bytes.clone()])).count();
+        let behind = cells
+            .iter()
+            .rev()
+            .take_while(|part| cell::is_figure(&text[part.bytes.clone()]))
+            .count();
         let Some(last) = (cells.len() - behind).checked_sub(1) else { break };
         let label = cells[0].bytes.start..cells[last].bytes.end;
         let named = &text[label.clone()];
@@ -175,7 +203,10 @@ fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, 
         let figures = cells.into_iter().skip(last + 1).map(|part| part.bytes);
         rows.push(RuledLine {
             line,
-            cells: std::iter::once(label).chain(figures).map(|bytes| TextSpan::new(line, bytes)).collect(),
+            cells: std::iter::once(label)
+                .chain(figures)
+                .map(|bytes| TextSpan::new(line, bytes))
+                .collect(),
         });
     }
     match (count + 1).checked_sub(parts.len()) {
@@ -184,7 +215,7 @@ fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, 
     }
 }
 
-/// The words of a line; what stands in brackets goes with the word before it.
+/// The words of a line; what is in brackets goes with the word before it.
 fn words(line: &str) -> Vec<SpacedWord> {
     let mut parts: Vec<SpacedWord> = Vec::new();
     let (mut space, mut depth) = (true, 0usize);
@@ -211,7 +242,9 @@ fn words(line: &str) -> Vec<SpacedWord> {
 fn figures(line: &str) -> Vec<SpacedWord> {
     let mut parts: Vec<SpacedWord> = Vec::new();
     let number = |part: &&mut SpacedWord| {
-        line[part.bytes.clone()].bytes().all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b',')
+        line[part.bytes.clone()]
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.' || byte == b',')
     };
     for part in words(line) {
         let word = line[part.bytes.clone()].split(['(', '（']).next().unwrap_or("").trim();

@@ -1,5 +1,5 @@
-//! One cell a line, blank lines between, as pages that lost their tables have it: how many columns there are is found from the
-//! regularity of which lines hold figures.
+//! One cell a line, blank lines between, as pages that lost their tables have it: how many columns
+//! there are is found from the regularity of which lines hold figures.
 
 use super::grid::{Grid, RuledLine, plain, trimmed};
 use super::title::wide;
@@ -16,7 +16,7 @@ pub(super) fn begins(line: &str) -> bool {
     line.len() <= LONGEST && line.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Its first figure is where it is looked for: behind a label, before further figures.
+/// Its first figure is where it is looked for: after a label, before further figures.
 pub(super) fn find(ask: &TableQuery) -> FoundTables {
     let figure = |line: &usize| cell::is_figure(text(ask.page, *line));
     let first = ask.at > ask.floor && text(ask.page, ask.at - 1).is_empty() && figure(&ask.at);
@@ -39,8 +39,9 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
         end = cells[cells.len() - 1] + 1;
         rows.push(cells);
     }
-    let heads =
-        (rows.len() > 1 && alike(ask.page, &rows)).then(|| heads(ask, label, rows[0].len())).flatten();
+    let heads = (rows.len() > 1 && alike(ask.page, &rows))
+        .then(|| heads(ask, label, rows[0].len()))
+        .flatten();
     let grid = heads.map(|heads| grid(ask.page, &heads, &rows, end));
     FoundTables { grids: grid.into_iter().collect(), end }
 }
@@ -63,7 +64,8 @@ fn after(ask: &TableQuery, line: usize) -> Option<usize> {
 }
 
 fn short(page: &AuditedPage, line: usize) -> bool {
-    page.line(line).len() <= LONGEST && !text(page, line).starts_with(['#', '•', '*', '-', '>', '|', '`'])
+    page.line(line).len() <= LONGEST
+        && !text(page, line).starts_with(['#', '•', '*', '-', '>', '|', '`'])
 }
 
 /// Whether each position has percentages in all rows or in none.
@@ -72,7 +74,8 @@ fn alike(page: &AuditedPage, rows: &[Vec<usize>]) -> bool {
     rows.iter().all(|row| row.iter().skip(1).map(percent).eq(rows[0].iter().skip(1).map(percent)))
 }
 
-/// The lines of heads above the first label: as many as there are columns, that of the corner first if it has one.
+/// The lines of heads above the first label: as many as there are columns, that of the corner first
+/// if it has one.
 fn heads(ask: &TableQuery, label: usize, columns: usize) -> Option<Vec<Option<usize>>> {
     let mut lines = vec![label];
     for _ in 1..columns {
@@ -84,7 +87,9 @@ fn heads(ask: &TableQuery, label: usize, columns: usize) -> Option<Vec<Option<us
     // The line above them is the corner, or a title: a title is longer than the heads are.
     let corner = before(ask, lines[0]).filter(|at| {
         let text = text(ask.page, *at);
-        2 * wide(text) <= 3 * longest && !text.ends_with([':', '：', '.', '。']) && !cell::is_figure(text)
+        2 * wide(text) <= 3 * longest
+            && !text.ends_with([':', '：', '.', '。'])
+            && !cell::is_figure(text)
     });
     // Without a title above it is the title.
     let corner = corner.filter(|corner| before(ask, *corner).is_some());

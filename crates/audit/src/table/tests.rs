@@ -4,18 +4,21 @@ fn tables(text: &str) -> Vec<PageTable> {
     scan(&AuditedPage::new("p", text), &[]).tables
 }
 
-/// What is read of a text: of each table its title and lines, its heads, its rows with every figure as it stands there and as it
-/// is meant (a share in brackets, further ones behind `+`); then what is not read.
+/// What is read of a text: of each table its title and lines, its heads, its rows with every figure
+/// as it is there and as it is meant (a share in brackets, further ones after `+`); then what
+/// is not read.
 fn shown(text: &str) -> String {
     let page = AuditedPage::new("p", text);
     let scanned = scan(&page, &[]);
-    let value =
-        |one: &Quantity| format!("{}={} {:?}", page.quote(one.figure.spot), one.figure.value, one.unit);
+    let value = |one: &Quantity| {
+        format!("{}={} {:?}", page.quote(one.figure.spot), one.figure.value, one.unit)
+    };
     let cell = |cell: &Option<TableCell>| {
         let Some(cell) = cell else { return "-".into() };
         let share = cell.share.iter().map(|share| format!(" ({})", value(share)));
         let more = cell.more.iter().map(|more| format!(" +{}", value(more)));
-        let first = cell.figure.map_or_else(|| format!("\"{}\"", page.quote(cell.spot)), |one| value(&one));
+        let first =
+            cell.figure.map_or_else(|| format!("\"{}\"", page.quote(cell.spot)), |one| value(&one));
         std::iter::once(first).chain(share).chain(more).collect::<String>()
     };
     let table = |table: &PageTable| {
@@ -55,9 +58,11 @@ fn a_log_is_refused_in_plain_words_and_ends_where_the_next_table_begins() {
     let rows = 3 * MOST_ROWS;
     let log = format!("| time | IOPS |\n|---|---|\n{}", "| 4k | 123 |\n".repeat(rows));
     let next = "| job | IOPS |\n|---|---|\n| a | 7 |\n| b | 8 |\n";
-    for (between, first) in [("", 2 + rows), ("|---|---|---|\n", 3 + rows), ("\ntext\n\n", 5 + rows)] {
+    for (between, first) in
+        [("", 2 + rows), ("|---|---|---|\n", 3 + rows), ("\ntext\n\n", 5 + rows)]
+    {
         let scanned = scan(&AuditedPage::new("p", format!("{log}{between}{next}")), &[]);
-        let Unread { line, last, why } = &scanned.unread[0];
+        let UnreadRange { line, last, why } = &scanned.unread[0];
         assert_eq!(
             why,
             "a table of 30,000 rows is a log, not results: more than 10,000 rows are not read; summarise it, or pass the rows that matter"
@@ -67,9 +72,11 @@ fn a_log_is_refused_in_plain_words_and_ends_where_the_next_table_begins() {
         assert_eq!((scanned.tables.len(), scanned.tables[0].lines.start), (1, first), "{between}");
         assert_eq!(scanned.tables[0].rows.len(), 2);
     }
-    let ragged = format!("|{}\n|{}\n{}", " a |".repeat(200), "---|".repeat(200), "| b |\n".repeat(9_000));
+    let ragged =
+        format!("|{}\n|{}\n{}", " a |".repeat(200), "---|".repeat(200), "| b |\n".repeat(9_000));
     assert!(scan(&AuditedPage::new("p", ragged), &[]).unread[0].why.contains("shorter"));
-    let wide = format!("|{}\n|{}\n|{}\n", " a |".repeat(300), "---|".repeat(300), " 5 |".repeat(300));
+    let wide =
+        format!("|{}\n|{}\n|{}\n", " a |".repeat(300), "---|".repeat(300), " 5 |".repeat(300));
     assert!(scan(&AuditedPage::new("p", wide), &[]).unread[0].why.contains("300 columns"));
 }
 

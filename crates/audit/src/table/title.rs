@@ -7,8 +7,8 @@ const LOOKED_AT: usize = 60;
 /// Characters of a short line; a CJK one counts as two.
 const SHORT: usize = 72;
 
-/// The text above line `at` that names what stands there: a short line not above `floor`, or a heading. `fenced`: it stands in a block of
-/// code.
+/// The text above line `at` that names what is there: a short line not above `floor`, or a
+/// heading. `fenced`: it is in a block of code.
 pub(super) fn above(page: &AuditedPage, at: usize, floor: usize, fenced: bool) -> Option<String> {
     let (mut lead, mut prose, mut code, mut own) = (None, false, false, fenced);
     for index in (at.saturating_sub(LOOKED_AT)..at).rev() {
@@ -24,9 +24,13 @@ pub(super) fn above(page: &AuditedPage, at: usize, floor: usize, fenced: bool) -
         let heading = !own && (hashes(page.line(index)) || numbered(line));
         match named(line).filter(|_| heading || index >= floor && !prose) {
             // `Results:` says little; the heading above it says of what.
-            Some(name) if lead.is_none() && !heading && line.ends_with([':', '：']) => lead = Some(name),
+            Some(name) if lead.is_none() && !heading && line.ends_with([':', '：']) => {
+                lead = Some(name)
+            }
             Some(name) if heading || lead.is_none() => {
-                return Some(lead.map_or_else(|| name.to_string(), |lead| format!("{name}: {lead}")));
+                return Some(
+                    lead.map_or_else(|| name.to_string(), |lead| format!("{name}: {lead}")),
+                );
             }
             Some(_) => {}
             // Above a sentence only a heading is of the table too.
@@ -64,9 +68,10 @@ fn named(line: &str) -> Option<&str> {
         .trim_start_matches(['#', '>', '*', '•', '-', '_', ' '])
         .trim_end_matches(['*', '_', '#', ' ', ':', '：']);
     // `IOPS=26.0k` is what a tool printed.
-    let printed = bare.as_bytes().windows(2).any(|pair| pair[0] == b'=' && pair[1].is_ascii_digit());
-    let sentence =
-        line.ends_with(['.', '。', ';', '；', ',', '，']) && !line.starts_with('#') || bare.contains('。');
+    let printed =
+        bare.as_bytes().windows(2).any(|pair| pair[0] == b'=' && pair[1].is_ascii_digit());
+    let sentence = line.ends_with(['.', '。', ';', '；', ',', '，']) && !line.starts_with('#')
+        || bare.contains('。');
     let words = bare.contains(char::is_alphabetic) && !bare.starts_with('<');
     (words && !sentence && !printed && wide(bare) <= SHORT).then_some(bare)
 }
@@ -81,6 +86,9 @@ pub(super) fn width(letter: char) -> usize {
 }
 
 fn command(line: &str) -> bool {
-    let flags = || line.split_whitespace().filter(|word| word.starts_with('-') && word.len() > 1).count();
-    line.starts_with("$ ") || [" --", " /dev/", "=/"].iter().any(|mark| line.contains(mark)) || flags() > 1
+    let flags =
+        || line.split_whitespace().filter(|word| word.starts_with('-') && word.len() > 1).count();
+    line.starts_with("$ ")
+        || [" --", " /dev/", "=/"].iter().any(|mark| line.contains(mark))
+        || flags() > 1
 }

@@ -1,6 +1,7 @@
-//! Units in heads and labels: `МБ/с`, `Throughput (MB/s)`, `Скорость, МБ/с`, `Read IOPS`, `IOPS (k)`.
+//! Units in heads and labels: `МБ/с`, `Throughput (MB/s)`, `Скорость, МБ/с`, `Read IOPS`, `IOPS
+//! (k)`.
 
-use crate::number::{Base, Measure, NumberUnit, Quantity, cyrillic, measure};
+use crate::number::{Measure, NumberUnit, PrefixBase, Quantity, cyrillic, measure};
 
 /// The unit that a head says its cells have; `None` where it says none, or what is not understood.
 pub(crate) fn of_head(head: &str) -> Option<Measure> {
@@ -12,18 +13,29 @@ pub(crate) fn of_head(head: &str) -> Option<Measure> {
         let outer = last_word(before.trim_end());
         let Some(factor) = multiple(inside) else {
             // `drive(s)` is no seconds.
-            let plural = inside == "s" && before.ends_with(|letter: char| letter.is_ascii_alphabetic());
+            let plural =
+                inside == "s" && before.ends_with(|letter: char| letter.is_ascii_alphabetic());
             return trusted(inside, true).filter(|_| !plural).or(outer);
         };
         // `IOPS (k)`: the bracket is how much of it.
-        let outer = outer.unwrap_or(Measure { unit: NumberUnit::Bare, scale: 1.0, base: Base::Decimal });
-        return (outer.scale == 1.0).then_some(Measure { scale: factor, base: Base::Decimal, ..outer });
+        let outer = outer.unwrap_or(Measure {
+            unit: NumberUnit::Bare,
+            scale: 1.0,
+            base: PrefixBase::Decimal,
+        });
+        return (outer.scale == 1.0).then_some(Measure {
+            scale: factor,
+            base: PrefixBase::Decimal,
+            ..outer
+        });
     }
     let percent = || {
-        let of = head.strip_prefix('%').is_some_and(|rest| rest.starts_with(' ') && !rest.contains('%'));
-        of.then_some(Measure { unit: NumberUnit::Percent, scale: 1.0, base: Base::None })
+        let of =
+            head.strip_prefix('%').is_some_and(|rest| rest.starts_with(' ') && !rest.contains('%'));
+        of.then_some(Measure { unit: NumberUnit::Percent, scale: 1.0, base: PrefixBase::None })
     };
-    let behind = || head.rsplit_once([',', '，']).and_then(|(_, behind)| trusted(behind.trim(), false));
+    let behind =
+        || head.rsplit_once([',', '，']).and_then(|(_, behind)| trusted(behind.trim(), false));
     trusted(head, true).or_else(behind).or_else(percent).or_else(|| last_word(head))
 }
 
@@ -53,8 +65,8 @@ fn bracket(head: &str) -> Option<(&str, &str)> {
 /// How much of a unit a printed 1 is, said alone.
 fn multiple(text: &str) -> Option<f64> {
     let factor = match text {
-        "k" | "K" | "千" | "x1000" | "×1000" | "x 1000" | "× 1000" | "'000" | "000s" | "thousands"
-        | "thousand" | "тыс." | "тыс" | "in thousands" => 1e3,
+        "k" | "K" | "千" | "x1000" | "×1000" | "x 1000" | "× 1000" | "'000" | "000s"
+        | "thousands" | "thousand" | "тыс." | "тыс" | "in thousands" => 1e3,
         "万" => 1e4,
         "M" | "millions" | "million" | "млн" | "млн." | "百万" => 1e6,
         _ => return None,
@@ -64,7 +76,8 @@ fn multiple(text: &str) -> Option<f64> {
 
 /// The last word of a head where it is a unit beyond doubt: `Read IOPS`, `4K随机写IOPS`, `lat us`.
 fn last_word(head: &str) -> Option<Measure> {
-    let part = |letter: char| letter.is_ascii_alphabetic() || cyrillic(letter) || "/%µμ".contains(letter);
+    let part =
+        |letter: char| letter.is_ascii_alphabetic() || cyrillic(letter) || "/%µμ".contains(letter);
     let before = head.trim_end_matches(part);
     // `p99%` is a percentile, `4k` a size, `nvme-us` a name.
     if before.ends_with(|letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter)) {
@@ -75,7 +88,9 @@ fn last_word(head: &str) -> Option<Measure> {
     let before = before.trim_end();
     let word = before.rsplit([' ', ',', '(']).next().unwrap_or(before);
     match multiple(word).or_else(|| before.ends_with('万').then_some(1e4)) {
-        Some(factor) if read.scale == 1.0 => Some(Measure { scale: factor, base: Base::Decimal, ..read }),
+        Some(factor) if read.scale == 1.0 => {
+            Some(Measure { scale: factor, base: PrefixBase::Decimal, ..read })
+        }
         Some(_) => None,
         None => Some(read),
     }

@@ -2,7 +2,8 @@ use super::*;
 use crate::audit::audit;
 use crate::page::AuditedPage;
 
-/// The sentences, and of each block its findings by rule and line: those of the fault, then those that follow.
+/// The sentences, and of each block its findings by rule and line: those of the fault, then those
+/// that follow.
 fn shown(text: &str) -> String {
     let audited = audit(AuditedPage::new("p", text));
     let AuditVerdict { line, coverage, blocks, .. } = verdict(&audited);
@@ -10,9 +11,9 @@ fn shown(text: &str) -> String {
         let Finding { rule, spot, printed, .. } = &audited.findings[*at];
         format!(" {rule}:{} {printed}", spot.line + 1)
     };
-    let blocks = blocks.iter().map(|Block { root, also, consequences, severity }| {
-        let parts =
-            [&[*root], also.as_slice(), consequences].map(|all| all.iter().map(named).collect::<String>());
+    let blocks = blocks.iter().map(|FindingBlock { root, also, consequences, severity }| {
+        let parts = [&[*root], also.as_slice(), consequences]
+            .map(|all| all.iter().map(named).collect::<String>());
         format!("{}:{} |{} |{}\n", severity.word(), parts[0], parts[1], parts[2])
     });
     format!("{line}\n{coverage}\n{}", blocks.collect::<String>())
@@ -47,11 +48,13 @@ fn figures_that_blame_each_other_are_one_block_and_a_remark_causes_nothing() {
         let figures = FiguresBySpot::from_all(&findings);
         blocks(&findings, &figures).iter().map(|block| block.root).collect::<Vec<_>>()
     };
-    let [one, other] = [(0, 1), (1, 0)].map(|(at, blames)| finding(Severity::WrongFigure, at, blames));
+    let [one, other] =
+        [(0, 1), (1, 0)].map(|(at, blames)| finding(Severity::WrongFigure, at, blames));
     assert_eq!(roots([one.clone(), other.clone(), finding(Severity::WrongFigure, 2, 1)]), [0]);
     let remark = Finding { severity: Severity::Ambiguous, ..other };
     assert_eq!(
-        roots([finding(Severity::WrongFigure, 0, 1), remark, finding(Severity::WrongFigure, 2, 1)]).len(),
+        roots([finding(Severity::WrongFigure, 0, 1), remark, finding(Severity::WrongFigure, 2, 1)])
+            .len(),
         2
     );
 }

@@ -1,5 +1,6 @@
-//! The goals of the load generator as data: on which target, under which load, against whom, and at least what. Measured first with
-//! a prototype and the peers on a two-core cloud machine; ratios are of one run there and of no other machine.
+//! The goals of the load generator as data: on which target, under which load, against whom, and at
+//! least what. Measured first with a prototype and the peers on a two-core cloud machine; ratios
+//! are of one run there and of no other machine.
 
 use super::{Contender, ContestLoad, Peer, TargetKind};
 use iotax_load::{EngineName, Iomem, Rw, Stamping};
@@ -7,17 +8,13 @@ use iotax_load::{EngineName, Iomem, Rw, Stamping};
 /// A target, a load, and who is compared under it.
 #[derive(Debug)]
 pub struct Contest {
-    /// What is read.
     pub spot: TargetKind,
-    /// In words.
     pub name: &'static str,
     /// Ours; others use the interface that is nearest to it.
     pub engine: EngineName,
-    /// Bytes a block.
     pub bs: u64,
     /// I/Os in flight a thread.
     pub iodepth: u32,
-    /// Threads.
     pub numjobs: u32,
     /// What is looked at.
     pub lines: &'static [GoalLine],
@@ -28,9 +25,7 @@ pub struct Contest {
 pub struct GoalLine {
     /// Number of the goal.
     pub goal: u8,
-    /// Of what.
     pub of: GoalFigure,
-    /// Which of ours.
     pub ours: Ours,
     /// Against whom; `None`: by itself.
     pub against: Option<Contender>,
@@ -41,7 +36,6 @@ pub struct GoalLine {
 /// A figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoalFigure {
-    /// I/Os a second.
     Iops,
     /// CPU time in user mode an I/O.
     UserNs,
@@ -56,7 +50,6 @@ pub enum GoalFigure {
 /// Ours, by what may differ in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ours {
-    /// When latencies begin.
     pub stamps: Stamping,
     /// Pages of the buffers.
     pub iomem: Iomem,
@@ -65,9 +58,7 @@ pub struct Ours {
 /// What a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GoalBound {
-    /// Not less.
     AtLeast(f64),
-    /// Not more.
     AtMost(f64),
 }
 
@@ -126,7 +117,6 @@ use GoalBound::{AtLeast, AtMost};
 use GoalFigure::{KernelShare, NsAnIo, UserNs};
 use Peer::{FioDefault, FioHuge, FioLean, FioTuned, TIoUring};
 
-/// All contests.
 pub const ALL: &[Contest] = &[
     Contest {
         spot: TargetKind::Nothing,
@@ -289,7 +279,6 @@ impl Contest {
         all
     }
 
-    /// What they do.
     pub fn load(&self) -> ContestLoad {
         ContestLoad {
             rw: Rw::RandRead,
@@ -317,7 +306,8 @@ mod tests {
 
     #[test]
     fn goals_are_one_to_eleven_and_each_contest_has_lines() {
-        let mut goals: Vec<u8> = ALL.iter().flat_map(|contest| contest.lines).map(|line| line.goal).collect();
+        let mut goals: Vec<u8> =
+            ALL.iter().flat_map(|contest| contest.lines).map(|line| line.goal).collect();
         goals.sort_unstable();
         goals.dedup();
         assert_eq!(goals, (1..=11).collect::<Vec<_>>());

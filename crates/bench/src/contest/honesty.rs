@@ -1,4 +1,5 @@
-//! Whether the generator tells the truth when it is stopped, and whether its slices tell what a long run tells.
+//! Whether the generator tells the truth when it is stopped, and whether its slices tell what a
+//! long run tells.
 
 use super::goals::Ours;
 use super::ours::{shot, timed, worker};
@@ -9,21 +10,20 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A generator at 100,000 I/Os a second that is stopped for 200 ms within 2 s: a tenth of what was due waited, and the longest of it
-/// 200 ms. The 99th percentile of an honest one is near 180 ms.
+/// A generator at 100,000 I/Os a second that is stopped for 200 ms within 2 s: a tenth of what was
+/// due waited, and the longest of it 200 ms. The 99th percentile of an honest one is near 180 ms.
 pub struct Stopped;
 
 impl Stopped {
     /// Seconds of the run.
     pub const SECONDS: f64 = 2.0;
-    /// I/Os a second.
     pub const RATE: u64 = 100_000;
-    /// The stop.
     pub const FOR: Duration = Duration::from_millis(200);
     /// Where its 99th percentile must lie at least.
     pub const LEAST_NS: f64 = 175e6;
 
-    /// Starts `iotax-bench engine` on /dev/zero as a process of its own, stops it, and gives the 99th percentile that it tells, ns.
+    /// Starts `iotax-bench engine` on /dev/zero as a process of its own, stops it, and gives the
+    /// 99th percentile that it tells, ns.
     ///
     /// # Errors
     /// When it cannot be started or stopped, or does not tell.
@@ -52,8 +52,9 @@ impl Stopped {
         let pid = Pid::from_child(&child);
         // Well within its window, wherever in the first tenths of a second that begins.
         std::thread::sleep(Duration::from_millis(1000).saturating_sub(begin.elapsed()));
-        let signal =
-            |signal: Signal| kill_process(pid, signal).map_err(|errno| system("stop it")(errno.into()));
+        let signal = |signal: Signal| {
+            kill_process(pid, signal).map_err(|errno| system("stop it")(errno.into()))
+        };
         signal(Signal::STOP)?;
         std::thread::sleep(Stopped::FOR);
         signal(Signal::CONT)?;
@@ -61,7 +62,10 @@ impl Stopped {
         let ended = iotax_sys::child::run_within(child, limit).map_err(system("wait for it"))?;
         let output = ended.output(limit).map_err(|why| EngineError::Output(format!("it {why}")))?;
         let value: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|error| {
-            EngineError::Output(format!("{error}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+            EngineError::Output(format!(
+                "{error}: {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            ))
         })?;
         value["latency_ns"]["p99"]
             .as_f64()
@@ -95,7 +99,8 @@ pub fn littles_law_error(place: &ContestTarget, seconds: f64) -> Result<f64, Eng
 
 /// Slices against a long run.
 pub struct Slices {
-    /// Wall time between the end of one worker's slice (its queue is empty) and the beginning of another's, ns, the mean.
+    /// Wall time between the end of one worker's slice (its queue is empty) and the beginning of
+    /// another's, ns, the mean.
     pub switch_ns: f64,
     /// The rate of many windows of 50 ms, two workers in turn, over that of one long window.
     pub ratio: f64,
@@ -107,7 +112,8 @@ impl Slices {
     /// And the ratio be off by so much.
     pub const MOST_OFF: f64 = 0.02;
 
-    /// Two workers on a place, in turn, and long windows before, between and behind: the machine's own drift cancels.
+    /// Two workers on a place, in turn, and long windows before, between and after: the machine's
+    /// own drift cancels.
     ///
     /// # Errors
     /// What a worker says.
@@ -127,7 +133,8 @@ impl Slices {
             let mut last_end_ns: Option<u64> = None;
             for turn in 0..(part_ns / 50_000_000).max(2) as usize {
                 let result = pair[turn % 2].slice(&timed(50_000_000, 5_000_000))?;
-                (short.0, short.1) = (short.0 + result.read.ios as f64, short.1 + result.window_ns as f64);
+                (short.0, short.1) =
+                    (short.0 + result.read.ios as f64, short.1 + result.window_ns as f64);
                 let begin_ns = result.window_start_ns - result.discarded_ns;
                 if let Some(end_ns) = last_end_ns {
                     (between_ns, switches) =
@@ -136,6 +143,9 @@ impl Slices {
                 last_end_ns = Some(result.window_start_ns + result.window_ns + result.drain_ns);
             }
         }
-        Ok(Slices { switch_ns: between_ns / switches, ratio: (short.0 / short.1) / (long.0 / long.1) })
+        Ok(Slices {
+            switch_ns: between_ns / switches,
+            ratio: (short.0 / short.1) / (long.0 / long.1),
+        })
     }
 }

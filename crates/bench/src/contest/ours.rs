@@ -1,9 +1,11 @@
-//! Our generator as a contender: a fresh worker for each run, as a program that is started anew is.
+//! Our generator as a contender: a fresh worker for each run, as a program that is started again
+//! is.
 
 use super::goals::Ours;
 use super::{ContestLoad, ContestTarget, Shot};
 use iotax_load::{
-    EngineName, Histogram, Hold, Job, SliceBound, SliceResult, SliceSpec, Stamping, TargetSpec, Worker,
+    EngineName, Histogram, Hold, Job, SliceBound, SliceResult, SliceSpec, Stamping, TargetSpec,
+    Worker,
 };
 use iotax_steps::engine::EngineError;
 
@@ -32,14 +34,22 @@ pub fn shot(
 ///
 /// # Errors
 /// What the worker says that is prepared to find out.
-pub fn engine(place: &ContestTarget, load: &ContestLoad, ours: Ours) -> Result<EngineName, EngineError> {
+pub fn engine(
+    place: &ContestTarget,
+    load: &ContestLoad,
+    ours: Ours,
+) -> Result<EngineName, EngineError> {
     match load.engine {
         Some(name) => Ok(name),
         None => Ok(worker(place, load.job(ours.stamps), load)?.engine().name),
     }
 }
 
-pub(super) fn worker(place: &ContestTarget, job: Job, load: &ContestLoad) -> Result<Worker, EngineError> {
+pub(super) fn worker(
+    place: &ContestTarget,
+    job: Job,
+    load: &ContestLoad,
+) -> Result<Worker, EngineError> {
     let target = TargetSpec {
         path: place.path.clone(),
         bytes: Some(place.bytes),
@@ -73,8 +83,8 @@ fn shot_of_slice(result: &SliceResult) -> Shot {
     }
 }
 
-/// Bytes of memory that one job takes at depth 128 and 4 KiB blocks: what the process has more of with a prepared worker that has
-/// run than without.
+/// Bytes of memory that one job takes at depth 128 and 4 KiB blocks: what the process has more of
+/// with a prepared worker that has run than without.
 ///
 /// # Errors
 /// What the worker says, or that the system does not tell.
@@ -101,8 +111,8 @@ pub fn memory_of_a_job(place: &ContestTarget) -> Result<u64, EngineError> {
 fn resident() -> Result<u64, EngineError> {
     let failed = |source| EngineError::System { action: "read /proc/self/status".into(), source };
     let status = std::fs::read_to_string("/proc/self/status").map_err(failed)?;
-    let kib = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    let kib = status.lines().find_map(|line| {
+        line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+    });
     kib.map(|kib| kib << 10).ok_or_else(|| failed(std::io::Error::other("it has no RssAnon")))
 }

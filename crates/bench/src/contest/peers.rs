@@ -1,4 +1,5 @@
-//! Other generators as contenders: the installed fio in several tunings, and t/io_uring of fio's sources where its path is given.
+//! Other generators as contenders: the installed fio in several tunings, and t/io_uring of fio's
+//! sources where its path is given.
 
 use super::goals::Ours;
 use super::{ContestLoad, ContestTarget, Shot};
@@ -12,7 +13,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// fio with nothing but the load.
@@ -25,14 +25,12 @@ pub enum Peer {
     FioHuge,
     /// Both: huge pages, and no readings of the clock.
     FioLeanHuge,
-    /// t/io_uring, without latencies.
     TIoUring,
 }
 
 /// A fio that takes so much longer than its run hangs.
 const SLACK: Duration = Duration::from_secs(30);
 
-/// Of every tuning.
 const TUNED: &str = "norandommap=1\nrandom_generator=tausworthe64\ndisk_util=0\n";
 /// Latencies with the submission, as ours are.
 const WHOLE: &str = "lat_percentiles=1\nclat_percentiles=0\n";
@@ -64,7 +62,6 @@ impl Peer {
         self != Peer::FioDefault
     }
 
-    /// Records no latencies.
     fn lean(self) -> bool {
         matches!(self, Peer::FioLean | Peer::FioLeanHuge | Peer::TIoUring)
     }
@@ -74,7 +71,6 @@ impl Peer {
         matches!(self, Peer::FioHuge | Peer::FioLeanHuge)
     }
 
-    /// For people.
     pub fn name(self) -> &'static str {
         match self {
             Peer::FioDefault => "fio",
@@ -103,8 +99,11 @@ impl Peer {
             _ => {
                 // Until fio has ended: its name may lead through our descriptor.
                 let held = Filename::from_path(&place.path)?;
-                let shot = fio_shot(&self.job_file(&held, place.bytes, load, engine, seconds), seconds);
-                shot.map_err(|error| if self.huge() { without_huge_pages(error, load) } else { error })
+                let shot =
+                    fio_shot(&self.job_file(&held, place.bytes, load, engine, seconds), seconds);
+                shot.map_err(
+                    |error| if self.huge() { without_huge_pages(error, load) } else { error },
+                )
             }
         }
     }
@@ -142,7 +141,8 @@ impl Peer {
         }
         if self.tuned() {
             text += TUNED;
-            // glibc's own thread does the I/O of posixaio, and fio counts its CPU time in a process of its own alone.
+            // glibc's own thread does the I/O of posixaio, and fio counts its CPU time in a process
+            // of its own alone.
             text += if engine == EngineName::PosixAio { "" } else { "thread=1\n" };
             text += match engine {
                 EngineName::Uring => "fixedbufs=1\nregisterfiles=1\nnonvectored=1\n",
@@ -246,8 +246,9 @@ fn t_io_uring_words(load: &ContestLoad, engine: EngineName, seconds: f64) -> Vec
         EngineName::Sync => "-S1",
         _ => "-a0",
     };
-    // Polling off, fixed buffers and files, threads, seconds. It has no figure of its last second, and the first counts for nothing
-    // (see `mean_iops`): two more, so that as many count as of ours.
+    // Polling off, fixed buffers and files, threads, seconds. It has no figure of its last second,
+    // and the first counts for nothing (see `mean_iops`): two more, so that as many count as of
+    // ours.
     let mut words = vec![
         format!("-d{depth}"),
         format!("-s{batch}"),
@@ -337,10 +338,19 @@ mod tests {
         let deep = ContestLoad { numjobs: 2, rate_iops: Some(1000), ..load() };
         let text = |engine| Peer::FioTuned.job_file(&path, 1 << 20, &deep, engine, 2.0);
         let sync = text(EngineName::Sync);
-        assert!(sync.contains("iodepth=1\nnumjobs=64\n") && sync.contains("rate_iops=32\n"), "{sync}");
+        assert!(
+            sync.contains("iodepth=1\nnumjobs=64\n") && sync.contains("rate_iops=32\n"),
+            "{sync}"
+        );
         let uring = text(EngineName::Uring);
-        assert!(uring.contains("iodepth=32\nnumjobs=2\n") && uring.contains("thread=1\n"), "{uring}");
-        assert!(!text(EngineName::PosixAio).contains("thread=1"), "the CPU time of glibc's thread counts");
+        assert!(
+            uring.contains("iodepth=32\nnumjobs=2\n") && uring.contains("thread=1\n"),
+            "{uring}"
+        );
+        assert!(
+            !text(EngineName::PosixAio).contains("thread=1"),
+            "the CPU time of glibc's thread counts"
+        );
     }
 
     #[test]
@@ -358,7 +368,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("io_uring");
         // Written by another process: what a child of this one has open for writing is not started.
-        let write = ["-c", r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 700 "$2""#, "sh", script];
+        let write =
+            ["-c", r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 700 "$2""#, "sh", script];
         assert!(Command::new("sh").args(write).arg(&program).status().unwrap().success());
         let place = ContestTarget { path: "/dev/zero".into(), bytes: 1 << 20 };
         Peer::TIoUring.shot(&place, &load(), EngineName::Uring, 1.0, Some(&program))

@@ -1,5 +1,5 @@
-//! On which processor a contest runs: generators are held against each other on one, which all of them share in turn. Refuses
-//! processors that are not there, or not for this process.
+//! On which processor a contest runs: generators are held against each other on one, which all of
+//! them share in turn. Refuses processors that are not there, or not for this process.
 
 use iotax_steps::engine::EngineError;
 use rustix::io::Errno;
@@ -8,7 +8,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// Runs on one processor from here on, with all threads and children that are made later.
 ///
 /// # Errors
-/// [`EngineError::Unfit`] where there is no such processor for this process, or what the system says.
+/// [`EngineError::Unfit`] where there is no such processor for this process, or what the system
+/// says.
 pub fn keep_to(cpu: usize) -> Result<(), EngineError> {
     let mut set = CpuSet::new();
     if cpu < CpuSet::MAX_CPU {
@@ -20,11 +21,14 @@ pub fn keep_to(cpu: usize) -> Result<(), EngineError> {
             "there is no processor {cpu} for this process; hint: --cpu with one of {}",
             shown(&allowed)
         )),
-        _ => EngineError::System { action: format!("keep to processor {cpu}"), source: errno.into() },
+        _ => {
+            EngineError::System { action: format!("keep to processor {cpu}"), source: errno.into() }
+        }
     })
 }
 
-/// Where this process may run at all, wherever it is kept now: asked for all, the kernel grants those.
+/// Where this process may run at all, wherever it is kept now: asked for all, the kernel grants
+/// those.
 fn allowed() -> Result<Vec<usize>, Errno> {
     let before = sched_getaffinity(None)?;
     let mut all = CpuSet::new();
@@ -38,7 +42,6 @@ fn numbers(set: &CpuSet) -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
-/// `0-3, 8`
 fn shown(cpus: &[usize]) -> String {
     let runs = cpus.chunk_by(|one, next| one + 1 == *next);
     let words = runs.map(|run| match (run.first(), run.last()) {
@@ -68,7 +71,6 @@ impl Anywhere {
         numbers(&self.0).first().copied().unwrap_or(0)
     }
 
-    /// Back to it.
     pub fn again(&self) {
         // Where it ran before it may run still, or on fewer processors; nothing depends on it.
         let _ = sched_setaffinity(None, &self.0);

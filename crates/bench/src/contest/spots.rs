@@ -1,4 +1,5 @@
-//! Where generators are tried: targets that cost so little that the generator shows, and the disk below this machine's files.
+//! Where generators are tried: targets that cost so little that the generator shows, and the disk
+//! below this machine's files.
 
 use super::zram::Zram;
 use iotax_host::facts::memory_bytes;
@@ -16,7 +17,6 @@ use std::path::{Path, PathBuf};
 pub enum TargetKind {
     /// None: the engine does no I/O.
     Nothing,
-    /// /dev/zero.
     Zero,
     /// A file that the page cache holds.
     PageCache,
@@ -36,7 +36,6 @@ impl TargetKind {
 /// A target that is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContestTarget {
-    /// Its path.
     pub path: PathBuf,
     /// Bytes of it that are read.
     pub bytes: u64,
@@ -68,8 +67,8 @@ const PIECE: usize = 1 << 20;
 const ABSENT: &str = "it is in no line that was asked for";
 
 impl Spots {
-    /// Makes what is needed in a folder; what cannot be made keeps the reason. `zrams` remembers compressed disks, so that one that
-    /// a kill left is taken away the next time.
+    /// Makes what is needed in a folder; what cannot be made keeps the reason. `zrams` remembers
+    /// compressed disks, so that one that a kill left is taken away the next time.
     pub fn make(
         wanted: &[TargetKind],
         folder: &Path,
@@ -119,19 +118,21 @@ impl Spots {
     }
 }
 
-/// File systems without a disk of their own by their magic numbers (linux/magic.h): files there are not read as those of a disk are,
-/// neither through the page cache nor past it.
+/// File systems without a disk of their own by their magic numbers (linux/magic.h): files there are
+/// not read as those of a disk are, neither through the page cache nor past it.
 const WITHOUT_DISK: [(&str, u64); 3] =
     [("tmpfs", 0x0102_1994), ("ramfs", 0x8584_58f6), ("overlay", 0x794c_7630)];
 
 fn on_a_disk(folder: &Path) -> Result<(), String> {
-    let found = rustix::fs::statfs(folder)
-        .map_err(|errno| format!("cannot look at {}: {}", folder.display(), std::io::Error::from(errno)))?;
+    let found = rustix::fs::statfs(folder).map_err(|errno| {
+        format!("cannot look at {}: {}", folder.display(), std::io::Error::from(errno))
+    })?;
     match WITHOUT_DISK.iter().find(|(_, magic)| *magic == u64::from(found.f_type as u32)) {
         None => Ok(()),
-        Some((name, _)) => {
-            Err(format!("{} is on {name}, which is no disk; hint: --dir on a disk", folder.display()))
-        }
+        Some((name, _)) => Err(format!(
+            "{} is on {name}, which is no disk; hint: --dir on a disk",
+            folder.display()
+        )),
     }
 }
 
@@ -141,9 +142,11 @@ impl Scratch {
         bytes: u64,
         go_on: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<Scratch, String> {
-        let failed =
-            |what: &str, error: std::io::Error| format!("cannot {what} in {}: {error}", folder.display());
-        let free = rustix::fs::statvfs(folder).map_err(|errno| failed("look for room", errno.into()))?;
+        let failed = |what: &str, error: std::io::Error| {
+            format!("cannot {what} in {}: {error}", folder.display())
+        };
+        let free =
+            rustix::fs::statvfs(folder).map_err(|errno| failed("look for room", errno.into()))?;
         let free = free.f_bavail.saturating_mul(free.f_frsize);
         // As much again is left to others.
         if free / 2 < bytes {
@@ -154,7 +157,8 @@ impl Scratch {
                 show_bytes(free)
             ));
         }
-        let mut file = tempfile::tempfile_in(folder).map_err(|error| failed("make a scratch file", error))?;
+        let mut file =
+            tempfile::tempfile_in(folder).map_err(|error| failed("make a scratch file", error))?;
         write_random(&mut file, bytes, &mut |done| {
             go_on(&format!("writing a scratch file: {} of {}", show_bytes(done), show_bytes(bytes)))
         })
@@ -169,14 +173,15 @@ impl Scratch {
 }
 
 impl ContestTarget {
-    /// Bytes of it, from the start, that the page cache may be filled with: half of the memory that is available is left to others.
+    /// Bytes of it, from the start, that the page cache may be filled with: half of the memory that
+    /// is available is left to others.
     pub fn cacheable(&self) -> u64 {
         let available = memory_bytes(&Probe::of_files(Path::new("/")), "MemAvailable");
         self.bytes.min(available.map_or(u64::MAX, |bytes| bytes / 2))
     }
 
-    /// Reads it once, as far as it is [`ContestTarget::cacheable`], so that the page cache holds it: O_DIRECT reads of others, and memory that
-    /// runs short, drop pages.
+    /// Reads it once, as far as it is [`ContestTarget::cacheable`], so that the page cache holds
+    /// it: O_DIRECT reads of others, and memory that runs short, drop pages.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -220,7 +225,8 @@ mod tests {
     #[test]
     fn a_scratch_file_has_no_name_and_can_be_read_by_others() {
         let folder = tempfile::tempdir().unwrap();
-        let scratch = Scratch::make(folder.path(), 3 << 20, &mut |_| ControlFlow::Continue(())).unwrap();
+        let scratch =
+            Scratch::make(folder.path(), 3 << 20, &mut |_| ControlFlow::Continue(())).unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         let place = scratch.place();
         let read = std::fs::read(&place.path).unwrap();
@@ -257,9 +263,12 @@ mod tests {
     #[test]
     fn without_room_or_when_stopped_there_is_a_reason() {
         let folder = tempfile::tempdir().unwrap();
-        let why = Scratch::make(folder.path(), 1 << 60, &mut |_| ControlFlow::Continue(())).err().unwrap();
+        let why = Scratch::make(folder.path(), 1 << 60, &mut |_| ControlFlow::Continue(()))
+            .err()
+            .unwrap();
         assert!(why.contains("of room are wanted") && why.contains("--dir"), "{why}");
-        let why = Scratch::make(folder.path(), 1 << 20, &mut |_| ControlFlow::Break(())).err().unwrap();
+        let why =
+            Scratch::make(folder.path(), 1 << 20, &mut |_| ControlFlow::Break(())).err().unwrap();
         assert!(why.contains("interrupted"), "{why}");
     }
 }

@@ -1,7 +1,9 @@
-//! A compressed disk in memory of our own, made for the contest and taken away behind it. Nothing is ever written to it, so that it
-//! answers with zeros at once: a block device without a device. Those of others are never touched: it is the kernel that gives us a
-//! new one, with a number that is written down before it gets its size. What a kill left is taken away by the next
-//! contest: if this system has not booted since, its note is locked by nobody, and nothing was ever stored on it, which would be another's.
+//! A compressed disk in memory of our own, made for the contest and taken away after it. Nothing
+//! is ever written to it, so that it answers with zeros at once: a block device without a device.
+//! Those of others are never touched: it is the kernel that gives us a new one, with a number that
+//! is written down before it gets its size. What a kill left is taken away by the next contest: if
+//! this system has not booted since, its note is locked by nobody, and nothing was ever stored on
+//! it, which would be another's.
 
 use iotax_store::Store;
 use iotax_store::private::{self, Purpose};
@@ -32,19 +34,23 @@ impl Zram {
         // It may be the first that makes the folder of runs, which must be ours alone.
         let notes = Store::open(notes).map_err(|error| error.to_string())?.runs_dir().to_owned();
         clear(&notes);
-        let number = std::fs::read_to_string(Path::new(CONTROL).join("hot_add"))
-            .map_err(|error| format!("no zram device can be had ({error}); hint: modprobe zram, as root"))?;
-        let number: u32 = number.trim().parse().map_err(|_| format!("hot_add of zram says \"{number}\""))?;
+        let number =
+            std::fs::read_to_string(Path::new(CONTROL).join("hot_add")).map_err(|error| {
+                format!("no zram device can be had ({error}); hint: modprobe zram, as root")
+            })?;
+        let number: u32 =
+            number.trim().parse().map_err(|_| format!("hot_add of zram says \"{number}\""))?;
         let note = notes.join(number.to_string());
         let mut zram = Zram { number, note, held: None };
-        let failed = |what: &str, error: std::io::Error| format!("cannot {what} zram{number}: {error}");
-        zram.held = Some(noted(&zram.note).map_err(|error| failed("write down the number of", error))?);
+        let failed =
+            |what: &str, error: std::io::Error| format!("cannot {what} zram{number}: {error}");
+        zram.held =
+            Some(noted(&zram.note).map_err(|error| failed("write down the number of", error))?);
         std::fs::write(zram.attribute("disksize"), bytes.to_string())
             .map_err(|error| failed("give a size to", error))?;
         Ok(zram)
     }
 
-    /// `/dev/zram1`
     pub(super) fn path(&self) -> PathBuf {
         path_of(self.number)
     }
@@ -65,7 +71,8 @@ impl Drop for Zram {
 
 /// A new note, locked, with the boot that it is of.
 fn noted(note: &Path) -> std::io::Result<File> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(note)?;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(note)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)?;
     file.write_all(boot().as_bytes())?;
     file.sync_all()?;
@@ -76,8 +83,8 @@ fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// Takes away those that a kill left: their notes are locked by nobody. Notes of what is no longer ours are forgotten; one that is in use
-/// stays for the next contest.
+/// Takes away those that a kill left: their notes are locked by nobody. Notes of what is no longer
+/// ours are forgotten; one that is in use stays for the next contest.
 fn clear(notes: &Path) {
     for note in held_by_nobody(notes) {
         if !note.is_ours() || remove(note.number).is_ok() {
@@ -120,9 +127,11 @@ fn path_of(number: u32) -> PathBuf {
     format!("/dev/zram{number}").into()
 }
 
-/// Whether there is such a device and nothing was ever stored on it (`orig_data_size`, the first figure of mm_stat).
+/// Whether there is such a device and nothing was ever stored on it (`orig_data_size`, the first
+/// figure of mm_stat).
 fn is_empty(number: u32) -> bool {
-    let told = std::fs::read_to_string(format!("/sys/block/zram{number}/mm_stat")).unwrap_or_default();
+    let told =
+        std::fs::read_to_string(format!("/sys/block/zram{number}/mm_stat")).unwrap_or_default();
     told.split_whitespace().next() == Some("0")
 }
 
@@ -137,7 +146,8 @@ mod tests {
     use super::*;
     use std::sync::{Mutex, PoisonError};
 
-    /// Held by each test that makes a device: the kernel gives a number that became free to the next who asks.
+    /// Held by each test that makes a device: the kernel gives a number that became free to the
+    /// next who asks.
     static MAKES_A_DEVICE: Mutex<()> = Mutex::new(());
 
     #[test]
@@ -155,8 +165,14 @@ mod tests {
     fn a_note_that_is_no_file_of_ours_holds_nobody_up() {
         let notes = tempfile::tempdir().unwrap();
         let fifo = notes.path().join("7");
-        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0)
-            .unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
         std::os::unix::fs::symlink("/dev/zero", notes.path().join("8")).unwrap();
         clear(notes.path());
         assert!(fifo.exists() && notes.path().join("8").is_symlink(), "neither is a note");

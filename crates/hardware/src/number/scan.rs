@@ -1,16 +1,18 @@
 //! Finds the figures of a line.
 
-use super::unit::{self, Base, NumberUnit, cyrillic};
+use super::unit::{self, NumberUnit, PrefixBase, cyrillic};
 use super::words::words;
-use super::{Hedge, Quantity, rounded};
+use super::{NumberHedge, Quantity, rounded};
 use crate::TextSpan;
 
-/// How the digits of a text are grouped, where more is known than its own letters tell: a column of a table shows it.
+/// How the digits of a text are grouped, where more is known than its own letters tell: a column of
+/// a table shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// The comma is the decimal sign, and the point groups thousands: `1.234` is more than a thousand.
+    /// The comma is the decimal sign, and the point groups thousands: `1.234` is more than a
+    /// thousand.
     pub decimal_comma: bool,
-    /// Lone spaces group thousands: nothing but the figure stands there.
+    /// Lone spaces group thousands: nothing but the figure is there.
     pub spaces: bool,
 }
 
@@ -35,8 +37,8 @@ pub fn quantities_in(line: usize, text: &str, style: Style) -> Vec<Quantity> {
     found
 }
 
-/// The figure that a cell is: one number with its unit, perhaps in brackets; words around it are allowed where
-/// no second figure stands.
+/// The figure that a cell is: one number with its unit, perhaps in brackets; words around it are
+/// allowed where no second figure stands.
 pub fn quantity(line: usize, text: &str) -> Option<Quantity> {
     match quantities(line, text).as_slice() {
         [only] => Some(*only),
@@ -45,7 +47,10 @@ pub fn quantity(line: usize, text: &str) -> Option<Quantity> {
 }
 
 fn next_digit(text: &str, from: usize) -> Option<usize> {
-    text.get(from..)?.char_indices().find(|(_, letter)| digit(*letter).is_some()).map(|(at, _)| from + at)
+    text.get(from..)?
+        .char_indices()
+        .find(|(_, letter)| digit(*letter).is_some())
+        .map(|(at, _)| from + at)
 }
 
 /// The value of a digit, narrow or full-width.
@@ -57,17 +62,20 @@ fn digit(letter: char) -> Option<u8> {
     }
 }
 
-/// The byte behind the word that `at` is in.
+/// The byte after the word that `at` is in.
 fn behind_word(text: &str, at: usize) -> usize {
     let part = |letter: char| {
         letter.is_ascii_alphanumeric()
             || digit(letter).is_some()
             || matches!(letter, '.' | ',' | '-' | '_' | ':' | '/')
     };
-    text[at..].char_indices().find(|(_, letter)| !part(*letter)).map_or(text.len(), |(end, _)| at + end)
+    text[at..]
+        .char_indices()
+        .find(|(_, letter)| !part(*letter))
+        .map_or(text.len(), |(end, _)| at + end)
 }
 
-/// The figure whose digits begin at `start`, and the byte behind it.
+/// The figure whose digits begin at `start`, and the byte after it.
 fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity, usize)> {
     let before = text[..start].chars().next_back();
     // `(QD=1):26.985 MB/s`; a colon after a letter or a digit is of a name or a time.
@@ -87,9 +95,10 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
     if is_date(&text[end..]) {
         return None;
     }
-    let (mut unit, mut scale, mut base) = (NumberUnit::Bare, 1.0, Base::None);
+    let (mut unit, mut scale, mut base) = (NumberUnit::Bare, 1.0, PrefixBase::None);
     // After at most one space.
-    let space = text[end..].chars().next().filter(|next| matches!(next, ' ' | '\u{a0}' | '\u{202f}'));
+    let space =
+        text[end..].chars().next().filter(|next| matches!(next, ' ' | '\u{a0}' | '\u{202f}'));
     let from = end + space.map_or(0, char::len_utf8);
     if let Some(read) = unit::read(&text[from..]) {
         (unit, scale, base) = (read.unit, read.scale, read.base);
@@ -123,7 +132,9 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
 fn is_date(behind: &str) -> bool {
     let mut parts = behind.splitn(4, '/').skip(1);
     let two = |part: Option<&str>| {
-        part.is_some_and(|part| part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_digit))
+        part.is_some_and(|part| {
+            part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_digit)
+        })
     };
     behind.starts_with('/') && two(parts.next()) && two(parts.next())
 }
@@ -133,9 +144,13 @@ fn part_of_name(letter: char) -> bool {
     letter.is_ascii_alphabetic() || cyrillic(letter) || "_.,/#:@\\$".contains(letter)
 }
 
-/// A hyphen is a minus where nothing, a space or a bracket stands before it, not in `E5-2678` or `+-5`.
+/// A hyphen is a minus where nothing, a space or a bracket is before it, not in `E5-2678` or
+/// `+-5`.
 fn minus(before: &str) -> bool {
-    before.chars().next_back().is_none_or(|letter| !letter.is_alphanumeric() && !")]%.+".contains(letter))
+    before
+        .chars()
+        .next_back()
+        .is_none_or(|letter| !letter.is_alphanumeric() && !")]%.+".contains(letter))
 }
 
 struct Digits {
@@ -145,13 +160,15 @@ struct Digits {
 }
 
 impl Digits {
-    /// `1,234.5`, `1.234,5`, `1 234,5`, `12,5`; refuses versions (`7.9.2009`), dates, times and ranges of addresses.
+    /// `1,234.5`, `1.234,5`, `1 234,5`, `12,5`; refuses versions (`7.9.2009`), dates, times and
+    /// ranges of addresses.
     fn read(text: &str, style: Style) -> Option<Digits> {
         if let Some(plain) = Digits::plain(text, style) {
             return Some(plain);
         }
         // All digits; how many stand in each group; the signs between the groups.
-        let (mut digits, mut groups, mut signs, mut bytes) = (String::new(), vec![0usize], Vec::new(), 0);
+        let (mut digits, mut groups, mut signs, mut bytes) =
+            (String::new(), vec![0usize], Vec::new(), 0);
         let mut letters = text.char_indices().peekable();
         while let Some((at, letter)) = letters.next() {
             if let Some(value) = digit(letter) {
@@ -166,10 +183,12 @@ impl Digits {
             match letter {
                 '.' | '．' => signs.push('.'),
                 ',' | '，' => signs.push(','),
-                // `3 604,00`: a space groups thousands where exactly three digits follow and at most three stood before.
+                // `3 604,00`: a space groups thousands where exactly three digits follow and at
+                // most three stood before.
                 ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}' => {
                     let behind = &text[at + letter.len_utf8()..];
-                    let three = behind.chars().take_while(|letter| digit(*letter).is_some()).count() == 3;
+                    let three =
+                        behind.chars().take_while(|letter| digit(*letter).is_some()).count() == 3;
                     let alike = signs.iter().all(|before| *before == letter);
                     if letter == ' ' && !style.spaces || !three || !alike || groups[0] > 3 {
                         break;
@@ -202,16 +221,18 @@ impl Digits {
         unit::read(behind).is_some_and(|read| read.unit.is_rate()).then_some(digits)
     }
 
-    /// The quick way: digits, perhaps a point and digits, and behind them nothing that could go on.
+    /// The quick way: digits, perhaps a point and digits, and after them nothing that could go on.
     fn plain(text: &str, style: Style) -> Option<Digits> {
         let bytes = text.as_bytes();
-        let run = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let run =
+            |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let whole = run(0);
         let point = bytes.get(whole) == Some(&b'.') && !style.decimal_comma;
         let decimals = if point { run(whole + 1) } else { 0 };
         let end = if decimals > 0 { whole + 1 + decimals } else { whole };
-        let goes_on =
-            |byte: &u8| !byte.is_ascii() || b".,:-/".contains(byte) || (*byte == b' ' && style.spaces);
+        let goes_on = |byte: &u8| {
+            !byte.is_ascii() || b".,:-/".contains(byte) || (*byte == b' ' && style.spaces)
+        };
         if whole == 0 || whole + decimals > 15 || bytes.get(end).is_some_and(goes_on) {
             return None;
         }
@@ -220,12 +241,14 @@ impl Digits {
     }
 }
 
-/// How many digits stand behind the decimal sign; `None` where the groups are of a version. `zero`: the first group is `0`.
+/// How many digits stand after the decimal sign; `None` where the groups are of a version. `zero`:
+/// the first group is `0`.
 fn decimals(groups: &[usize], signs: &[char], zero: bool, style: Style) -> Option<usize> {
     let last = groups[groups.len() - 1];
     match signs {
         [] => Some(0),
-        // `1,234` is one thousand and so on where one to three digits stand before three; `12,5` a decimal comma.
+        // `1,234` is one thousand and so on where one to three digits stand before three; `12,5` a
+        // decimal comma.
         [sign] => {
             let grouped = last == 3 && groups[0] <= 3 && !zero;
             let thousands = match sign {
@@ -237,7 +260,8 @@ fn decimals(groups: &[usize], signs: &[char], zero: bool, style: Style) -> Optio
         }
         [many @ .., sign] => {
             let first = many[0];
-            let thousands = groups[1..groups.len() - 1].iter().all(|group| *group == 3) && groups[0] <= 3;
+            let thousands =
+                groups[1..groups.len() - 1].iter().all(|group| *group == 3) && groups[0] <= 3;
             if !thousands || many.iter().any(|sign| *sign != first) {
                 None
             } else if *sign != first {
@@ -251,24 +275,24 @@ fn decimals(groups: &[usize], signs: &[char], zero: bool, style: Style) -> Optio
 
 /// What the first number of a text shows of its decimal sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shows {
-    /// `12.5`, `1,234.5`, `1,234,567`.
+pub enum DecimalSign {
     Point,
-    /// `12,5`, `1.234,5`, `1.234.567`.
     Comma,
     /// `1.234`, `1,234`: a thousand or a decimal.
     Either,
-    /// `1234`.
     Nothing,
 }
 
 /// What the first number of a text shows of its decimal sign.
-pub fn shows(text: &str) -> Shows {
-    let Some(start) = text.find(|letter: char| letter.is_ascii_digit()) else { return Shows::Nothing };
-    let number =
-        text[start..].split(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != ',').next();
+pub fn shows(text: &str) -> DecimalSign {
+    let Some(start) = text.find(|letter: char| letter.is_ascii_digit()) else {
+        return DecimalSign::Nothing;
+    };
+    let number = text[start..]
+        .split(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != ',')
+        .next();
     let mut groups: Vec<&str> = number.unwrap_or("").split(['.', ',']).collect();
-    // A stop behind the number is none of its signs.
+    // A stop after the number is none of its signs.
     if let Some(stop) = groups.iter().position(|group| group.is_empty()) {
         groups.truncate(stop);
     }
@@ -278,16 +302,20 @@ pub fn shows(text: &str) -> Shows {
     let (first, last) = (groups[0], groups[groups.len() - 1]);
     let signs = groups.len() - 1;
     let comma = signs > 0 && sign(signs) == b',';
-    let (decimal, other) = if comma { (Shows::Comma, Shows::Point) } else { (Shows::Point, Shows::Comma) };
+    let (decimal, other) = if comma {
+        (DecimalSign::Comma, DecimalSign::Point)
+    } else {
+        (DecimalSign::Point, DecimalSign::Comma)
+    };
     let whole = first.len() <= 3 && groups.iter().take(signs).skip(1).all(|group| group.len() == 3);
     match signs {
-        0 => Shows::Nothing,
+        0 => DecimalSign::Nothing,
         1 if last.len() != 3 || !whole || first.starts_with('0') => decimal,
-        1 => Shows::Either,
-        _ if !whole => Shows::Nothing,
+        1 => DecimalSign::Either,
+        _ if !whole => DecimalSign::Nothing,
         _ if (1..signs).any(|at| sign(at) != sign(signs)) => decimal,
         _ if last.len() == 3 => other,
-        _ => Shows::Nothing,
+        _ => DecimalSign::Nothing,
     }
 }
 
@@ -296,12 +324,12 @@ pub fn hedges(text: &str) -> bool {
     words().hedges(text)
 }
 
-fn hedge(before: &str, behind: &str) -> Hedge {
+fn hedge(before: &str, behind: &str) -> NumberHedge {
     let before = before.trim_end_matches([' ', '(', '（']);
     // An arrow says what became of the figure before it.
     if ["->", "=>"].iter().any(|arrow| before.ends_with(arrow)) {
-        return Hedge::Plain;
+        return NumberHedge::Plain;
     }
-    let own = || behind.trim_start().starts_with("左右").then_some(Hedge::About);
-    words().hedge(before).or_else(own).unwrap_or(Hedge::Plain)
+    let own = || behind.trim_start().starts_with("左右").then_some(NumberHedge::About);
+    words().hedge(before).or_else(own).unwrap_or(NumberHedge::Plain)
 }

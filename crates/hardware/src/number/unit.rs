@@ -7,19 +7,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NumberUnit {
-    /// No unit stands there.
+    /// No unit is there.
     Bare,
     /// Percent, the value as printed: 94 of `94 %`.
     Percent,
     /// I/Os, transactions or loops a second.
     PerSecond,
-    /// Bytes a second.
     BytesPerSecond,
-    /// Bits a second.
     BitsPerSecond,
-    /// Bytes.
     Bytes,
-    /// Nanoseconds.
     Nanoseconds,
     /// `4x`, `4 times`, `4倍`.
     Times,
@@ -45,38 +41,38 @@ impl NumberUnit {
 
     /// Whether settings do not come in it.
     pub fn is_of_results(self) -> bool {
-        !matches!(self, NumberUnit::Bare | NumberUnit::Bytes | NumberUnit::Hertz | NumberUnit::Things)
+        !matches!(
+            self,
+            NumberUnit::Bare | NumberUnit::Bytes | NumberUnit::Hertz | NumberUnit::Things
+        )
     }
 }
 
 /// Whether a prefix is of 1000 or of 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Base {
-    /// No prefix.
+pub enum PrefixBase {
     None,
     /// `MB`, `k`: by the standard 1000; of bytes often 1024 in fact.
     Decimal,
-    /// `MiB`: 1024.
     Binary,
 }
 
 /// A unit and how much of it a printed 1 is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
-    /// What is counted.
     pub unit: NumberUnit,
     /// How much a printed 1 is.
     pub scale: f64,
     /// Whether its prefix is of 1000 or of 1024.
-    pub base: Base,
+    pub base: PrefixBase,
 }
 
 /// What a unit's text says: unit, scale, base, bytes of the text that it takes.
-pub(super) struct Read {
+pub(super) struct ReadUnit {
     pub unit: NumberUnit,
     pub scale: f64,
-    pub base: Base,
+    pub base: PrefixBase,
     pub bytes: usize,
 }
 
@@ -89,30 +85,37 @@ pub fn whole(text: &str) -> Option<Measure> {
     Some(Measure { unit: read.unit, scale: read.scale, base: read.base })
 }
 
-/// The unit that a text begins with; letters behind it make it another word.
-pub(super) fn read(text: &str) -> Option<Read> {
+/// The unit that a text begins with; letters after it make it another word.
+pub(super) fn read(text: &str) -> Option<ReadUnit> {
     // Most of what follows a figure is no unit.
     if !text.starts_with(|next: char| next.is_alphabetic() || matches!(next, '%' | '％' | '×')) {
         return None;
     }
-    if let Some((word, factor)) = words().multiples.iter().find(|(word, _)| text.starts_with(word)) {
+    if let Some((word, factor)) = words().multiples.iter().find(|(word, _)| text.starts_with(word))
+    {
         let behind = &text[word.len()..];
         let space = behind.len() - behind.trim_start_matches(' ').len();
         if let Some(read) =
             read(&behind[space..]).filter(|read| space < 2 && read.unit != NumberUnit::Percent)
         {
-            return Some(Read { scale: read.scale * factor, bytes: word.len() + space + read.bytes, ..read });
+            return Some(ReadUnit {
+                scale: read.scale * factor,
+                bytes: word.len() + space + read.bytes,
+                ..read
+            });
         }
         // `27万9572` goes on with digits.
         let whole = ends(text, word.len()) || !word.starts_with(cyrillic);
-        return whole.then_some(Read {
+        return whole.then_some(ReadUnit {
             unit: NumberUnit::Bare,
             scale: *factor,
-            base: Base::Decimal,
+            base: PrefixBase::Decimal,
             bytes: word.len(),
         });
     }
-    word(text).or_else(|| counted(text).filter(|read| ends(text, read.bytes))).or_else(|| per_second(text))
+    word(text)
+        .or_else(|| counted(text).filter(|read| ends(text, read.bytes)))
+        .or_else(|| per_second(text))
 }
 
 /// Whether a letter is Cyrillic.
@@ -120,28 +123,32 @@ pub fn cyrillic(letter: char) -> bool {
     ('а'..='я').contains(&letter) || ('А'..='Я').contains(&letter)
 }
 
-/// A unit ends where no Latin or Cyrillic letter or digit goes on; Chinese is written without spaces.
+/// A unit ends where no Latin or Cyrillic letter or digit goes on; Chinese is written without
+/// spaces.
 fn ends(text: &str, at: usize) -> bool {
-    !text[at..].starts_with(|next: char| next.is_ascii_alphanumeric() || cyrillic(next) || next == '_')
+    !text[at..]
+        .starts_with(|next: char| next.is_ascii_alphanumeric() || cyrillic(next) || next == '_')
 }
 
-fn word(text: &str) -> Option<Read> {
-    let begins = |name: &str| text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+fn word(text: &str) -> Option<ReadUnit> {
+    let begins =
+        |name: &str| text.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
     for (name, (unit, scale)) in words().units(text).iter().filter(|(name, _)| begins(name)) {
         // Endings of `процентов`.
         let percent = *unit == NumberUnit::Percent;
-        let rest =
-            text[name.len()..].chars().take_while(|next| percent && name.len() > 3 && next.is_alphabetic());
+        let rest = text[name.len()..]
+            .chars()
+            .take_while(|next| percent && name.len() > 3 && next.is_alphabetic());
         let bytes = name.len() + rest.map(char::len_utf8).sum::<usize>();
         if ends(text, bytes) {
-            return Some(Read { unit: *unit, scale: *scale, base: Base::None, bytes });
+            return Some(ReadUnit { unit: *unit, scale: *scale, base: PrefixBase::None, bytes });
         }
     }
     None
 }
 
 /// Anything a second: `tx/s`, `req/sec`, `k rows/s`.
-fn per_second(text: &str) -> Option<Read> {
+fn per_second(text: &str) -> Option<ReadUnit> {
     let (factor, from) = match text.as_bytes() {
         [b'k' | b'K', b' ', ..] => (1e3, 2),
         [b'M', b' ', ..] => (1e6, 2),
@@ -153,39 +160,49 @@ fn per_second(text: &str) -> Option<Read> {
     let second = ["seconds", "second", "sec", "s"]
         .into_iter()
         .find(|second| behind.starts_with(second) && ends(behind, second.len()))?;
-    let base = if factor > 1.0 { Base::Decimal } else { Base::None };
+    let base = if factor > 1.0 { PrefixBase::Decimal } else { PrefixBase::None };
     let bytes = from + word + 1 + second.len();
-    (2..=14).contains(&word).then_some(Read { unit: NumberUnit::PerSecond, scale: factor, base, bytes })
+    (2..=14).contains(&word).then_some(ReadUnit {
+        unit: NumberUnit::PerSecond,
+        scale: factor,
+        base,
+        bytes,
+    })
 }
 
 /// A prefix of 1000 or 1024, and what is counted: `k`, `KiB/s`, `Gbit/s`, `k IOPS`.
-fn counted(text: &str) -> Option<Read> {
+fn counted(text: &str) -> Option<ReadUnit> {
     let latin = latin(text);
     let letter = |at: usize| latin.get(at).map(|(letter, _)| *letter);
     let prefix = PREFIXES.iter().find(|(prefix, _)| letter(0) == Some(*prefix));
     let binary = prefix.is_some() && letter(1) == Some('i');
     let behind = usize::from(prefix.is_some()) + usize::from(binary);
     let (scale, base) = match prefix {
-        None => (1.0, Base::None),
-        Some((_, power)) if binary => (1024f64.powi(*power), Base::Binary),
-        Some((_, power)) => (1000f64.powi(*power), Base::Decimal),
+        None => (1.0, PrefixBase::None),
+        Some((_, power)) if binary => (1024f64.powi(*power), PrefixBase::Binary),
+        Some((_, power)) => (1000f64.powi(*power), PrefixBase::Decimal),
     };
     for (name, unit) in &words().counted {
         let spaced = *unit == NumberUnit::PerSecond && letter(behind) == Some(' ');
         let from = behind + usize::from(spaced);
         let mut letters = latin.iter().skip(from).map(|(letter, _)| *letter);
         if name.chars().all(|own| letters.next() == Some(own)) {
-            return Some(Read { unit: *unit, scale, base, bytes: latin[from + name.len() - 1].1 });
+            return Some(ReadUnit {
+                unit: *unit,
+                scale,
+                base,
+                bytes: latin[from + name.len() - 1].1,
+            });
         }
     }
     // A lone prefix is of a count; `g` and `t` are grams and tonnes, `m` metres or minutes.
     let alone = letter(1).is_none_or(|next| !next.is_alphanumeric());
     let count = alone && matches!(prefix, Some(('k' | 'K' | 'M', _)));
-    count.then(|| Read { unit: NumberUnit::Bare, scale, base, bytes: latin[0].1 })
+    count.then(|| ReadUnit { unit: NumberUnit::Bare, scale, base, bytes: latin[0].1 })
 }
 
-/// The first letters, those of Cyrillic units and full-width ones in Latin, each with the byte behind it: `МБ/с` is `MB/s`,
-/// `Гбит/с` is `Gbit/s`.
+/// The first letters, those of Cyrillic units and full-width ones in Latin, each with the byte
+/// after it: `МБ/с` is `MB/s`, `Гбит/с` is `Gbit/s`.
 fn latin(text: &str) -> Vec<(char, usize)> {
     let mut letters: Vec<(char, usize)> = Vec::with_capacity(16);
     let mut end = 0;
@@ -201,7 +218,9 @@ fn latin(text: &str) -> Vec<(char, usize)> {
         match (letter, known) {
             (_, Some((_, made))) => letters.extend(made.chars().map(|made| (made, end))),
             // `МБ/c` with a Latin c, as keyboards have it.
-            ('c', _) if letters.last().is_some_and(|(before, _)| *before == '/') => letters.push(('s', end)),
+            ('c', _) if letters.last().is_some_and(|(before, _)| *before == '/') => {
+                letters.push(('s', end))
+            }
             ('\u{ff21}'..='\u{ff5a}', _) => {
                 letters.push((char::from_u32(letter as u32 - 0xfee0).unwrap_or(letter), end));
             }

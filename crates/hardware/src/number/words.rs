@@ -1,6 +1,6 @@
 //! The lists of `words.txt`.
 
-use super::{Hedge, NumberUnit};
+use super::{NumberHedge, NumberUnit};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -9,8 +9,7 @@ use std::sync::OnceLock;
 #[derive(Default)]
 pub(super) struct NumberWords {
     /// By the last byte of the spelling.
-    hedges: ByByte<Hedge>,
-    /// By the first.
+    hedges: ByByte<NumberHedge>,
     units: ByByte<(NumberUnit, f64)>,
     pub counted: Vec<(&'static str, NumberUnit)>,
     pub multiples: Vec<(&'static str, f64)>,
@@ -35,8 +34,9 @@ impl NumberWords {
         let mut words = NumberWords::default();
         let lines = include_str!("words.txt").lines().filter(|line| !line.starts_with('#'));
         let lists = lines.filter_map(|line| line.split_once(": "));
-        let mut all: Vec<(&str, &str)> =
-            lists.flat_map(|(name, list)| list.split(" | ").map(move |spelling| (name, spelling))).collect();
+        let mut all: Vec<(&str, &str)> = lists
+            .flat_map(|(name, list)| list.split(" | ").map(move |spelling| (name, spelling)))
+            .collect();
         all.sort_by_key(|(_, spelling)| std::cmp::Reverse(spelling.len()));
         for (name, spelling) in all {
             let mut name = name.split(' ');
@@ -44,9 +44,11 @@ impl NumberWords {
             let number = |text: &str| text.parse().unwrap_or(1.0);
             let bytes = spelling.as_bytes();
             match kind {
-                "hedge" => {
-                    words.hedges.entry(bytes[bytes.len() - 1]).or_default().push((spelling, named(what)))
-                }
+                "hedge" => words
+                    .hedges
+                    .entry(bytes[bytes.len() - 1])
+                    .or_default()
+                    .push((spelling, named(what))),
                 "unit" => {
                     let scale = number(name.next().unwrap_or(""));
                     words.units.entry(bytes[0]).or_default().push((spelling, (named(what), scale)));
@@ -61,11 +63,12 @@ impl NumberWords {
     }
 
     /// The longest hedge that a text ends with.
-    pub fn hedge(&self, text: &str) -> Option<Hedge> {
+    pub fn hedge(&self, text: &str) -> Option<NumberHedge> {
         let ends = |word: &str| {
             let from = text.len().wrapping_sub(word.len());
             let latin = word.is_ascii() && word.starts_with(char::is_alphabetic);
-            let part = || latin && text[..from].ends_with(|letter: char| letter.is_ascii_alphabetic());
+            let part =
+                || latin && text[..from].ends_with(|letter: char| letter.is_ascii_alphabetic());
             text.get(from..).is_some_and(|end| end.eq_ignore_ascii_case(word)) && !part()
         };
         words_of_byte(&self.hedges, text.as_bytes().last())

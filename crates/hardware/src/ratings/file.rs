@@ -1,6 +1,6 @@
 //! The form of a file of ratings, with errors that name line and key.
 
-use super::{Rated, RatedDrive, RatedWrites, Size, name};
+use super::{DriveRatings, RatedDrive, RatedWrites, Size, name};
 use crate::HardwareLink;
 use crate::media::Medium;
 use crate::number::{NumberUnit, quantities};
@@ -13,9 +13,8 @@ use toml::{Spanned, Value};
 /// What is wrong in a file of ratings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Line, from 1.
     pub line: usize,
-    /// Key, as it stands there; empty where it is the file's form.
+    /// Key, as it is there; empty where it is the file's form.
     pub key: String,
     /// What is wrong and what to do.
     pub why: String,
@@ -74,14 +73,17 @@ pub(super) fn drives(text: &str) -> Result<Vec<RatedDrive>, Fault> {
     for entry in &file.drive {
         let drive = read.drive(entry)?;
         if drives.iter().any(|other| other.name == drive.name) {
-            let why = format!("\"{}\" stands twice; write one entry with all of its sizes", drive.name);
+            let why =
+                format!("\"{}\" stands twice; write one entry with all of its sizes", drive.name);
             return Err(read.fault(entry.span(), "name", why));
         }
         for model in drive.models.iter().chain(drive.sizes.iter().flat_map(|size| &size.parts)) {
             let words: Vec<String> = name::words(model).into_iter().map(|(word, _)| word).collect();
             let owner = names.entry(words.join(" ")).or_insert_with(|| drive.name.clone());
             if *owner != drive.name {
-                let why = format!("\"{model}\" is a name of \"{owner}\" already; leave it to one of them");
+                let why = format!(
+                    "\"{model}\" is a name of \"{owner}\" already; leave it to one of them"
+                );
                 return Err(read.fault(entry.span(), "models", why));
             }
         }
@@ -120,10 +122,12 @@ impl RatingReader<'_> {
     fn drive(&self, entry: &Spanned<RatingEntry>) -> Result<RatedDrive, Fault> {
         let RatingEntry { media, rpm, writes, .. } = *entry.get_ref();
         let own = entry.get_ref();
-        let interface = HardwareLink::named(own.interface.get_ref()).filter(|link| !link.is_network());
+        let interface =
+            HardwareLink::named(own.interface.get_ref()).filter(|link| !link.is_network());
         let (interface, name, source) = (
-            interface
-                .ok_or_else(|| self.unfit("interface", "is none that is known", own.interface.span()))?,
+            interface.ok_or_else(|| {
+                self.unfit("interface", "is none that is known", own.interface.span())
+            })?,
             self.text("name", &own.name)?,
             self.text("source", &own.source)?,
         );
@@ -139,7 +143,8 @@ impl RatingReader<'_> {
             return Err(self.unfit("sizes", "is no list of capacities", entry.span()));
         }
         if !matches!((media == Medium::Hdd, rpm), (true, Some(3600..=15_000)) | (false, None)) {
-            let why = "belongs to media = \"HDD\", from 3600 to 15000, and only there; write rpm = 7200";
+            let why =
+                "belongs to media = \"HDD\", from 3600 to 15000, and only there; write rpm = 7200";
             return Err(self.fault(entry.span(), "rpm", why));
         }
         Ok(RatedDrive { name, models, media, rpm, writes, source, sizes })
@@ -160,13 +165,15 @@ impl RatingReader<'_> {
     fn size(&self, entry: &Spanned<Values>, interface: HardwareLink) -> Result<Size, Fault> {
         let mut size = Size::default();
         for (key, value) in entry.get_ref() {
-            let rated = Rated::ALL.into_iter().find(|(_, own)| own == key).map(|(rated, _)| rated);
+            let rated =
+                DriveRatings::ALL.into_iter().find(|(_, own)| own == key).map(|(rated, _)| rated);
             let unit = match (key.as_str(), rated) {
                 ("parts", _) => {
                     let why = "is no list of names; write for example [\"MZ-V8P1T0*\"]";
                     let listed = value.get_ref().as_array();
                     let listed = listed.ok_or_else(|| self.fault(value.span(), key, why))?;
-                    let part = |one: &Value| self.model(key, value.span(), one.as_str().unwrap_or(""));
+                    let part =
+                        |one: &Value| self.model(key, value.span(), one.as_str().unwrap_or(""));
                     size.parts = listed.iter().map(part).collect::<Result<_, _>>()?;
                     continue;
                 }
@@ -175,13 +182,15 @@ impl RatingReader<'_> {
                 ("capacity" | "slc_cache" | "endurance", _) => NumberUnit::Bytes,
                 ("sustained_write", _) => NumberUnit::BytesPerSecond,
                 _ => {
-                    let why = "is not known; write capacity, parts, or what a [rating] of a scenario has";
+                    let why =
+                        "is not known; write capacity, parts, or what a [rating] of a scenario has";
                     return Err(self.fault(value.span(), key, why));
                 }
             };
             let (figure, most) = (self.figure(key, value, unit)?, interface.rate().most);
             if unit == NumberUnit::BytesPerSecond && figure > most {
-                let why = format!("is above what {} carries: {:.0} MB/s", interface.name(), most / 1e6);
+                let why =
+                    format!("is above what {} carries: {:.0} MB/s", interface.name(), most / 1e6);
                 return Err(self.fault(value.span(), key, why));
             }
             match rated {
@@ -195,11 +204,13 @@ impl RatingReader<'_> {
         if none { Err(self.fault(entry.span(), "sizes", why)) } else { Ok(size) }
     }
 
-    /// A name that other words are hardly taken for: four letters and digits, a digit among fewer than seven.
+    /// A name that other words are hardly taken for: four letters and digits, a digit among fewer
+    /// than seven.
     fn model(&self, key: &str, span: Range<usize>, text: &str) -> Result<String, Fault> {
         let body = text.strip_suffix('*').unwrap_or(text);
         let letters = body.bytes().filter(u8::is_ascii_alphanumeric).count();
-        let why = if letters < 4 || (letters < 7 && !body.bytes().any(|byte| byte.is_ascii_digit())) {
+        let why = if letters < 4 || (letters < 7 && !body.bytes().any(|byte| byte.is_ascii_digit()))
+        {
             "has fewer than four letters and digits, or no digit: other words would be taken for it; write the maker before it, or the part number"
         } else if body.contains('*') || !body.is_ascii() {
             "has something that is no ASCII letter, digit or mark, or a * before its end; write letters and digits, and a * at the end for what may follow"

@@ -15,7 +15,8 @@ pub type Word = (String, Range<usize>);
 
 /// The words of a text: ASCII letters and digits in a row, in lower case.
 pub fn words(text: &str) -> Vec<Word> {
-    let pieces = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let pieces =
+        text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let place = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
     let word = |word: &str| word[..word.len().min(LONGEST)].to_ascii_lowercase();
     pieces.map(|piece| (word(piece), place(piece)..place(piece) + piece.len())).collect()
@@ -47,20 +48,22 @@ impl DriveNames {
         for (drive, entry) in drives.iter().enumerate() {
             let models = entry.models.iter().map(|model| (model, None));
             let sizes = entry.sizes.iter().enumerate();
-            let parts = sizes.flat_map(|(size, one)| one.parts.iter().map(move |part| (part, Some(size))));
+            let parts =
+                sizes.flat_map(|(size, one)| one.parts.iter().map(move |part| (part, Some(size))));
             for (model, size) in models.chain(parts) {
                 let words: Vec<String> = words(model).into_iter().map(|(word, _)| word).collect();
                 let Some(first) = words.first() else { continue };
                 let key = head(first).to_owned();
-                let name = Name { words, open: model.ends_with('*'), drive, size, own: drive < own };
+                let name =
+                    Name { words, open: model.ends_with('*'), drive, size, own: drive < own };
                 names.0.entry(key).or_default().push(name);
             }
         }
         names
     }
 
-    /// Of names that begin at one word the longest counts; of names that overlap the one that goes on further (`Samsung SSD 980 PRO`
-    /// is no `Samsung SSD 980`).
+    /// Of names that begin at one word the longest counts; of names that overlap the one that goes
+    /// on further (`Samsung SSD 980 PRO` is no `Samsung SSD 980`).
     pub(super) fn find(&self, text: &str) -> Vec<NamedDrive> {
         let words = words(text);
         let mut found = Vec::new();
@@ -71,7 +74,8 @@ impl DriveNames {
                 continue;
             };
             let end = at + first.0.words.len();
-            let mut inner = (at + 1..end).filter_map(|from| Some((from, self.find_at(&words[from..])?)));
+            let mut inner =
+                (at + 1..end).filter_map(|from| Some((from, self.find_at(&words[from..])?)));
             let further = inner.rfind(|(from, (name, _))| from + name.words.len() > end);
             let (from, (name, count)) = further.unwrap_or((at, first));
             at = from + name.words.len();
@@ -86,7 +90,8 @@ impl DriveNames {
         let (count, bare) = counted(first);
         [(None, first.as_str()), (count, bare)].into_iter().find_map(|(count, first)| {
             let mine = self.0.get(head(first)).into_iter().flatten();
-            let rank = |name: &&Name| (name.words.len(), name.own, name.length(), Reverse(name.drive));
+            let rank =
+                |name: &&Name| (name.words.len(), name.own, name.length(), Reverse(name.drive));
             let best = mine.filter(|name| name.begins(first, &words[1..])).max_by_key(rank);
             best.map(|name| (name, count))
         })
@@ -112,7 +117,9 @@ impl Name {
 fn counted(word: &str) -> (Option<u32>, &str) {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     match word[digits..].strip_prefix('x') {
-        Some(rest) if (1..=3).contains(&digits) && !rest.is_empty() => (word[..digits].parse().ok(), rest),
+        Some(rest) if (1..=3).contains(&digits) && !rest.is_empty() => {
+            (word[..digits].parse().ok(), rest)
+        }
         _ => (None, word),
     }
 }

@@ -1,7 +1,8 @@
 use super::*;
 
 fn shipped() -> Ratings {
-    Ratings::read(include_str!("../ratings.toml")).unwrap_or_else(|fault| panic!("ratings.toml: {fault}"))
+    Ratings::read(include_str!("../ratings.toml"))
+        .unwrap_or_else(|fault| panic!("ratings.toml: {fault}"))
 }
 
 #[test]
@@ -13,7 +14,7 @@ fn every_drive_has_a_source_names_and_sane_figures() {
         assert!(drive.source.len() > 15, "{name}: which data sheet?");
         let hdd = drive.media == Medium::Hdd;
         let sane = if hdd { [50.0..=1000.0, 50e6..=600e6] } else { [3e3..=4e6, 100e6..=16e9] };
-        for (rated, key) in &Rated::ALL[..4] {
+        for (rated, key) in &DriveRatings::ALL[..4] {
             let [iops, bytes] = &sane;
             let range = if rated.unit() == NumberUnit::PerSecond { iops } else { bytes };
             let figures = drive.sizes.iter().filter_map(|size| size.figures[*rated as usize]);
@@ -27,15 +28,28 @@ fn every_drive_has_a_source_names_and_sane_figures() {
 #[test]
 fn a_capacity_picks_the_figures_and_without_one_they_are_bounds() {
     let of = |model, bytes| known().rating_of(model, bytes).unwrap();
-    assert_eq!(of("Samsung SSD 980 PRO", Some(250_059_350_016.0)).most(Rated::RandreadIops), Some(500e3));
+    assert_eq!(
+        of("Samsung SSD 980 PRO", Some(250_059_350_016.0)).most(DriveRatings::RandreadIops),
+        Some(500e3)
+    );
     assert_eq!(of("Samsung SSD 980 PRO 1TB", None).sizes[0].capacity, Some(1e12), "as it is named");
     let two = known().rating_of("Samsung 980 PRO and Samsung 990 PRO", None);
     assert!(two.is_none(), "two drives are no drive");
     let any = of("Samsung SSD 980 PRO", None);
-    assert_eq!((any.least(Rated::RandreadIops), any.most(Rated::Read)), (Some(500e3), Some(7e9)));
-    assert!(known().rating_of("Samsung SSD 980 PRO", Some(8e12)).is_none(), "there is none of 8 TB");
-    assert_eq!(of("PM1725", Some(3.2e12)).most(Rated::RandwriteIops), Some(120e3), "the family's");
-    assert_eq!(of("PM9A3", None).most(Rated::Read), None, "one capacity is not rated");
+    assert_eq!(
+        (any.least(DriveRatings::RandreadIops), any.most(DriveRatings::Read)),
+        (Some(500e3), Some(7e9))
+    );
+    assert!(
+        known().rating_of("Samsung SSD 980 PRO", Some(8e12)).is_none(),
+        "there is none of 8 TB"
+    );
+    assert_eq!(
+        of("PM1725", Some(3.2e12)).most(DriveRatings::RandwriteIops),
+        Some(120e3),
+        "the family's"
+    );
+    assert_eq!(of("PM9A3", None).most(DriveRatings::Read), None, "one capacity is not rated");
     let writes = ["980 PRO", "PM9A3"].map(|model| of(model, None).drive.writes);
     assert_eq!(writes, [RatedWrites::Burst, RatedWrites::Sustained]);
 }
@@ -53,12 +67,13 @@ sizes = [{ capacity = "1TB", read = "7000MB/s", randread_latency = "70us" }]
 
 #[test]
 fn users_lay_their_own_over_it() {
-    let named = |ratings: &Ratings, model: &str| Some(ratings.rating_of(model, None)?.drive.name.clone());
+    let named =
+        |ratings: &Ratings, model: &str| Some(ratings.rating_of(model, None)?.drive.name.clone());
     let own = shipped().with(OWN).unwrap();
     assert_eq!(own.drives().len(), shipped().drives().len() + 1);
     let again = own.with(&OWN.replace("7000MB/s", "6 GB/s")).unwrap();
     assert_eq!(again.drives().len(), own.drives().len(), "the same name replaces");
-    assert_eq!(again.rating_of("OWN1000GTX", None).unwrap().most(Rated::Read), Some(6e9));
+    assert_eq!(again.rating_of("OWN1000GTX", None).unwrap().most(DriveRatings::Read), Some(6e9));
     // Ours knows it by more letters of that word: MZQL21T9*.
     let file = |models: &str| OWN.replace("OWN1000*", models);
     let own = shipped().with(&file("MZQL2*")).unwrap();
@@ -68,13 +83,20 @@ fn users_lay_their_own_over_it() {
     assert_eq!(named(&later, "SAMSUNG MZQL21T9HCJR-00A07").as_deref(), Some("Own 1"));
     // More words are another drive.
     let own = shipped().with(&file("970 EVO")).unwrap();
-    assert_eq!(named(&own, "Samsung SSD 970 EVO Plus 2TB").as_deref(), Some("Samsung 970 EVO Plus"));
+    assert_eq!(
+        named(&own, "Samsung SSD 970 EVO Plus 2TB").as_deref(),
+        Some("Samsung 970 EVO Plus")
+    );
 }
 
 #[test]
 fn errors_name_line_and_key() {
     for (from, to, expected) in [
-        ("name = \"Own 1\"", "nam = \"Own 1\"", "line 3: nam: is not known; known are name, models"),
+        (
+            "name = \"Own 1\"",
+            "nam = \"Own 1\"",
+            "line 3: nam: is not known; known are name, models",
+        ),
         ("\"Own, data sheet, 2024\"", "\"\"", "line 8: source: is empty"),
         ("source = \"Own, data sheet, 2024\"\n", "", "line 2: source: is missing; write which"),
         ("\"TLC\"", "\"XLC\"", "line 6: media: is none that is known; write QLC"),
@@ -85,7 +107,11 @@ fn errors_name_line_and_key() {
         ("read =", "reads =", "line 9: reads: is not known"),
         ("OWN1000*", "OW*", "line 4: models: \"OW*\" has fewer"),
         ("OWN1000*", "980 PRO\", \"*X1000", "line 4: models: \"*X1000\" has something"),
-        ("writes = \"sustained\"", "writes = \"some\"", "line 7: writes: is none that is known; write burst"),
+        (
+            "writes = \"sustained\"",
+            "writes = \"some\"",
+            "line 7: writes: is none that is known; write burst",
+        ),
         ("media = \"TLC\"", "media = \"HDD\"", "line 2: rpm: belongs to"),
         ("[[drive]]", "[[drives]]", "line 2: drives: is not known"),
         ("= [{", "= [[", "line 9: "),

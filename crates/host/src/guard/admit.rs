@@ -1,5 +1,5 @@
-//! The door to a target: looks, judges, and holds a device that will be written, in one call. Refuses
-//! what the judge refuses.
+//! The door to a target: looks, judges, and holds a device that will be written, in one call.
+//! Refuses what the judge refuses.
 
 use super::found::{InspectedKind, Inspection};
 use super::inspect::{Depth, identity_of, inspect_as};
@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 /// A target that may be used as meant.
 #[derive(Debug)]
 pub struct Admission {
-    /// What was seen.
     pub inspection: Inspection,
     /// Warnings, and what will be destroyed.
     pub permit: Permit,
@@ -25,8 +24,9 @@ pub struct Admission {
     pub hold: Option<Hold>,
 }
 
-/// Devices that the guard has let a run write. What the run itself leaves on them between its visits (a file
-/// system, its data) must not make it refuse them; another device under the same name is judged anew.
+/// Devices that the guard has let a run write. What the run itself leaves on them between its
+/// visits (a file system, its data) must not make it refuse them; another device under the same
+/// name is judged again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Admitted(Vec<(PathBuf, Identity)>);
 
@@ -73,8 +73,8 @@ pub fn admit(path: &Path, intent: Intent, consent: &[Consent]) -> Result<Admissi
     Ok(Admission { inspection, permit, hold })
 }
 
-/// Claims a drive that is about to be taken from this host, if nobody uses it. Whether it may be taken at all was judged when the run
-/// was planned.
+/// Claims a drive that is about to be taken from this host, if nobody uses it. Whether it may be
+/// taken at all was judged when the run was planned.
 ///
 /// # Errors
 /// Exit code 2 with every reason, when it is refused or not there.
@@ -90,7 +90,8 @@ pub fn claim_free(path: &Path) -> Result<Hold> {
 pub fn claim(path: &Path) -> Result<Hold> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let refuse = |why: String| Failed::input(format!("cannot claim {}: {why}", path.display()));
-    let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refuse(error.to_string()))?;
+    let fd =
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refuse(error.to_string()))?;
     let claim = File::from(fd);
     match claim.metadata() {
         Ok(meta) if meta.file_type().is_block_device() => Ok(Hold { _claim: claim }),

@@ -1,5 +1,6 @@
-//! Fills a file of ours with data that no drive can compress or deduplicate (unless the load says how far its own can be), so
-//! that later reads measure the drive and not holes. Refuses files without our marker.
+//! Fills a file of ours with data that no drive can compress or deduplicate (unless the load says
+//! how far its own can be), so that later reads measure the drive and not holes. Refuses files
+//! without our marker.
 
 use super::marker::{self, Marker};
 use anyhow::{Context, Result};
@@ -20,9 +21,8 @@ const ALIGN: usize = 4096;
 /// ZFS writes a transaction group every five seconds.
 const BLOCKS_COUNTED: Duration = Duration::from_secs(20);
 
-/// How filling ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filled {
+pub enum FilledRange {
     /// Every byte is written and synced, and the marker says so.
     Whole,
     /// The callback asked to stop after so many bytes; the marker says `filled: false`.
@@ -30,8 +30,8 @@ pub enum Filled {
 }
 
 /// Writes data of that kind over the data region of a file of ours, and syncs it. `progress` gets
-/// the bytes written so far, after every MiB, and may stop. A file of other data than incompressible is
-/// not called filled: whoever uses it next fills it anew.
+/// the bytes written so far, after every MiB, and may stop. A file of other data than
+/// incompressible is not called filled: whoever uses it next fills it again.
 ///
 /// # Errors
 /// When the file is not ours, the file system is full, or holes are left behind.
@@ -40,15 +40,15 @@ pub fn fill(
     seed: u64,
     data: DataKind,
     progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
-) -> Result<Filled> {
+) -> Result<FilledRange> {
     let marker = marker::read(path)?.ok_or_else(|| marker::not_ours(path))?;
     marker::set_filled(path, false)?;
     let file = open_for_fill(path, &marker)?;
     let stream = Stream::new(data, seed);
-    let written =
-        write_all(&file, 0..marker.bytes, stream, progress).map_err(|error| write_error(path, &error))?;
+    let written = write_all(&file, 0..marker.bytes, stream, progress)
+        .map_err(|error| write_error(path, &error))?;
     if written < marker.bytes {
-        return Ok(Filled::Stopped(written));
+        return Ok(FilledRange::Stopped(written));
     }
     file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
     let holes = settled_holes(path, allowed_holes(marker.bytes, data))?;
@@ -61,7 +61,7 @@ pub fn fill(
         .into());
     }
     marker::set_filled(path, data.is_unique())?;
-    Ok(Filled::Whole)
+    Ok(FilledRange::Whole)
 }
 
 /// Rewrites the holes and unwritten extents in the data region of one of iotax's filled files with
@@ -71,11 +71,15 @@ pub fn fill(
 ///
 /// # Errors
 /// When the file does not belong to iotax or cannot be written.
-pub fn restore(path: &Path, seed: u64, progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<Filled> {
+pub fn restore(
+    path: &Path,
+    seed: u64,
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<FilledRange> {
     let marker = marker::read(path)?.ok_or_else(|| marker::not_ours(path))?;
     let ranges = unwritten_ranges(path, marker.bytes).unwrap_or_default();
     if ranges.is_empty() {
-        return Ok(Filled::Whole);
+        return Ok(FilledRange::Whole);
     }
     let file = open_for_fill(path, &marker)?;
     let mut written = 0;
@@ -83,14 +87,15 @@ pub fn restore(path: &Path, seed: u64, progress: &mut dyn FnMut(u64) -> ControlF
         let (stream, length) =
             (Stream::new(DataKind::default(), seed ^ range.start), range.end - range.start);
         let mut tell = |bytes| progress(written + bytes);
-        let done = write_all(&file, range, stream, &mut tell).map_err(|error| write_error(path, &error))?;
+        let done = write_all(&file, range, stream, &mut tell)
+            .map_err(|error| write_error(path, &error))?;
         written += done;
         if done < length {
-            return Ok(Filled::Stopped(written));
+            return Ok(FilledRange::Stopped(written));
         }
     }
     file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
-    Ok(Filled::Whole)
+    Ok(FilledRange::Whole)
 }
 
 /// Returns the ranges before `end` of a file that are holes or unwritten extents.
@@ -103,13 +108,15 @@ pub fn unwritten_ranges(path: &Path, end: u64) -> std::io::Result<Vec<Range<u64>
     iotax_sys::extents::unwritten_ranges(&file, end)
 }
 
-/// What a file system may keep in fewer blocks than there are bytes: what the data compress by, and, of any data, the little that
-/// ZFS's reckoning of parity and our trailer, which is mostly zeros, are off.
+/// What a file system may keep in fewer blocks than there are bytes: what the data compress by,
+/// and, of any data, the little that ZFS's reckoning of parity and our trailer, which is mostly
+/// zeros, are off.
 fn allowed_holes(bytes: u64, data: DataKind) -> u64 {
     bytes / 100 * u64::from(data.compress_percent) + bytes / 16 + (64 << 10)
 }
 
-/// The holes beyond those allowed. ZFS counts blocks when their transaction group is written, some seconds after they are durable.
+/// The holes beyond those allowed. ZFS counts blocks when their transaction group is written, some
+/// seconds after they are durable.
 fn settled_holes(path: &Path, allowed: u64) -> Result<u64> {
     let start = Instant::now();
     loop {
@@ -124,8 +131,8 @@ fn settled_holes(path: &Path, allowed: u64) -> Result<u64> {
     }
 }
 
-/// Bytes of a file that no block stands behind: after a discard (mkfs on a loop over the file) later
-/// reads there measure nothing.
+/// Bytes of a file that no block is behind: after a discard (mkfs on a loop over the file)
+/// later reads there measure nothing.
 ///
 /// # Errors
 /// When the file cannot be looked at.
@@ -141,7 +148,8 @@ fn open_for_fill(path: &Path, marker: &Marker) -> Result<File> {
         .or_else(|_| rustix::fs::open(path, flags, Mode::empty()))
         .with_context(|| format!("cannot open {}", path.display()))?;
     let file = File::from(fd);
-    let inode = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?.ino();
+    let inode =
+        file.metadata().with_context(|| format!("cannot look at {}", path.display()))?.ino();
     if inode != marker.inode {
         return Err(marker::not_ours(path));
     }
@@ -214,18 +222,21 @@ mod tests {
         let file = File::options().write(true).open(&path).expect("open");
         use rustix::fs::FallocateFlags as Mode;
         rustix::fs::fallocate(&file, Mode::ZERO_RANGE, MIB, MIB).expect("as mkfs.xfs does");
-        rustix::fs::fallocate(&file, Mode::PUNCH_HOLE | Mode::KEEP_SIZE, 3 * MIB, 8192).expect("a discard");
+        rustix::fs::fallocate(&file, Mode::PUNCH_HOLE | Mode::KEEP_SIZE, 3 * MIB, 8192)
+            .expect("a discard");
         assert_eq!(unwritten().expect("extents"), [MIB..2 * MIB, 3 * MIB..3 * MIB + 8192]);
         let mut told = 0;
         let mut tell = |bytes| {
             told = bytes;
             go_on(bytes)
         };
-        assert_eq!(restore(&path, 7, &mut tell).expect("restore"), Filled::Whole);
+        assert_eq!(restore(&path, 7, &mut tell).expect("restore"), FilledRange::Whole);
         assert_eq!((told, unwritten().expect("extents")), (MIB + 8192, vec![]));
         let after = std::fs::read(&path).expect("read");
         assert_eq!(before[..1 << 20], after[..1 << 20], "what was written stays");
-        assert!(after[1 << 20..2 << 20].chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
+        assert!(
+            after[1 << 20..2 << 20].chunks(512).all(|sector| sector.iter().any(|byte| *byte != 0))
+        );
         assert!(read(&path).expect("read").expect("ours").filled);
     }
 
@@ -237,7 +248,7 @@ mod tests {
             last = bytes;
             go_on(bytes)
         });
-        assert_eq!(filled.expect("fill"), Filled::Whole);
+        assert_eq!(filled.expect("fill"), FilledRange::Whole);
         assert_eq!(last, 2 * MIB + 8192);
         assert!(read(&path).expect("read").expect("ours").filled);
         let data = std::fs::read(&path).expect("read");
@@ -251,7 +262,7 @@ mod tests {
     fn a_file_of_stated_data_has_them_and_is_filled_anew_by_the_next() {
         let (_folder, path) = ours(4 * MIB);
         let kind = DataKind { compress_percent: 50, dedupe_percent: 25, unit: 4096 };
-        assert_eq!(fill(&path, 1, kind, &mut go_on).expect("fill"), Filled::Whole);
+        assert_eq!(fill(&path, 1, kind, &mut go_on).expect("fill"), FilledRange::Whole);
         let data = std::fs::read(&path).expect("read");
         let data = &data[..4 << 20];
         let zeros = data.iter().filter(|byte| **byte == 0).count();
@@ -291,8 +302,9 @@ mod tests {
     #[test]
     fn stopped_is_not_filled() {
         let (_folder, path) = ours(4 * MIB);
-        let stopped = fill(&path, 1, DataKind::default(), &mut |_| ControlFlow::Break(())).expect("fill");
-        assert_eq!(stopped, Filled::Stopped(MIB));
+        let stopped =
+            fill(&path, 1, DataKind::default(), &mut |_| ControlFlow::Break(())).expect("fill");
+        assert_eq!(stopped, FilledRange::Stopped(MIB));
         assert!(!read(&path).expect("read").expect("ours").filled);
     }
 

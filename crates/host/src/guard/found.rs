@@ -11,27 +11,25 @@ use std::path::{Path, PathBuf};
 pub struct Inspection {
     /// As named by the user.
     pub path: PathBuf,
-    /// What it is.
     pub kind: InspectedKind,
     /// Whether the name is a symbolic link.
     pub symlink: bool,
-    /// Size in bytes.
     pub bytes: u64,
     /// By what names the target can be told from every other.
     pub identity: Identity,
     /// Our marker, when it is a file of ours.
     pub marker: Option<Marker>,
-    /// Who uses it.
     pub occupied: Vec<Finding>,
     /// What lies on it.
     pub signatures: Vec<Signature>,
     /// What the random blocks showed; `None` when they were not read.
     pub sample: Option<sample::BlockSample>,
     /// What could not be looked at.
-    pub unchecked: Vec<Unchecked>,
+    pub unchecked: Vec<UncheckedPoint>,
     /// Whether the kernel refuses writes to it.
     pub read_only: bool,
-    /// It was looked at over ssh without an agent there: what could not be looked at may be consented to by its name.
+    /// It was looked at over ssh without an agent there: what could not be looked at may be
+    /// consented to by its name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub afar: bool,
 }
@@ -40,7 +38,6 @@ pub struct Inspection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InspectedKind {
-    /// A regular file.
     File,
     /// A whole block device.
     Disk,
@@ -54,20 +51,18 @@ pub enum InspectedKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// What kind of use.
-    pub kind: Use,
+    pub kind: TargetUse,
     /// A clause for people: `mounted at /srv (ext4)`.
     pub text: String,
 }
 
-/// Kinds of use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Use {
+pub enum TargetUse {
     /// Mounted, in this or in another mount namespace, itself or a partition of it.
     Mounted,
-    /// Swap space.
     Swap,
-    /// A loop device stands on it.
+    /// A loop device is on it.
     Loop,
     /// The kernel stacks another device on it (md, LVM, crypt, bcache).
     Holder,
@@ -104,10 +99,8 @@ pub(super) const AMBIVALENT: &str = "ambivalent";
 
 /// A check that could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unchecked {
-    /// Which.
+pub struct UncheckedPoint {
     pub check: InspectionCheck,
-    /// Why not.
     pub why: String,
 }
 
@@ -115,7 +108,6 @@ pub struct Unchecked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InspectionCheck {
-    /// Other mount namespaces.
     Mounts,
     /// Other processes' open files.
     Open,

@@ -1,7 +1,9 @@
 //! Looks at a file or a block device and tells what it is, who uses it and what lies on it. Only
 //! reads. What could not be looked at is said, so that the judge can refuse for it.
 
-use super::found::{DATA, Finding, InspectedKind, Inspection, InspectionCheck, Signature, Unchecked, Use};
+use super::found::{
+    DATA, Finding, InspectedKind, Inspection, InspectionCheck, Signature, TargetUse, UncheckedPoint,
+};
 use super::marker;
 use super::{kernel_users, made_up, mounts, openers, sample, signature};
 use crate::block::{self, BlockNode, Identity};
@@ -107,7 +109,7 @@ fn inspect_device(probe: &Probe, found: &mut Inspection, rdev: u64, depth: Depth
     found.occupied.extend(kernel_users::of_device(probe, &node, found.identity.wwn.as_deref()));
     check_exclusive(found);
     read_content(probe, found, &node, depth);
-    found.unchecked.push(Unchecked {
+    found.unchecked.push(UncheckedPoint {
         check: InspectionCheck::Reservation,
         why: "persistent reservations are not read; the drive itself enforces them".into(),
     });
@@ -131,12 +133,15 @@ fn inspect_file(probe: &Probe, found: &mut Inspection, meta: &Metadata) -> Resul
             if found.marker.is_none() {
                 let (signatures, trouble) = signature::scan(&file, 0, found.bytes, 512, "");
                 found.signatures = signatures;
-                found.unchecked.extend(trouble.map(|why| Unchecked { check: InspectionCheck::Content, why }));
+                found.unchecked.extend(
+                    trouble.map(|why| UncheckedPoint { check: InspectionCheck::Content, why }),
+                );
             }
         }
-        Err(error) => found
-            .unchecked
-            .push(Unchecked { check: InspectionCheck::Content, why: format!("cannot be opened: {error}") }),
+        Err(error) => found.unchecked.push(UncheckedPoint {
+            check: InspectionCheck::Content,
+            why: format!("cannot be opened: {error}"),
+        }),
     }
     Ok(())
 }
@@ -145,12 +150,14 @@ fn find_users(probe: &Probe, found: &mut Inspection, target: &openers::OpenTarge
     if let openers::OpenTarget::Device(numbers) = target {
         let (mounted, blind) = mounts::of_devices(probe, numbers);
         found.occupied.extend(mounted);
-        found.unchecked.extend(blind.map(|why| Unchecked { check: InspectionCheck::Mounts, why }));
+        found
+            .unchecked
+            .extend(blind.map(|why| UncheckedPoint { check: InspectionCheck::Mounts, why }));
     }
     found.occupied.extend(kernel_users::swap(probe, target));
     let (open, blind) = openers::find(probe, target);
     found.occupied.extend(open);
-    found.unchecked.extend(blind.map(|why| Unchecked { check: InspectionCheck::Open, why }));
+    found.unchecked.extend(blind.map(|why| UncheckedPoint { check: InspectionCheck::Open, why }));
 }
 
 /// An open with O_EXCL fails on a device that the kernel has given to a mount in any namespace, to
@@ -160,18 +167,21 @@ fn check_exclusive(found: &mut Inspection) {
     match rustix::fs::open(&found.path, flags, Mode::empty()) {
         Ok(_) => {}
         Err(rustix::io::Errno::BUSY) => found.occupied.push(Finding {
-            kind: Use::Exclusive,
-            text: "held exclusively by the kernel (an exclusive open says: device or resource busy)".into(),
+            kind: TargetUse::Exclusive,
+            text:
+                "held exclusively by the kernel (an exclusive open says: device or resource busy)"
+                    .into(),
         }),
-        Err(error) => found.unchecked.push(Unchecked {
+        Err(error) => found.unchecked.push(UncheckedPoint {
             check: InspectionCheck::Exclusive,
             why: format!("it cannot be opened exclusively: {error}"),
         }),
     }
 }
 
-/// The kernel lets go of an io_uring's registered file some time after its process has ended, so that a
-/// run just after another would be refused; with nobody in sight the lease is asked for again.
+/// The kernel releases an io_uring's registered file some time after its process has ended, so
+/// that a run just after another would be refused; with nobody in sight the lease is asked for
+/// again.
 fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
     const LETTING_GO: Duration = Duration::from_secs(3);
     let start = Instant::now();
@@ -185,14 +195,15 @@ fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
     }
 }
 
-/// Openers inside the kernel show in no /proc/PID/fd; a lease that is refused tells of them. A lease
-/// that is granted also clears the processes that could not be looked into: none of them writes.
+/// Openers inside the kernel show in no /proc/PID/fd; a lease that is refused tells of them. A
+/// lease that is granted also clears the processes that could not be looked into: none of them
+/// writes.
 fn check_sole_opener(found: &mut Inspection, file: &File) {
     match sole_opener_soon(found, file) {
         Ok(true) => found.unchecked.retain(|blind| blind.check != InspectionCheck::Open),
         // With a use already found (a loop, a process) the same opener would only be told twice.
         Ok(false) if found.occupied.is_empty() => found.occupied.push(Finding {
-            kind: Use::Open,
+            kind: TargetUse::Open,
             text: "open for writing by somebody that /proc does not show (the kernel, or another user's process)".into(),
         }),
         // No leases on this file system, or another's file: /proc alone has to do.
@@ -201,7 +212,7 @@ fn check_sole_opener(found: &mut Inspection, file: &File) {
 }
 
 fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: Depth) {
-    let blind = |why: String| Unchecked { check: InspectionCheck::Content, why };
+    let blind = |why: String| UncheckedPoint { check: InspectionCheck::Content, why };
     let file = match File::open(&found.path) {
         Ok(file) => file,
         Err(error) => {
@@ -233,9 +244,12 @@ fn read_content(probe: &Probe, found: &mut Inspection, node: &BlockNode, depth: 
 fn sample_content(found: &mut Inspection, bytes: u64) {
     let sample = sample::take(&found.path, bytes);
     if let Some(failed) = &sample.first_failure {
-        let why =
-            format!("{} of {} reads failed, first: {failed}", sample.failed, sample.blocks + sample.failed);
-        found.unchecked.push(Unchecked { check: InspectionCheck::Content, why });
+        let why = format!(
+            "{} of {} reads failed, first: {failed}",
+            sample.failed,
+            sample.blocks + sample.failed
+        );
+        found.unchecked.push(UncheckedPoint { check: InspectionCheck::Content, why });
     }
     if sample.nonzero > 0 && found.signatures.is_empty() {
         let place = format!("in {} of {} blocks read", sample.nonzero, sample.blocks);

@@ -38,7 +38,6 @@ pub struct Refusal {
     pub verb: String,
     /// Every reason, not only the first.
     pub reasons: Vec<String>,
-    /// What to do.
     pub hint: Option<String>,
 }
 
@@ -68,7 +67,8 @@ pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<
             return Ok(Permit { warnings: read_warnings(found) });
         }
         (Intent::Take, _) => {
-            return judge_taken(found, consent).or_else(|(reasons, hint)| refuse(TAKE, reasons, hint));
+            return judge_taken(found, consent)
+                .or_else(|(reasons, hint)| refuse(TAKE, reasons, hint));
         }
         (Intent::Write, InspectedKind::File) => judge_file(found),
         (Intent::Write, _) => judge_device(found, consent),
@@ -108,10 +108,13 @@ fn judge_file(found: &Inspection) -> GuardVerdict {
     if found.symlink {
         reasons.push("it is a symbolic link".into());
     }
-    let ours = found.marker.as_ref().is_some_and(|marker| Some(marker.inode) == found.identity.inode);
+    let ours =
+        found.marker.as_ref().is_some_and(|marker| Some(marker.inode) == found.identity.inode);
     if !ours {
-        reasons
-            .push("it is not a file of iotax (no valid marker), and another's file is never written".into());
+        reasons.push(
+            "it is not a file of iotax (no valid marker), and another's file is never written"
+                .into(),
+        );
     }
     reasons.extend(used(&found.occupied));
     let hint = match found.marker.as_ref().filter(|_| ours) {
@@ -126,8 +129,9 @@ fn judge_file(found: &Inspection) -> GuardVerdict {
     conclude(reasons, Some(hint), found)
 }
 
-/// A guest gets the drive itself. Nothing is written, so data on it does not matter; but what belongs to an array or a volume
-/// group is assembled by this host as soon as the drive is back, between two visits too.
+/// A guest gets the drive itself. Nothing is written, so data on it does not matter; but what
+/// belongs to an array or a volume group is assembled by this host as soon as the drive is back,
+/// between two visits too.
 fn judge_taken(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     let reasons = not_free(found);
     if !reasons.is_empty() {
@@ -135,23 +139,28 @@ fn judge_taken(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     }
     let given_up = |name: &str| {
         let this = |given: &&Consent| {
-            names_device(&found.identity, &given.serial) && ambiguous(&found.identity, given).is_none()
+            names_device(&found.identity, &given.serial)
+                && ambiguous(&found.identity, given).is_none()
         };
         consent.iter().filter(this).any(|given| gives_up(given, name))
     };
     let members = found.signatures.iter().filter(|signature| is_member(&signature.name));
     let mut reasons: Vec<String> = members
         .filter(|signature| !given_up(&signature.name))
-        .map(|signature| format!("it is a member of something: {} ({})", signature.name, signature.place))
+        .map(|signature| {
+            format!("it is a member of something: {} ({})", signature.name, signature.place)
+        })
         .collect();
     reasons.extend(not_seen(found, |check| check == InspectionCheck::Content));
-    let hint = "name another drive, or take it out of what it belongs to and wipe its signature (wipefs)";
+    let hint =
+        "name another drive, or take it out of what it belongs to and wipe its signature (wipefs)";
     conclude(reasons, Some(hint.into()), found)
 }
 
 const STOP_USING: &str = "name another drive, or stop what uses it";
 
-/// Whether nobody would lose a drive in the middle of an I/O, and it is one. What lies on it was judged when the run was planned.
+/// Whether nobody would lose a drive in the middle of an I/O, and it is one. What lies on it was
+/// judged when the run was planned.
 ///
 /// # Errors
 /// The refusal with every reason found.
@@ -168,8 +177,9 @@ const TAKE: &str = "take away";
 
 fn not_free(found: &Inspection) -> Vec<String> {
     let mut reasons = used(&found.occupied);
-    reasons
-        .extend(not_seen(found, |check| matches!(check, InspectionCheck::Open | InspectionCheck::Exclusive)));
+    reasons.extend(not_seen(found, |check| {
+        matches!(check, InspectionCheck::Open | InspectionCheck::Exclusive)
+    }));
     match &found.kind {
         InspectedKind::Disk => {}
         InspectedKind::Partition(disk) => {
@@ -180,7 +190,8 @@ fn not_free(found: &Inspection) -> Vec<String> {
     reasons
 }
 
-/// Whether a signature is of one disk among several that are used together: RAID, volume groups, pools, caches.
+/// Whether a signature is of one disk among several that are used together: RAID, volume groups,
+/// pools, caches.
 fn is_member(name: &str) -> bool {
     name.ends_with("_member")
         || ["bcache", "bcachefs", "ceph_bluestore", "drbd", "stratis", "vdo"].contains(&name)
@@ -191,16 +202,21 @@ fn gives_up(given: &Consent, signature: &str) -> bool {
     given.wipe.iter().any(|wipe| wipe.eq_ignore_ascii_case(signature))
 }
 
-fn not_seen(found: &Inspection, matters: impl Fn(InspectionCheck) -> bool) -> impl Iterator<Item = String> {
+fn not_seen(
+    found: &Inspection,
+    matters: impl Fn(InspectionCheck) -> bool,
+) -> impl Iterator<Item = String> {
     let blind = found.unchecked.iter().filter(move |blind| matters(blind.check));
     blind.map(|blind| format!("iotax could not check all of it: {}", blind.why))
 }
 
 fn judge_device(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     let mut reasons = used(&found.occupied);
-    let accepted =
-        |check: InspectionCheck| found.afar && consented(found, consent).any(|given| accepts(given, check));
-    let mut unseen: Vec<String> = not_seen(found, |check| is_vital(check) && !accepted(check)).collect();
+    let accepted = |check: InspectionCheck| {
+        found.afar && consented(found, consent).any(|given| accepts(given, check))
+    };
+    let mut unseen: Vec<String> =
+        not_seen(found, |check| is_vital(check) && !accepted(check)).collect();
     if found.sample.is_none() && !accepted(InspectionCheck::Content) {
         unseen.push("its content was not sampled".into());
     }
@@ -229,7 +245,10 @@ fn judge_device(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     judge_consent(found, consent)
 }
 
-fn consented<'a>(found: &'a Inspection, consent: &'a [Consent]) -> impl Iterator<Item = &'a Consent> {
+fn consented<'a>(
+    found: &'a Inspection,
+    consent: &'a [Consent],
+) -> impl Iterator<Item = &'a Consent> {
     consent.iter().filter(|given| names_device(&found.identity, &given.serial))
 }
 
@@ -250,7 +269,8 @@ fn unseen_hint(found: &Inspection) -> Option<String> {
 }
 
 fn judge_consent(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
-    let names: BTreeSet<&str> = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
+    let names: BTreeSet<&str> =
+        found.signatures.iter().map(|signature| signature.name.as_str()).collect();
     let Some(word) = consent_word(&found.identity) else {
         return conclude(vec![nameless(&found.identity)], None, found);
     };
@@ -258,12 +278,14 @@ fn judge_consent(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     if let Some(reason) = consent.iter().find_map(|given| ambiguous(&found.identity, given)) {
         return conclude(vec![reason], hint, found);
     }
-    let Some(given) = consent.iter().find(|given| names_device(&found.identity, &given.serial)) else {
+    let Some(given) = consent.iter().find(|given| names_device(&found.identity, &given.serial))
+    else {
         let mut reasons = vec!["its destruction is not consented to".to_owned()];
         reasons.extend(carried(found, &names));
         return conclude(reasons, hint, found);
     };
-    let unnamed: BTreeSet<&str> = names.iter().copied().filter(|name| !gives_up(given, name)).collect();
+    let unnamed: BTreeSet<&str> =
+        names.iter().copied().filter(|name| !gives_up(given, name)).collect();
     let reasons = carried(found, &unnamed).into_iter().collect();
     conclude(reasons, hint, found)
 }
@@ -272,8 +294,10 @@ fn conclude(reasons: Vec<String>, hint: Option<String>, found: &Inspection) -> G
     if !reasons.is_empty() {
         return Err((reasons, hint));
     }
-    let warnings =
-        found.unchecked.iter().map(|blind| format!("{}: not checked: {}", found.path.display(), blind.why));
+    let warnings = found
+        .unchecked
+        .iter()
+        .map(|blind| format!("{}: not checked: {}", found.path.display(), blind.why));
     Ok(Permit { warnings: warnings.collect() })
 }
 
@@ -281,8 +305,8 @@ fn used(occupied: &[Finding]) -> Vec<String> {
     occupied.iter().map(|finding| finding.text.clone()).collect()
 }
 
-/// Without these a device may be in use or hold data unseen. A mount in a namespace that we may not see
-/// is told by the exclusive open all the same; reservations are enforced by the drive.
+/// Without these a device may be in use or hold data unseen. A mount in a namespace that we may not
+/// see is told by the exclusive open all the same; reservations are enforced by the drive.
 fn is_vital(check: InspectionCheck) -> bool {
     match check {
         InspectionCheck::Open | InspectionCheck::Exclusive | InspectionCheck::Content => true,
@@ -297,7 +321,8 @@ fn carried(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
         .filter_map(|name| found.signatures.iter().find(|signature| signature.name == **name))
         .map(|signature| format!("{} ({})", signature.name, signature.place))
         .collect();
-    (!listed.is_empty()).then(|| format!("it carries {}, which the consent does not name", listed.join(", ")))
+    (!listed.is_empty())
+        .then(|| format!("it carries {}, which the consent does not name", listed.join(", ")))
 }
 
 /// The word that names this device and no other.
@@ -321,8 +346,8 @@ fn nameless(identity: &Identity) -> String {
 }
 
 fn ambiguous(identity: &Identity, given: &Consent) -> Option<String> {
-    let shared =
-        !identity.serial_shared_with.is_empty() && identity.serial.as_deref() == Some(given.serial.as_str());
+    let shared = !identity.serial_shared_with.is_empty()
+        && identity.serial.as_deref() == Some(given.serial.as_str());
     shared.then(|| {
         format!(
             "serial {} does not say which: {} tells it too",
@@ -351,7 +376,7 @@ fn destroy_option(word: &str, signatures: &BTreeSet<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::found::{Signature, Unchecked, Use};
+    use super::super::found::{Signature, TargetUse, UncheckedPoint};
     use super::super::marker::Marker;
     use super::super::rig::consent;
     use super::super::sample::BlockSample;
@@ -376,18 +401,26 @@ mod tests {
 
     fn carrying(names: &[&str]) -> Inspection {
         let mut found = disk(Some("S1"), None);
-        found.signatures =
-            names.iter().map(|name| Signature { name: (*name).into(), place: "at byte 0".into() }).collect();
+        found.signatures = names
+            .iter()
+            .map(|name| Signature { name: (*name).into(), place: "at byte 0".into() })
+            .collect();
         found
     }
 
-    fn using(kind: Use, text: &str) -> Finding {
+    fn using(kind: TargetUse, text: &str) -> Finding {
         Finding { kind, text: text.into() }
     }
 
     fn file_of_ours() -> Inspection {
-        let marker =
-            Marker { run_id: "r".into(), inode: 7, device: 1, born_ns: None, bytes: 1 << 20, filled: true };
+        let marker = Marker {
+            run_id: "r".into(),
+            inode: 7,
+            device: 1,
+            born_ns: None,
+            bytes: 1 << 20,
+            filled: true,
+        };
         let identity = Identity { inode: Some(7), ..Identity::default() };
         Inspection {
             path: "/srv/x".into(),
@@ -407,13 +440,16 @@ mod tests {
     #[test]
     fn writing_a_device_case_by_case() {
         let mut used_one = disk(Some("S1"), None);
-        used_one.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv (ext4)"));
+        used_one.occupied.push(using(TargetUse::Mounted, "sdb1 is mounted at /srv (ext4)"));
         let mut blind = disk(Some("S1"), None);
-        blind
-            .unchecked
-            .push(Unchecked { check: InspectionCheck::Open, why: "other users' processes".into() });
+        blind.unchecked.push(UncheckedPoint {
+            check: InspectionCheck::Open,
+            why: "other users' processes".into(),
+        });
         let mut reserved = disk(Some("S1"), None);
-        reserved.unchecked.push(Unchecked { check: InspectionCheck::Reservation, why: "not read".into() });
+        reserved
+            .unchecked
+            .push(UncheckedPoint { check: InspectionCheck::Reservation, why: "not read".into() });
         let mut shared = disk(Some("S1"), None);
         shared.identity.serial_shared_with = vec!["sdc".into()];
         let mut shared_wwn = disk(Some("S1"), Some("naa.500A"));
@@ -445,12 +481,32 @@ mod tests {
             ("not sampled", &unsampled, &["serial=S1"], Err("not sampled")),
             ("no size", &empty, &["serial=S1"], Err("size is 0")),
             ("shared serial", &shared, &["serial=S1"], Err("nothing names it alone")),
-            ("shared serial with WWN", &shared_wwn, &["serial=S1"], Err("hint: --destroy serial=naa.500A")),
+            (
+                "shared serial with WWN",
+                &shared_wwn,
+                &["serial=S1"],
+                Err("hint: --destroy serial=naa.500A"),
+            ),
             ("shared serial, by WWN", &shared_wwn, &["wwn=naa.500A"], Ok(())),
-            ("no name at all", &disk(None, None), &["serial=S1"], Err("nothing but its path names it")),
+            (
+                "no name at all",
+                &disk(None, None),
+                &["serial=S1"],
+                Err("nothing but its path names it"),
+            ),
             ("transient name", &transient, &["serial=boot-12345678-diskseq-9"], Ok(())),
-            ("transient name of before", &transient, &["serial=boot-12345678-diskseq-8"], Err("diskseq-9")),
-            ("gpt not named", &carrying(&["gpt"]), &["serial=S1"], Err("it carries gpt (at byte 0)")),
+            (
+                "transient name of before",
+                &transient,
+                &["serial=boot-12345678-diskseq-8"],
+                Err("diskseq-9"),
+            ),
+            (
+                "gpt not named",
+                &carrying(&["gpt"]),
+                &["serial=S1"],
+                Err("it carries gpt (at byte 0)"),
+            ),
             ("gpt named", &carrying(&["gpt"]), &["serial=S1,wipe=gpt"], Ok(())),
             (
                 "one of two named",
@@ -485,20 +541,31 @@ mod tests {
         for free in [&[][..], &["ext4"], &["gpt", "crypto_LUKS"]] {
             assert_eq!(take(&carrying(free), &[]), Ok(()), "{free:?}");
         }
-        for member in ["linux_raid_member", "LVM2_member", "zfs_member", "isw_raid_member", "bcache"] {
+        for member in
+            ["linux_raid_member", "LVM2_member", "zfs_member", "isw_raid_member", "bcache"]
+        {
             let found = carrying(&["gpt", member]);
             let refused = take(&found, &[]).unwrap_err();
-            assert!(refused.contains(&format!("a member of something: {member} (at byte 0)")), "{refused}");
+            assert!(
+                refused.contains(&format!("a member of something: {member} (at byte 0)")),
+                "{refused}"
+            );
             assert!(take(&found, &["serial=S2,wipe=gpt", "serial=S1"]).is_err(), "{member}");
             assert_eq!(take(&found, &[&format!("serial=S1,wipe={member}")]), Ok(()));
             assert!(judge_free(&found).is_ok(), "judged already");
         }
         let mut blind = disk(Some("S1"), None);
-        blind.unchecked.push(Unchecked { check: InspectionCheck::Content, why: "unreadable".into() });
-        assert!(take(&blind, &[]).unwrap_err().contains("iotax could not check all of it: unreadable"));
+        blind
+            .unchecked
+            .push(UncheckedPoint { check: InspectionCheck::Content, why: "unreadable".into() });
+        assert!(
+            take(&blind, &[]).unwrap_err().contains("iotax could not check all of it: unreadable")
+        );
         let mut mounted = carrying(&["ext4"]);
-        mounted.occupied.push(using(Use::Mounted, "sdb1 is mounted at /srv"));
-        for refused in [take(&mounted, &[]).unwrap_err(), judge_free(&mounted).unwrap_err().to_string()] {
+        mounted.occupied.push(using(TargetUse::Mounted, "sdb1 is mounted at /srv"));
+        for refused in
+            [take(&mounted, &[]).unwrap_err(), judge_free(&mounted).unwrap_err().to_string()]
+        {
             assert!(refused.contains("take away /dev/sdb: sdb1 is mounted at /srv"), "{refused}");
         }
         let part = Inspection { kind: InspectedKind::Partition("sdb".into()), ..disk(None, None) };
@@ -512,7 +579,7 @@ mod tests {
         let mut other_inode = ours.clone();
         other_inode.identity.inode = Some(8);
         let mut held = ours.clone();
-        held.occupied.push(using(Use::Loop, "held by loop device loop0"));
+        held.occupied.push(using(TargetUse::Loop, "held by loop device loop0"));
         let theirs = Inspection { marker: None, ..ours.clone() };
         let link = Inspection { symlink: true, ..ours.clone() };
         let folder = Inspection { kind: InspectedKind::Other("a folder".into()), ..ours };
@@ -532,19 +599,22 @@ mod tests {
     #[test]
     fn every_kind_of_use_forbids_writing_and_only_disturbs_reading() {
         for kind in [
-            Use::Mounted,
-            Use::Swap,
-            Use::Loop,
-            Use::Holder,
-            Use::Multipath,
-            Use::Exported,
-            Use::Open,
-            Use::Exclusive,
+            TargetUse::Mounted,
+            TargetUse::Swap,
+            TargetUse::Loop,
+            TargetUse::Holder,
+            TargetUse::Multipath,
+            TargetUse::Exported,
+            TargetUse::Open,
+            TargetUse::Exclusive,
         ] {
             let mut found = disk(Some("S1"), None);
             found.occupied.push(using(kind, "somebody uses it"));
             let refused = write(&found, &["serial=S1"]).expect_err("in use");
-            assert!(refused.contains("somebody uses it") && !refused.contains("--destroy"), "{refused}");
+            assert!(
+                refused.contains("somebody uses it") && !refused.contains("--destroy"),
+                "{refused}"
+            );
             let permit = judge(&found, Intent::Read, &[]).expect("reading is allowed");
             assert!(permit.warnings[0].contains("somebody uses it"));
         }
@@ -555,7 +625,10 @@ mod tests {
         let found = carrying(&["gpt", "LVM2_member"]);
         let refused = judge(&found, Intent::Write, &[]).expect_err("no consent");
         let hint = refused.hint.expect("hint");
-        let option = hint.strip_prefix("--destroy ").and_then(|rest| rest.split(' ').next()).expect("option");
+        let option = hint
+            .strip_prefix("--destroy ")
+            .and_then(|rest| rest.split(' ').next())
+            .expect("option");
         assert!(write(&found, &[option]).is_ok(), "{option}");
     }
 }

@@ -1,7 +1,7 @@
-//! Users of a target inside the kernel, which no /proc/PID/fd shows: swap, loop devices, md, LVM and
-//! other holders, multipath, exports by LIO and nvmet.
+//! Users of a target inside the kernel, which no /proc/PID/fd shows: swap, loop devices, md, LVM
+//! and other holders, multipath, exports by LIO and nvmet.
 
-use super::found::{Finding, Use};
+use super::found::{Finding, TargetUse};
 use super::mounts;
 use super::openers::OpenTarget;
 use crate::block::{self, BlockNode};
@@ -11,7 +11,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-fn finding(kind: Use, text: String) -> Finding {
+fn finding(kind: TargetUse, text: String) -> Finding {
     Finding { kind, text }
 }
 
@@ -22,7 +22,7 @@ pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
         let path = unescape(line.split_whitespace().next()?);
         let meta = std::fs::metadata(probe.path_below(&path)).ok()?;
         target.matches(&meta)?;
-        Some(finding(Use::Swap, format!("in use as swap space ({path})")))
+        Some(finding(TargetUse::Swap, format!("in use as swap space ({path})")))
     };
     swaps.lines().skip(1).filter_map(of_target).collect()
 }
@@ -42,7 +42,8 @@ pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Find
 /// Loops on a file and exports of it.
 pub fn of_file(probe: &Probe, path: &Path, meta: &Metadata) -> Vec<Finding> {
     let same = |other: &Path| {
-        std::fs::metadata(other).is_ok_and(|other| (other.dev(), other.ino()) == (meta.dev(), meta.ino()))
+        std::fs::metadata(other)
+            .is_ok_and(|other| (other.dev(), other.ino()) == (meta.dev(), meta.ino()))
             || path.canonicalize().is_ok_and(|path| path == other)
     };
     let mut found = loops(probe, &same);
@@ -69,19 +70,27 @@ fn describe_holder(probe: &Probe, name: &str, holder: &str) -> Finding {
     let uuid = probe.read(dir.join("dm/uuid")).unwrap_or_default();
     // device-mapper's users prefix the uuid with their name: LVM-, CRYPT-, mpath-.
     match uuid.split('-').next().unwrap_or_default() {
-        "mpath" => {
-            finding(Use::Multipath, format!("{name} is a path of multipath device {holder} ({mapped})"))
+        "mpath" => finding(
+            TargetUse::Multipath,
+            format!("{name} is a path of multipath device {holder} ({mapped})"),
+        ),
+        "LVM" => {
+            finding(TargetUse::Holder, format!("{name} is held by LVM volume {holder} ({mapped})"))
         }
-        "LVM" => finding(Use::Holder, format!("{name} is held by LVM volume {holder} ({mapped})")),
-        "CRYPT" => finding(Use::Holder, format!("{name} is held by encrypted device {holder} ({mapped})")),
-        _ if !mapped.is_empty() => {
-            finding(Use::Holder, format!("{name} is held by device-mapper {holder} ({mapped})"))
-        }
+        "CRYPT" => finding(
+            TargetUse::Holder,
+            format!("{name} is held by encrypted device {holder} ({mapped})"),
+        ),
+        _ if !mapped.is_empty() => finding(
+            TargetUse::Holder,
+            format!("{name} is held by device-mapper {holder} ({mapped})"),
+        ),
         _ => match probe.read(dir.join("md/level")) {
-            Some(level) => {
-                finding(Use::Holder, format!("{name} is a member of software RAID {holder} ({level})"))
-            }
-            None => finding(Use::Holder, format!("{name} is held by {holder}")),
+            Some(level) => finding(
+                TargetUse::Holder,
+                format!("{name} is a member of software RAID {holder} ({level})"),
+            ),
+            None => finding(TargetUse::Holder, format!("{name} is held by {holder}")),
         },
     }
 }
@@ -91,7 +100,12 @@ fn other_ways(probe: &Probe, node: &BlockNode, wwn: &str) -> Vec<Finding> {
     let name = node.parent.as_deref().unwrap_or(&node.name);
     block::others_with_wwn(probe, name, wwn)
         .into_iter()
-        .map(|other| finding(Use::Multipath, format!("{name} is also reached as {other} (same WWN {wwn})")))
+        .map(|other| {
+            finding(
+                TargetUse::Multipath,
+                format!("{name} is also reached as {other} (same WWN {wwn})"),
+            )
+        })
         .collect()
 }
 
@@ -107,11 +121,11 @@ fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
         if !is_target(&backing) {
             continue;
         }
-        let numbers =
-            block::disk(probe, &name).map_or_else(Vec::new, |node| block::numbers_in_question(probe, &node));
+        let numbers = block::disk(probe, &name)
+            .map_or_else(Vec::new, |node| block::numbers_in_question(probe, &node));
         let (mounted, _) = mounts::of_devices(probe, &numbers);
         let also: String = mounted.iter().map(|mount| format!("; {}", mount.text)).collect();
-        found.push(finding(Use::Loop, format!("held by loop device {name}{also}")));
+        found.push(finding(TargetUse::Loop, format!("held by loop device {name}{also}")));
     }
     found
 }
@@ -119,14 +133,23 @@ fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
 /// Kernel targets that export the path: LIO's backstores and nvmet's namespaces, in configfs.
 fn exports(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let lio = two_down(probe, "/sys/kernel/config/target/core", "udev_path");
-    let nvmet = probe.names("/sys/kernel/config/nvmet/subsystems").into_iter().flat_map(|subsystem| {
-        let dir = format!("/sys/kernel/config/nvmet/subsystems/{subsystem}/namespaces");
-        probe.names(&dir).into_iter().map(move |id| PathBuf::from(format!("{dir}/{id}/device_path")))
-    });
+    let nvmet =
+        probe.names("/sys/kernel/config/nvmet/subsystems").into_iter().flat_map(|subsystem| {
+            let dir = format!("/sys/kernel/config/nvmet/subsystems/{subsystem}/namespaces");
+            probe
+                .names(&dir)
+                .into_iter()
+                .map(move |id| PathBuf::from(format!("{dir}/{id}/device_path")))
+        });
     lio.into_iter()
         .chain(nvmet)
         .filter(|attribute| probe.read(attribute).is_some_and(|path| is_target(Path::new(&path))))
-        .map(|attribute| finding(Use::Exported, format!("exported by the kernel ({})", attribute.display())))
+        .map(|attribute| {
+            finding(
+                TargetUse::Exported,
+                format!("exported by the kernel ({})", attribute.display()),
+            )
+        })
         .collect()
 }
 
@@ -146,7 +169,7 @@ mod tests {
     use super::*;
     use crate::made_up::server;
 
-    fn users(probe: &Probe, name: &str) -> Vec<(Use, String)> {
+    fn users(probe: &Probe, name: &str) -> Vec<(TargetUse, String)> {
         let node = block::disk(probe, name).expect("disk");
         let wwn = block::wwn(probe, name);
         of_device(probe, &node, wwn.as_deref())
@@ -159,10 +182,13 @@ mod tests {
     fn raid_members_and_what_stands_on_raid() {
         let machine = server();
         let member = users(&machine.probe, "sda");
-        assert_eq!(member, [(Use::Holder, "sda1 is a member of software RAID md0 (raid1)".into())]);
+        assert_eq!(
+            member,
+            [(TargetUse::Holder, "sda1 is a member of software RAID md0 (raid1)".into())]
+        );
         assert_eq!(
             users(&machine.probe, "md0"),
-            [(Use::Holder, "md0 is held by LVM volume dm-0 (vg-data)".into())]
+            [(TargetUse::Holder, "md0 is held by LVM volume dm-0 (vg-data)".into())]
         );
         assert_eq!(users(&machine.probe, "nvme0n1"), []);
     }
@@ -171,10 +197,10 @@ mod tests {
     fn device_mappers_by_their_prefix() {
         let machine = server();
         for (dm, uuid, kind, word) in [
-            ("dm-1", "mpath-3600", Use::Multipath, "multipath device dm-1"),
-            ("dm-2", "CRYPT-LUKS2-ab", Use::Holder, "encrypted device dm-2"),
-            ("dm-3", "own-thing", Use::Holder, "device-mapper dm-3"),
-            ("bcache0", "", Use::Holder, "held by bcache0"),
+            ("dm-1", "mpath-3600", TargetUse::Multipath, "multipath device dm-1"),
+            ("dm-2", "CRYPT-LUKS2-ab", TargetUse::Holder, "encrypted device dm-2"),
+            ("dm-3", "own-thing", TargetUse::Holder, "device-mapper dm-3"),
+            ("bcache0", "", TargetUse::Holder, "held by bcache0"),
         ] {
             let dir = format!("/sys/devices/virtual/block/{dm}");
             let name: &[(&str, &str)] =
@@ -189,10 +215,10 @@ mod tests {
     fn two_ways_to_one_disk() {
         let machine = server();
         machine.block("/sys/devices/b/block/sdz", "65:16", &[("device/wwid", "naa.50000\n")]);
-        assert!(
-            users(&machine.probe, "sda")
-                .contains(&(Use::Multipath, "sda is also reached as sdz (same WWN naa.50000)".into()))
-        );
+        assert!(users(&machine.probe, "sda").contains(&(
+            TargetUse::Multipath,
+            "sda is also reached as sdz (same WWN naa.50000)".into()
+        )));
     }
 
     #[test]
@@ -202,7 +228,8 @@ mod tests {
             ("/sys/kernel/config/target/core/iblock_0/disk/udev_path", "/dev/sdq\n"),
             ("/sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path", "/dev/sdr\n"),
         ]);
-        let of = |path: &str| exports(&machine.probe, &|exported| exported == Path::new(path)).len();
+        let of =
+            |path: &str| exports(&machine.probe, &|exported| exported == Path::new(path)).len();
         assert_eq!((of("/dev/sdq"), of("/dev/sdr"), of("/dev/sds")), (1, 1, 0));
     }
 }

@@ -1,5 +1,5 @@
-//! File systems whose files are on no drive: the kernel makes up what is read there, and takes what is written for orders. Nothing
-//! there is measured, written or even opened.
+//! File systems whose files are on no drive: the kernel makes up what is read there, and takes what
+//! is written for orders. Nothing there is measured, written or even opened.
 
 use iotax_facts::place::is_of_the_kernel;
 use std::path::Path;
@@ -92,7 +92,8 @@ mod tests {
         ];
         for (path, what) in all {
             for intent in [Intent::Read, Intent::Write, Intent::Take] {
-                let refusal = judge(&inspect(path).expect("inspect"), intent, &[]).expect_err("refused");
+                let refusal =
+                    judge(&inspect(path).expect("inspect"), intent, &[]).expect_err("refused");
                 assert!(refusal.to_string().contains(&format!("it is {what}, ")), "{refusal}");
             }
         }

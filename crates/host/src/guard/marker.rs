@@ -1,4 +1,4 @@
-//! Files of ours: `bytes` of data and one trailer of 4096 bytes behind them, so that the measured
+//! Files of ours: `bytes` of data and one trailer of 4096 bytes after them, so that the measured
 //! region is [0, bytes). Refuses every file that is not: another's is neither written nor removed.
 
 use super::made_up;
@@ -46,7 +46,6 @@ pub struct Marker {
 pub enum Removal {
     /// It was ours and is gone.
     Removed,
-    /// There was nothing.
     AlreadyGone,
     /// It is not ours, or another run works on it: why. It was left alone.
     Refused(String),
@@ -55,8 +54,8 @@ pub enum Removal {
 /// Makes a file of ours: allocated in full, mode 0600, marker written and synced, `filled` not set.
 ///
 /// # Errors
-/// When something is at `path` already, the folder is missing, less than 10 % would stay free, or the
-/// file system cannot allocate. Nothing is left behind.
+/// When something is at `path` already, the folder is missing, less than 10 % would stay free, or
+/// the file system cannot allocate. Nothing is left behind.
 pub fn create(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     check_size(path, bytes)?;
     check_run_id(run_id)?;
@@ -93,19 +92,20 @@ pub fn set_filled(path: &Path, filled: bool) -> Result<()> {
     write_trailer(&file, &Marker { filled, ..marker }, path)
 }
 
-/// Whether nothing can be there: no such name, a folder on the way that is none, or a name that no file can have.
+/// Whether nothing can be there: no such name, a folder on the way that is none, or a name that no
+/// file can have.
 pub fn means_absent(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
     let absent = [Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG];
     Errno::from_io_error(error).is_some_and(|errno| absent.contains(&errno))
 }
 
-/// Removes a file of ours that this run made, that has this inode and that no run holds by [`lock`]: give
-/// back your own hold first.
+/// Removes a file of ours that this run made, that has this inode and that no run holds by
+/// [`lock`]: give back your own hold first.
 ///
 /// # Errors
-/// When the file cannot be opened, locked or removed; that it is not ours, or that another run works on
-/// it, is a [`Removal::Refused`].
+/// When the file cannot be opened, locked or removed; that it is not ours, or that another run
+/// works on it, is a [`Removal::Refused`].
 pub fn remove_if_ours(path: &Path, inode: u64, run_id: &str) -> Result<Removal> {
     if let Err(error) = path.symlink_metadata() {
         return match means_absent(&error) {
@@ -138,14 +138,14 @@ pub fn remove_if_ours(path: &Path, inode: u64, run_id: &str) -> Result<Removal> 
     Ok(Removal::Removed)
 }
 
-/// Locks an open file of ours against other runs for as long as it stays open; false when another run
-/// has it.
+/// Locks an open file of ours against other runs for as long as it stays open; false when another
+/// run has it.
 ///
 /// # Errors
 /// When the kernel refuses for another reason.
 pub fn lock(file: &File) -> std::io::Result<bool> {
-    // A child being started elsewhere in this process holds a copy of a lock just given back, from its
-    // fork to its exec.
+    // A child being started elsewhere in this process holds a copy of a lock just given back, from
+    // its fork to its exec.
     for _ in 0..50 {
         match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(true),
@@ -176,7 +176,8 @@ pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker
         Err(error) => return Err(error).with_context(|| format!("cannot open {}", path.display())),
     };
     let meta = file.metadata().with_context(|| format!("cannot look at {}", path.display()))?;
-    let marker = read_open(&file, &meta).with_context(|| format!("cannot read {}", path.display()))?;
+    let marker =
+        read_open(&file, &meta).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(marker.map(|marker| (file, marker)))
 }
 
@@ -238,7 +239,8 @@ pub fn trailer(marker: &Marker) -> [u8; TRAILER as usize] {
     encode(marker)
 }
 
-/// The marker in the last bytes of a file of that length, read on another machine. Its inode is to be compared there.
+/// The marker in the last bytes of a file of that length, read on another machine. Its inode is to
+/// be compared there.
 pub fn of_trailer(trailer: &[u8], length: u64) -> Option<Marker> {
     decode(trailer.try_into().ok()?).filter(|marker| length == marker.bytes + TRAILER)
 }
@@ -334,7 +336,8 @@ pub fn check_room_of_all(files: &[(PathBuf, u64)]) -> Result<()> {
     let mut by_file_system: BTreeMap<u64, (&Path, PathBuf, Vec<u64>)> = BTreeMap::new();
     for (path, bytes) in files {
         let parent = parent_of(path)?;
-        let meta = parent.metadata().with_context(|| format!("cannot look at {}", parent.display()))?;
+        let meta =
+            parent.metadata().with_context(|| format!("cannot look at {}", parent.display()))?;
         by_file_system.entry(meta.dev()).or_insert((path, parent, Vec::new())).2.push(*bytes);
     }
     by_file_system.values().try_for_each(|(path, parent, sizes)| check_space(path, parent, sizes))
@@ -342,7 +345,8 @@ pub fn check_room_of_all(files: &[(PathBuf, u64)]) -> Result<()> {
 
 /// Room for files of these sizes, of which `path` is the first.
 fn check_space(path: &Path, parent: &Path, sizes: &[u64]) -> Result<()> {
-    let wanted: u64 = sizes.iter().map(|bytes| bytes.saturating_add(TRAILER)).fold(0, u64::saturating_add);
+    let wanted: u64 =
+        sizes.iter().map(|bytes| bytes.saturating_add(TRAILER)).fold(0, u64::saturating_add);
     let stat = rustix::fs::statvfs(parent)
         .with_context(|| format!("cannot ask for room in {}", parent.display()))?;
     let total = stat.f_blocks.saturating_mul(stat.f_frsize);
@@ -389,7 +393,8 @@ fn open_unnamed(parent: &Path) -> Result<Option<File>> {
         Ok(fd) => Ok(Some(File::from(fd))),
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Ok(None),
         Err(error) => {
-            Err(Failed::input(format!("cannot write to folder {}: {error}", parent.display())).into())
+            Err(Failed::input(format!("cannot write to folder {}: {error}", parent.display()))
+                .into())
         }
     }
 }
@@ -447,7 +452,8 @@ fn allocate_error(path: &Path, error: rustix::io::Errno) -> anyhow::Error {
         Errno::NOSPC => "the file system is full; hint: a smaller size=, or another folder".into(),
         Errno::DQUOT => "the quota is used up; hint: a smaller size=, or another folder".into(),
         Errno::FBIG => {
-            "larger than the file system or the file size limit allows; hint: a smaller size=".into()
+            "larger than the file system or the file size limit allows; hint: a smaller size="
+                .into()
         }
         other => format!("cannot allocate: {other}"),
     };
@@ -497,7 +503,10 @@ mod tests {
         set_filled(&path, true).expect("set filled");
         assert!(read(&path).expect("read").expect("ours").filled);
         assert_eq!(remove_if_ours(&path, marker.inode, "run-1").expect("remove"), Removal::Removed);
-        assert_eq!(remove_if_ours(&path, marker.inode, "run-1").expect("remove"), Removal::AlreadyGone);
+        assert_eq!(
+            remove_if_ours(&path, marker.inode, "run-1").expect("remove"),
+            Removal::AlreadyGone
+        );
     }
 
     #[test]
@@ -522,7 +531,10 @@ mod tests {
         let (theirs, ours) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&theirs, vec![7; 8192]).expect("write");
         let inode = theirs.metadata().expect("metadata").ino();
-        assert!(matches!(remove_if_ours(&theirs, inode, "run-1").expect("look"), Removal::Refused(_)));
+        assert!(matches!(
+            remove_if_ours(&theirs, inode, "run-1").expect("look"),
+            Removal::Refused(_)
+        ));
         let marker = create(&ours, MIB, "run-1").expect("create");
         assert!(matches!(
             remove_if_ours(&ours, marker.inode + 1, "run-1").expect("look"),
@@ -553,7 +565,8 @@ mod tests {
     #[test]
     fn a_copy_a_grown_file_a_link_and_a_fifo_are_not_ours() {
         let folder = folder();
-        let (ours, copy, link) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+        let (ours, copy, link) =
+            (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
         create(&ours, MIB, "run-1").expect("create");
         std::fs::copy(&ours, &copy).expect("copy");
         std::os::unix::fs::symlink(&ours, &link).expect("link");

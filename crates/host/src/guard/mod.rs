@@ -1,7 +1,8 @@
 //! What may be written. [`admit`](admit::admit) is the door: it looks at a target
-//! ([`inspect`](inspect::inspect), which only reads), decides from what was seen, the intent and the
-//! user's consent ([`judge`](judge::judge)), and claims what will be written. [`found`] is what was seen. [`marker`] and [`fill`]
-//! handle the files of our own. The law is in docs/data-safety.md.
+//! ([`inspect`](inspect::inspect), which only reads), decides from what was seen, the intent and
+//! the user's consent ([`judge`](judge::judge)), and claims what will be written. [`found`] is what
+//! was seen. [`marker`] and [`fill`] handle the files of our own. The law is in
+//! docs/data-safety.md.
 
 pub mod admit;
 pub mod fill;

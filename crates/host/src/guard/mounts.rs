@@ -1,6 +1,6 @@
 //! Where devices are mounted, in the mount namespace of every process that can be seen.
 
-use super::found::{Finding, Use};
+use super::found::{Finding, TargetUse};
 use crate::mounts::{Mount, parse};
 use crate::probe::Probe;
 use iotax_units::counted;
@@ -19,11 +19,15 @@ pub fn of_devices(probe: &Probe, devices: &[(String, String)]) -> (Vec<Finding>,
             let Some((_, name)) = devices.iter().find(|(devnum, _)| *devnum == number) else {
                 continue;
             };
-            let place =
-                if elsewhere { format!(" in the mount namespace of process {pid}") } else { String::new() };
-            let text = format!("{name} is mounted at {} ({}){place}", mount.point.display(), mount.kind);
+            let place = if elsewhere {
+                format!(" in the mount namespace of process {pid}")
+            } else {
+                String::new()
+            };
+            let text =
+                format!("{name} is mounted at {} ({}){place}", mount.point.display(), mount.kind);
             if !found.iter().any(|known| known.text == text) {
-                found.push(Finding { kind: Use::Mounted, text });
+                found.push(Finding { kind: TargetUse::Mounted, text });
             }
         }
     }
@@ -52,7 +56,8 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
         match std::fs::read_link(probe.path_below(format!("{dir}/ns/mnt"))) {
             Ok(link) => {
                 let key = link.to_string_lossy().into_owned();
-                if let (false, Some(text)) = (seen.contains_key(&key), probe.read(format!("{dir}/mountinfo")))
+                if let (false, Some(text)) =
+                    (seen.contains_key(&key), probe.read(format!("{dir}/mountinfo")))
                 {
                     seen.insert(key, (pid, text));
                 }

@@ -1,6 +1,6 @@
 //! Which processes have a file or a device open.
 
-use super::found::{Finding, Use};
+use super::found::{Finding, TargetUse};
 use super::mounts::{beyond_pid_namespace, pids};
 use crate::probe::Probe;
 use std::io::ErrorKind;
@@ -11,12 +11,7 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenTarget {
     /// A file by its file system and inode, whatever name it was opened by.
-    File {
-        /// st_dev.
-        device: u64,
-        /// st_ino.
-        inode: u64,
-    },
+    File { device: u64, inode: u64 },
     /// Block devices by number and name.
     Device(Vec<(String, String)>),
     /// Character devices by number and name.
@@ -34,9 +29,10 @@ impl OpenTarget {
                 let number = crate::block::devnum(meta.rdev());
                 numbers.iter().find(|(devnum, _)| *devnum == number).map(|(_, name)| name.as_str())
             }
-            OpenTarget::Character(numbers) if meta.file_type().is_char_device() => {
-                numbers.iter().find(|(number, _)| *number == meta.rdev()).map(|(_, name)| name.as_str())
-            }
+            OpenTarget::Character(numbers) if meta.file_type().is_char_device() => numbers
+                .iter()
+                .find(|(number, _)| *number == meta.rdev())
+                .map(|(_, name)| name.as_str()),
             OpenTarget::Device(_) | OpenTarget::Character(_) => None,
         }
     }
@@ -50,7 +46,7 @@ pub fn find(probe: &Probe, target: &OpenTarget) -> (Vec<Finding>, Option<String>
         match opened_by(probe, pid, target) {
             Ok(Some(name)) => {
                 let text = format!("{name} is open in process {pid} ({})", comm());
-                found.push(Finding { kind: Use::Open, text });
+                found.push(Finding { kind: TargetUse::Open, text });
             }
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
@@ -79,9 +75,11 @@ fn blindness(pids: &[String]) -> Option<String> {
 
 fn opened_by(probe: &Probe, pid: u32, target: &OpenTarget) -> std::io::Result<Option<String>> {
     let mut denied = None;
-    for entry in std::fs::read_dir(probe.path_below(Path::new("/proc").join(pid.to_string()).join("fd")))? {
-        // Following the link opens nothing: the kernel answers for the file behind it, also when its
-        // name is gone or lies in another mount namespace.
+    for entry in
+        std::fs::read_dir(probe.path_below(Path::new("/proc").join(pid.to_string()).join("fd")))?
+    {
+        // Following the link opens nothing: the kernel answers for the file behind it, also when
+        // its name is gone or lies in another mount namespace.
         match std::fs::metadata(entry?.path()) {
             Ok(meta) => {
                 if let Some(name) = target.matches(&meta) {

@@ -1,7 +1,7 @@
 //! The guard against targets that are really occupied or foreign. Each test says `skipped: needs X`
 //! where the machine cannot make its target.
 
-use super::found::{Inspection, InspectionCheck, Use};
+use super::found::{Inspection, InspectionCheck, TargetUse};
 use super::inspect::inspect;
 use super::judge::{Intent, judge};
 use super::marker;
@@ -20,8 +20,9 @@ fn full_consent(found: &Inspection) -> Vec<Consent> {
     vec![Consent { serial: word, wipe, unseen: Vec::new() }]
 }
 
-/// Inspects a target that is to be permitted. A process with more capabilities than ours (PID 1 of some
-/// sandboxes) hides its open files, for which every device is refused: said, and set aside here.
+/// Inspects a target that is to be permitted. A process with more capabilities than ours (PID 1 of
+/// some sandboxes) hides its open files, for which every device is refused: said, and set aside
+/// here.
 fn inspect_unhindered(path: &Path) -> Inspection {
     let mut found = inspect(path).expect("inspect");
     for blind in found.unchecked.iter().filter(|blind| blind.check == InspectionCheck::Open) {
@@ -38,7 +39,7 @@ fn refused(path: &Path) -> String {
     judge(&found, Intent::Write, &full_consent(&found)).expect_err("must be refused").to_string()
 }
 
-fn occupied_by(path: &Path, kind: Use) -> String {
+fn occupied_by(path: &Path, kind: TargetUse) -> String {
     let found = inspect(path).expect("inspect");
     let finding = found.occupied.iter().find(|finding| finding.kind == kind);
     finding.unwrap_or_else(|| panic!("{kind:?} not among {:?}", found.occupied)).text.clone()
@@ -72,12 +73,19 @@ fn an_empty_device_that_nobody_uses_is_permitted_with_consent() {
         return;
     };
     let found = inspect_unhindered(&device.path);
-    assert_eq!((found.occupied.as_slice(), found.signatures.as_slice()), ([].as_slice(), [].as_slice()));
+    assert_eq!(
+        (found.occupied.as_slice(), found.signatures.as_slice()),
+        ([].as_slice(), [].as_slice())
+    );
     assert!(judge(&found, Intent::Write, &full_consent(&found)).is_ok());
     let hint = judge(&found, Intent::Write, &[]).expect_err("no consent").hint.expect("hint");
     assert!(hint.starts_with("--destroy serial=boot-"), "{hint}");
     let known = [InspectionCheck::Reservation, InspectionCheck::Mounts];
-    assert!(found.unchecked.iter().all(|blind| known.contains(&blind.check)), "{:?}", found.unchecked);
+    assert!(
+        found.unchecked.iter().all(|blind| known.contains(&blind.check)),
+        "{:?}",
+        found.unchecked
+    );
 }
 
 #[test]
@@ -92,9 +100,11 @@ fn mounted() {
     if run(&["mount", device.name(), point.to_str().expect("utf-8")]).is_none() {
         return;
     }
-    let (mounted, held) =
-        (occupied_by(&device.path, Use::Mounted), occupied_by(&device.path, Use::Exclusive));
-    let by_file = occupied_by(&device.file, Use::Loop);
+    let (mounted, held) = (
+        occupied_by(&device.path, TargetUse::Mounted),
+        occupied_by(&device.path, TargetUse::Exclusive),
+    );
+    let by_file = occupied_by(&device.file, TargetUse::Loop);
     let refusal = refused(&device.path);
     run(&["umount", point.to_str().expect("utf-8")]).expect("unmount");
     assert!(mounted.contains(point.to_str().expect("utf-8")), "{mounted}");
@@ -112,15 +122,19 @@ fn mounted_in_another_namespace_only() {
     }
     let point = device.mount_point();
     let script = format!("mount {} {} && exec sleep 60", device.name(), point.display());
-    let mounts = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+    let mounts =
+        |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
     let is_mounted = |pid: u32| mounts(pid).contains(point.to_str().expect("utf-8"));
     let words = ["unshare", "-m", "--propagation", "private", "sh", "-c", &script];
     let Some(child) = Child::start(&words, is_mounted) else {
         return;
     };
     assert!(!is_mounted(std::process::id()), "hidden from us");
-    let mounted = occupied_by(&device.path, Use::Mounted);
-    assert!(mounted.contains(&format!("in the mount namespace of process {}", child.pid())), "{mounted}");
+    let mounted = occupied_by(&device.path, TargetUse::Mounted);
+    assert!(
+        mounted.contains(&format!("in the mount namespace of process {}", child.pid())),
+        "{mounted}"
+    );
     assert!(refused(&device.path).contains("is mounted at"));
 }
 
@@ -161,14 +175,14 @@ fn held_by_a_loop_device() {
     let Some(device) = Loop::with_size(16 * MIB) else {
         return;
     };
-    assert!(occupied_by(&device.file, Use::Loop).contains("held by loop device loop"));
+    assert!(occupied_by(&device.file, TargetUse::Loop).contains("held by loop device loop"));
     let Some(upper) = run(&["losetup", "--find", "--show", device.name()]) else {
         return;
     };
     let held = inspect(&device.path).expect("inspect").occupied;
     let refusal = refused(&device.path);
     run(&["losetup", "--detach", &upper]).expect("detach");
-    assert!(held.iter().any(|finding| finding.kind == Use::Loop), "{held:?}");
+    assert!(held.iter().any(|finding| finding.kind == TargetUse::Loop), "{held:?}");
     assert!(refusal.contains("held by loop device"), "{refusal}");
 }
 
@@ -256,7 +270,11 @@ fn marks_of_caches_replicas_and_object_stores() {
         ("bcache", 64 * MIB, &["make-bcache", "-C", "LOOP"]),
         ("drbd", 64 * MIB, &["drbdmeta", "--force", "0", "v08", "LOOP", "internal", "create-md"]),
         // No multiple of 4 KiB.
-        ("drbd", 64 * MIB + 2560, &["drbdmeta", "--force", "0", "v09", "LOOP", "internal", "create-md", "1"]),
+        (
+            "drbd",
+            64 * MIB + 2560,
+            &["drbdmeta", "--force", "0", "v09", "LOOP", "internal", "create-md", "1"],
+        ),
         (
             "ceph_bluestore",
             2048 * MIB,
@@ -315,7 +333,9 @@ fn data_without_a_signature() {
         return;
     };
     let disk = File::options().write(true).open(&device.path).expect("open");
-    disk.write_all_at(&vec![0xa7; 8 << 20], 20 << 20).and_then(|()| disk.sync_all()).expect("write");
+    disk.write_all_at(&vec![0xa7; 8 << 20], 20 << 20)
+        .and_then(|()| disk.sync_all())
+        .expect("write");
     drop(disk);
     refused_unless_named(&device, "data");
 }
@@ -323,14 +343,17 @@ fn data_without_a_signature() {
 #[test]
 fn anothers_file_and_a_symbolic_link() {
     let folder = tempfile::tempdir().expect("temporary folder");
-    let (theirs, ours, link) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+    let (theirs, ours, link) =
+        (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
     std::fs::write(&theirs, vec![7; 65536]).expect("write");
     marker::create(&ours, MIB, "run-1").expect("create");
     std::os::unix::fs::symlink(&ours, &link).expect("link");
     assert!(refused(&theirs).contains("not a file of iotax"));
     assert!(refused(&link).contains("symbolic link"));
     assert!(refused(folder.path()).contains("a folder"));
-    assert!(inspect(&folder.path().join("none")).unwrap_err().to_string().contains("cannot inspect"));
+    assert!(
+        inspect(&folder.path().join("none")).unwrap_err().to_string().contains("cannot inspect")
+    );
     let found = inspect(&ours).expect("inspect");
     let wire = serde_json::to_string(&found).expect("serialize");
     assert_eq!(serde_json::from_str::<Inspection>(&wire).expect("deserialize"), found);
@@ -346,7 +369,8 @@ fn a_file_open_in_another_process() {
     let other = folder.path().join("other-name");
     std::fs::hard_link(&path, &other).expect("hard link");
     let script = format!("exec sleep 60 <{}", other.display());
-    let is_open = |pid: u32| std::fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|link| link == other);
+    let is_open =
+        |pid: u32| std::fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|link| link == other);
     let Some(child) = Child::start(&["sh", "-c", &script], is_open) else {
         return;
     };
@@ -360,8 +384,9 @@ fn a_device_open_in_another_process() {
         return;
     };
     let script = format!("exec sleep 60 <{}", device.name());
-    let is_open =
-        |pid: u32| std::fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|link| link == device.path);
+    let is_open = |pid: u32| {
+        std::fs::read_link(format!("/proc/{pid}/fd/0")).is_ok_and(|link| link == device.path)
+    };
     let Some(child) = Child::start(&["sh", "-c", &script], is_open) else {
         return;
     };
@@ -390,14 +415,19 @@ fn a_file_open_in_a_running_qemu() {
     ];
     let has_it = |pid: u32| {
         std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|entries| {
-            entries.flatten().any(|entry| std::fs::read_link(entry.path()).is_ok_and(|link| link == path))
+            entries
+                .flatten()
+                .any(|entry| std::fs::read_link(entry.path()).is_ok_and(|link| link == path))
         })
     };
     let Some(child) = Child::start(&words, has_it) else {
         return;
     };
     let refusal = refused(&path);
-    assert!(refusal.contains(&format!("open in process {} (qemu-system", child.pid())), "{refusal}");
+    assert!(
+        refusal.contains(&format!("open in process {} (qemu-system", child.pid())),
+        "{refusal}"
+    );
 }
 
 /// Only looked at, never written.
@@ -411,7 +441,7 @@ fn the_root_device() {
     let Some(device) = device else {
         return skip("a root file system on a device");
     };
-    assert!(occupied_by(Path::new(&device), Use::Mounted).contains("is mounted at /"));
+    assert!(occupied_by(Path::new(&device), TargetUse::Mounted).contains("is mounted at /"));
     let refusal = refused(Path::new(&device));
     assert!(refusal.contains("is mounted at /") && !refusal.contains("--destroy"), "{refusal}");
 }

@@ -1,5 +1,5 @@
 //! What tests of the guard need of the machine: loop devices, a small tmpfs, commands. Each says
-//! loudly what is missing, and is taken down when dropped.
+//! loudly what is missing, and is removed when dropped.
 
 use iotax_facts::Consent;
 use std::path::{Path, PathBuf};
@@ -39,8 +39,11 @@ pub fn run(words: &[&str]) -> Option<String> {
         skip(words[0]);
         None
     })?;
-    let output =
-        Command::new(program).args(&words[1..]).stdin(Stdio::null()).output().expect("start a program");
+    let output = Command::new(program)
+        .args(&words[1..])
+        .stdin(Stdio::null())
+        .output()
+        .expect("start a program");
     if !output.status.success() {
         skip(&format!("{words:?} to work: {}", String::from_utf8_lossy(&output.stderr).trim()));
         return None;
@@ -71,7 +74,6 @@ impl Tmpfs {
         Some(Tmpfs(folder))
     }
 
-    /// Where.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -85,9 +87,7 @@ impl Drop for Tmpfs {
 
 /// A loop device over a file of zeros.
 pub struct Loop {
-    /// /dev/loopN.
     pub path: PathBuf,
-    /// Its file.
     pub file: PathBuf,
     folder: TempDir,
 }
@@ -147,7 +147,6 @@ impl Child {
         None
     }
 
-    /// Its pid.
     pub fn pid(&self) -> u32 {
         self.0.id()
     }

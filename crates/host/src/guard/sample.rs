@@ -1,5 +1,5 @@
-//! Reads 1,000 random blocks and both ends of a device: data that bears no signature (a raw database,
-//! an encrypted volume without header) must not be taken for emptiness.
+//! Reads 1,000 random blocks and both ends of a device: data that bears no signature (a raw
+//! database, an encrypted volume without header) must not be taken for emptiness.
 
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,6 @@ pub struct BlockSample {
     pub nonzero: u64,
     /// Blocks that could not be read.
     pub failed: u64,
-    /// The first failure.
     pub first_failure: Option<String>,
 }
 
@@ -85,11 +84,13 @@ fn read_blocks(file: &File, positions: &[u64], bytes: u64, sample: &mut BlockSam
 pub fn positions(bytes: u64) -> rustix::io::Result<Vec<u64>> {
     let blocks = bytes.div_ceil(BLOCK);
     let ends = ENDS / BLOCK;
-    let mut numbers: Vec<u64> = (0..blocks.min(ends)).chain(blocks.saturating_sub(ends)..blocks).collect();
+    let mut numbers: Vec<u64> =
+        (0..blocks.min(ends)).chain(blocks.saturating_sub(ends)..blocks).collect();
     let mut random = [0; RANDOM_BLOCKS * 8];
     let mut filled = 0;
     while filled < random.len() {
-        filled += rustix::rand::getrandom(&mut random[filled..], rustix::rand::GetRandomFlags::empty())?;
+        filled +=
+            rustix::rand::getrandom(&mut random[filled..], rustix::rand::GetRandomFlags::empty())?;
     }
     if blocks > 0 {
         let words = random.chunks_exact(8).filter_map(|word| word.try_into().ok());

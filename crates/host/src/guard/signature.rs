@@ -19,15 +19,13 @@ use std::process::Command;
 pub struct SignatureKind {
     /// libblkid's name where it has one.
     pub name: &'static str,
-    /// Where.
-    pub at: At,
-    /// These bytes.
+    pub at: SignaturePlace,
     pub magic: &'static [u8],
 }
 
 /// A place on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
+pub enum SignaturePlace {
     /// Bytes from the start.
     Start(u64),
     /// Bytes before the end.
@@ -35,14 +33,13 @@ pub enum At {
 }
 
 const fn start(name: &'static str, at: u64, magic: &'static [u8]) -> SignatureKind {
-    SignatureKind { name, at: At::Start(at), magic }
+    SignatureKind { name, at: SignaturePlace::Start(at), magic }
 }
 
 const fn end(name: &'static str, before: u64, magic: &'static [u8]) -> SignatureKind {
-    SignatureKind { name, at: At::End(before), magic }
+    SignatureKind { name, at: SignaturePlace::End(before), magic }
 }
 
-/// Little-endian 0xa92b4efc.
 const MD: &[u8] = b"\xfc\x4e\x2b\xa9";
 /// Little-endian 0x00bab10c, an uberblock of ZFS.
 const ZFS_UBERBLOCK: &[u8] = b"\x0c\xb1\xba\x00\x00\x00\x00\x00";
@@ -83,13 +80,15 @@ pub const ALL: &[SignatureKind] = &[
     start("ceph_bluestore", 0, b"bluestore block device"),
     start("stratis", 516, b"!Stra0tis\x86\xff\x02^\x41rh"),
     start("vdo", 0, b"dmvdo001"),
-    // The type within the label of one of the first four sectors: wipefs takes that and leaves LABELONE before it.
+    // The type within the label of one of the first four sectors: wipefs takes that and leaves
+    // LABELONE before it.
     start("LVM2_member", 24, b"LVM2 001"),
     start("LVM2_member", 536, b"LVM2 001"),
     start("LVM2_member", 1048, b"LVM2 001"),
     start("LVM2_member", 1560, b"LVM2 001"),
     start("crypto_LUKS", 0, b"LUKS\xba\xbe"),
-    // The second header of LUKS2 survives a wipe of the first; its place depends on the metadata's size.
+    // The second header of LUKS2 survives a wipe of the first; its place depends on the metadata's
+    // size.
     start("crypto_LUKS", 0x4000, b"SKUL\xba\xbe"),
     start("crypto_LUKS", 0x8000, b"SKUL\xba\xbe"),
     start("crypto_LUKS", 0x1_0000, b"SKUL\xba\xbe"),
@@ -114,10 +113,10 @@ pub const ALL: &[SignatureKind] = &[
 ];
 
 /// A signature that takes more than a look at one place.
-type Computed = fn(&Area) -> Option<(&'static str, u64)>;
+type ComputedSignature = fn(&Area) -> Option<(&'static str, u64)>;
 
 /// Signatures whose place depends on the size or whose name depends on more bytes.
-const COMPUTED: &[Computed] = &[ext, gpt_first, gpt_last, dos, md_0_90, md_1_0, zfs, drbd];
+const COMPUTED: &[ComputedSignature] = &[ext, gpt_first, gpt_last, dos, md_0_90, md_1_0, zfs, drbd];
 
 /// The start and the end of a target, read once.
 struct Area {
@@ -127,31 +126,39 @@ struct Area {
     tail: Vec<u8>,
 }
 
-/// The farthest magic from the start stands at 2 MiB (VMFS), from the end at 512 KiB (ZFS).
+/// The farthest magic from the start is at 2 MiB (VMFS), from the end at 512 KiB (ZFS).
 pub const HEAD: u64 = (2 << 20) + (64 << 10);
 /// Bytes of the end.
 pub const TAIL: u64 = 1 << 20;
 const PIECE: u64 = 64 << 10;
 
-/// Signatures in the region of `bytes` bytes that starts at `base`, and why parts were not read. `place`
-/// is put before each position.
-pub fn scan(file: &File, base: u64, bytes: u64, block: u64, place: &str) -> (Vec<Signature>, Option<String>) {
+/// Signatures in the region of `bytes` bytes that starts at `base`, and why parts were not read.
+/// `place` is put before each position.
+pub fn scan(
+    file: &File,
+    base: u64,
+    bytes: u64,
+    block: u64,
+    place: &str,
+) -> (Vec<Signature>, Option<String>) {
     let mut failures = Vec::new();
     let mut read = |from: u64, length: u64| read_pieces(file, base + from, length, &mut failures);
     let head = read(0, HEAD.min(bytes));
     let tail = read(bytes - TAIL.min(bytes), TAIL.min(bytes));
-    // Leaves the page cache as it was, for the sake of what is measured next. Advice may be ignored.
+    // Leaves the page cache as it was, for the sake of what is measured next. Advice may be
+    // ignored.
     let _ = rustix::fs::fadvise(file, base, None, rustix::fs::Advice::DontNeed);
     let area = Area { bytes, block, head, tail };
-    let fixed = ALL.iter().filter_map(|kind| area.holds(kind.at, kind.magic).map(|at| (kind.name, at)));
+    let fixed =
+        ALL.iter().filter_map(|kind| area.holds(kind.at, kind.magic).map(|at| (kind.name, at)));
     let computed = COMPUTED.iter().filter_map(|find| find(&area));
     let signatures = fixed
         .chain(computed)
         .map(|(name, at)| Signature { name: name.into(), place: format!("{place}at byte {at}") })
         .collect();
-    let trouble = failures
-        .first()
-        .map(|first| format!("{place}{} pieces of 64 KiB unreadable, first {first}", failures.len()));
+    let trouble = failures.first().map(|first| {
+        format!("{place}{} pieces of 64 KiB unreadable, first {first}", failures.len())
+    });
     (signatures, trouble)
 }
 
@@ -184,10 +191,10 @@ impl Area {
     }
 
     /// The position of a magic, when it is there.
-    fn holds(&self, at: At, magic: &[u8]) -> Option<u64> {
+    fn holds(&self, at: SignaturePlace, magic: &[u8]) -> Option<u64> {
         let offset = match at {
-            At::Start(offset) => offset,
-            At::End(before) => self.bytes.checked_sub(before)?,
+            SignaturePlace::Start(offset) => offset,
+            SignaturePlace::End(before) => self.bytes.checked_sub(before)?,
         };
         (self.bytes_at(offset, magic.len())? == magic).then_some(offset)
     }
@@ -198,7 +205,7 @@ impl Area {
 fn ext(area: &Area) -> Option<(&'static str, u64)> {
     const EXT3_INCOMPAT: u32 = 0x02 | 0x04 | 0x10;
     const EXT3_RO_COMPAT: u32 = 0x01 | 0x02 | 0x04;
-    let at = area.holds(At::Start(1080), b"\x53\xef")?;
+    let at = area.holds(SignaturePlace::Start(1080), b"\x53\xef")?;
     let (compat, incompat, ro_compat) =
         (area.word(1024 + 92)?, area.word(1024 + 96)?, area.word(1024 + 100)?);
     let name = match () {
@@ -212,22 +219,29 @@ fn ext(area: &Area) -> Option<(&'static str, u64)> {
 
 const GPT: &[u8] = b"EFI PART";
 
-/// The first table stands in block 1; a disk once used with another block size has it elsewhere.
+/// The first table is in block 1; a disk once used with another block size has it elsewhere.
 fn gpt_first(area: &Area) -> Option<(&'static str, u64)> {
-    [area.block, 512, 4096].into_iter().find_map(|block| Some(("gpt", area.holds(At::Start(block), GPT)?)))
+    [area.block, 512, 4096]
+        .into_iter()
+        .find_map(|block| Some(("gpt", area.holds(SignaturePlace::Start(block), GPT)?)))
 }
 
 /// The copy in the last block survives a wipe of the first.
 fn gpt_last(area: &Area) -> Option<(&'static str, u64)> {
-    [area.block, 512, 4096].into_iter().find_map(|block| Some(("gpt", area.holds(At::End(block), GPT)?)))
+    [area.block, 512, 4096]
+        .into_iter()
+        .find_map(|block| Some(("gpt", area.holds(SignaturePlace::End(block), GPT)?)))
 }
 
-/// 55 AA also ends the boot sectors of FAT and NTFS; a partition table has four entries whose first byte
-/// is 0 or 0x80. The protective one of a GPT (type EE) is part of that.
+/// 55 AA also ends the boot sectors of FAT and NTFS; a partition table has four entries whose first
+/// byte is 0 or 0x80. The protective one of a GPT (type EE) is part of that.
 fn dos(area: &Area) -> Option<(&'static str, u64)> {
-    area.holds(At::Start(510), b"\x55\xaa")?;
+    area.holds(SignaturePlace::Start(510), b"\x55\xaa")?;
     let boot_sector = ["vfat", "ntfs", "exfat", "BitLocker"];
-    if ALL.iter().any(|kind| boot_sector.contains(&kind.name) && area.holds(kind.at, kind.magic).is_some()) {
+    if ALL
+        .iter()
+        .any(|kind| boot_sector.contains(&kind.name) && area.holds(kind.at, kind.magic).is_some())
+    {
         return None;
     }
     let entries: Vec<&[u8]> = area.bytes_at(446, 64)?.chunks(16).collect();
@@ -239,16 +253,17 @@ fn dos(area: &Area) -> Option<(&'static str, u64)> {
 /// md 0.90: 64 KiB before the end, rounded down to 64 KiB.
 fn md_0_90(area: &Area) -> Option<(&'static str, u64)> {
     let at = (area.bytes & !0xffff).checked_sub(0x1_0000)?;
-    Some(("linux_raid_member", area.holds(At::Start(at), MD)?))
+    Some(("linux_raid_member", area.holds(SignaturePlace::Start(at), MD)?))
 }
 
 /// md 1.0: at least 8 KiB before the end, rounded down to 4 KiB.
 fn md_1_0(area: &Area) -> Option<(&'static str, u64)> {
     let at = ((area.bytes / 512).checked_sub(16)? & !7) * 512;
-    Some(("linux_raid_member", area.holds(At::Start(at), MD)?))
+    Some(("linux_raid_member", area.holds(SignaturePlace::Start(at), MD)?))
 }
 
-/// DRBD's internal metadata: the last whole block of 4 KiB. Its magic tells the format (8.4 or 9) and whether it was left unclean.
+/// DRBD's internal metadata: the last whole block of 4 KiB. Its magic tells the format (8.4 or 9)
+/// and whether it was left unclean.
 fn drbd(area: &Area) -> Option<(&'static str, u64)> {
     let at = (area.bytes & !0xfff).checked_sub(4096)? + 60;
     let word = area.bytes_at(at, 4)?;
@@ -259,7 +274,7 @@ fn drbd(area: &Area) -> Option<(&'static str, u64)> {
 fn zfs(area: &Area) -> Option<(&'static str, u64)> {
     uberblocks(area.bytes)
         .flat_map(|ring| ring.step_by(1 << 10))
-        .find_map(|at| Some(("zfs_member", area.holds(At::Start(at), ZFS_UBERBLOCK)?)))
+        .find_map(|at| Some(("zfs_member", area.holds(SignaturePlace::Start(at), ZFS_UBERBLOCK)?)))
 }
 
 /// Where the rings of uberblocks are on a device of that size, in bytes from its start.
@@ -331,8 +346,8 @@ mod tests {
         let bytes = 16 << 20;
         for kind in ALL {
             let at = match kind.at {
-                At::Start(at) => at,
-                At::End(before) => bytes - before,
+                SignaturePlace::Start(at) => at,
+                SignaturePlace::End(before) => bytes - before,
             };
             let found: BTreeSet<String> = names(bytes, &[(at, kind.magic)]).into_iter().collect();
             assert!(found.contains(kind.name), "{kind:?}: {found:?}");
@@ -359,8 +374,8 @@ mod tests {
         assert_eq!(one((bytes & !0x3_ffff) - (128 << 10), ZFS_UBERBLOCK), ["zfs_member"]);
     }
 
-    /// What make-bcache 1.0.8 (a backing device), drbdmeta 9.22.0 (formats 8.4 and 9, on a drive whose size is no multiple of 4 KiB)
-    /// and ceph-osd 16.2.15 wrote to loop devices here.
+    /// What make-bcache 1.0.8 (a backing device), drbdmeta 9.22.0 (formats 8.4 and 9, on a drive
+    /// whose size is no multiple of 4 KiB) and ceph-osd 16.2.15 wrote to loop devices here.
     #[test]
     fn what_tools_wrote() {
         const BCACHE: &[u8] = b"\xd1\xba\xd4\x20\x04\x8c\x4a\x1d\x08\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\
@@ -381,7 +396,8 @@ mod tests {
         assert_eq!(names(64 << 20, &[(67_104_768, &drbd(0x67))]), [""; 0]);
     }
 
-    /// No tool here writes VMFS or VDO: the numbers of libblkid (superblocks/vmfs.c, vdo.c), which is asked too where it is there.
+    /// No tool here writes VMFS or VDO: the numbers of libblkid (superblocks/vmfs.c, vdo.c), which
+    /// is asked too where it is there.
     #[test]
     fn what_libblkid_knows_too() {
         let known: [(&str, u64, &[u8]); 3] = [
@@ -397,7 +413,9 @@ mod tests {
             match (program_path("blkid"), ask_blkid(file.path()).0.as_slice()) {
                 (None, _) => println!("skipped: needs blkid"),
                 // The checks of some versions ask for more than the magic.
-                (Some(_), []) => println!("skipped: needs a blkid that takes a bare magic for {name}"),
+                (Some(_), []) => {
+                    println!("skipped: needs a blkid that takes a bare magic for {name}")
+                }
                 (Some(_), found) => assert_eq!(found[0].name, name),
             }
         }
@@ -434,7 +452,8 @@ mod tests {
 
     #[test]
     fn blkid_output() {
-        let found = blkid_names("DEVNAME=/dev/x\nPTUUID=1\nPTTYPE=gpt\nTYPE=ext4\nUSAGE=filesystem\n");
+        let found =
+            blkid_names("DEVNAME=/dev/x\nPTUUID=1\nPTTYPE=gpt\nTYPE=ext4\nUSAGE=filesystem\n");
         assert_eq!(found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["gpt", "ext4"]);
     }
 }

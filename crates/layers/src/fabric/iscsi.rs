@@ -1,7 +1,7 @@
 //! `iscsi`: iSCSI or iSER, by the kernel's target (LIO) and open-iscsi.
 
-use super::{Ends, FabricTransport, only, qualified, rdma_needs};
-use crate::{Claim, Exposed, Layer, PlanContext, number};
+use super::{FabricEnds, FabricTransport, only, qualified, rdma_needs};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::iscsi::HELP;
@@ -11,10 +11,15 @@ use iotax_steps::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
 use std::net::SocketAddr;
 
 /// Options that LIO is told by its own names, in that order.
-const ATTRIBUTES: &[&str] =
-    &["emulate-3pc", "emulate-tpu", "emulate-tpws", "emulate-caw", "is-nonrot", "max-write-same-len"];
+const ATTRIBUTES: &[&str] = &[
+    "emulate-3pc",
+    "emulate-tpu",
+    "emulate-tpws",
+    "emulate-caw",
+    "is-nonrot",
+    "max-write-same-len",
+];
 
-/// The layer.
 pub struct Iscsi;
 
 /// Where iSCSI listens (IANA).
@@ -51,11 +56,16 @@ impl Layer for Iscsi {
         }
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let backing = only(spec, below)?.clone();
         let settings = settings(spec)?;
         let wire = if iser(spec) { FabricTransport::Rdma } else { FabricTransport::Tcp };
-        let ends = Ends::plan(spec, below, wire, PORT, context)?;
+        let ends = FabricEnds::plan(spec, below, wire, PORT, context)?;
         let portal = SocketAddr::from(ends.addressed(spec)?);
         let instance = context.instance("iscsi");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
@@ -76,7 +86,8 @@ impl Layer for Iscsi {
         };
         context.add_in(&ends.near, "serve it over iSCSI", Op::ExportIscsi(export));
         start_iscsid(iser(spec), &ends.far, context);
-        let connect = ConnectIscsi { iqn, portal, iface: name, initiator, iser: iser(spec), settings };
+        let connect =
+            ConnectIscsi { iqn, portal, iface: name, initiator, iser: iser(spec), settings };
         let step = context.add_in(&ends.far, "log in to it over iSCSI", Op::ConnectIscsi(connect));
         Ok(ends.exposed(step, below, context))
     }

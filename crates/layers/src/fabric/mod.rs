@@ -1,5 +1,5 @@
-//! Fabrics: layers with two ends. A target stands where what is below is, an initiator shows it in the same place or another.
-//! Nothing listens at a wildcard, and one initiator alone may connect.
+//! Fabrics: layers with two ends. A target is where what is below is, an initiator shows it in
+//! the same place or another. Nothing listens at a wildcard, and one initiator alone may connect.
 
 mod iscsi;
 mod nbd;
@@ -9,10 +9,12 @@ pub use iscsi::Iscsi;
 pub use nbd::Nbd;
 pub use nvmf::Nvmf;
 
-use super::{Exposed, Layer, PlanContext};
+use super::{ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::op::{ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma};
+use iotax_steps::op::{
+    ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma,
+};
 use iotax_steps::tool::guid;
 use iotax_steps::{PathRef, Place, StepId};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,7 +23,6 @@ use std::net::{IpAddr, Ipv4Addr};
 /// Every one of them.
 pub const ALL: &[&dyn Layer] = &[&Nvmf, &Iscsi, &Nbd];
 
-/// What carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FabricTransport {
     Tcp,
@@ -30,9 +31,8 @@ enum FabricTransport {
     Inside,
 }
 
-/// Both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Ends {
+struct FabricEnds {
     /// Where the target is.
     near: Place,
     /// Where the initiator is.
@@ -41,23 +41,23 @@ struct Ends {
     at: Option<(IpAddr, u16)>,
 }
 
-impl Ends {
+impl FabricEnds {
     /// The ends of a layer, with the RDMA devices that they need.
     ///
     /// # Errors
     /// The address is lacking, or none for both.
     fn plan(
         spec: &LayerSpec,
-        below: &Exposed,
+        below: &ExposedDevice,
         wire: FabricTransport,
         first: u16,
         context: &mut PlanContext,
-    ) -> Result<Ends> {
+    ) -> Result<FabricEnds> {
         let near = below.place.clone();
         let far = spec.far.clone().unwrap_or_else(|| near.clone());
         if wire == FabricTransport::Inside {
             refuse_inside(spec, &near, &far)?;
-            return Ok(Ends { near, far, at: None });
+            return Ok(FabricEnds { near, far, at: None });
         }
         let address = match address(spec, &near, &far, wire)? {
             Some(address) => given(address, wire, &near, &far, context),
@@ -65,7 +65,7 @@ impl Ends {
             None => own_network(context, &near),
         };
         let port = port_at(spec, address, first, &near, context)?;
-        Ok(Ends { near, far, at: Some((address, port)) })
+        Ok(FabricEnds { near, far, at: Some((address, port)) })
     }
 
     /// Of a fabric that has an address.
@@ -74,8 +74,8 @@ impl Ends {
     }
 
     /// What the layer above sees: the device that a step yields, in the initiator's place.
-    fn exposed(&self, step: StepId, below: &Exposed, context: &PlanContext) -> Exposed {
-        Exposed {
+    fn exposed(&self, step: StepId, below: &ExposedDevice, context: &PlanContext) -> ExposedDevice {
+        ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             block: true,
             place: self.far.clone(),
@@ -95,14 +95,23 @@ fn refuse_inside(spec: &LayerSpec, near: &Place, far: &Place) -> Result<()> {
     );
     match ["address", "port"].into_iter().find(|name| spec.options.contains_key(*name)) {
         Some(name) => {
-            bail!("{}: {}(transport={transport}) has no {name}; hint: leave it out", spec.origin, spec.name)
+            bail!(
+                "{}: {}(transport={transport}) has no {name}; hint: leave it out",
+                spec.origin,
+                spec.name
+            )
         }
         None => Ok(()),
     }
 }
 
 /// The address that was written, if one was, or needed to be.
-fn address(spec: &LayerSpec, near: &Place, far: &Place, wire: FabricTransport) -> Result<Option<IpAddr>> {
+fn address(
+    spec: &LayerSpec,
+    near: &Place,
+    far: &Place,
+    wire: FabricTransport,
+) -> Result<Option<IpAddr>> {
     let Some(word) = spec.option("address") else {
         ensure!(
             near == far,
@@ -114,8 +123,10 @@ fn address(spec: &LayerSpec, near: &Place, far: &Place, wire: FabricTransport) -
         );
         return Ok(None);
     };
-    let address: IpAddr =
-        word.parse().ok().with_context(|| format!("{}: address = \"{word}\" is none", spec.origin))?;
+    let address: IpAddr = word
+        .parse()
+        .ok()
+        .with_context(|| format!("{}: address = \"{word}\" is none", spec.origin))?;
     ensure!(
         !address.is_loopback() || near == far,
         "{}: {address} does not leave @{near}, and @{far} is to reach it; hint: an address of a network card of @{near}",
@@ -150,7 +161,8 @@ fn given(
 fn own_network(context: &mut PlanContext, near: &Place) -> IpAddr {
     let hash = digest(&[&context.tag.run_id, &context.steps.len().to_string(), "network"]);
     let [third, fourth, ..] = hash.to_le_bytes();
-    // Link-local, without the first and last of 256 networks, which are reserved (RFC 3927); four addresses each.
+    // Link-local, without the first and last of 256 networks, which are reserved (RFC 3927); four
+    // addresses each.
     let address = Ipv4Addr::new(169, 254, third.clamp(1, 254), (fourth & !3) + 1);
     rdma(RdmaOn::Own(address.into(), 30), near, context);
     address.into()
@@ -171,12 +183,16 @@ fn port_at(
     context: &PlanContext,
 ) -> Result<u16> {
     let taken = |port: u16| {
-        context.steps.iter().any(|step| step.place == *near && listens(&step.op) == Some((address, port)))
+        context
+            .steps
+            .iter()
+            .any(|step| step.place == *near && listens(&step.op) == Some((address, port)))
     };
     let Some(word) = spec.option("port") else {
         return (first..).find(|port| !taken(*port)).context("no port is free");
     };
-    let port = word.parse().ok().with_context(|| format!("{}: port = \"{word}\" is none", spec.origin))?;
+    let port =
+        word.parse().ok().with_context(|| format!("{}: port = \"{word}\" is none", spec.origin))?;
     ensure!(
         !taken(port),
         "{}: another export listens on port {port} of {address} at the same time; hint: leave port out",
@@ -196,14 +212,14 @@ fn listens(op: &Op) -> Option<(IpAddr, u16)> {
     }
 }
 
-/// What an end by RDMA needs beside its modules. A card of an address that was named may have RDMA: what is lacking where it has
-/// not, the step tells.
+/// What an end by RDMA needs beside its modules. A card of an address that was named may have RDMA:
+/// what is lacking where it has not, the step tells.
 fn rdma_needs(spec: &LayerSpec) -> &'static [&'static str] {
     if spec.option("address").is_some() { &["ip"] } else { &["ip", "rdma", "rdma_rxe"] }
 }
 
 /// The only thing to stand on, which an export serves whole.
-fn only<'a>(spec: &LayerSpec, below: &'a Exposed) -> Result<&'a PathRef> {
+fn only<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a PathRef> {
     ensure!(
         below.copies.is_empty(),
         "{}: {} stands on one device, and there is one in each of several guests",
@@ -223,11 +239,15 @@ fn random(context: &PlanContext, what: &str) -> String {
     format!("{:016x}", digest(&[&context.tag.run_id, what, &secret().to_string()]))
 }
 
-/// A qualified name that nobody else has: `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain is nobody's (RFC 2606).
+/// A qualified name that nobody else has: `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain
+/// is nobody's (RFC 2606).
 fn qualified(kind: &str, name: &str, context: &PlanContext) -> String {
     let random = random(context, &format!("{kind} {name}"));
     // Names of iSCSI are written in small letters (RFC 7143).
-    format!("{kind}.2026-01.invalid.iotax:{}-{name}-{random}", context.tag.run_id.to_ascii_lowercase())
+    format!(
+        "{kind}.2026-01.invalid.iotax:{}-{name}-{random}",
+        context.tag.run_id.to_ascii_lowercase()
+    )
 }
 
 fn digest(words: &[&str]) -> u64 {
@@ -243,14 +263,16 @@ fn secret() -> u64 {
     if FIXED.load(std::sync::atomic::Ordering::Relaxed) {
         return 0;
     }
-    *SECRET
-        .get_or_init(|| std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id()))
+    *SECRET.get_or_init(|| {
+        std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id())
+    })
 }
 
 #[cfg(any(test, feature = "testing"))]
 static FIXED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(cfg!(test));
 
-/// From now on names are the same in every process: plans of tests are compared with what they were.
+/// From now on names are the same in every process: plans of tests are compared with what they
+/// were.
 #[cfg(any(test, feature = "testing"))]
 pub fn fix_names() {
     FIXED.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! `nbd`: a qemu-nbd with direct I/O, and the kernel's NBD device over it.
 
-use super::{Ends, FabricTransport, only};
+use super::{FabricEnds, FabricTransport, only};
 use crate::guest::{self, qemu::OptionValue};
-use crate::{Claim, Exposed, Layer, PlanContext, number};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Context, Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::nbd::HELP;
@@ -11,7 +11,6 @@ use iotax_steps::PathRef;
 use iotax_steps::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
 use std::path::Path;
 
-/// The layer.
 pub struct Nbd;
 
 /// Where NBD listens (IANA).
@@ -38,16 +37,25 @@ impl Layer for Nbd {
         matches!(op, Op::ConnectNbd(_)).then_some("client")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let backing = only(spec, below)?.clone();
         let connections = number::<u32>(spec, "connections")?;
-        ensure!(connections <= 16, "{}: connections = {connections}, at most 16 are made", spec.origin);
+        ensure!(
+            connections <= 16,
+            "{}: connections = {connections}, at most 16 are made",
+            spec.origin
+        );
         let wire = if spec.option("transport") == Some("unix") {
             FabricTransport::Inside
         } else {
             FabricTransport::Tcp
         };
-        let ends = Ends::plan(spec, below, wire, PORT, context)?;
+        let ends = FabricEnds::plan(spec, below, wire, PORT, context)?;
         let instance = context.instance("nbd");
         let name = format!("iotax-{}-{instance}", context.tag.run_id);
         let directory = context.directory_in(&ends.near);
@@ -82,12 +90,13 @@ fn export_word(name: &str) -> String {
     format!("--export-name={name}")
 }
 
-/// qemu-nbd that stays between connections, and shows no more than what is to be seen of what is below.
+/// qemu-nbd that stays between connections, and shows no more than what is to be seen of what is
+/// below.
 fn argv(
     name: &str,
     server: &NbdServer,
     connections: u32,
-    below: &Exposed,
+    below: &ExposedDevice,
     read_only: bool,
 ) -> Result<Vec<String>> {
     let image = OptionValue::new("driver", "raw")
@@ -95,7 +104,7 @@ fn argv(
         .set("size", below.bytes.to_string())
         .set("file.driver", if below.block { "host_device" } else { "file" });
     let image = match &below.paths[..] {
-        // Doubled where it has commas; what a step yields has none, and stands there later.
+        // Doubled where it has commas; what a step yields has none, and is there later.
         [PathRef::Path(path)] => image.set("file.filename", word_of(path)?),
         _ => image.set("file.filename", guest::below(0)),
     };
@@ -104,7 +113,9 @@ fn argv(
     argv.push(format!("--shared={connections}"));
     argv.push(export_word(name));
     match server {
-        NbdServer::Tcp(at) => argv.extend([format!("--bind={}", at.ip()), format!("--port={}", at.port())]),
+        NbdServer::Tcp(at) => {
+            argv.extend([format!("--bind={}", at.ip()), format!("--port={}", at.port())])
+        }
         NbdServer::Unix(socket) => argv.push(format!("--socket={}", word_of(socket)?)),
     }
     if read_only {

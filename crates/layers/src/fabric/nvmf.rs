@@ -1,9 +1,9 @@
-//! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) or a running SPDK target, and the kernel's
-//! host.
+//! `nvmf`: NVMe over TCP, RDMA or within the machine, by the kernel's target (nvmet) or a running
+//! SPDK target, and the kernel's host.
 
-use super::{Ends, FabricTransport, digest, only, qualified, rdma_needs, uuid};
+use super::{FabricEnds, FabricTransport, digest, only, qualified, rdma_needs, uuid};
 use crate::needs;
-use crate::{Claim, Exposed, Layer, PlanContext, flag, number, word};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, flag, number, word};
 use anyhow::{Result, ensure};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
@@ -14,7 +14,6 @@ use iotax_steps::{PathRef, spdk};
 use iotax_units as units;
 use std::path::Path;
 
-/// The layer.
 pub struct Nvmf;
 
 /// Where NVMe over TCP and RDMA listens (IANA).
@@ -67,13 +66,22 @@ impl Layer for Nvmf {
         }
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let device = only(spec, below)?.clone();
-        ensure!(below.block, "{}: nvmf needs a block device below it; hint: put loop between", spec.origin);
+        ensure!(
+            below.block,
+            "{}: nvmf needs a block device below it; hint: put loop between",
+            spec.origin
+        );
         let (wire, options) = (wire(spec), options(spec)?);
         check_target(spec, &device, wire)?;
         let inline_data_size = inline_data_size(spec, wire)?;
-        let ends = Ends::plan(spec, below, wire, PORT, context)?;
+        let ends = FabricEnds::plan(spec, below, wire, PORT, context)?;
         let name = context.instance("nvmf");
         let (nqn, host_id) = (qualified("nqn", &name, context), uuid(context, &name));
         let host_nqn = format!("nqn.2014-08.org.nvmexpress:uuid:{host_id}");

@@ -13,9 +13,9 @@ fn scenario(text: &str) -> Scenario {
 }
 
 /// The layers of a stack over a device of 1 GiB.
-fn planned(stack: &Stack, context: &mut PlanContext) -> Result<Exposed, String> {
+fn planned(stack: &Stack, context: &mut PlanContext) -> Result<ExposedDevice, String> {
     let path = PathRef::Path("/dev/nvme1n1".into());
-    let mut exposed = Exposed {
+    let mut exposed = ExposedDevice {
         paths: vec![path],
         bytes: 1 << 30,
         block: true,
@@ -47,12 +47,13 @@ fn context(writable: bool) -> PlanContext {
     context
 }
 
-fn show(steps: &[Step], exposed: &Exposed) -> String {
+fn show(steps: &[Step], exposed: &ExposedDevice) -> String {
     let mut text = String::new();
     for (number, step) in steps.iter().enumerate() {
-        let _ = writeln!(text, "{} @{}: {}", number + 1, step.place, step.op.operation().describe());
+        let _ =
+            writeln!(text, "{} @{}: {}", number + 1, step.place, step.op.operation().describe());
     }
-    let Exposed { paths, bytes, block, place, writable, .. } = exposed;
+    let ExposedDevice { paths, bytes, block, place, writable, .. } = exposed;
     text + &format!("@{place}: {} ({bytes} bytes, block {block}, writable {writable})\n", paths[0])
 }
 
@@ -105,7 +106,10 @@ fn what_cannot_lead_anywhere_is_refused_with_what_would_do() {
             "at which address of @ssh:storage is not said; hint: nvmf(address=IP)",
         ),
         ("/dev/nvme1n1 @ssh:storage | nvmf(loop) @ssh:storage>@host", "hint: transport=tcp"),
-        ("/dev/nvme1n1 @ssh:storage | nbd(unix) @ssh:storage>@host", "nbd(transport=unix) does not leave"),
+        (
+            "/dev/nvme1n1 @ssh:storage | nbd(unix) @ssh:storage>@host",
+            "nbd(transport=unix) does not leave",
+        ),
         ("/dev/nvme1n1 | nvmf(loop,address=127.0.0.1)", "has no address; hint: leave it out"),
         ("/dev/nvme1n1 | nbd(unix,port=1)", "has no port"),
         (
@@ -178,7 +182,10 @@ fn names_are_of_this_run_and_as_long_as_they_may_be() {
     assert!(matches!(&uuid[19..20], "8" | "9" | "a" | "b"), "{uuid}");
     assert_ne!(uuid, super::uuid(&context, "nvmf1"));
     let iqn = qualified("iqn", "iscsi0-initiator", &context);
-    assert!(iqn.starts_with("iqn.2026-01.invalid.iotax:20260101-120000-abcd-iscsi0-initiator-"), "{iqn}");
+    assert!(
+        iqn.starts_with("iqn.2026-01.invalid.iotax:20260101-120000-abcd-iscsi0-initiator-"),
+        "{iqn}"
+    );
     // iSCSI's and NVMe's limit.
     assert!(iqn.len() <= 223 && iqn.to_ascii_lowercase() == iqn);
 }
@@ -195,14 +202,19 @@ fn every_need_of_either_end_is_known() {
 #[test]
 fn an_export_writes_nothing_and_a_file_below_it_is_shown_without_its_marker() {
     let spec = |text: &str| scenario(text).stacks[0].layers[0].clone();
-    assert!(!Nvmf.writes_below(&spec("/dev/x | nvmf")) && Nvmf.opens_for_writing(&spec("/dev/x | nvmf")));
     assert!(
-        !Iscsi.opens_for_writing(&spec("/dev/x | iscsi")) && !Nbd.opens_for_writing(&spec("/dev/x | nbd"))
+        !Nvmf.writes_below(&spec("/dev/x | nvmf"))
+            && Nvmf.opens_for_writing(&spec("/dev/x | nvmf"))
     );
-    let refused = from_arguments(&["file:/srv/x.img,size=1GiB | nvmf".into()], &ScenarioRequest::default())
-        .unwrap_err();
+    assert!(
+        !Iscsi.opens_for_writing(&spec("/dev/x | iscsi"))
+            && !Nbd.opens_for_writing(&spec("/dev/x | nbd"))
+    );
+    let refused =
+        from_arguments(&["file:/srv/x.img,size=1GiB | nvmf".into()], &ScenarioRequest::default())
+            .unwrap_err();
     assert!(refused.to_string().contains("put \"loop\" between them"), "{refused}");
-    let file = Exposed {
+    let file = ExposedDevice {
         paths: vec![PathRef::Path("/srv/a,b.img".into())],
         block: false,
         ..planned(&scenario("/dev/x | null").stacks[0], &mut context(false)).unwrap()
@@ -211,7 +223,9 @@ fn an_export_writes_nothing_and_a_file_below_it_is_shown_without_its_marker() {
     let exposed = Nbd.plan(&spec("/dev/x | nbd(unix)"), &file, &mut context).unwrap();
     let told = show(&context.steps, &exposed);
     assert!(
-        told.contains("driver=raw,offset=0,size=1073741824,file.driver=file,file.filename=/srv/a,,b.img"),
+        told.contains(
+            "driver=raw,offset=0,size=1073741824,file.driver=file,file.filename=/srv/a,,b.img"
+        ),
         "{told}"
     );
     assert!(!told.contains("--read-only"), "{told}");

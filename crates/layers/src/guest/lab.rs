@@ -1,12 +1,13 @@
-//! The lab: a guest of ours with a root image (crate::lab builds it) and emulated NVMe drives, in which RAID, volume managers
-//! and fabrics can be tried. It has two agents, one for loads and one for steps. Its figures are never headline: the drives
-//! are files behind an emulated controller.
+//! The lab: a guest of ours with a root image (crate::lab builds it) and emulated NVMe drives, in
+//! which RAID, volume managers and fabrics can be tried. It has two agents, one for loads and one
+//! for steps. Its figures are never headline: the drives are files behind an emulated controller.
 
 use super::attach;
 use super::boot;
 use super::modules::Tree;
 use super::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, GuestSpec, GuestStart, MachineType, Memory,
+    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, GuestSpec, GuestStart, MachineType,
+    Memory,
 };
 use super::root;
 use super::vm::{GuestParts, GuestPlan, spawn};
@@ -34,7 +35,8 @@ pub struct LabDrive {
 }
 
 impl LabDrive {
-    /// Where it is found in the lab, whatever the kernel calls it: udev makes this link of QEMU's model and the serial.
+    /// Where it is found in the lab, whatever the kernel calls it: udev makes this link of QEMU's
+    /// model and the serial.
     pub fn link(&self) -> PathBuf {
         link_of(&self.name)
     }
@@ -54,19 +56,16 @@ pub struct LabWish {
     pub origin: String,
     /// Its drives in order.
     pub drives: Vec<LabDrive>,
-    /// Virtual CPUs.
     pub vcpus: u32,
-    /// Memory.
     pub memory: Memory,
-    /// See `lab::image`.
     pub root_image: PathBuf,
 }
 
 /// The note on the figures of a lab, whoever executes it.
 const EMULATED: &str = "emulated: the drives of a lab are files behind QEMU's NVMe controller";
 
-/// Adds the steps that make the drives, the initramfs and QEMU, and tells what they start. It is in no list of the context's
-/// guests: who asks for it decides how long it lives.
+/// Adds the steps that make the drives, the initramfs and QEMU, and tells what they start. It is in
+/// no list of the context's guests: who asks for it decides how long it lives.
 ///
 /// # Errors
 /// Bad input: what QEMU would not take, with where it was asked for.
@@ -96,7 +95,11 @@ pub fn plan(context: &mut PlanContext, parts: &GuestParts, wish: &LabWish) -> Re
     let spawn = spawn(&guest, &files, Vec::new()).with_context(|| wish.origin.clone())?;
     let (tag, command) = (spawn.tag.clone(), spawn.argv.clone());
     let mut steps: Vec<_> = wish.drives.iter().flat_map(|drive| make(drive, context)).collect();
-    let build = BuildInitramfs { path: initrd, modules: parts.kernel.modules.clone(), more: modules(parts) };
+    let build = BuildInitramfs {
+        path: initrd,
+        modules: parts.kernel.modules.clone(),
+        more: modules(parts),
+    };
     steps.push(context.add("write the lab's initramfs", Op::BuildInitramfs(build)));
     steps.push(context.add("start the lab", Op::Spawn(spawn)));
     Ok(GuestPlan {
@@ -123,7 +126,8 @@ pub fn plan(context: &mut PlanContext, parts: &GuestParts, wish: &LabWish) -> Re
     })
 }
 
-/// A drive is full from the start: a read of what was never written would reach no disk, here or below a volume on it.
+/// A drive is full from the start: a read of what was never written would reach no disk, here or
+/// below a volume on it.
 fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
     let (path, bytes) = (drive.file.clone(), drive.bytes);
     let fill = context.fill_of(&Place::Host, &path, bytes);
@@ -144,7 +148,7 @@ fn disk(drive: &LabDrive) -> Result<DiskSpec> {
         rbd: None,
         backend: Backend::File,
         offset: 0,
-        // Without the marker behind them.
+        // Without the marker after them.
         bytes: Some(drive.bytes),
         qcow2: None,
         cache: if direct { Cache::None } else { Cache::Writeback },
@@ -163,8 +167,8 @@ fn disk(drive: &LabDrive) -> Result<DiskSpec> {
     })
 }
 
-/// Whether a file in that folder can be opened with O_DIRECT, asked with one that has no name and is gone at once. Where that
-/// cannot be asked, QEMU will tell.
+/// Whether a file in that folder can be opened with O_DIRECT, asked with one that has no name and
+/// is gone at once. Where that cannot be asked, QEMU will tell.
 fn takes_direct(file: &Path) -> bool {
     let Some(folder) = file.ancestors().skip(1).find(|folder| folder.is_dir()) else { return true };
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -181,14 +185,17 @@ pub(super) fn modules(parts: &GuestParts) -> Vec<String> {
     root::MODULES.iter().chain(wished).map(|name| (*name).to_owned()).collect()
 }
 
-/// The agent that performs steps in a running lab, beside the one for loads that [`super::reach`] gives. Its connection is the
-/// lab's life, too: when either is closed the lab powers off.
+/// The agent that performs steps in a running lab, beside the one for loads that [`super::reach`]
+/// gives. Its connection is the lab's life, too: when either is closed the lab powers off.
 ///
 /// # Errors
 /// A guest that is no lab; a failed measurement: its QEMU is gone, or does not take the connection.
 pub fn reach_steps(plan: &GuestPlan) -> Result<Peer> {
-    let path =
-        plan.files.steps.as_ref().with_context(|| format!("guest {} has one agent only", plan.place))?;
+    let path = plan
+        .files
+        .steps
+        .as_ref()
+        .with_context(|| format!("guest {} has one agent only", plan.place))?;
     let process = started_process(&plan.tag)?.ok_or_else(|| {
         Failed::measurement(format!(
             "QEMU of guest {} has ended{}",
@@ -196,8 +203,9 @@ pub fn reach_steps(plan: &GuestPlan) -> Result<Peer> {
             boot::last_words(&plan.files)
         ))
     })?;
-    let socket = UnixStream::connect(path)
-        .map_err(|error| Failed::measurement(format!("guest {}: port for steps: {error}", plan.place)))?;
+    let socket = UnixStream::connect(path).map_err(|error| {
+        Failed::measurement(format!("guest {}: port for steps: {error}", plan.place))
+    })?;
     let link = PeerLink::of_socket(socket).context("cannot use the guest's port for steps")?;
     let files = plan.files.clone();
     let name = format!("guest {} (steps)", plan.place);
@@ -236,11 +244,15 @@ mod tests {
     #[test]
     fn a_lab_is_drives_an_initramfs_and_qemu_with_two_ports() {
         let (context, guest) = planned(&wish(&["d0", "d1"])).unwrap();
-        let steps = context.steps.iter().map(|step| step.op.operation().describe().replace(" -", "\n  -"));
+        let steps =
+            context.steps.iter().map(|step| step.op.operation().describe().replace(" -", "\n  -"));
         insta::assert_snapshot!(steps.collect::<Vec<_>>().join("\n"));
         assert_eq!(guest.steps, [0, 1, 2, 3, 4, 5]);
         assert_eq!(guest.paths[1], PathRef::Path("/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_d1".into()));
-        assert!(guest.emulated.is_some_and(|note| note.starts_with("emulated")), "never a headline");
+        assert!(
+            guest.emulated.is_some_and(|note| note.starts_with("emulated")),
+            "never a headline"
+        );
         assert!(context.guests.is_empty(), "its life is not that of a set of stacks");
     }
 

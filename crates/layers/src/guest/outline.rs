@@ -1,5 +1,6 @@
-//! A guest in a few words, for people who ask what would be started: its size, and each of its disks. Equal guests read
-//! equal, so names and offsets are left out; the exact act is QEMU's command line.
+//! A guest in a few words, for people who ask what would be started: its size, and each of its
+//! disks. Equal guests read equal, so names and offsets are left out; the exact act is QEMU's
+//! command line.
 
 use super::qemu::Accel;
 use super::vm::GuestPlan;
@@ -19,7 +20,11 @@ impl GuestPlan {
         };
         let parts = [
             Some(counted(u64::from(self.vcpus), "vCPU", "vCPUs")),
-            Some(format!("{size} of memory{}{}", page.unwrap_or_default(), node.unwrap_or_default())),
+            Some(format!(
+                "{size} of memory{}{}",
+                page.unwrap_or_default(),
+                node.unwrap_or_default()
+            )),
             self.uefi.then(|| "UEFI".to_owned()),
             image,
             self.address.as_ref().map(|_| "a network card".to_owned()),
@@ -54,7 +59,8 @@ mod tests {
         assert_eq!(guest(Vec::new()).outline(), "2 vCPUs, 512 MiB of memory, KVM");
         let memory = Memory { huge_page: Some(2 << 20), node: Some(1), ..Memory::plain(16 << 30) };
         let pin = Some(Pin { vcpus: vec![vec![0]], others: vec![0] });
-        let large = GuestPlan { vcpus: 1, accel: Accel::Tcg, uefi: true, pin, memory, ..guest(Vec::new()) };
+        let large =
+            GuestPlan { vcpus: 1, accel: Accel::Tcg, uefi: true, pin, memory, ..guest(Vec::new()) };
         assert_eq!(
             large.outline(),
             "1 vCPU, 16 GiB of memory in huge pages of 2 MiB of NUMA node 1, UEFI, emulated (tcg), pinned"
@@ -72,14 +78,17 @@ mod tests {
             of("virtio-blk", usual.clone()),
             "256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native"
         );
-        let chosen = DiskSpec { num_queues: Some(4), iothreads: 0, snapshot: true, ..usual.clone() };
+        let chosen =
+            DiskSpec { num_queues: Some(4), iothreads: 0, snapshot: true, ..usual.clone() };
         assert_eq!(
             of("virtio-blk", chosen),
             "256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native, iothread=false, num-queues=4, snapshot=on"
         );
         assert_eq!(of("vhost-scsi", usual.clone()), "256 MiB of /srv/x.img by vhost-scsi");
-        let drive =
-            DiskServer::Drive(Box::new(PciDrive { address: "0000:01:00.0".into(), ..PciDrive::default() }));
+        let drive = DiskServer::Drive(Box::new(PciDrive {
+            address: "0000:01:00.0".into(),
+            ..PciDrive::default()
+        }));
         assert_eq!(
             of("vfio", DiskSpec { server: drive, ..usual }),
             "the drive at 0000:01:00.0 (/srv/x.img) by vfio"

@@ -1,10 +1,13 @@
-//! Whether a machine has room for the guests of a set: memory, huge pages, NUMA nodes, processors. Asked before anything is made,
-//! since a host that swaps, or kills a guest for want of memory, measures nothing.
+//! Whether a machine has room for the guests of a set: memory, huge pages, NUMA nodes, processors.
+//! Asked before anything is made, since a host that swaps, or kills a guest for want of memory,
+//! measures nothing.
 
 use super::pin::{self, CacheGroup, Pin};
 use super::qemu::{Accel, DiskServer, Qcow2};
 use super::vm::GuestPlan;
-use iotax_host::facts::{HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes};
+use iotax_host::facts::{
+    HugePages, cpu, huge_pages, memory_bytes, node_huge_pages, node_memory_bytes,
+};
 use iotax_host::probe::Probe;
 use iotax_units::exit::Failed;
 use iotax_units::{counted, show_bytes, show_names};
@@ -17,7 +20,6 @@ pub struct Room {
     pub memory: Option<u64>,
     /// Huge pages by size.
     pub huge_pages: Vec<HugePages>,
-    /// Its NUMA nodes.
     pub nodes: Vec<NumaNode>,
     /// Processors that this program may use; `None`: not known.
     pub processors: Option<usize>,
@@ -28,7 +30,6 @@ pub struct Room {
 /// What a NUMA node has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NumaNode {
-    /// Its number.
     pub number: u32,
     /// Bytes that could be had there at most; `None`: not known.
     pub memory: Option<u64>,
@@ -42,9 +43,10 @@ const HOST_PART: f64 = 0.1;
 const QEMU_BYTES: u64 = 96 << 20;
 
 impl Room {
-    /// Of this machine.
     pub fn this_machine(probe: &Probe) -> Room {
-        let node = |name: &String| Some(NumaNode::numbered(probe, name.strip_prefix("node")?.parse().ok()?));
+        let node = |name: &String| {
+            Some(NumaNode::numbered(probe, name.strip_prefix("node")?.parse().ok()?))
+        };
         Room {
             memory: memory_bytes(probe, "MemAvailable"),
             huge_pages: huge_pages(probe),
@@ -57,15 +59,17 @@ impl Room {
     /// Whether these guests fit, all at once.
     ///
     /// # Errors
-    /// An unmet need: memory, a node or processors that are not there, huge pages, with the command that makes them.
+    /// An unmet need: memory, a node or processors that are not there, huge pages, with the command
+    /// that makes them.
     pub fn check(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         self.check_nodes(guests)?;
         self.check_processors(guests)?;
         self.check_huge_pages(guests)?;
         let plain = guests.iter().filter(|guest| guest.memory.huge_page.is_none());
         let tables = tables(guests);
-        let wanted =
-            plain.map(|guest| guest.memory.bytes).sum::<u64>() + guests.len() as u64 * QEMU_BYTES + tables;
+        let wanted = plain.map(|guest| guest.memory.bytes).sum::<u64>()
+            + guests.len() as u64 * QEMU_BYTES
+            + tables;
         match self.memory.map(left_by_host) {
             Some(most) if wanted > most => Err(Failed::need(format!(
                 "{} {} of memory with QEMU's own{}, and this host can give {}; hint: {}",
@@ -83,8 +87,8 @@ impl Room {
         }
     }
 
-    /// What is worth a word of guests that are loaded at one time: more threads than processors, so that they wait for each
-    /// other.
+    /// What is worth a word of guests that are loaded at one time: more threads than processors, so
+    /// that they wait for each other.
     pub fn warnings(&self, guests: &[&GuestPlan]) -> Vec<String> {
         let crowded = |guests: &[&GuestPlan], of: &str, processors: usize| {
             let vcpus: u32 = guests.iter().map(|guest| guest.vcpus).sum();
@@ -100,8 +104,10 @@ impl Room {
                 )
             })
         };
-        let pinned: Vec<&GuestPlan> = guests.iter().copied().filter(|guest| guest.pin.is_some()).collect();
-        let own: BTreeSet<u32> = pinned.iter().flat_map(|guest| &guest.pin).flat_map(Pin::cpus).collect();
+        let pinned: Vec<&GuestPlan> =
+            guests.iter().copied().filter(|guest| guest.pin.is_some()).collect();
+        let own: BTreeSet<u32> =
+            pinned.iter().flat_map(|guest| &guest.pin).flat_map(Pin::cpus).collect();
         let on_own = crowded(&pinned, "CPUs given by cpus=", own.len());
         // Where all of them have processors given, that says it.
         let told = on_own.is_some() && pinned.len() == guests.len();
@@ -142,11 +148,13 @@ impl Room {
         Ok(())
     }
 
-    /// A guest with more vCPUs than there are processors waits for itself. In the translator, whose figures say nothing of a real
-    /// guest anyway, that is a warning: so whatever a scenario asks for can be tried anywhere.
+    /// A guest with more vCPUs than there are processors waits for itself. In the translator, whose
+    /// figures say nothing of a real guest anyway, that is a warning: so whatever a scenario asks
+    /// for can be tried anywhere.
     fn check_vcpus(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         let Some(processors) = self.processors else { return Ok(()) };
-        let too_large = |guest: &&GuestPlan| guest.accel == Accel::Kvm && guest.vcpus as usize > processors;
+        let too_large =
+            |guest: &&GuestPlan| guest.accel == Accel::Kvm && guest.vcpus as usize > processors;
         match guests.iter().find(too_large) {
             Some(guest) => Err(Failed::need(format!(
                 "{}: guest {} has {} vCPUs, and this host {}; hint: vcpus={processors} at most",
@@ -162,10 +170,18 @@ impl Room {
     fn check_huge_pages(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         for (page, pages) in huge_pages_wanted(guests.iter()) {
             let known = self.huge_pages.iter().find(|known| known.size == page);
-            let (free, total) = known.map_or((0, 0), |known| (available(known), known.total.unwrap_or(0)));
+            let (free, total) =
+                known.map_or((0, 0), |known| (available(known), known.total.unwrap_or(0)));
             if free < pages {
                 let all = guests.iter().collect::<Vec<_>>();
-                return Err(lacking(&all, page, pages, (free, total), "", "/sys/kernel/mm/hugepages"));
+                return Err(lacking(
+                    &all,
+                    page,
+                    pages,
+                    (free, total),
+                    "",
+                    "/sys/kernel/mm/hugepages",
+                ));
             }
         }
         Ok(())
@@ -173,10 +189,12 @@ impl Room {
 }
 
 impl NumaNode {
-    /// What the page cache has there could be had too, but for what is dirty: more than this there is not.
+    /// What the page cache has there could be had too, but for what is dirty: more than this there
+    /// is not.
     fn numbered(probe: &Probe, number: u32) -> NumaNode {
         let bytes = |key| node_memory_bytes(probe, number, key);
-        let cached = ["Active(file)", "Inactive(file)", "SReclaimable"].into_iter().filter_map(bytes);
+        let cached =
+            ["Active(file)", "Inactive(file)", "SReclaimable"].into_iter().filter_map(bytes);
         NumaNode {
             number,
             memory: bytes("MemFree").map(|free| free + cached.sum::<u64>()),
@@ -200,11 +218,15 @@ impl NumaNode {
             )));
         }
         for (page, pages) in huge_pages_wanted(huge.iter().copied()) {
-            let Some(known) = self.huge_pages.iter().find(|known| known.size == page) else { continue };
+            let Some(known) = self.huge_pages.iter().find(|known| known.size == page) else {
+                continue;
+            };
             let (free, total) = (available(known), known.total.unwrap_or(0));
             if free < pages {
-                let (node, folder) =
-                    (self.number, format!("/sys/devices/system/node/node{}/hugepages", self.number));
+                let (node, folder) = (
+                    self.number,
+                    format!("/sys/devices/system/node/node{}/hugepages", self.number),
+                );
                 let there = format!(" on NUMA node {node}");
                 return Err(lacking(&huge, page, pages, (free, total), &there, &folder));
             }
@@ -251,7 +273,8 @@ fn lacking(
     ))
 }
 
-/// Threads of this host that serve the disk of a guest which is under load; its other disks rest meanwhile.
+/// Threads of this host that serve the disk of a guest which is under load; its other disks rest
+/// meanwhile.
 fn serving_threads(guest: &GuestPlan) -> u32 {
     let of_disk = |server: &DiskServer, iothreads: u16| match server {
         // Without a thread of its own it is the main loop.
@@ -266,11 +289,11 @@ fn serving_threads(guest: &GuestPlan) -> u32 {
 
 /// Tables of qcow2 images that QEMU, or what serves a disk beside it, keeps in memory.
 fn tables(guests: &[GuestPlan]) -> u64 {
-    let images = guests.iter().flat_map(|guest| &guest.disks).filter_map(|disk| disk.qcow2.as_ref());
+    let images =
+        guests.iter().flat_map(|guest| &guest.disks).filter_map(|disk| disk.qcow2.as_ref());
     images.map(Qcow2::table_cache).sum()
 }
 
-/// What would do.
 fn hint(lacking: u64, tables: u64) -> &'static str {
     if lacking < tables {
         return "less memory, fewer guests, or a smaller l2-cache-size";
@@ -291,7 +314,9 @@ fn named(guests: &[&GuestPlan]) -> String {
     match guests {
         [] => "no guests".to_owned(),
         [one] => format!("guest {}", one.place),
-        [first, .., last] => format!("the {} guests {} to {}", guests.len(), first.place, last.place),
+        [first, .., last] => {
+            format!("the {} guests {} to {}", guests.len(), first.place, last.place)
+        }
     }
 }
 
@@ -301,7 +326,8 @@ mod tests {
     use super::*;
 
     fn room() -> Room {
-        let pages = HugePages { size: 2 << 20, total: Some(600), free: Some(512), reserved: Some(0) };
+        let pages =
+            HugePages { size: 2 << 20, total: Some(600), free: Some(512), reserved: Some(0) };
         Room {
             memory: Some(8 << 30),
             huge_pages: vec![pages],
@@ -326,8 +352,15 @@ mod tests {
             "the 7 guests vm0 to vm6 need 7.66 GiB of memory with QEMU's own, and this host can give 7.20 GiB; hint: less memory, or fewer guests"
         );
         let one = room().check(&guests(1, Memory::plain(8 << 30))).unwrap_err();
-        assert!(one.message.starts_with("here: guest vm0 needs 8.09 GiB of memory"), "{}", one.message);
-        assert!(Room { memory: None, ..room() }.check(&guests(99, plain)).is_ok(), "not known, not refused");
+        assert!(
+            one.message.starts_with("here: guest vm0 needs 8.09 GiB of memory"),
+            "{}",
+            one.message
+        );
+        assert!(
+            Room { memory: None, ..room() }.check(&guests(99, plain)).is_ok(),
+            "not known, not refused"
+        );
         let elsewhere = room().check(&guests(1, Memory { node: Some(3), ..plain })).unwrap_err();
         assert_eq!(elsewhere.message, "here: this host has no NUMA node 3, only 0");
     }
@@ -377,15 +410,19 @@ mod tests {
             lacking.message
         );
         assert!(
-            lacking.message.ends_with("echo 856 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
+            lacking
+                .message
+                .ends_with("echo 856 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
         );
     }
 
     #[test]
     fn huge_pages_that_are_promised_are_not_free() {
         let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
-        let pages = HugePages { size: 2 << 20, total: Some(600), free: Some(512), reserved: Some(100) };
-        let lacking = Room { huge_pages: vec![pages], ..room() }.check(&guests(2, huge)).unwrap_err();
+        let pages =
+            HugePages { size: 2 << 20, total: Some(600), free: Some(512), reserved: Some(100) };
+        let lacking =
+            Room { huge_pages: vec![pages], ..room() }.check(&guests(2, huge)).unwrap_err();
         assert!(
             lacking.message.contains("need 512 huge pages of 2 MiB, and 412 are free"),
             "{}",
@@ -396,9 +433,13 @@ mod tests {
 
     #[test]
     fn a_node_has_its_own_memory_and_huge_pages() {
-        let pages = |free| HugePages { size: 2 << 20, total: Some(300), free: Some(free), reserved: None };
-        let node =
-            |number, memory, free| NumaNode { number, memory: Some(memory), huge_pages: vec![pages(free)] };
+        let pages =
+            |free| HugePages { size: 2 << 20, total: Some(300), free: Some(free), reserved: None };
+        let node = |number, memory, free| NumaNode {
+            number,
+            memory: Some(memory),
+            huge_pages: vec![pages(free)],
+        };
         let room = Room { nodes: vec![node(0, 6 << 30, 256), node(1, 2 << 30, 256)], ..room() };
         let on = |number, memory| Memory { node: Some(number), ..memory };
         let plain = Memory::plain(1 << 30);
@@ -409,7 +450,8 @@ mod tests {
             refused.message,
             "the 2 guests vm0 to vm1 need 2 GiB of memory of NUMA node 1, and it can give 1.80 GiB; hint: another numa, less memory, or fewer guests"
         );
-        let unknown = Room { nodes: vec![NumaNode { number: 1, ..NumaNode::default() }], ..room.clone() };
+        let unknown =
+            Room { nodes: vec![NumaNode { number: 1, ..NumaNode::default() }], ..room.clone() };
         assert!(unknown.check(&guests(2, on(1, plain))).is_ok(), "not known, not refused");
         let huge = Memory { huge_page: Some(2 << 20), ..Memory::plain(512 << 20) };
         assert!(room.check(&guests(2, huge)).is_ok(), "on any node");
@@ -445,7 +487,10 @@ mod tests {
             refused.message,
             "here: guest vm0 has 5 vCPUs, and this host 4 processors; hint: vcpus=4 at most"
         );
-        assert!(Room { processors: None, ..room() }.check(&large).is_ok(), "not known, not refused");
+        assert!(
+            Room { processors: None, ..room() }.check(&large).is_ok(),
+            "not known, not refused"
+        );
         large[0].accel = Accel::Tcg;
         assert!(room().check(&large).is_ok());
         assert_eq!(room().warnings(&large.iter().collect::<Vec<_>>()).len(), 1);
@@ -475,7 +520,10 @@ mod tests {
         let mut pinned = guests.clone();
         pinned.iter_mut().for_each(|guest| guest.pin = Some(own.clone()));
         let told = warned(&pinned);
-        assert!(told.len() == 1 && told[0].contains("share 2 CPUs given by cpus="), "one matter: {told:?}");
+        assert!(
+            told.len() == 1 && told[0].contains("share 2 CPUs given by cpus="),
+            "one matter: {told:?}"
+        );
         guests[1].pin = Some(Pin { vcpus: vec![vec![0], vec![1]], others: vec![0, 1] });
         assert_eq!(
             warned(&guests)[1],
@@ -484,6 +532,9 @@ mod tests {
         );
         guests[0].pin = guests[1].pin.clone();
         let of_both = warned(&guests);
-        assert!(of_both.len() == 1 && of_both[0].contains("share 2 CPUs given by cpus="), "{of_both:?}");
+        assert!(
+            of_both.len() == 1 && of_both[0].contains("share 2 CPUs given by cpus="),
+            "{of_both:?}"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Somebody else's guest: a disk image with its own kernel and operating system. It is only read, as QEMU writes into a
-//! temporary overlay. What no firmware could start, or what is itself under test, is refused before anything starts.
+//! Somebody else's guest: a disk image with its own kernel and operating system. It is only read,
+//! as QEMU writes into a temporary overlay. What no firmware could start, or what is itself under
+//! test, is refused before anything starts.
 
 pub use iotax_steps::guest::system_image::{Format, SystemImage};
 
@@ -29,11 +30,16 @@ pub fn inspect_images(scenario: &Scenario) -> Result<Images> {
     let mut images = Images::new();
     for spec in scenario.stacks.iter().flat_map(|stack| &stack.layers) {
         let Some(path) = wanted(spec) else { continue };
-        let refuse = |why: String| Failed::input(format!("{}: image {}: {why}", spec.origin, path.display()));
+        let refuse = |why: String| {
+            Failed::input(format!("{}: image {}: {why}", spec.origin, path.display()))
+        };
         let image = look(path).map_err(refuse)?;
         let mut media = scenario.stacks.iter().flat_map(|stack| stack.medium.members());
         if let Some(medium) = media.find(|medium| is_under_test(path, medium)) {
-            let why = format!("it is under test itself, as {}; hint: measure another file", medium.text());
+            let why = format!(
+                "it is under test itself, as {}; hint: measure another file",
+                medium.text()
+            );
             return Err(refuse(why).into());
         }
         images.insert(path.to_owned(), image);
@@ -42,10 +48,16 @@ pub fn inspect_images(scenario: &Scenario) -> Result<Images> {
 }
 
 /// First bytes of formats of disks.
-const MAGICS: &[(&[u8], &str)] =
-    &[(b"KDMV", "VMDK"), (b"vhdxfile", "VHDX"), (b"conectix", "VHD"), (b"<<< ", "VDI"), (b"QED\0", "QED")];
+const MAGICS: &[(&[u8], &str)] = &[
+    (b"KDMV", "VMDK"),
+    (b"vhdxfile", "VHDX"),
+    (b"conectix", "VHD"),
+    (b"<<< ", "VDI"),
+    (b"QED\0", "QED"),
+];
 
-/// Bytes of a sector, which end so where a disk has a boot sector or a partition table of either kind.
+/// Bytes of a sector, which end so where a disk has a boot sector or a partition table of either
+/// kind.
 const SECTOR: usize = 512;
 const SECTOR_END: [u8; 2] = [0x55, 0xaa];
 
@@ -67,7 +79,9 @@ fn format_of(first: &[u8]) -> Result<Format, String> {
         return Ok(Format::Qcow2);
     }
     if let Some((_, name)) = MAGICS.iter().find(|(magic, _)| first.starts_with(magic)) {
-        return Err(format!("it is a {name} image; hint: qemu-img convert -O qcow2 makes one that fits"));
+        return Err(format!(
+            "it is a {name} image; hint: qemu-img convert -O qcow2 makes one that fits"
+        ));
     }
     match first.get(SECTOR - 2..SECTOR) {
         Some(end) if end == SECTOR_END => Ok(Format::Raw),

@@ -1,6 +1,7 @@
-//! Layers of known cost, to measure the ruler: null (A against A), delay, and another load generator.
+//! Layers of known cost, to measure the ruler: null (A against A), delay, and another load
+//! generator.
 
-use super::{Exposed, Layer, PlanContext, word};
+use super::{ExposedDevice, Layer, PlanContext, word};
 use anyhow::{Error, Result, anyhow};
 use iotax_load::Hold;
 use iotax_model::layer::{LayerHelp, delay, engine, microseconds_as_ns, null, percent_as_ppm};
@@ -19,7 +20,12 @@ impl Layer for Null {
         &null::HELP
     }
 
-    fn plan(&self, _: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        _: &LayerSpec,
+        below: &ExposedDevice,
+        _: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         Ok(below.clone())
     }
 }
@@ -32,7 +38,12 @@ impl Layer for Delay {
         &delay::HELP
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        _: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let hold = hold_of(spec)?;
         let mut exposed = below.clone();
         exposed.hold.ns += hold.ns;
@@ -53,9 +64,15 @@ impl Layer for EngineLayer {
         if spec.option("name") == Some("fio") { vec!["fio"] } else { Vec::new() }
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, _: &mut PlanContext) -> Result<Exposed> {
-        let engine = parse_engine(word(spec, "name")?).map_err(|fault| option_error(spec, fault))?;
-        Ok(Exposed { engine, ..below.clone() })
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        _: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
+        let engine =
+            parse_engine(word(spec, "name")?).map_err(|fault| option_error(spec, fault))?;
+        Ok(ExposedDevice { engine, ..below.clone() })
     }
 }
 

@@ -1,5 +1,6 @@
-//! Builds a root image: ZFS's modules in a throw-away chroot, a root of packages by mmdebstrap, both with the kernel's modules
-//! in an ext4 file system. All in one folder of the cache that gets its name when it is whole, and is gone if that fails.
+//! Builds a root image: ZFS's modules in a throw-away chroot, a root of packages by mmdebstrap,
+//! both with the kernel's modules in an ext4 file system. All in one folder of the cache that gets
+//! its name when it is whole, and is gone if that fails.
 
 use super::image::{self, CacheLock, Image, ImageRecord, UNFINISHED, ZfsModules};
 use super::recipe::{self, ASSEMBLE, COMPILE_ZFS, Recipe};
@@ -43,8 +44,8 @@ impl Build<'_> {
     /// The image for the kernel that guests boot with; whether it was built now.
     ///
     /// # Errors
-    /// Unmet needs, each with its command; what failed, with the last words of the program; that it was interrupted.
-    /// Nothing half done stays.
+    /// Unmet needs, each with its command; what failed, with the last words of the program; that it
+    /// was interrupted. Nothing half done stays.
     pub fn run(&mut self) -> Result<(Image, bool)> {
         let suite = sources::suite()?;
         let kernel = kernel::obtain()?;
@@ -62,8 +63,9 @@ impl Build<'_> {
         }
         image::remove_leftovers(&cache)?;
         let work = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&cache);
-        let work = work.with_context(|| format!("cannot create a folder in {}", cache.display()))?;
-        let work = Work {
+        let work =
+            work.with_context(|| format!("cannot create a folder in {}", cache.display()))?;
+        let work = BuildFolder {
             work,
             cache,
             sources: sources::of_machine(&suite)?,
@@ -84,12 +86,14 @@ impl Build<'_> {
             };
             let (programs, packages) = (names(|need| need.0), names(|need| need.1));
             let what = format!("not installed: {programs}; hint: apt-get install {packages}");
-            return Err(
-                Failed::need(format!("building the lab's image takes more than there is: {what}")).into()
-            );
+            return Err(Failed::need(format!(
+                "building the lab's image takes more than there is: {what}"
+            ))
+            .into());
         }
         let mut asked = as_root("true");
-        let status = asked.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let status =
+            asked.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !status.is_ok_and(|status| status.success()) {
             let why = match is_root() {
                 true => {
@@ -123,7 +127,7 @@ impl Build<'_> {
         }
     }
 
-    fn make(&mut self, work: &Work) -> Result<(ZfsModules, BTreeMap<String, String>)> {
+    fn make(&mut self, work: &BuildFolder) -> Result<(ZfsModules, BTreeMap<String, String>)> {
         let recipe = Recipe::ours()?;
         let kept = if self.again { None } else { work.kept_zfs()? };
         if let Some(version) = kept {
@@ -143,7 +147,12 @@ impl Build<'_> {
     }
 
     /// All but ZFS's modules; tells the packages.
-    fn finish(&mut self, work: &Work, recipe: &Recipe, zfs: bool) -> Result<BTreeMap<String, String>> {
+    fn finish(
+        &mut self,
+        work: &BuildFolder,
+        recipe: &Recipe,
+        zfs: bool,
+    ) -> Result<BTreeMap<String, String>> {
         let count = recipe.packages.len();
         self.tell(&format!(
             "installing {count} packages of {} and what they need into a root (a minute)",
@@ -151,14 +160,16 @@ impl Build<'_> {
         ));
         let tools = zfs.then_some(recipe.zfs.tools.as_str());
         let packages: Vec<&str> = recipe.packages.keys().map(String::as_str).chain(tools).collect();
-        self.program(work, "mmdebstrap", &mut work.root(&packages)?).context("cannot make the root")?;
+        self.program(work, "mmdebstrap", &mut work.root(&packages)?)
+            .context("cannot make the root")?;
         self.tell("making the file system");
-        self.program(work, "assemble.sh", &mut work.assemble()).context("cannot make the file system")?;
+        self.program(work, "assemble.sh", &mut work.assemble())
+            .context("cannot make the file system")?;
         work.packages()
     }
 
     /// An image without ZFS is one all the same; an interrupted build is none.
-    fn zfs(&mut self, work: &Work, recipe: &Recipe) -> Result<ZfsModules> {
+    fn zfs(&mut self, work: &BuildFolder, recipe: &Recipe) -> Result<ZfsModules> {
         let version = &work.kernel.version;
         if Tree::open(&work.kernel.modules)?.has("zfs") {
             return Ok(ZfsModules::OfKernel);
@@ -166,19 +177,23 @@ impl Build<'_> {
         self.tell(&format!("compiling ZFS's modules for {version} (some minutes)"));
         match self.program(work, "zfs.sh", &mut work.compile_zfs(recipe)?) {
             Ok(()) => {
-                let told = read_text(&work.path("zfs.version")).context("ZFS's modules report no version")?;
+                let told = read_text(&work.path("zfs.version"))
+                    .context("ZFS's modules report no version")?;
                 Ok(ZfsModules::Compiled { version: told.trim().to_owned() })
             }
             Err(_) if self.stop.load(Ordering::Relaxed) => Err(child::interrupted().into()),
             Err(error) => {
                 self.tell(&format!("the image will be without ZFS: {error:#}"));
-                let cause = child::cause(work.work.path(), "zfs.sh").unwrap_or_else(|| error.to_string());
-                Ok(ZfsModules::Lacks { why: format!("its modules were not compiled for {version}: {cause}") })
+                let cause =
+                    child::cause(work.work.path(), "zfs.sh").unwrap_or_else(|| error.to_string());
+                Ok(ZfsModules::Lacks {
+                    why: format!("its modules were not compiled for {version}: {cause}"),
+                })
             }
         }
     }
 
-    fn program(&self, work: &Work, name: &str, command: &mut Command) -> Result<()> {
+    fn program(&self, work: &BuildFolder, name: &str, command: &mut Command) -> Result<()> {
         child::run(name, command, work.work.path(), self.stop)
     }
 
@@ -187,11 +202,12 @@ impl Build<'_> {
     }
 }
 
-/// ZFS's modules, which also lie beside an image: compiled once for a kernel, whatever becomes of the recipe.
+/// ZFS's modules, which also lie beside an image: compiled once for a kernel, whatever becomes of
+/// the recipe.
 const MODULES: &str = "zfs.tar";
 
 /// The folder of a build, and what it is built of.
-struct Work {
+struct BuildFolder {
     work: TempDir,
     cache: PathBuf,
     sources: Vec<ReleaseSource>,
@@ -200,7 +216,7 @@ struct Work {
     kernel: Kernel,
 }
 
-impl Work {
+impl BuildFolder {
     fn path(&self, name: &str) -> PathBuf {
         self.work.path().join(name)
     }
@@ -211,11 +227,13 @@ impl Work {
         std::fs::write(&path, sources::list(&self.sources, further))
             .with_context(|| format!("cannot write {}", path.display()))?;
         // Without root it makes namespaces of its own, of ids that are mapped in them.
-        let mut command = if is_root() { as_root("mmdebstrap") } else { Command::new("mmdebstrap") };
+        let mut command =
+            if is_root() { as_root("mmdebstrap") } else { Command::new("mmdebstrap") };
         command.args(["--variant=apt", "--aptopt=APT::Install-Recommends \"false\""]);
         command.args(self.options.iter().map(|option| format!("--aptopt={option}")));
         if is_root() {
-            // What a kill leaves is then removed by the next build. Ids of a user namespace do not reach a home.
+            // What a kill leaves is then removed by the next build. Ids of a user namespace do not
+            // reach a home.
             command.arg("--mode=root").env("TMPDIR", self.work.path());
         } else {
             command.arg("--mode=unshare");
@@ -246,11 +264,13 @@ impl Work {
     fn compile_zfs(&self, recipe: &Recipe) -> Result<Command> {
         let (zfs, version) = (&recipe.zfs, &self.kernel.version);
         let script = self.path("zfs.sh");
-        std::fs::write(&script, COMPILE_ZFS).with_context(|| format!("cannot write {}", script.display()))?;
+        std::fs::write(&script, COMPILE_ZFS)
+            .with_context(|| format!("cannot write {}", script.display()))?;
         let mut command = self.mmdebstrap("zfs.list", true)?;
         command.arg(format!("--include={},linux-headers-{version}", zfs.build.join(",")));
         command.arg("--format=null").arg("--customize-hook=upload zfs.sh /zfs.sh");
-        let compile = format!("chroot \"$1\" env KERNEL={version} SOURCE={} sh /zfs.sh", zfs.source);
+        let compile =
+            format!("chroot \"$1\" env KERNEL={version} SOURCE={} sh /zfs.sh", zfs.source);
         command.arg(format!("--customize-hook={compile}"));
         command.arg("--customize-hook=download /zfs.tar zfs.tar");
         command.arg("--customize-hook=download /build/out/version zfs.version");
@@ -281,13 +301,19 @@ impl Work {
     fn packages(&self) -> Result<BTreeMap<String, String>> {
         let path = self.path("packages");
         let text = read_text(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let pair =
-            |line: &str| line.split_once(' ').map(|(name, version)| (name.to_owned(), version.to_owned()));
+        let pair = |line: &str| {
+            line.split_once(' ').map(|(name, version)| (name.to_owned(), version.to_owned()))
+        };
         Ok(text.lines().filter_map(pair).collect())
     }
 
     /// Gives the image its name in the cache; one of before is gone with the folder of the build.
-    fn keep(self, zfs: ZfsModules, packages: BTreeMap<String, String>, seconds: u64) -> Result<Image> {
+    fn keep(
+        self,
+        zfs: ZfsModules,
+        packages: BTreeMap<String, String>,
+        seconds: u64,
+    ) -> Result<Image> {
         let name = recipe::name(&self.suite, &self.kernel.version);
         let record = ImageRecord {
             name: name.clone(),
@@ -304,7 +330,8 @@ impl Work {
             std::fs::rename(from, to)
                 .with_context(|| format!("cannot move {} to {}", from.display(), to.display()))
         };
-        std::fs::create_dir(&fresh).with_context(|| format!("cannot create {}", fresh.display()))?;
+        std::fs::create_dir(&fresh)
+            .with_context(|| format!("cannot create {}", fresh.display()))?;
         moved(&self.path("root.ext4"), &fresh.join("root.ext4"))?;
         if matches!(record.zfs, ZfsModules::Compiled { .. }) {
             moved(&self.path(MODULES), &fresh.join(MODULES))?;
@@ -322,8 +349,9 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A program as root, or as root of a user namespace in which files can belong to others. What it mounts nobody else sees,
-/// so that removing its folder never reaches into /proc or /sys; and when this process is killed all that it started is, too.
+/// A program as root, or as root of a user namespace in which files can belong to others. What it
+/// mounts nobody else sees, so that removing its folder never reaches into /proc or /sys; and when
+/// this process is killed all that it started is, too.
 fn as_root(program: &str) -> Command {
     let mut command = Command::new("unshare");
     if !is_root() {

@@ -1,5 +1,6 @@
-//! Programs that build: each in a process group of its own, ended with all that it started when the user asks for that or
-//! this process goes away. What they say goes to a log, whose end is in the error.
+//! Programs that build: each in a process group of its own, ended with all that it started when the
+//! user asks for that or this process goes away. What they say goes to a log, whose end is in the
+//! error.
 
 use anyhow::{Context, Result};
 use iotax_sys::child::{ended_within, ends_with_us, signal_all};
@@ -22,7 +23,8 @@ const LAST_LINES: usize = 12;
 /// Runs a program to its end, in a folder, with its words in `NAME.log` there.
 ///
 /// # Errors
-/// A failed measurement: it was interrupted. Else that it cannot be started or ended badly, with its last words.
+/// A failed measurement: it was interrupted. Else that it cannot be started or ended badly, with
+/// its last words.
 pub fn run(name: &str, command: &mut Command, folder: &Path, stop: &AtomicBool) -> Result<()> {
     let path = log(folder, name);
     let words = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
@@ -43,11 +45,13 @@ fn log(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.log"))
 }
 
-/// The line of a program's log that tells best why it failed: the first that says that it is an error, else the last.
+/// The line of a program's log that tells best why it failed: the first that says that it is an
+/// error, else the last.
 pub fn cause(folder: &Path, name: &str) -> Option<String> {
     let text = tail(&log(folder, name), LONGEST_TEXT);
     let tells = |line: &&str| line.starts_with("E: ") || line.contains("error: ");
-    let line = text.lines().find(tells).or_else(|| text.lines().rfind(|line| !line.trim().is_empty()))?;
+    let line =
+        text.lines().find(tells).or_else(|| text.lines().rfind(|line| !line.trim().is_empty()))?;
     Some(line.trim().trim_start_matches("E: ").to_owned())
 }
 
@@ -82,8 +86,12 @@ fn end(child: &mut Child) -> Result<()> {
 
 fn last_lines(log: &Path) -> String {
     let text = tail(log, LAST_WORDS);
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| format!("\n    {line}")).collect()
+    let lines: Vec<&str> =
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..]
+        .iter()
+        .map(|line| format!("\n    {line}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -95,13 +103,15 @@ mod tests {
     fn what_a_program_said_last_is_in_its_error() {
         let folder = tempfile::tempdir().unwrap();
         let stop = AtomicBool::new(false);
-        let shell = |script: &str| run("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop);
+        let shell =
+            |script: &str| run("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop);
         shell("pwd > here").unwrap();
         assert!(folder.path().join("here").exists(), "it runs in the folder");
         let error = shell("seq 1 40; echo no room >&2; exit 3").unwrap_err().to_string();
         assert!(error.starts_with("sh ended with exit status: 3\n    30\n"), "{error}");
         assert!(error.ends_with("    40\n    no room"), "{error}");
-        let lacking = run("x", &mut Command::new("no-such-program"), folder.path(), &stop).unwrap_err();
+        let lacking =
+            run("x", &mut Command::new("no-such-program"), folder.path(), &stop).unwrap_err();
         assert_eq!(lacking.to_string(), "cannot run no-such-program");
     }
 
@@ -112,9 +122,11 @@ mod tests {
             std::fs::write(folder.path().join("zfs.log"), text).unwrap();
             cause(folder.path(), "zfs")
         };
-        let apt =
-            "I: begins\nE: Unable to locate package linux-headers-6.1.0-1-amd64\nE: setup failed\nI: ends\n";
-        assert_eq!(cause_of(apt).as_deref(), Some("Unable to locate package linux-headers-6.1.0-1-amd64"));
+        let apt = "I: begins\nE: Unable to locate package linux-headers-6.1.0-1-amd64\nE: setup failed\nI: ends\n";
+        assert_eq!(
+            cause_of(apt).as_deref(),
+            Some("Unable to locate package linux-headers-6.1.0-1-amd64")
+        );
         assert_eq!(
             cause_of("a\nzfs.c:3:1: error: no such\nb\n").as_deref(),
             Some("zfs.c:3:1: error: no such")
@@ -130,8 +142,8 @@ mod tests {
         let started = folder.path().join("started");
         let error = std::thread::scope(|scope| {
             let script = "sleep 600 & echo $! > pid; mv pid started; wait";
-            let running =
-                scope.spawn(|| run("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop));
+            let running = scope
+                .spawn(|| run("sh", Command::new("sh").args(["-c", script]), folder.path(), &stop));
             while !started.exists() {
                 std::thread::sleep(Duration::from_millis(5));
             }

@@ -27,11 +27,9 @@ pub struct ImageRecord {
     pub built: String,
     /// The version of iotax that built it.
     pub iotax: String,
-    /// The distribution's release.
     pub suite: String,
     /// The kernel whose modules it has.
     pub kernel: String,
-    /// ZFS.
     pub zfs: ZfsModules,
     /// All packages with their versions.
     pub packages: BTreeMap<String, String>,
@@ -45,14 +43,11 @@ pub struct ImageRecord {
 pub enum ZfsModules {
     /// Compiled, of this version of its source package.
     Compiled {
-        /// Of the package.
         version: String,
     },
     /// The kernel came with them.
     OfKernel,
-    /// There are none.
     Lacks {
-        /// Why.
         why: String,
     },
 }
@@ -70,14 +65,12 @@ impl std::fmt::Display for ZfsModules {
 /// An image that is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Its folder.
     pub folder: PathBuf,
     /// What it is made of.
     pub record: ImageRecord,
 }
 
 impl Image {
-    /// The file system.
     pub fn path(&self) -> PathBuf {
         self.folder.join(IMAGE)
     }
@@ -94,12 +87,16 @@ impl Image {
 
     fn read(folder: &Path) -> Result<Image> {
         let path = folder.join(RECORD);
-        let text =
-            read_regular(&path, LONGEST_TEXT).with_context(|| format!("cannot read {}", path.display()))?;
-        let record = serde_json::from_slice(&text)
-            .with_context(|| format!("{} is not what an image of this iotax says", path.display()))?;
+        let text = read_regular(&path, LONGEST_TEXT)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let record = serde_json::from_slice(&text).with_context(|| {
+            format!("{} is not what an image of this iotax says", path.display())
+        })?;
         let image = Image { folder: folder.to_owned(), record };
-        image.path().metadata().with_context(|| format!("cannot look at {}", image.path().display()))?;
+        image
+            .path()
+            .metadata()
+            .with_context(|| format!("cannot look at {}", image.path().display()))?;
         Ok(image)
     }
 
@@ -111,7 +108,8 @@ impl Image {
     }
 }
 
-/// $XDG_CACHE_HOME/iotax/lab, or the same in ~/.cache; `None` when neither variable is an absolute path.
+/// $XDG_CACHE_HOME/iotax/lab, or the same in ~/.cache; `None` when neither variable is an absolute
+/// path.
 pub fn cache_directory() -> Option<PathBuf> {
     Some(kernel::cache_directory()?.with_file_name("lab"))
 }
@@ -129,8 +127,8 @@ pub fn all(cache: &Path) -> Vec<(PathBuf, Result<Image>)> {
     folders.into_iter().map(|folder| (folder.clone(), Image::read(&folder))).collect()
 }
 
-/// Removes all folders of the cache but one, and what a killed build left; tells which. A lab that runs on one keeps its
-/// image until it ends.
+/// Removes all folders of the cache but one, and what a killed build left; tells which. A lab that
+/// runs on one keeps its image until it ends.
 ///
 /// # Errors
 /// A failed measurement: one is being built. When a folder cannot be removed.
@@ -141,23 +139,26 @@ pub fn remove_others(cache: &Path, kept: Option<&Path>) -> Result<Vec<PathBuf>> 
     remove_leftovers(cache)?;
     let mut removed = Vec::new();
     for (folder, _) in all(cache).into_iter().filter(|(folder, _)| Some(folder.as_path()) != kept) {
-        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        std::fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
         removed.push(folder);
     }
     Ok(removed)
 }
 
-/// What a killed build left. The caller holds the lock, so none is in use; but what is mounted there, by whatever way of
-/// building, is not ours to remove.
+/// What a killed build left. The caller holds the lock, so none is in use; but what is mounted
+/// there, by whatever way of building, is not ours to remove.
 ///
 /// # Errors
 /// A failed measurement: something is mounted.
 pub(super) fn remove_leftovers(cache: &Path) -> Result<()> {
-    let mounts =
-        std::fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo")
+        .context("cannot read /proc/self/mountinfo")?;
     if let Some(place) = mounted_below(&mounts, &cache.join(UNFINISHED)) {
         let place = place.display();
-        let why = format!("something is mounted at {place}, where a build was killed; hint: umount {place}");
+        let why = format!(
+            "something is mounted at {place}, where a build was killed; hint: umount {place}"
+        );
         return Err(Failed::measurement(why).into());
     }
     kernel::remove_leftovers(cache);
@@ -177,7 +178,8 @@ pub(super) struct CacheLock(File);
 
 impl Drop for CacheLock {
     fn drop(&mut self) {
-        // A program that another thread starts just then has the file open until its own begins: closing alone would not let go.
+        // A program that another thread starts just then has the file open until its own begins:
+        // closing alone would not let go.
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }

@@ -1,5 +1,6 @@
-//! The root image of the lab guest (`layer::guest::lab`): what it is made of, where it is kept, how it is built. Nothing of it
-//! is downloaded whole: it is made on this machine of the distribution's own packages, once for each kernel and release.
+//! The root image of the lab guest (`layer::guest::lab`): what it is made of, where it is kept, how
+//! it is built. Nothing of it is downloaded whole: it is made on this machine of the distribution's
+//! own packages, once for each kernel and release.
 
 mod build;
 mod child;
@@ -21,8 +22,9 @@ use std::path::PathBuf;
 /// An unmet need with its command: it is not built.
 pub fn root_image(kernel: &Kernel) -> Result<PathBuf> {
     let image = sources::suite().ok().and_then(|suite| current(&suite, &kernel.version));
-    let image = image
-        .ok_or_else(|| Failed::need(format!("{}; hint: iotax lab build", not_built(&kernel.version))))?;
+    let image = image.ok_or_else(|| {
+        Failed::need(format!("{}; hint: iotax lab build", not_built(&kernel.version)))
+    })?;
     Ok(image.path())
 }
 

@@ -1,5 +1,6 @@
-//! What a root image is made of: the packages of `recipe.toml` and those that the layers require, two scripts, a kernel and a release of the
-//! distribution. All of them together have one name, by which an image is found again.
+//! What a root image is made of: the packages of `recipe.toml` and those that the layers require,
+//! two scripts, a kernel and a release of the distribution. All of them together have one name, by
+//! which an image is found again.
 
 use anyhow::{Context, Result};
 use iotax_model::layer;
@@ -9,16 +10,13 @@ use std::collections::BTreeMap;
 const RECIPE: &str = include_str!("recipe.toml");
 /// Makes the image of what was fetched.
 pub const ASSEMBLE: &str = include_str!("assemble.sh");
-/// Compiles ZFS's modules.
 pub const COMPILE_ZFS: &str = include_str!("zfs.sh");
 
-/// `recipe.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Packages, and what each is for.
     pub packages: BTreeMap<String, String>,
-    /// ZFS.
     pub zfs: ZfsRecipe,
 }
 
@@ -78,12 +76,16 @@ mod tests {
     fn every_package_says_what_it_is_for() {
         let recipe = Recipe::ours().unwrap();
         for (package, purpose) in &recipe.packages {
-            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+.".contains(c);
+            let is_name =
+                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+.".contains(c);
             assert!(package.chars().all(is_name), "{package}");
             assert!(purpose.len() > 1, "{package}: {purpose:?}");
         }
         for needed in ["mdadm", "lvm2", "bcache-tools", "nvme-cli", "udev", "kmod", "iproute2"] {
-            assert!(recipe.packages.contains_key(needed), "{needed}: the guest's init or the layers run it");
+            assert!(
+                recipe.packages.contains_key(needed),
+                "{needed}: the guest's init or the layers run it"
+            );
         }
     }
 

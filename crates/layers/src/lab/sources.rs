@@ -1,5 +1,5 @@
-//! Where packages come from: this machine's own apt sources of its release, and no other. apt itself tells which they are;
-//! who signs them stands in the files that list them.
+//! Where packages come from: this machine's own apt sources of its release, and no other. apt
+//! itself tells which they are; who signs them is in the files that list them.
 
 use anyhow::{Context, Result};
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
@@ -9,20 +9,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Distributions whose packages fit together, by the origin that their archives tell, and the component with what is not
-/// theirs by licence: ZFS.
+/// Distributions whose packages fit together, by the origin that their archives tell, and the
+/// component with what is not theirs by licence: ZFS.
 const ORIGINS: &[(&str, &str)] = &[("Debian", "contrib"), ("Ubuntu", "universe")];
 
-/// An archive's release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseSource {
     uri: String,
-    /// `bookworm`, `bookworm-security`.
     release: String,
     components: Vec<String>,
     /// A keyring, or several.
     signed_by: Option<String>,
-    /// See [`ORIGINS`].
     further: &'static str,
 }
 
@@ -44,7 +41,7 @@ pub fn list(sources: &[ReleaseSource], further: bool) -> String {
     sources.iter().map(|source| source.line(further)).collect()
 }
 
-/// The code name of this machine's release: of what a derivative stands on, where it tells that.
+/// The code name of this machine's release: of what a derivative is on, where it tells that.
 ///
 /// # Errors
 /// An unmet need: it is no Debian and no Ubuntu.
@@ -79,7 +76,9 @@ pub fn of_machine(suite: &str) -> Result<Vec<ReleaseSource>> {
     let mut apt = Command::new("apt-get");
     let asked = apt.env("LC_ALL", "C").args(["indextargets", "Created-By: Packages"]);
     let output = output_of(asked, ANSWERS_WITHIN).map_err(|error| {
-        Failed::need(format!("the lab's image is made of Debian packages, and apt-get does not run: {error}"))
+        Failed::need(format!(
+            "the lab's image is made of Debian packages, and apt-get does not run: {error}"
+        ))
     })?;
     let sources = of_targets(&String::from_utf8_lossy(&output.stdout), suite, &read);
     if sources.is_empty() {
@@ -94,7 +93,11 @@ fn read(path: &str) -> Option<String> {
 }
 
 /// Of what `apt-get indextargets` prints: a paragraph an index.
-fn of_targets(text: &str, suite: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<ReleaseSource> {
+fn of_targets(
+    text: &str,
+    suite: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Vec<ReleaseSource> {
     let mut sources: Vec<ReleaseSource> = Vec::new();
     for target in text.split("\n\n").map(fields) {
         let field = |name: &str| target.get(name).copied().unwrap_or_default();
@@ -130,9 +133,14 @@ fn fields(paragraph: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// Keyrings named in the file that lists a source (`/etc/apt/sources.list.d/x.sources:2`). A key that stands in the file itself
-/// is not taken: apt's own trusted keys have to do then.
-fn signed_by(entry: &str, uri: &str, release: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+/// Keyrings named in the file that lists a source (`/etc/apt/sources.list.d/x.sources:2`). A key
+/// that is in the file itself is not taken: apt's own trusted keys have to do then.
+fn signed_by(
+    entry: &str,
+    uri: &str,
+    release: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> Option<String> {
     let (path, _) = entry.rsplit_once(':')?;
     let text = read(path)?;
     let uri = uri.trim_end_matches('/');
@@ -142,17 +150,29 @@ fn signed_by(entry: &str, uri: &str, release: &str, read: &dyn Fn(&str) -> Optio
     };
     let found = match path.ends_with(".sources") {
         true => text.split("\n\n").filter(|stanza| names(stanza)).find_map(|stanza| {
-            Some(stanza.lines().find_map(|line| line.strip_prefix("Signed-By:"))?.trim().replace(' ', ","))
+            Some(
+                stanza
+                    .lines()
+                    .find_map(|line| line.strip_prefix("Signed-By:"))?
+                    .trim()
+                    .replace(' ', ","),
+            )
         }),
-        false => text.lines().filter(|line| !line.starts_with('#') && names(line)).find_map(|line| {
-            let options = line.split_once('[')?.1.split_once(']')?.0;
-            options.split_whitespace().find_map(|option| option.strip_prefix("signed-by=")).map(str::to_owned)
-        }),
+        false => {
+            text.lines().filter(|line| !line.starts_with('#') && names(line)).find_map(|line| {
+                let options = line.split_once('[')?.1.split_once(']')?.0;
+                options
+                    .split_whitespace()
+                    .find_map(|option| option.strip_prefix("signed-by="))
+                    .map(str::to_owned)
+            })
+        }
     };
     found.filter(|keys| keys.starts_with('/'))
 }
 
-/// Settings of this machine's apt without which its archives may be out of reach: proxies, and what it does about dates.
+/// Settings of this machine's apt without which its archives may be out of reach: proxies, and what
+/// it does about dates.
 ///
 /// # Errors
 /// When apt-config does not run.
@@ -174,7 +194,10 @@ fn options_of(dump: &str) -> Vec<String> {
 /// Whether a program is where programs are.
 pub fn lacks(program: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default();
-    !path.split(':').chain(["/usr/sbin", "/sbin"]).any(|folder| Path::new(folder).join(program).exists())
+    !path
+        .split(':')
+        .chain(["/usr/sbin", "/sbin"])
+        .any(|folder| Path::new(folder).join(program).exists())
 }
 
 #[cfg(test)]
@@ -216,7 +239,9 @@ Release: bookworm\nRepo-URI: http://other.test/x/\nOrigin: somebody\nComponent: 
         );
         assert_eq!(of_targets(TARGETS, "trixie", &file), []);
         // Without the file apt's own keys have to do.
-        assert!(list(&of_targets(TARGETS, "bookworm", &|_| None), false).starts_with("deb http://"));
+        assert!(
+            list(&of_targets(TARGETS, "bookworm", &|_| None), false).starts_with("deb http://")
+        );
     }
 
     #[test]

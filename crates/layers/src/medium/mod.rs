@@ -1,7 +1,8 @@
-//! What lies at the bottom of a stack: a file of ours, a block device, something on another
-//! host, or several of these. Whether it may be written is the guard's question, asked before any plan is performed.
+//! What lies at the bottom of a stack: a file of ours, a block device, something on another host,
+//! or several of these. Whether it may be written is the guard's question, asked before any plan is
+//! performed.
 
-use super::{Exposed, PlanContext, guest};
+use super::{ExposedDevice, PlanContext, guest};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
 use iotax_model::scenario::{Engine, LoadIssuer, Medium};
@@ -12,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// What a medium at the bottom of a stack is on this machine, found out before planning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundMedium {
-    /// Bytes of data.
     pub bytes: u64,
     /// Block device or file.
     pub block: bool,
@@ -31,8 +31,9 @@ impl FoundMedium {
     }
 }
 
-/// What the bottom shows, of which `found` tells member by member; `sibling` numbers equal files that serve one
-/// stack each. Several members offer what the smallest of them does. They are there: [`plan_member`] makes them.
+/// What the bottom shows, of which `found` tells member by member; `sibling` numbers equal files
+/// that serve one stack each. Several members offer what the smallest of them does. They are there:
+/// [`plan_member`] makes them.
 ///
 /// # Errors
 /// When there is no member, or nothing is known of one.
@@ -41,10 +42,11 @@ pub fn plan(
     found: &[FoundMedium],
     sibling: Option<usize>,
     context: &PlanContext,
-) -> Result<Exposed> {
+) -> Result<ExposedDevice> {
     let members = medium.members();
     ensure!(members.len() == found.len(), "{} was not looked at as a whole", medium.text());
-    let shown = members.iter().zip(found).map(|(member, found)| shown(member, found, sibling, context));
+    let shown =
+        members.iter().zip(found).map(|(member, found)| shown(member, found, sibling, context));
     let mut all = shown.collect::<Result<Vec<_>>>()?.into_iter();
     let first = all.next().with_context(|| format!("{} has no member", medium.text()))?;
     Ok(all.fold(first, join_exposed))
@@ -59,7 +61,7 @@ pub fn plan_member(
     found: &FoundMedium,
     sibling: Option<usize>,
     context: &mut PlanContext,
-) -> Result<Exposed> {
+) -> Result<ExposedDevice> {
     let shown = shown(member, found, sibling, context)?;
     match member {
         Medium::File { path, keep, .. } if !found.exists => {
@@ -76,7 +78,11 @@ pub fn plan_member(
         Medium::File { .. } | Medium::Remote { .. } if context.trims && !found.block => {
             for file in &shown.paths {
                 let forget = ForgetFill { file: file.clone() };
-                context.add_in(&shown.place, "say that the file is trimmed", Op::ForgetFill(forget));
+                context.add_in(
+                    &shown.place,
+                    "say that the file is trimmed",
+                    Op::ForgetFill(forget),
+                );
             }
         }
         _ => {}
@@ -88,7 +94,9 @@ pub fn plan_member(
 /// agent; `None` if the medium is not such a file.
 pub fn made_file(member: &Medium, sibling: Option<usize>) -> Option<(Place, PathBuf)> {
     match member {
-        Medium::File { path, size: Some(_), .. } => Some((Place::Host, sibling_path(path, sibling))),
+        Medium::File { path, size: Some(_), .. } => {
+            Some((Place::Host, sibling_path(path, sibling)))
+        }
         Medium::Remote { host, path, size: Some(_), agent: LoadIssuer::Iotax, .. } => {
             Some((Place::Ssh(host.clone()), path.clone()))
         }
@@ -101,7 +109,7 @@ fn shown(
     found: &FoundMedium,
     sibling: Option<usize>,
     context: &PlanContext,
-) -> Result<Exposed> {
+) -> Result<ExposedDevice> {
     match member {
         Medium::File { path, .. } => {
             Ok(exposed(sibling_path(path, sibling), found, Place::Host, context.writable))
@@ -111,26 +119,29 @@ fn shown(
         }
         Medium::Remote { host, path, agent, .. } => {
             let there = exposed(path.clone(), found, Place::Ssh(host.clone()), context.writable);
-            Ok(Exposed { engine: (*agent == LoadIssuer::Fio).then_some(Engine::Fio), ..there })
+            Ok(ExposedDevice {
+                engine: (*agent == LoadIssuer::Fio).then_some(Engine::Fio),
+                ..there
+            })
         }
         Medium::Drive { place, name } => {
             Ok(exposed(guest::lab::link_of(name), found, place.clone(), context.writable))
         }
         Medium::Cpu { place } | Medium::Net { place, .. } => {
             let there = exposed(PathBuf::new(), found, place.clone(), false);
-            Ok(Exposed { paths: vec![PathRef::Nothing], ..there })
+            Ok(ExposedDevice { paths: vec![PathRef::Nothing], ..there })
         }
         Medium::Rbd { pool, image, conf } => {
             let (conf, pool, image) = (conf.clone(), pool.clone(), image.clone());
             let there = exposed(PathBuf::new(), found, Place::Host, context.writable);
             let image = RbdImage { conf, pool, image };
-            Ok(Exposed { paths: vec![PathRef::Rbd(Box::new(image))], ..there })
+            Ok(ExposedDevice { paths: vec![PathRef::Rbd(Box::new(image))], ..there })
         }
         Medium::Many { .. } => bail!("{} is a list within a list", member.text()),
     }
 }
 
-fn join_exposed(mut all: Exposed, one: Exposed) -> Exposed {
+fn join_exposed(mut all: ExposedDevice, one: ExposedDevice) -> ExposedDevice {
     match one.place == all.place {
         true => all.paths.extend(one.paths),
         false => all.copies.extend(one.paths.into_iter().map(|path| (one.place.clone(), path))),
@@ -148,8 +159,8 @@ fn make_file(place: &Place, path: &Path, keep: bool, bytes: u64, context: &mut P
     context.add_in(place, "fill the file under test", Op::FillFile(fill));
 }
 
-fn exposed(path: PathBuf, found: &FoundMedium, place: Place, writable: bool) -> Exposed {
-    Exposed {
+fn exposed(path: PathBuf, found: &FoundMedium, place: Place, writable: bool) -> ExposedDevice {
+    ExposedDevice {
         paths: vec![PathRef::Path(path)],
         bytes: found.bytes,
         block: found.block,

@@ -1,7 +1,7 @@
-//! `bcache`: a cache on the last of two members before the first. Its bytes are reckoned here, so that what is shown is known
-//! before anything is made.
+//! `bcache`: a cache on the last of two members before the first. Its bytes are reckoned here, so
+//! that what is shown is known before anything is made.
 
-use crate::{Claim, Exposed, Layer, OwnCache, PlanContext, bytes, number, size, word};
+use crate::{Claim, ExposedDevice, Layer, OwnCache, PlanContext, bytes, number, size, word};
 use anyhow::{Result, bail, ensure};
 use iotax_host::caches::WriteCache;
 use iotax_host::probe::Probe;
@@ -14,11 +14,10 @@ use iotax_units::{KIB, MIB, show_bytes};
 
 /// Before the data of a slow drive lies its superblock.
 const DATA_OFFSET: u64 = 8 * KIB;
-/// The kernel refuses a cache whose buckets, rounded up to a power of two, are fewer than 1,024 (cache_alloc in
-/// drivers/md/bcache/super.c: "nbuckets is too small", EPERM).
+/// The kernel refuses a cache whose buckets, rounded up to a power of two, are fewer than 1,024
+/// (cache_alloc in drivers/md/bcache/super.c: "nbuckets is too small", EPERM).
 const LEAST_BUCKETS: u64 = 513;
 
-/// make-bcache.
 pub struct Bcache;
 
 impl Layer for Bcache {
@@ -27,7 +26,8 @@ impl Layer for Bcache {
     }
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
-        let of_part: &[&str] = if spec.option("cache-size").is_some() { &["dmsetup", "dm_mod"] } else { &[] };
+        let of_part: &[&str] =
+            if spec.option("cache-size").is_some() { &["dmsetup", "dm_mod"] } else { &[] };
         [&["root", "make-bcache", "bcache", "wipefs"], of_part].concat()
     }
 
@@ -40,7 +40,12 @@ impl Layer for Bcache {
     }
 
     /// What is in it is as durable as its drive: no flush writes it back.
-    fn write_cache(&self, spec: &LayerSpec, each: Option<u64>, _: Option<&Probe>) -> Option<OwnCache> {
+    fn write_cache(
+        &self,
+        spec: &LayerSpec,
+        each: Option<u64>,
+        _: Option<&Probe>,
+    ) -> Option<OwnCache> {
         let writes_back = spec.option("mode") == Some("writeback");
         let bytes = spec.size("cache-size").or(each).filter(|_| writes_back)?;
         let name = "the cache of bcache, which writes back".to_owned();
@@ -51,9 +56,17 @@ impl Layer for Bcache {
         matches!(op, Op::MakeBcache(_)).then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let origin = &spec.origin;
-        ensure!(below.block, "{origin}: bcache needs block devices below it; hint: put loop between");
+        ensure!(
+            below.block,
+            "{origin}: bcache needs block devices below it; hint: put loop between"
+        );
         let [slow, fast] = &below.paths[..] else {
             bail!(
                 "{origin}: bcache takes two members, the second being the cache, and there are {}; hint: [/dev/slow,/dev/fast]",
@@ -103,7 +116,7 @@ impl Layer for Bcache {
             drives: Drives::default(),
         };
         let step = context.add("put the cache before the slow drive", Op::MakeBcache(make));
-        Ok(Exposed {
+        Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             bytes: (below.bytes - DATA_OFFSET) / MIB * MIB,
             block: true,
@@ -125,12 +138,20 @@ mod tests {
     fn what_is_made_of_members_and_words() {
         let shown = |options: &str| {
             let (exposed, steps) = planned(&Bcache, &over(2, GIB), options).unwrap();
-            let steps: Vec<String> = steps.iter().map(|step| step.op.operation().describe()).collect();
-            format!("{} MiB, unwritten {:?}\n{}", exposed.bytes / MIB, exposed.unwritten, steps.join("\n"))
+            let steps: Vec<String> =
+                steps.iter().map(|step| step.op.operation().describe()).collect();
+            format!(
+                "{} MiB, unwritten {:?}\n{}",
+                exposed.bytes / MIB,
+                exposed.unwritten,
+                steps.join("\n")
+            )
         };
         let all = [
             shown(""),
-            shown("writeback,cache-size=512MiB,sequential-cutoff=0.5MiB,congested-read=0,congested-write=0"),
+            shown(
+                "writeback,cache-size=512MiB,sequential-cutoff=0.5MiB,congested-read=0,congested-write=0",
+            ),
             shown("writearound,block-size=512B,bucket-size=1MiB"),
         ];
         insta::assert_snapshot!(all.join("\n\n"));
@@ -146,7 +167,7 @@ mod tests {
             of(2, "bucket-size=96KiB"),
             of(2, "cache-size=64MiB"),
             of(2, "cache-size=2GiB"),
-            refused(&Bcache, &Exposed { block: false, ..over(2, GIB) }, ""),
+            refused(&Bcache, &ExposedDevice { block: false, ..over(2, GIB) }, ""),
         ];
         insta::assert_snapshot!(all.join("\n"));
     }

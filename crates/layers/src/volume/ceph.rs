@@ -1,10 +1,13 @@
-//! `ceph(...)`: a Ceph cluster of its own over files or devices of this host, an OSD on each. Only layers that bring its images to a
-//! kernel stand on it, and each of them makes one in its pool. Refuses copies that the members are too few for.
+//! `ceph(...)`: a Ceph cluster of its own over files or devices of this host, an OSD on each. Only
+//! layers that bring its images to a kernel stand on it, and each of them makes one in its pool.
+//! Refuses copies that the members are too few for.
 
 use super::array_of;
 use crate::guest::qemu::can_be_sockets;
-use crate::state::Move;
-use crate::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, needs, number, size, word};
+use crate::state::StateMove;
+use crate::{
+    Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, needs, number, size, word,
+};
 use anyhow::{Result, bail, ensure};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
@@ -19,7 +22,6 @@ const OWN_BYTES: u64 = 320 * MIB;
 /// A smaller OSD is near full before anything is in it.
 const LEAST_MEMBER: u64 = GIB;
 
-/// The layer.
 pub struct Ceph;
 
 impl Layer for Ceph {
@@ -27,7 +29,7 @@ impl Layer for Ceph {
         &HELP
     }
 
-    /// Files are shown to Ceph as loop devices, which keep it off the marker behind their data.
+    /// Files are shown to Ceph as loop devices, which keep it off the marker after their data.
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
         vec!["root", "ceph", "ceph-common", "losetup", "loop-devices"]
     }
@@ -49,11 +51,11 @@ impl Layer for Ceph {
         true
     }
 
-    fn moved(&self, _: &LayerSpec, made: &PathRef, _: &[PathRef], step: Move) -> Result<Op> {
+    fn moved(&self, _: &LayerSpec, made: &PathRef, _: &[PathRef], step: StateMove) -> Result<Op> {
         let change = match step {
-            Move::Fail(at) => CephChange::Ends(at),
-            Move::Return(at) => CephChange::Returns(at),
-            Move::Await => CephChange::AwaitHealthy,
+            StateMove::Fail(at) => CephChange::Ends(at),
+            StateMove::Return(at) => CephChange::Returns(at),
+            StateMove::Await => CephChange::AwaitHealthy,
         };
         Ok(Op::ChangeCeph(ChangeCeph { made: made.clone(), change, bytes: 0 }))
     }
@@ -67,7 +69,12 @@ impl Layer for Ceph {
         matches!(op, Op::MakeCeph(_)).then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let origin = &spec.origin;
         ensure!(
             below.place.is_host(),
@@ -95,7 +102,7 @@ impl Layer for Ceph {
         can_be_sockets([&ceph::longest_socket(&conf)])?;
         let pool = PathRef::RbdPool { conf: conf.clone(), pool: make.name.clone() };
         let step = context.add("make the Ceph cluster", Op::MakeCeph(make));
-        Ok(Exposed {
+        Ok(ExposedDevice {
             paths: vec![pool],
             bytes,
             block: true,
@@ -111,7 +118,7 @@ impl Layer for Ceph {
 }
 
 /// Block devices, each a member: loop devices over files.
-fn members(below: &Exposed, context: &mut PlanContext) -> Vec<PathRef> {
+fn members(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathRef> {
     if below.block {
         return below.paths.clone();
     }
@@ -128,8 +135,9 @@ fn members(below: &Exposed, context: &mut PlanContext) -> Vec<PathRef> {
     below.paths.iter().map(&mut attached).collect()
 }
 
-/// Bytes of each of so many images in one pool, which are all written: no OSD may come near its limit (85 %).
-fn image_bytes(spec: &LayerSpec, below: &Exposed, images: u32) -> Result<u64> {
+/// Bytes of each of so many images in one pool, which are all written: no OSD may come near its
+/// limit (85 %).
+fn image_bytes(spec: &LayerSpec, below: &ExposedDevice, images: u32) -> Result<u64> {
     let (origin, members) = (&spec.origin, below.paths.len() as u64);
     let (copies, least) = (number::<u64>(spec, "size")?, min_size(spec));
     ensure!(
@@ -176,8 +184,9 @@ fn object_order(spec: &LayerSpec) -> Result<u32> {
     Ok(bytes.ilog2())
 }
 
-/// What a layer stands on that makes images where a pool is below it: so many of them, a part each. Else what is below.
-pub fn images(below: &Exposed, count: u32, context: &mut PlanContext) -> Exposed {
+/// What a layer is on that makes images where a pool is below it: so many of them, a part each.
+/// Else what is below.
+pub fn images(below: &ExposedDevice, count: u32, context: &mut PlanContext) -> ExposedDevice {
     let [PathRef::RbdPool { conf, pool }] = &below.paths[..] else { return below.clone() };
     let mut image = |_| {
         let (conf, pool, image) = (conf.clone(), pool.clone(), context.instance("vol"));
@@ -191,14 +200,14 @@ pub fn images(below: &Exposed, count: u32, context: &mut PlanContext) -> Exposed
         context.add("make an image in the pool", Op::MakeRbdImage(make));
         PathRef::Rbd(Box::new(RbdImage { conf, pool, image }))
     };
-    Exposed { paths: (0..count).map(&mut image).collect(), split: count > 1, ..below.clone() }
+    ExposedDevice { paths: (0..count).map(&mut image).collect(), split: count > 1, ..below.clone() }
 }
 
 /// The image below a layer.
 ///
 /// # Errors
 /// When it is not an RBD image.
-pub fn image<'a>(spec: &LayerSpec, below: &'a Exposed) -> Result<&'a RbdImage> {
+pub fn image<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a RbdImage> {
     match below.path(spec)? {
         PathRef::Rbd(rbd) => Ok(rbd),
         other => bail!(
@@ -216,12 +225,13 @@ mod tests {
 
     #[test]
     fn what_is_made_of_members_and_words() {
-        let shown = |below: &Exposed, options: &str| {
+        let shown = |below: &ExposedDevice, options: &str| {
             let (exposed, steps) = planned(&Ceph, below, options).unwrap();
-            let steps: Vec<String> = steps.iter().map(|step| step.op.operation().describe()).collect();
+            let steps: Vec<String> =
+                steps.iter().map(|step| step.op.operation().describe()).collect();
             format!("{} MiB of {}\n{}", exposed.bytes / MIB, exposed.paths[0], steps.join("\n"))
         };
-        let files = Exposed { block: false, ..over(2, GIB) };
+        let files = ExposedDevice { block: false, ..over(2, GIB) };
         let all = [
             shown(&over(3, 4 * GIB), ""),
             shown(&over(5, 4 * GIB), "size=2,pg=64,object-size=1MiB,osd-memory=2GiB"),
@@ -251,19 +261,29 @@ mod tests {
         let (made, members) = (PathRef::Path("/r/ceph.conf".into()), over(3, GIB).paths);
         let way = |from, to| {
             let steps = transition(&Ceph, &spec, (&made, &members), from, to)?;
-            Ok(steps.into_iter().map(|(why, op)| (why, op.operation().describe())).collect::<Vec<_>>())
+            Ok(steps
+                .into_iter()
+                .map(|(why, op)| (why, op.operation().describe()))
+                .collect::<Vec<_>>())
         };
         let way = |from, to| way(from, to).map_err(|why: anyhow::Error| why.to_string());
         let out = way(AskedState::Healthy, AskedState::Out(1)).unwrap();
         let first = ("mark member 1 of 3 out", "ceph osd out 0 (cluster /r/ceph.conf)");
         assert_eq!(out, [(first.0.to_owned(), first.1.to_owned())]);
         let back = way(AskedState::Out(1), AskedState::Healthy).unwrap();
-        assert!(back[0].1.starts_with("ceph osd in 0") && back[1].1.starts_with("wait until"), "{back:?}");
         assert!(
-            way(AskedState::Healthy, AskedState::Out(2)).unwrap_err().contains("loses data when more than 1")
+            back[0].1.starts_with("ceph osd in 0") && back[1].1.starts_with("wait until"),
+            "{back:?}"
         );
         assert!(
-            way(AskedState::Out(1), AskedState::Rebuilding).unwrap_err().contains("out(1) cannot become")
+            way(AskedState::Healthy, AskedState::Out(2))
+                .unwrap_err()
+                .contains("loses data when more than 1")
+        );
+        assert!(
+            way(AskedState::Out(1), AskedState::Rebuilding)
+                .unwrap_err()
+                .contains("out(1) cannot become")
         );
     }
 
@@ -274,8 +294,12 @@ mod tests {
         let one = images(&pool, 1, &mut context);
         let two = images(&pool, 2, &mut context);
         assert!(!one.split && two.split && one.unwritten.is_some());
-        let shown: Vec<String> = one.paths.iter().chain(&two.paths).map(ToString::to_string).collect();
-        assert_eq!(shown, ["vol0", "vol1", "vol2"].map(|image| format!("rbd:iotax-RUN-ceph0/{image}")));
+        let shown: Vec<String> =
+            one.paths.iter().chain(&two.paths).map(ToString::to_string).collect();
+        assert_eq!(
+            shown,
+            ["vol0", "vol1", "vol2"].map(|image| format!("rbd:iotax-RUN-ceph0/{image}"))
+        );
         assert_eq!(context.steps.len(), 3);
         let device = over(1, GIB);
         assert_eq!(images(&device, 4, &mut context), device, "no pool");

@@ -1,7 +1,8 @@
-//! `domain`: an existing virtual machine, which is the place of the load, has other settings while the stack is up. The
-//! step is this host's, which asks its manager; the machine is shut down and started.
+//! `domain`: an existing virtual machine, which is the place of the load, has other settings while
+//! the stack is up. The step is this host's, which asks its manager; the machine is shut down and
+//! started.
 
-use crate::{Claim, Exposed, Layer, PlanContext};
+use crate::{Claim, ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::domain::HELP;
@@ -9,7 +10,6 @@ use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{ChangeMachine, Op};
 use iotax_steps::{Place, hypervisor};
 
-/// The layer.
 pub struct Domain;
 
 impl Layer for Domain {
@@ -17,7 +17,8 @@ impl Layer for Domain {
         &HELP
     }
 
-    /// Nobody else has the disk meanwhile, and the guard need not give it away: it stays where it is.
+    /// Nobody else has the disk meanwhile, and the guard need not give it away: it stays where it
+    /// is.
     fn claim(&self, _: &LayerSpec) -> Claim {
         Claim::Caches
     }
@@ -26,7 +27,12 @@ impl Layer for Domain {
         matches!(op, Op::ChangeMachine(_)).then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let (place, path) = (&below.place, below.path(spec)?);
         let machine = context.machines.get(place).with_context(|| {
             let host = place.ssh_host().unwrap_or("vm1");
@@ -55,7 +61,10 @@ impl Layer for Domain {
         let known = hypervisor::changeable(vm.manager);
         if let Some(option) = spec.options.keys().find(|option| !known.contains(&option.as_str())) {
             let (manager, known) = (vm.manager.word(), known.join(", "));
-            anyhow::bail!("{}: {manager} has no {option} to change; hint: it has {known}", spec.origin);
+            anyhow::bail!(
+                "{}: {manager} has no {option} to change; hint: it has {known}",
+                spec.origin
+            );
         }
         let op = ChangeMachine {
             vm: vm.clone(),
@@ -65,7 +74,11 @@ impl Layer for Domain {
             host: place.ssh_host().map(str::to_owned),
             before: None,
         };
-        context.add_in(&Place::Host, "set the virtual machine for the visit", Op::ChangeMachine(op));
+        context.add_in(
+            &Place::Host,
+            "set the virtual machine for the visit",
+            Op::ChangeMachine(op),
+        );
         Ok(below.clone())
     }
 }

@@ -1,8 +1,8 @@
-//! `rados` and `fio-rbd`: what fio reaches as a client of a Ceph cluster. Nothing is shown to a kernel: a file of the run's says to fio
-//! what it loads.
+//! `rados` and `fio-rbd`: what fio reaches as a client of a Ceph cluster. Nothing is shown to a
+//! kernel: a file of the run's says to fio what it loads.
 
 use super::ceph;
-use crate::{Claim, Exposed, Layer, PlanContext, bytes, needs};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, bytes, needs};
 use anyhow::{Result, bail, ensure};
 use iotax_host::Missing;
 use iotax_model::layer::{LayerHelp, fio_rbd, rados};
@@ -18,7 +18,6 @@ const NEEDS: [&str; 4] = ["root", "ceph-common", "fio", "fio-ceph"];
 /// Objects of a pool of ours.
 pub struct Rados;
 
-/// An image.
 pub struct FioRbd;
 
 impl Layer for Rados {
@@ -42,7 +41,12 @@ impl Layer for Rados {
         is_of(op, "rados").then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let PathRef::RbdPool { conf, pool } = below.path(spec)? else {
             bail!(
                 "{}: rados creates objects in a pool, but iotax creates nothing in an existing cluster; hint: use \
@@ -96,31 +100,42 @@ impl Layer for FioRbd {
         is_of(op, "rbd").then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let below = ceph::images(below, 1, context);
         let RbdImage { conf, pool, image } = ceph::image(spec, &below)?.clone();
         let name = context.instance("fiorbd");
         let copy = context.directory().join(format!("{name}.conf"));
-        let client = Client { conf: copy, pool, of: PoolPart::Image { name: image }, bytes: below.bytes };
+        let client =
+            Client { conf: copy, pool, of: PoolPart::Image { name: image }, bytes: below.bytes };
         target(spec, &below, context, (&name, conf, client, Some(self.caches_writes(spec))))
     }
 }
 
 fn lacks(engine: &str) -> Vec<Missing> {
-    has_ioengine(engine).err().and_then(|what| needs::lacking("fio-ceph", what)).into_iter().collect()
+    has_ioengine(engine)
+        .err()
+        .and_then(|what| needs::lacking("fio-ceph", what))
+        .into_iter()
+        .collect()
 }
 
 fn is_of(op: &Op, engine: &str) -> bool {
     matches!(op, Op::MakeFioTarget(target) if target.client.ioengine() == engine)
 }
 
-/// Adds the step, and shows what it makes to fio alone. What is new is written once by the step itself: no other generator could.
+/// Adds the step, and shows what it makes to fio alone. What is new is written once by the step
+/// itself: no other generator could.
 fn target(
     spec: &LayerSpec,
-    below: &Exposed,
+    below: &ExposedDevice,
     context: &mut PlanContext,
     (name, conf, client, cache): (&str, PathBuf, Client, Option<bool>),
-) -> Result<Exposed> {
+) -> Result<ExposedDevice> {
     let fill = below.unwritten.is_some();
     ensure!(
         !fill || context.data.is_unique(),
@@ -133,7 +148,7 @@ fn target(
     let make = MakeFioTarget { file, conf, client, cache, fill };
     let why = if fill { "write it once with fio" } else { "name it for fio" };
     let step = context.add(why, Op::MakeFioTarget(make));
-    Ok(Exposed {
+    Ok(ExposedDevice {
         paths: vec![PathRef::Yield(step)],
         bytes,
         block: false,
@@ -151,12 +166,19 @@ mod tests {
     use iotax_steps::PathRef;
     use iotax_units::GIB;
 
-    fn pool() -> Exposed {
-        let pool = PathRef::RbdPool { conf: "/run/r/ceph0/ceph.conf".into(), pool: "iotax-RUN-ceph0".into() };
-        Exposed { paths: vec![pool], unwritten: Some(crate::FirstWrites::InOrder), ..over(1, GIB) }
+    fn pool() -> ExposedDevice {
+        let pool = PathRef::RbdPool {
+            conf: "/run/r/ceph0/ceph.conf".into(),
+            pool: "iotax-RUN-ceph0".into(),
+        };
+        ExposedDevice {
+            paths: vec![pool],
+            unwritten: Some(crate::FirstWrites::InOrder),
+            ..over(1, GIB)
+        }
     }
 
-    fn shown(layer: &dyn Layer, below: &Exposed, options: &str) -> (Exposed, String) {
+    fn shown(layer: &dyn Layer, below: &ExposedDevice, options: &str) -> (ExposedDevice, String) {
         let (exposed, steps) = planned(layer, below, options).unwrap();
         let steps: Vec<String> = steps.iter().map(|step| step.op.operation().describe()).collect();
         (exposed, steps.join("\n"))
@@ -168,7 +190,9 @@ mod tests {
         assert_eq!((objects.bytes, objects.engine), (GIB / (3 * MIB) * 3 * MIB, Some(Engine::Fio)));
         assert!(objects.unwritten.is_none(), "the step wrote it");
         assert!(
-            steps.contains("engine rados: 1023 MiB in objects of 3 MiB in iotax-RUN-ceph0, written once"),
+            steps.contains(
+                "engine rados: 1023 MiB in objects of 3 MiB in iotax-RUN-ceph0, written once"
+            ),
             "{steps}"
         );
         let (_, steps) = shown(&FioRbd, &pool(), "");
@@ -184,7 +208,7 @@ mod tests {
     #[test]
     fn in_somebody_elses_cluster_an_image_is_named_and_nothing_is_made() {
         let image = RbdImage { conf: "/c/ceph.conf".into(), pool: "p".into(), image: "i".into() };
-        let theirs = Exposed { paths: vec![PathRef::Rbd(Box::new(image))], ..over(1, GIB) };
+        let theirs = ExposedDevice { paths: vec![PathRef::Rbd(Box::new(image))], ..over(1, GIB) };
         let (_, steps) = shown(&FioRbd, &theirs, "");
         assert!(
             steps.contains("the image p/i, 1 GiB")

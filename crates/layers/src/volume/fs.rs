@@ -1,9 +1,9 @@
-//! `fs(xfs)`, `fs(ext4)`, `fs(btrfs)`: a file system made on a block device of ours (btrfs: on several), mounted, with one
-//! file on it that is filled before it is measured.
+//! `fs(xfs)`, `fs(ext4)`, `fs(btrfs)`: a file system made on a block device of ours (btrfs: on
+//! several), mounted, with one file on it that is filled before it is measured.
 
 use super::{file_on, options_of};
 use crate::needs;
-use crate::{Claim, Exposed, Layer, PlanContext, size, word};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, size, word};
 use anyhow::{Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::fs::HELP;
@@ -45,9 +45,18 @@ impl Layer for FileSystem {
         true
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let kind = word(spec, "type")?;
-        ensure!(mkfs_need(kind).is_some(), "{}: fs({kind}): no program is known that makes it", spec.origin);
+        ensure!(
+            mkfs_need(kind).is_some(),
+            "{}: fs({kind}): no program is known that makes it",
+            spec.origin
+        );
         ensure!(
             below.block,
             "{}: fs({kind}) needs a block device below it; hint: put loop between",
@@ -81,7 +90,7 @@ impl Layer for FileSystem {
         let mount = Mount::without_atime(device.clone(), context.directory().join(instance), kind);
         let relatime = word(spec, "mount")? == "relatime";
         let path = file_on(context, Mount { relatime, others: others.to_vec(), ..mount }, bytes);
-        Ok(Exposed {
+        Ok(ExposedDevice {
             paths: vec![path],
             bytes,
             block: false,
@@ -92,7 +101,8 @@ impl Layer for FileSystem {
     }
 }
 
-/// The need of the program that makes it. A type without one is refused: another's need would be met in vain.
+/// The need of the program that makes it. A type without one is refused: another's need would be
+/// met in vain.
 fn mkfs_need(kind: &str) -> Option<&'static str> {
     needs::by_id(&format!("mkfs.{kind}")).map(|need| need.id)
 }
@@ -152,8 +162,9 @@ fn least_members(profile: &str) -> u64 {
     }
 }
 
-/// What log and metadata leave, less the tenth that stays free (guard::marker) and the twentieth that
-/// ext4 keeps for root. btrfs writes anew what is overwritten and keeps the old until all of its extent is: half of that.
+/// What log and metadata leave, less the tenth that stays free (guard::marker) and the twentieth
+/// that ext4 keeps for root. btrfs writes again what is overwritten and keeps the old until all of
+/// its extent is: half of that.
 fn file_bytes(below: u64, spec: &LayerSpec) -> u64 {
     let whole = (below - METADATA_BYTES) / 100 * 85;
     let copies = if matches!(spec.option("data"), Some("raid1" | "raid10")) { 2 } else { 1 };
@@ -201,7 +212,8 @@ mod tests {
     fn what_is_made_of_devices_and_words() {
         let shown = |members, options| {
             let (exposed, steps) = planned(&FileSystem, &over(members, GIB), options).unwrap();
-            let steps: Vec<String> = steps.iter().map(|step| step.op.operation().describe()).collect();
+            let steps: Vec<String> =
+                steps.iter().map(|step| step.op.operation().describe()).collect();
             format!("{} MiB\n{}", exposed.bytes / MIB, steps.join("\n"))
         };
         let all = [
@@ -235,7 +247,11 @@ mod tests {
             of(3, "btrfs,data=raid10"),
             of(1, "btrfs,metadata=raid1"),
             refused(&FileSystem, &over(3, 128 * MIB), "btrfs"),
-            refused(&FileSystem, &Exposed { place: "lab".into(), ..over(1, 508 * MIB) }, "xfs"),
+            refused(
+                &FileSystem,
+                &ExposedDevice { place: "lab".into(), ..over(1, 508 * MIB) },
+                "xfs",
+            ),
         ];
         insta::assert_snapshot!(all.join("\n"));
     }

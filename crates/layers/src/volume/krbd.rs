@@ -1,7 +1,7 @@
 //! `krbd`: an image of Ceph's as a block device of this host, by the kernel's own client.
 
 use super::ceph;
-use crate::{Claim, Exposed, Layer, PlanContext, number, word};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, number, word};
 use anyhow::Result;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::krbd::HELP;
@@ -9,7 +9,6 @@ use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{MapRbd, Op};
 use iotax_steps::{PathRef, RbdImage};
 
-/// The layer.
 pub struct Krbd;
 
 impl Layer for Krbd {
@@ -29,7 +28,12 @@ impl Layer for Krbd {
         matches!(op, Op::MapRbd(_)).then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let below = ceph::images(below, 1, context);
         let RbdImage { conf, pool, image } = ceph::image(spec, &below)?.clone();
         let map = MapRbd {
@@ -44,7 +48,12 @@ impl Layer for Krbd {
             before: None,
         };
         let step = context.add("map the image", Op::MapRbd(map));
-        Ok(Exposed { paths: vec![PathRef::Yield(step)], block: true, writable: context.writable, ..below })
+        Ok(ExposedDevice {
+            paths: vec![PathRef::Yield(step)],
+            block: true,
+            writable: context.writable,
+            ..below
+        })
     }
 }
 
@@ -57,11 +66,18 @@ mod tests {
 
     #[test]
     fn an_image_is_mapped_with_the_options_of_the_kernels_client() {
-        let pool = PathRef::RbdPool { conf: "/run/r/ceph0/ceph.conf".into(), pool: "iotax-RUN-ceph0".into() };
-        let pool = Exposed { paths: vec![pool], unwritten: Some(FirstWrites::InOrder), ..over(1, GIB) };
+        let pool = PathRef::RbdPool {
+            conf: "/run/r/ceph0/ceph.conf".into(),
+            pool: "iotax-RUN-ceph0".into(),
+        };
+        let pool = ExposedDevice {
+            paths: vec![pool],
+            unwritten: Some(FirstWrites::InOrder),
+            ..over(1, GIB)
+        };
         let theirs = RbdImage { conf: "/c/ceph.conf".into(), pool: "p".into(), image: "i".into() };
-        let theirs = Exposed { paths: vec![PathRef::Rbd(Box::new(theirs))], ..over(1, GIB) };
-        let shown = |below: &Exposed, options: &str| {
+        let theirs = ExposedDevice { paths: vec![PathRef::Rbd(Box::new(theirs))], ..over(1, GIB) };
+        let shown = |below: &ExposedDevice, options: &str| {
             let (exposed, steps) = planned(&Krbd, below, options).unwrap();
             assert!(exposed.block && exposed.bytes == GIB, "{exposed:?}");
             steps.iter().map(|step| step.op.operation().describe()).collect::<Vec<_>>().join("\n")

@@ -2,7 +2,7 @@
 
 use super::ceph;
 use crate::guest::qemu::{OptionValue, STORAGE_DAEMON, on_off};
-use crate::{Claim, Exposed, Layer, PlanContext};
+use crate::{Claim, ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::librbd::HELP;
@@ -11,7 +11,6 @@ use iotax_steps::op::{ExportLibrbd, Op, Spawn};
 use iotax_steps::{PathRef, RbdImage};
 use std::path::Path;
 
-/// The layer.
 pub struct Librbd;
 
 impl Layer for Librbd {
@@ -35,7 +34,12 @@ impl Layer for Librbd {
         matches!(op, Op::ExportLibrbd(_)).then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let below = ceph::images(below, 1, context);
         let RbdImage { conf, pool, image } = ceph::image(spec, &below)?;
         let instance = context.instance("librbd");
@@ -58,12 +62,20 @@ impl Layer for Librbd {
             .set("mountpoint", &file)
             .set("writable", on_off(writable))
             .set("allow-other", "off");
-        let text =
-            |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
-        let word =
-            |value: OptionValue| value.into_word().into_string().ok().context("a path that is not UTF-8");
-        let mut argv: Vec<String> = vec![STORAGE_DAEMON.to_owned(), "--pidfile".to_owned(), text(&pid)?];
-        argv.extend(["--blockdev".to_owned(), word(blockdev)?, "--export".to_owned(), word(export)?]);
+        let text = |path: &Path| {
+            path.to_str().map(str::to_owned).context("a run directory that is not UTF-8")
+        };
+        let word = |value: OptionValue| {
+            value.into_word().into_string().ok().context("a path that is not UTF-8")
+        };
+        let mut argv: Vec<String> =
+            vec![STORAGE_DAEMON.to_owned(), "--pidfile".to_owned(), text(&pid)?];
+        argv.extend([
+            "--blockdev".to_owned(),
+            word(blockdev)?,
+            "--export".to_owned(),
+            word(export)?,
+        ]);
         let spawn = Spawn {
             what: format!("the qemu-storage-daemon of {instance}"),
             argv,
@@ -73,10 +85,20 @@ impl Layer for Librbd {
             makes: vec![pid, log],
             ready: None,
         };
-        let export =
-            ExportLibrbd { spawn, file, conf: conf.clone(), pool: pool.clone(), image: image.clone() };
+        let export = ExportLibrbd {
+            spawn,
+            file,
+            conf: conf.clone(),
+            pool: pool.clone(),
+            image: image.clone(),
+        };
         let step = context.add("show the image as a file", Op::ExportLibrbd(export));
-        Ok(Exposed { paths: vec![PathRef::Yield(step)], block: false, writable: context.writable, ..below })
+        Ok(ExposedDevice {
+            paths: vec![PathRef::Yield(step)],
+            block: false,
+            writable: context.writable,
+            ..below
+        })
     }
 }
 
@@ -88,8 +110,11 @@ mod tests {
 
     #[test]
     fn the_daemon_is_told_the_image_and_its_cache() {
-        let pool = PathRef::RbdPool { conf: "/run/r/ceph0/ceph.conf".into(), pool: "iotax-RUN-ceph0".into() };
-        let pool = Exposed { paths: vec![pool], ..over(1, GIB) };
+        let pool = PathRef::RbdPool {
+            conf: "/run/r/ceph0/ceph.conf".into(),
+            pool: "iotax-RUN-ceph0".into(),
+        };
+        let pool = ExposedDevice { paths: vec![pool], ..over(1, GIB) };
         let shown = |options: &str| {
             let (exposed, steps) = planned(&Librbd, &pool, options).unwrap();
             assert!(!exposed.block && exposed.bytes == GIB);

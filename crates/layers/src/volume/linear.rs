@@ -1,7 +1,7 @@
-//! `split(4)`: equal parts of a device, all loaded at once or one for each of as many guests. `linear`: several devices one behind
-//! the other as one. Both by the device mapper.
+//! `split(4)`: equal parts of a device, all loaded at once or one for each of as many guests.
+//! `linear`: several devices one after the other as one. Both by the device mapper.
 
-use crate::{Claim, Exposed, Layer, PlanContext, number};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
 use iotax_model::layer::{LayerHelp, linear, split};
 use iotax_model::scenario::LayerSpec;
@@ -11,7 +11,6 @@ use iotax_units::{MIB, show_bytes};
 
 const NEEDS: [&str; 3] = ["root", "dmsetup", "dm_mod"];
 
-/// Parts of one.
 pub struct SplitLayer;
 
 impl Layer for SplitLayer {
@@ -24,11 +23,17 @@ impl Layer for SplitLayer {
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
-        // The device mapper has it for itself: neither mkfs nor sfdisk would take it beside that. Reads are let through.
+        // The device mapper has it for itself: neither mkfs nor sfdisk would take it beside that.
+        // Reads are let through.
         Claim::Writes
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let device = below.path(spec)?;
         let parts: u64 = number(spec, "parts")?;
         let bytes = below.bytes / parts.max(1) / MIB * MIB;
@@ -43,11 +48,17 @@ impl Layer for SplitLayer {
             add(context, below, format!("make part {} of {parts}", part + 1), vec![stretch])
         };
         let paths = (0..parts).map(part).collect();
-        Ok(Exposed { paths, bytes, block: true, writable: context.writable, split: true, ..below.clone() })
+        Ok(ExposedDevice {
+            paths,
+            bytes,
+            block: true,
+            writable: context.writable,
+            split: true,
+            ..below.clone()
+        })
     }
 }
 
-/// Several as one.
 pub struct Linear;
 
 impl Layer for Linear {
@@ -60,24 +71,40 @@ impl Layer for Linear {
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
-        // The device mapper has it for itself: neither mkfs nor sfdisk would take it beside that. Reads are let through.
+        // The device mapper has it for itself: neither mkfs nor sfdisk would take it beside that.
+        // Reads are let through.
         Claim::Writes
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let bytes = below.bytes / MIB * MIB;
         ensure!(bytes > 0, "{}: members have less than 1 MiB", spec.origin);
         let stretch = |device: &PathRef| Stretch { device: device.clone(), offset: 0, bytes };
         let stretches: Vec<Stretch> = below.paths.iter().map(stretch).collect();
         let bytes = bytes * stretches.len() as u64;
         let path = add(context, below, "put the devices together".to_owned(), stretches);
-        let shown =
-            Exposed { paths: vec![path], bytes, block: true, writable: context.writable, ..below.clone() };
-        Ok(Exposed { uneven: false, split: false, ..shown })
+        let shown = ExposedDevice {
+            paths: vec![path],
+            bytes,
+            block: true,
+            writable: context.writable,
+            ..below.clone()
+        };
+        Ok(ExposedDevice { uneven: false, split: false, ..shown })
     }
 }
 
-fn add(context: &mut PlanContext, below: &Exposed, why: String, stretches: Vec<Stretch>) -> PathRef {
+fn add(
+    context: &mut PlanContext,
+    below: &ExposedDevice,
+    why: String,
+    stretches: Vec<Stretch>,
+) -> PathRef {
     let instance = context.instance("dm");
     let name = format!("iotax-{}-{instance}", context.tag.run_id);
     // What is written first is written through it, whatever the load does.

@@ -1,6 +1,6 @@
 //! `loop`: a block device over a file, by losetup.
 
-use crate::{Claim, Exposed, Layer, PlanContext, flag};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, flag};
 use anyhow::Result;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::loopdev::HELP;
@@ -8,7 +8,6 @@ use iotax_model::scenario::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{AttachLoop, Op};
 
-/// The loop driver.
 pub struct Loop;
 
 impl Layer for Loop {
@@ -28,7 +27,12 @@ impl Layer for Loop {
         !flag(spec, "direct-io")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let attach = AttachLoop {
             backing: below.path(spec)?.clone(),
             bytes: below.bytes,
@@ -38,7 +42,7 @@ impl Layer for Loop {
             file: None,
         };
         let step = context.add("attach a loop device", Op::AttachLoop(attach));
-        Ok(Exposed {
+        Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             block: true,
             writable: context.writable,

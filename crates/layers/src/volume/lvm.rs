@@ -1,8 +1,12 @@
-//! `lvm`: one volume of LVM's over one device or several: linear, striped, thin, or cached on the last of them. All
-//! lengths are reckoned here, in extents, so that what is shown is known before anything is made.
+//! `lvm`: one volume of LVM's over one device or several: linear, striped, thin, or cached on the
+//! last of them. All lengths are reckoned here, in extents, so that what is shown is known before
+//! anything is made.
 
 use super::options_of;
-use crate::{Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word};
+use crate::{
+    Claim, ExposedDevice, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size,
+    word,
+};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_host::caches::WriteCache;
 use iotax_host::probe::Probe;
@@ -25,7 +29,8 @@ const KINDS: &[(&str, &[&str])] = &[
 
 /// A cache and its metadata have room in so many extents.
 const LEAST_CACHE: u64 = 8;
-/// dm-thin's metadata are 64 bytes a chunk, and never more than a little under 16 GiB (LVM's own reckoning).
+/// dm-thin's metadata are 64 bytes a chunk, and never more than a little under 16 GiB (LVM's own
+/// reckoning).
 const METADATA_OF_A_CHUNK: u64 = 64;
 const MOST_METADATA: u64 = 15 * GIB;
 
@@ -59,7 +64,12 @@ impl Layer for Lvm {
     }
 
     /// What is in it is as durable as its drive: no flush writes it back.
-    fn write_cache(&self, spec: &LayerSpec, each: Option<u64>, _: Option<&Probe>) -> Option<OwnCache> {
+    fn write_cache(
+        &self,
+        spec: &LayerSpec,
+        each: Option<u64>,
+        _: Option<&Probe>,
+    ) -> Option<OwnCache> {
         let writes_back =
             spec.option("type") == Some("cache") && spec.option("cache-mode") == Some("writeback");
         let bytes = size(spec, "cache-size").ok().flatten().or(each).filter(|_| writes_back)?;
@@ -71,8 +81,17 @@ impl Layer for Lvm {
         matches!(op, Op::MakeLvm(_)).then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
-        ensure!(below.block, "{}: lvm needs block devices below it; hint: put loop between", spec.origin);
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
+        ensure!(
+            below.block,
+            "{}: lvm needs block devices below it; hint: put loop between",
+            spec.origin
+        );
         let room = Room::below_layer(below, spec)?;
         let volume = volume(spec, room)?;
         let bytes = extents(&volume) * EXTENT;
@@ -91,7 +110,7 @@ impl Layer for Lvm {
             drives: Drives::default(),
         };
         let step = context.add("make the volume group and its volume", Op::MakeLvm(make));
-        Ok(Exposed {
+        Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             bytes,
             block: true,
@@ -107,13 +126,13 @@ impl Layer for Lvm {
 #[derive(Clone, Copy)]
 struct Room {
     members: u64,
-    /// Extents of each.
     each: u64,
 }
 
 impl Room {
-    /// The first extent of each member is LVM's: its metadata take 1 MiB, or what alignment to the stripes below makes of that.
-    fn below_layer(below: &Exposed, spec: &LayerSpec) -> Result<Room> {
+    /// The first extent of each member is LVM's: its metadata take 1 MiB, or what alignment to the
+    /// stripes below makes of that.
+    fn below_layer(below: &ExposedDevice, spec: &LayerSpec) -> Result<Room> {
         let each = (below.bytes / EXTENT).saturating_sub(1);
         ensure!(
             each > 0,
@@ -145,7 +164,8 @@ fn volume(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
     }
 }
 
-/// Extents of the volume: as many as there are, or what `size` asks for, rounded up to whole stripes as LVM does.
+/// Extents of the volume: as many as there are, or what `size` asks for, rounded up to whole
+/// stripes as LVM does.
 fn asked(spec: &LayerSpec, most: u64, multiple: u64) -> Result<u64> {
     let most = most / multiple * multiple;
     let Some(bytes) = size(spec, "size")? else { return Ok(most) };
@@ -224,7 +244,11 @@ fn thin(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
     };
     // A pool that is full to its last chunk has none for whoever writes there in a moment.
     let extents = asked(spec, pool_extents.saturating_sub(1), 1)?;
-    ensure!(extents > 0, "{}: the members have no room for a thin pool and its metadata", spec.origin);
+    ensure!(
+        extents > 0,
+        "{}: the members have no room for a thin pool and its metadata",
+        spec.origin
+    );
     Ok(LvmVolume::Thin {
         extents,
         pool_extents,
@@ -280,7 +304,12 @@ mod tests {
     fn shown(members: usize, options: &str) -> String {
         let (exposed, steps) = planned(&Lvm, &over(members, 128 * MIB), options).unwrap();
         let steps: Vec<String> = steps.iter().map(|step| step.op.operation().describe()).collect();
-        format!("{} MiB, unwritten {:?}\n{}", exposed.bytes / MIB, exposed.unwritten, steps.join("\n"))
+        format!(
+            "{} MiB, unwritten {:?}\n{}",
+            exposed.bytes / MIB,
+            exposed.unwritten,
+            steps.join("\n")
+        )
     }
 
     #[test]
@@ -316,17 +345,19 @@ mod tests {
             of(2, "cache,chunk-size=33KiB"),
             of(2, "thin,cache-mode=writeback"),
             refused(&Lvm, &over(2, 7 * MIB), "linear"),
-            refused(&Lvm, &Exposed { block: false, ..over(1, 128 * MIB) }, "linear"),
+            refused(&Lvm, &ExposedDevice { block: false, ..over(1, 128 * MIB) }, "linear"),
         ];
         insta::assert_snapshot!(all.join("\n"));
     }
 
-    /// A pool of 4 TiB in chunks of 64 KiB has 4 GiB of metadata; one of 64 TiB is bound by dm-thin.
+    /// A pool of 4 TiB in chunks of 64 KiB has 4 GiB of metadata; one of 64 TiB is bound by
+    /// dm-thin.
     #[test]
     fn metadata_of_a_pool_grow_with_its_chunks() {
         let metadata = |bytes: u64, options: &str| {
             let (_, steps) = planned(&Lvm, &over(1, bytes), options).unwrap();
-            let Op::MakeLvm(MakeLvm { volume: LvmVolume::Thin { metadata_extents, .. }, .. }) = &steps[0].op
+            let Op::MakeLvm(MakeLvm { volume: LvmVolume::Thin { metadata_extents, .. }, .. }) =
+                &steps[0].op
             else {
                 panic!("{steps:?}")
             };

@@ -1,9 +1,10 @@
-//! `mdraid(level=5)`: the kernel's RAID over several block devices, by mdadm. Its bytes are computed, so where data begins on a
-//! member is chosen here and not left to mdadm. Its first sync is waited for before anything is measured.
+//! `mdraid(level=5)`: the kernel's RAID over several block devices, by mdadm. Its bytes are
+//! computed, so where data begins on a member is chosen here and not left to mdadm. Its first sync
+//! is waited for before anything is measured.
 
 use super::array_of;
-use crate::state::Move;
-use crate::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, number, size, word};
+use crate::state::StateMove;
+use crate::{Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::mdraid::{HELP, copies};
@@ -14,15 +15,13 @@ use iotax_steps::{PathRef, short_id};
 use iotax_units::{KIB, MIB, show_bytes};
 
 /// RAID 0 has no size: it takes all of its members.
-const UNEVEN_STRIPE_HINT: &str =
-    "name drives or partitions of one size, or lvm(striped), which takes of each as much as the smallest has";
+const UNEVEN_STRIPE_HINT: &str = "name drives or partitions of one size, or lvm(striped), which takes of each as much as the smallest has";
 /// The kernel takes no smaller one than a page.
 const LEAST_CHUNK: u64 = 4 * KIB;
-/// Superblock, bitmap and log of bad blocks lie before it, or with metadata 1.0 behind all data. mdadm itself would leave up to
-/// 128 MiB on a large drive, for reshaping that no run does.
+/// Superblock, bitmap and log of bad blocks lie before it, or with metadata 1.0 after all data.
+/// mdadm itself would leave up to 128 MiB on a large drive, for reshaping that no run does.
 const DATA_OFFSET: u64 = MIB;
 
-/// The md driver.
 pub struct MdRaid;
 
 impl Layer for MdRaid {
@@ -56,7 +55,12 @@ impl Layer for MdRaid {
         matches!(op, Op::CreateArray(_)).then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let level = level(spec)?;
         check_members(spec, level, below)?;
         let layout = layout(spec, level)?;
@@ -88,7 +92,7 @@ impl Layer for MdRaid {
             let wait = AwaitSync { array: PathRef::Yield(step) };
             context.add("wait for its first sync", Op::AwaitSync(wait));
         }
-        Ok(Exposed {
+        Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             bytes,
             block: true,
@@ -100,7 +104,13 @@ impl Layer for MdRaid {
         })
     }
 
-    fn moved(&self, spec: &LayerSpec, made: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
+    fn moved(
+        &self,
+        spec: &LayerSpec,
+        made: &PathRef,
+        members: &[PathRef],
+        step: StateMove,
+    ) -> Result<Op> {
         ensure!(
             sync(spec, level(spec)?)? == "wait",
             "{}: {} goes through no states with sync={}: what is rebuilt would not be what was written; hint: sync=wait",
@@ -111,9 +121,9 @@ impl Layer for MdRaid {
         let array = made.clone();
         let member = |at: usize| members[at].clone();
         Ok(match step {
-            Move::Fail(at) => Op::FailMember(FailMember { array, member: member(at) }),
-            Move::Return(at) => Op::Rebuild(Rebuild { array, member: member(at), bytes: 0 }),
-            Move::Await => Op::AwaitSync(AwaitSync { array }),
+            StateMove::Fail(at) => Op::FailMember(FailMember { array, member: member(at) }),
+            StateMove::Return(at) => Op::Rebuild(Rebuild { array, member: member(at), bytes: 0 }),
+            StateMove::Await => Op::AwaitSync(AwaitSync { array }),
         })
     }
 }
@@ -122,7 +132,7 @@ fn level(spec: &LayerSpec) -> Result<u8> {
     number(spec, "level")
 }
 
-fn check_members(spec: &LayerSpec, level: u8, below: &Exposed) -> Result<()> {
+fn check_members(spec: &LayerSpec, level: u8, below: &ExposedDevice) -> Result<()> {
     let least = match level {
         5 => 3,
         6 => 4,
@@ -193,7 +203,7 @@ fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
 }
 
 /// Bytes of each member that hold data: whole MiB and chunks.
-fn used(spec: &LayerSpec, below: &Exposed, chunk: Option<u64>) -> Result<u64> {
+fn used(spec: &LayerSpec, below: &ExposedDevice, chunk: Option<u64>) -> Result<u64> {
     let unit = chunk.unwrap_or(0).max(MIB);
     let room = below.bytes.saturating_sub(DATA_OFFSET) / unit * unit;
     let size = match size(spec, "size")? {
@@ -288,7 +298,8 @@ fn bounds(spec: &LayerSpec, level: u8) -> Result<SyncBounds> {
     Ok(bounds)
 }
 
-/// md keeps 32 bytes of a name, and of the home host before it: the end of a run's id is enough to tell runs apart.
+/// md keeps 32 bytes of a name, and of the home host before it: the end of a run's id is enough to
+/// tell runs apart.
 fn name_of(run_id: &str, instance: &str) -> String {
     format!("iotax-{}-{instance}", short_id(run_id))
 }

@@ -19,9 +19,11 @@ fn mdraid(options: &[(&str, &str)]) -> LayerSpec {
     }
 }
 
-fn drives(count: usize, bytes: u64) -> Exposed {
-    Exposed {
-        paths: (0..count).map(|number| PathRef::Path(format!("/dev/nvme{number}n1").into())).collect(),
+fn drives(count: usize, bytes: u64) -> ExposedDevice {
+    ExposedDevice {
+        paths: (0..count)
+            .map(|number| PathRef::Path(format!("/dev/nvme{number}n1").into()))
+            .collect(),
         bytes,
         block: true,
         place: "lab".into(),
@@ -39,18 +41,19 @@ fn drives(count: usize, bytes: u64) -> Exposed {
     }
 }
 
-fn planned(options: &[(&str, &str)], below: &Exposed) -> Result<(Exposed, Vec<Op>)> {
+fn planned(options: &[(&str, &str)], below: &ExposedDevice) -> Result<(ExposedDevice, Vec<Op>)> {
     let tag = RunTag { run_id: "20260101-120000-a1b2".into(), run_dir: "/run-dir".into() };
     let mut context = PlanContext::new(tag, None, 1);
     let shown = MdRaid.plan(&mdraid(options), below, &mut context)?;
     Ok((shown, context.steps.into_iter().map(|step| step.op).collect()))
 }
 
-fn refused(options: &[(&str, &str)], below: &Exposed) -> String {
+fn refused(options: &[(&str, &str)], below: &ExposedDevice) -> String {
     planned(options, below).unwrap_err().to_string()
 }
 
-/// The bytes are those that the kernel gave such arrays of members of 64 MiB (Linux 6.1, mdadm 4.2).
+/// The bytes are those that the kernel gave such arrays of members of 64 MiB (Linux 6.1, mdadm
+/// 4.2).
 #[test]
 fn the_bytes_of_an_array_are_those_that_the_kernel_gives() {
     let of = |level: u8, layout: Option<&str>, members: u64| {
@@ -67,25 +70,36 @@ fn the_bytes_of_an_array_are_those_that_the_kernel_gives() {
 
 #[test]
 fn a_member_has_room_beside_its_superblock_in_whole_chunks() {
-    let (shown, ops) = planned(&[("level", "5"), ("chunk", "4MiB")], &drives(3, 128 * MIB)).unwrap();
+    let (shown, ops) =
+        planned(&[("level", "5"), ("chunk", "4MiB")], &drives(3, 128 * MIB)).unwrap();
     let Op::CreateArray(array) = &ops[0] else { panic!("{ops:?}") };
     assert_eq!((array.size, array.data_offset), (Some(124 * MIB), Some(MIB)));
     assert_eq!((array.chunk, shown.bytes, array.bytes), (Some(4 * MIB), 248 * MIB, 248 * MIB));
-    assert_eq!((shown.paths, shown.unwritten), (vec![PathRef::Yield(0)], Some(FirstWrites::InOrder)));
+    assert_eq!(
+        (shown.paths, shown.unwritten),
+        (vec![PathRef::Yield(0)], Some(FirstWrites::InOrder))
+    );
     assert_eq!(array.name, "iotax-120000-a1b2-md0");
     let (_, ops) =
-        planned(&[("level", "1"), ("metadata", "1.0"), ("size", "64MiB")], &drives(2, GIB)).unwrap();
+        planned(&[("level", "1"), ("metadata", "1.0"), ("size", "64MiB")], &drives(2, GIB))
+            .unwrap();
     let Op::CreateArray(array) = &ops[0] else { panic!("{ops:?}") };
     assert_eq!((array.size, array.data_offset, array.chunk), (Some(64 * MIB), None, None));
     let (shown, ops) = planned(&[("level", "0")], &drives(2, GIB)).unwrap();
     let Op::CreateArray(array) = &ops[0] else { panic!("{ops:?}") };
-    assert_eq!((array.size, shown.bytes, ops.len()), (None, 2 * (GIB - MIB), 1), "nothing to wait for");
+    assert_eq!(
+        (array.size, shown.bytes, ops.len()),
+        (None, 2 * (GIB - MIB), 1),
+        "nothing to wait for"
+    );
 }
 
 #[test]
 fn the_first_sync_is_waited_for_unless_it_is_left_out() {
     let steps = |sync: &str| planned(&[("level", "6"), ("sync", sync)], &drives(4, GIB)).unwrap().1;
-    assert!(matches!(&steps("wait")[..], [Op::CreateArray(array), Op::AwaitSync(_)] if !array.assume_clean));
+    assert!(
+        matches!(&steps("wait")[..], [Op::CreateArray(array), Op::AwaitSync(_)] if !array.assume_clean)
+    );
     assert!(matches!(&steps("skip")[..], [Op::CreateArray(array)] if array.assume_clean));
     assert!(matches!(&steps("background")[..], [Op::CreateArray(array)] if !array.assume_clean));
 }
@@ -93,8 +107,8 @@ fn the_first_sync_is_waited_for_unless_it_is_left_out() {
 #[test]
 fn what_makes_no_array_is_refused_before_anything_is_made() {
     let gib = drives(4, GIB);
-    let uneven = Exposed { uneven: true, ..drives(4, GIB) };
-    let files = Exposed { block: false, ..drives(4, GIB) };
+    let uneven = ExposedDevice { uneven: true, ..drives(4, GIB) };
+    let files = ExposedDevice { block: false, ..drives(4, GIB) };
     let all = [
         refused(&[("level", "5")], &drives(2, GIB)),
         refused(&[("level", "6")], &drives(3, GIB)),
@@ -125,7 +139,7 @@ fn what_makes_no_array_is_refused_before_anything_is_made() {
 #[test]
 fn a_stripe_over_an_array_does_not_forget_it() {
     let (array, _) = planned(&[("level", "5")], &drives(3, GIB)).unwrap();
-    let parts = Exposed { paths: drives(2, GIB).paths, split: true, ..array.clone() };
+    let parts = ExposedDevice { paths: drives(2, GIB).paths, split: true, ..array.clone() };
     let (stripe, _) = planned(&[("level", "0")], &parts).unwrap();
     assert_eq!(stripe.arrays, array.arrays);
     assert_eq!(planned(&[("level", "0")], &drives(2, GIB)).unwrap().0.arrays, []);
@@ -160,7 +174,8 @@ fn members_fail_and_come_back_in_their_order() {
 
 #[test]
 fn states_that_lose_data_or_lead_nowhere_are_refused() {
-    let refused = |options: &[(&str, &str)], from, to| steps(options, from, to).unwrap_err().to_string();
+    let refused =
+        |options: &[(&str, &str)], from, to| steps(options, from, to).unwrap_err().to_string();
     let all = [
         refused(&[("level", "5")], "healthy", "failed(2)"),
         refused(&[("level", "0")], "healthy", "failed(1)"),
@@ -180,8 +195,9 @@ fn a_layer_without_members_has_no_states() {
     let (made, healthy) = (PathRef::Yield(0), AskedState::Healthy);
     let layer = crate::volume::Loop;
     assert_eq!(spec.redundancy(4), 0);
-    let error =
-        transition(&layer, &spec, (&made, &[]), healthy, AskedState::Failed(1)).unwrap_err().to_string();
+    let error = transition(&layer, &spec, (&made, &[]), healthy, AskedState::Failed(1))
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("\"loop\" has no members that could fail, so it is never failed(1); hint: "),
         "{error}"

@@ -1,5 +1,6 @@
-//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid, lvm, zfs, fs; what a running SPDK
-//! target, or an engine that iotax does not know, makes of them; a Ceph cluster on them, and its images as files or devices.
+//! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid,
+//! lvm, zfs, fs; what a running SPDK target, or an engine that iotax does not know, makes of them;
+//! a Ceph cluster on them, and its images as files or devices.
 
 mod bcache;
 pub mod ceph;
@@ -33,7 +34,7 @@ pub use spdk::SpdkBdev;
 pub use tool::ByTool;
 pub use zfs::Zfs;
 
-use super::{Array, Exposed, Layer, PlanContext, word};
+use super::{Array, ExposedDevice, Layer, PlanContext, word};
 use anyhow::{Result, bail};
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{MakeDirectory, MakeFile, Mount, Op};
@@ -74,7 +75,12 @@ fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
 }
 
 /// What can lose members: what a step has `made` of all that is below, else what is below.
-fn array_of(spec: &LayerSpec, below: &Exposed, (step, made): (StepId, PathRef), in_use: u64) -> Vec<Array> {
+fn array_of(
+    spec: &LayerSpec,
+    below: &ExposedDevice,
+    (step, made): (StepId, PathRef),
+    in_use: u64,
+) -> Vec<Array> {
     if spec.redundancy(below.paths.len()) == 0 {
         return below.arrays.clone();
     }
@@ -82,14 +88,16 @@ fn array_of(spec: &LayerSpec, below: &Exposed, (step, made): (StepId, PathRef), 
     vec![Array { step, made, members, spec: spec.clone(), place, in_use }]
 }
 
-/// Refuses options that are written and mean nothing for that value of `of`: an option and the values that it goes with.
+/// Refuses options that are written and mean nothing for that value of `of`: an option and the
+/// values that it goes with.
 ///
 /// # Errors
 /// The first of them, with the values it is of.
 fn options_of(spec: &LayerSpec, of: &str, table: &[(&str, &[&str])]) -> Result<()> {
     let value = word(spec, of)?;
-    let stray =
-        table.iter().find(|(option, values)| spec.options.contains_key(*option) && !values.contains(&value));
+    let stray = table
+        .iter()
+        .find(|(option, values)| spec.options.contains_key(*option) && !values.contains(&value));
     match stray {
         Some((option, values)) => bail!(
             "{}: {option} means nothing with {}({of}={value}); hint: it goes with {of}={}",

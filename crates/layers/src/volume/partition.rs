@@ -1,6 +1,6 @@
 //! `partition`: a partition table with one partition on a whole block device, by sfdisk.
 
-use crate::{Claim, Exposed, Layer, PlanContext, bytes, size, word};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, bytes, size, word};
 use anyhow::{Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::partition::HELP;
@@ -19,7 +19,6 @@ const UNIT: u64 = 4 * KIB;
 /// A DOS table counts sectors of 512 bytes in 32 bits.
 const MOST_DOS: u64 = 1 << 41;
 
-/// sfdisk.
 pub struct Partition;
 
 impl Layer for Partition {
@@ -39,7 +38,12 @@ impl Layer for Partition {
         true
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let table = word(spec, "table")?;
         let start = bytes(spec, "align")?;
         ensure!(
@@ -78,7 +82,7 @@ impl Layer for Partition {
             drives: Drives::default(),
         };
         let step = context.add("make the partition", Op::MakePartition(make));
-        Ok(Exposed {
+        Ok(ExposedDevice {
             paths: vec![PathRef::Yield(step)],
             bytes,
             block: true,

@@ -1,6 +1,6 @@
 //! What tests of these layers share: made-up devices to stand on, options as people write them.
 
-use crate::{Exposed, Layer, PlanContext};
+use crate::{ExposedDevice, Layer, PlanContext};
 use anyhow::Result;
 use iotax_load::Hold;
 use iotax_model::layer as catalog;
@@ -10,9 +10,11 @@ use iotax_model::scenario::grammar::parse_layer;
 use iotax_steps::{PathRef, Place, RunTag, Step};
 
 /// So many devices of that many bytes.
-pub fn over(members: usize, bytes: u64) -> Exposed {
-    Exposed {
-        paths: (0..members).map(|number| PathRef::Path(format!("/dev/nvme{number}n1").into())).collect(),
+pub fn over(members: usize, bytes: u64) -> ExposedDevice {
+    ExposedDevice {
+        paths: (0..members)
+            .map(|number| PathRef::Path(format!("/dev/nvme{number}n1").into()))
+            .collect(),
         bytes,
         block: true,
         place: Place::Host,
@@ -51,7 +53,11 @@ pub fn spec(layer: &dyn Layer, options: &str) -> LayerSpec {
 }
 
 /// What it shows, and its steps.
-pub fn planned(layer: &dyn Layer, below: &Exposed, options: &str) -> Result<(Exposed, Vec<Step>)> {
+pub fn planned(
+    layer: &dyn Layer,
+    below: &ExposedDevice,
+    options: &str,
+) -> Result<(ExposedDevice, Vec<Step>)> {
     let spec = spec(layer, options);
     let mut context = PlanContext::new(RunTag::of_none(), None, 1);
     context.writable = true;
@@ -61,6 +67,6 @@ pub fn planned(layer: &dyn Layer, below: &Exposed, options: &str) -> Result<(Exp
 }
 
 /// Why it does not.
-pub fn refused(layer: &dyn Layer, below: &Exposed, options: &str) -> String {
+pub fn refused(layer: &dyn Layer, below: &ExposedDevice, options: &str) -> String {
     planned(layer, below, options).expect_err(options).to_string()
 }

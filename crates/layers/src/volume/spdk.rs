@@ -1,11 +1,11 @@
-//! `spdk(...)`: files or devices of this host as one bdev of a running SPDK target, joined by its RAID, with a logical volume
-//! on top if that is asked for. Only layers that bring a bdev to a kernel stand on it. Refuses levels that the members are too
-//! few for, and words without effect.
+//! `spdk(...)`: files or devices of this host as one bdev of a running SPDK target, joined by its
+//! RAID, with a logical volume on top if that is asked for. Only layers that bring a bdev to a
+//! kernel stand on it. Refuses levels that the members are too few for, and words without effect.
 
 use super::array_of;
 use crate::needs;
-use crate::state::Move;
-use crate::{Claim, Exposed, FirstWrites, Layer, PlanContext, bytes, size, word};
+use crate::state::StateMove;
+use crate::{Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, size, word};
 use anyhow::{Result, bail, ensure};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
@@ -19,7 +19,6 @@ use std::path::Path;
 /// What SPDK's blobstore calls a page: each cluster takes one of metadata at most.
 const PAGE: u64 = 4 * KIB;
 
-/// The layer.
 pub struct SpdkBdev;
 
 impl Layer for SpdkBdev {
@@ -45,11 +44,11 @@ impl Layer for SpdkBdev {
         spec.option("lvol") == Some("thin")
     }
 
-    fn moved(&self, _: &LayerSpec, made: &PathRef, _: &[PathRef], step: Move) -> Result<Op> {
+    fn moved(&self, _: &LayerSpec, made: &PathRef, _: &[PathRef], step: StateMove) -> Result<Op> {
         let change = match step {
-            Move::Fail(at) => SpdkChange::Leaves(at),
-            Move::Return(at) => SpdkChange::Returns(at),
-            Move::Await => SpdkChange::AwaitWhole,
+            StateMove::Fail(at) => SpdkChange::Leaves(at),
+            StateMove::Return(at) => SpdkChange::Returns(at),
+            StateMove::Await => SpdkChange::AwaitWhole,
         };
         Ok(Op::ChangeSpdkArray(ChangeSpdkArray { made: made.clone(), change, bytes: 0 }))
     }
@@ -58,15 +57,21 @@ impl Layer for SpdkBdev {
         matches!(op, Op::JoinSpdk(_)).then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         ensure!(
             below.place.is_host(),
             "{}: an SPDK target is spoken to on this host only, and what is below is on {}",
             spec.origin,
             below.place
         );
-        let unwritten =
-            below.unwritten.or((spec.option("lvol") == Some("thin")).then_some(FirstWrites::InOrder));
+        let unwritten = below
+            .unwritten
+            .or((spec.option("lvol") == Some("thin")).then_some(FirstWrites::InOrder));
         let read_only = !(context.writable || has_volume(spec) || unwritten.is_some());
         let instance = context.instance("spdk");
         let mut op = JoinSpdk {
@@ -79,7 +84,12 @@ impl Layer for SpdkBdev {
         check_members(&op, spec)?;
         let of_member = op.mib.map_or(below.bytes, |mib| mib * MIB);
         let joined = joined_bytes(&op, of_member);
-        ensure!(joined > 0, "{}: {} of each member are too few", spec.origin, show_bytes(of_member));
+        ensure!(
+            joined > 0,
+            "{}: {} of each member are too few",
+            spec.origin,
+            show_bytes(of_member)
+        );
         let write_unit = write_unit(&op).or(below.write_unit);
         let bytes = match &mut op.lvol {
             None => joined,
@@ -92,7 +102,7 @@ impl Layer for SpdkBdev {
         let step = context.add("make the bdev in the SPDK target", Op::JoinSpdk(op));
         let writable = context.writable;
         let arrays = array_of(spec, below, (step, bdev.clone()), below.bytes);
-        Ok(Exposed {
+        Ok(ExposedDevice {
             paths: vec![bdev],
             bytes,
             block: true,
@@ -117,9 +127,16 @@ fn of_words(spec: &LayerSpec) -> Result<JoinSpdk> {
     let has_strips = !matches!(raid, "none" | "raid1");
     without_effect(spec, "strip-size", has_strips, &format!("raid={raid} has no strips"))?;
     without_effect(spec, "cluster-size", has_volume(spec), "there is no store of logical volumes")?;
-    without_effect(spec, "size", has_volume(spec), "there is no logical volume, and a bdev is used whole")?;
-    let strip_kib =
-        has_strips.then(|| power_of_two(spec, "strip-size", PAGE)).transpose()?.map(|bytes| bytes / KIB);
+    without_effect(
+        spec,
+        "size",
+        has_volume(spec),
+        "there is no logical volume, and a bdev is used whole",
+    )?;
+    let strip_kib = has_strips
+        .then(|| power_of_two(spec, "strip-size", PAGE))
+        .transpose()?
+        .map(|bytes| bytes / KIB);
     let cluster = || power_of_two(spec, "cluster-size", 16 * PAGE);
     let lvol = has_volume(spec).then(cluster).transpose()?;
     Ok(JoinSpdk {
@@ -130,7 +147,11 @@ fn of_words(spec: &LayerSpec) -> Result<JoinSpdk> {
         // Whether they are files is not known yet.
         mib: Some(0),
         raid: (raid != "none").then(|| SpdkRaid { level: raid.to_owned(), strip_kib }),
-        lvol: lvol.map(|cluster| SpdkLvol { thin: spec.option("lvol") == Some("thin"), cluster, mib: 0 }),
+        lvol: lvol.map(|cluster| SpdkLvol {
+            thin: spec.option("lvol") == Some("thin"),
+            cluster,
+            mib: 0,
+        }),
         name: String::new(),
     })
 }
@@ -159,7 +180,9 @@ fn check_members(op: &JoinSpdk, spec: &LayerSpec) -> Result<()> {
     match (&op.raid, op.members.len()) {
         (None, 1) => {}
         (None, several) => {
-            bail!("{origin}: {several} members and no raid; hint: raid=raid0, raid1, raid5f or concat")
+            bail!(
+                "{origin}: {several} members and no raid; hint: raid=raid0, raid1, raid5f or concat"
+            )
         }
         (Some(raid), count) => {
             let least = if raid.level == "raid5f" { 3 } else { 2 };
@@ -194,13 +217,15 @@ fn joined_bytes(op: &JoinSpdk, of_member: u64) -> u64 {
     }
 }
 
-/// A full stripe, where nothing else can be written: raid5f does not read what it would need for the parity.
+/// A full stripe, where nothing else can be written: raid5f does not read what it would need for
+/// the parity.
 fn write_unit(op: &JoinSpdk) -> Option<u64> {
     let raid = op.raid.as_ref().filter(|raid| raid.level == "raid5f")?;
     Some(raid.strip_kib? * KIB * (op.members.len() as u64 - 1))
 }
 
-/// Size of the volume: what was asked for if the store has it, or all whole clusters beside its metadata.
+/// Size of the volume: what was asked for if the store has it, or all whole clusters beside its
+/// metadata.
 fn volume_mib(cluster: u64, joined: u64, spec: &LayerSpec) -> Result<u64> {
     let clusters = joined / cluster;
     // A page each cluster, the superblock, and three masks of a bit each with a header.
@@ -209,7 +234,12 @@ fn volume_mib(cluster: u64, joined: u64, spec: &LayerSpec) -> Result<u64> {
     let most = free * cluster / MIB;
     let wanted = size(spec, "size")?.map(|bytes| bytes / MIB);
     let mib = wanted.unwrap_or(most);
-    ensure!(mib > 0, "{}: {} are too few for a volume of whole MiB", spec.origin, show_bytes(joined));
+    ensure!(
+        mib > 0,
+        "{}: {} are too few for a volume of whole MiB",
+        spec.origin,
+        show_bytes(joined)
+    );
     ensure!(
         mib <= most,
         "{}: a volume of {} in a store that has {} beside its metadata; hint: a smaller size, or larger members",

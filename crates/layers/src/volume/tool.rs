@@ -1,11 +1,11 @@
-//! What an engine that iotax does not know makes of its members, by the commands that a scenario has for it. It writes them, so each
-//! is consented to.
+//! What an engine that iotax does not know makes of its members, by the commands that a scenario
+//! has for it. It writes them, so each is consented to.
 
 use super::array_of;
-use crate::state::Move;
-use crate::{Claim, Exposed, FirstWrites, Layer, NamedProgram, PlanContext, size};
+use crate::state::StateMove;
+use crate::{Claim, ExposedDevice, FirstWrites, Layer, NamedProgram, PlanContext, size};
 use anyhow::{Context, Result, ensure};
-use iotax_facts::tool::{Gives, PARTS, RUN, Slots, WordPiece, pieces};
+use iotax_facts::tool::{EngineGives, PARTS, PlaceholderSlots, RUN, WordPiece, pieces};
 use iotax_host::Missing;
 use iotax_host::probe::program_path;
 use iotax_model::layer::tool::{KIND, SIZE, Tool};
@@ -73,20 +73,37 @@ impl Layer for ByTool {
         matches!(op, Op::MakeByTool(_)).then_some("")
     }
 
-    fn moved(&self, spec: &LayerSpec, _: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
+    fn moved(
+        &self,
+        spec: &LayerSpec,
+        _: &PathRef,
+        members: &[PathRef],
+        step: StateMove,
+    ) -> Result<Op> {
         let tool = tool_of_layer(spec)?;
-        let name =
-            tool.made.clone().with_context(|| format!("{}: what is not made has no members", spec.origin))?;
+        let name = tool
+            .made
+            .clone()
+            .with_context(|| format!("{}: what is not made has no members", spec.origin))?;
         let change = match step {
-            Move::Fail(at) => ToolChange::Fails(at),
-            Move::Return(at) => ToolChange::Returns(at),
-            Move::Await => ToolChange::AwaitWhole,
+            StateMove::Fail(at) => ToolChange::Fails(at),
+            StateMove::Return(at) => ToolChange::Returns(at),
+            StateMove::Await => ToolChange::AwaitWhole,
         };
-        let made = Op::ChangeByTool(ChangeByTool { of: made(spec, tool, name, members)?, change, bytes: 0 });
+        let made = Op::ChangeByTool(ChangeByTool {
+            of: made(spec, tool, name, members)?,
+            change,
+            bytes: 0,
+        });
         Ok(made)
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         let (tool, members) = (tool_of_layer(spec)?, below.paths.len());
         check_members(spec, tool, below)?;
         let most = tool.bytes(spec, members, below.bytes);
@@ -123,19 +140,22 @@ impl Layer for ByTool {
         let paths = (0..parts as usize).map(|part| op.path_of(part)).collect::<Option<Vec<_>>>();
         let syncs = tool.commands.state.as_ref().is_some_and(|state| !state.syncing.is_empty());
         let first_sync = ChangeByTool { of: op.clone(), change: ToolChange::AwaitWhole, bytes: 0 };
-        let step = context.add(format!("create a volume with [tool.{}]", tool.name), Op::MakeByTool(op));
+        let step =
+            context.add(format!("create a volume with [tool.{}]", tool.name), Op::MakeByTool(op));
         if syncs {
             context.add("wait for its first sync", Op::ChangeByTool(first_sync));
         }
-        let made =
-            LayerSpec { tool: Some(Box::new(Tool { made: Some(name), ..tool.clone() })), ..spec.clone() };
-        Ok(Exposed {
+        let made = LayerSpec {
+            tool: Some(Box::new(Tool { made: Some(name), ..tool.clone() })),
+            ..spec.clone()
+        };
+        Ok(ExposedDevice {
             paths: match paths.filter(|_| parts > 1) {
                 Some(paths) => paths.into_iter().map(PathRef::Path).collect(),
                 None => vec![PathRef::Yield(step)],
             },
             bytes,
-            block: tool.commands.gives != Gives::File,
+            block: tool.commands.gives != EngineGives::File,
             writable: context.writable,
             unwritten: below.unwritten.or(tool.unwritten.then_some(FirstWrites::InOrder)),
             arrays: array_of(&made, below, (step, PathRef::Yield(step)), below.bytes),
@@ -147,7 +167,9 @@ impl Layer for ByTool {
 }
 
 fn tool_of_layer(spec: &LayerSpec) -> Result<&Tool> {
-    spec.tool.as_deref().with_context(|| format!("{}: {} without a description", spec.origin, spec.name))
+    spec.tool
+        .as_deref()
+        .with_context(|| format!("{}: {} without a description", spec.origin, spec.name))
 }
 
 /// What such an engine makes of members, of no size yet.
@@ -158,11 +180,17 @@ fn made(spec: &LayerSpec, tool: &Tool, name: String, members: &[PathRef]) -> Res
 }
 
 /// The PCI addresses of all members, known before an engine takes them from the kernel.
-fn pci_addresses(spec: &LayerSpec, below: &Exposed, context: &PlanContext) -> Result<Vec<String>> {
-    let drives = context.guest_parts.as_ref().map(|parts| parts.drives.as_slice()).unwrap_or_default();
+fn pci_addresses(
+    spec: &LayerSpec,
+    below: &ExposedDevice,
+    context: &PlanContext,
+) -> Result<Vec<String>> {
+    let drives =
+        context.guest_parts.as_ref().map(|parts| parts.drives.as_slice()).unwrap_or_default();
     let address = |member: &PathRef| {
-        let drive =
-            drives.iter().find(|drive| matches!(member, PathRef::Path(path) if drive.paths.contains(path)));
+        let drive = drives
+            .iter()
+            .find(|drive| matches!(member, PathRef::Path(path) if drive.paths.contains(path)));
         drive.map(|drive| drive.address.clone()).with_context(|| {
             format!(
                 "{}: {} requires drives with their own PCI address, but {member} has none",
@@ -173,7 +201,7 @@ fn pci_addresses(spec: &LayerSpec, below: &Exposed, context: &PlanContext) -> Re
     below.paths.iter().map(address).collect()
 }
 
-fn check_members(spec: &LayerSpec, tool: &Tool, below: &Exposed) -> Result<()> {
+fn check_members(spec: &LayerSpec, tool: &Tool, below: &ExposedDevice) -> Result<()> {
     let (count, (least, most)) = (below.paths.len(), tool.members);
     ensure!(
         (least..=most).contains(&count),
@@ -200,8 +228,8 @@ fn check_members(spec: &LayerSpec, tool: &Tool, below: &Exposed) -> Result<()> {
 }
 
 /// What the placeholders of options stand for: those without a value are not among them.
-fn slots(spec: &LayerSpec, tool: &Tool) -> Result<Slots> {
-    let mut slots = Slots::new();
+fn slots(spec: &LayerSpec, tool: &Tool) -> Result<PlaceholderSlots> {
+    let mut slots = PlaceholderSlots::new();
     for option in &tool.options {
         if let Some(value) = spec.option(&option.name) {
             let is_size = option.def().kind == OptionKind::Size;
@@ -226,7 +254,8 @@ fn slots(spec: &LayerSpec, tool: &Tool) -> Result<Slots> {
 }
 
 fn in_unit(spec: &LayerSpec, name: &str, value: &str, unit: u64) -> Result<String> {
-    let bytes = parse_bytes(value).map_err(|why| anyhow::anyhow!("{}: {name}: {why}", spec.origin))?;
+    let bytes =
+        parse_bytes(value).map_err(|why| anyhow::anyhow!("{}: {name}: {why}", spec.origin))?;
     ensure!(
         bytes % unit == 0,
         "{}: {name}={value} is no whole number of {}, which {} takes",

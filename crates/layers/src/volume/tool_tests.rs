@@ -6,7 +6,8 @@ use iotax_steps::{RunTag, Step};
 use iotax_units::GIB;
 
 fn tool() -> Tool {
-    let argv = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let argv =
+        |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let option = |name: &str, kind: &str, default: Option<&str>| ToolOption {
         name: name.into(),
         kind: kind.into(),
@@ -48,7 +49,7 @@ fn tool() -> Tool {
             settings: None,
             member: None,
             separator: None,
-            gives: Gives::Block,
+            gives: EngineGives::Block,
             path: MadePath::Fixed("/dev/array/{name}".into()),
             limit: 60,
             long_limit: 600,
@@ -62,7 +63,10 @@ fn tool() -> Tool {
 fn spec(options: &[(&str, &str)], tool: Tool) -> LayerSpec {
     LayerSpec {
         name: tool.name.clone(),
-        options: options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        options: options
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
         place: None,
         far: None,
         copies: 1,
@@ -71,7 +75,7 @@ fn spec(options: &[(&str, &str)], tool: Tool) -> LayerSpec {
     }
 }
 
-fn planned(spec: &LayerSpec, below: &Exposed) -> Result<(Exposed, Vec<Step>)> {
+fn planned(spec: &LayerSpec, below: &ExposedDevice) -> Result<(ExposedDevice, Vec<Step>)> {
     let mut context = PlanContext::new(RunTag::of_none(), None, 1);
     let exposed = ByTool.plan(spec, below, &mut context)?;
     Ok((exposed, context.steps))
@@ -81,15 +85,23 @@ fn planned(spec: &LayerSpec, below: &Exposed) -> Result<(Exposed, Vec<Step>)> {
 fn what_is_made_goes_through_its_states_by_its_own_commands() {
     let (spec, below) = (spec(&[("strip", "128KiB")], tool()), over(3, 10 * GIB));
     let (exposed, steps) = planned(&spec, &below).unwrap();
-    assert_eq!((exposed.bytes, exposed.block), (18 * GIB, true), "of two, without what is reserved");
+    assert_eq!(
+        (exposed.bytes, exposed.block),
+        (18 * GIB, true),
+        "of two, without what is reserved"
+    );
     let array = exposed.arrays[0].clone();
-    let moves = [Move::Fail(1), Move::Return(1), Move::Await];
-    let moved = moves.map(|step| ByTool.moved(&array.spec, &array.made, &array.members, step).unwrap());
+    let moves = [StateMove::Fail(1), StateMove::Return(1), StateMove::Await];
+    let moved =
+        moves.map(|step| ByTool.moved(&array.spec, &array.made, &array.members, step).unwrap());
     let Op::MakeByTool(made) = &steps[0].op else { panic!("{steps:?}") };
     let shown = made.shown_commands();
-    let lines = shown.iter().flat_map(|(key, lines)| lines.iter().map(move |words| (key, words.join(" "))));
-    let later: Vec<String> =
-        lines.filter(|(key, _)| **key != "make").map(|(key, words)| format!("{key}: {words}")).collect();
+    let lines =
+        shown.iter().flat_map(|(key, lines)| lines.iter().map(move |words| (key, words.join(" "))));
+    let later: Vec<String> = lines
+        .filter(|(key, _)| **key != "make")
+        .map(|(key, words)| format!("{key}: {words}"))
+        .collect();
     assert_eq!(
         later,
         [
@@ -121,7 +133,7 @@ fn what_is_made_goes_through_its_states_by_its_own_commands() {
 
 #[test]
 fn what_makes_no_volume_is_refused_before_anything_is_made() {
-    let refused = |options: &[(&str, &str)], below: &Exposed| {
+    let refused = |options: &[(&str, &str)], below: &ExposedDevice| {
         planned(&spec(options, tool()), below).unwrap_err().to_string()
     };
     let cases = [
@@ -136,13 +148,18 @@ fn what_makes_no_volume_is_refused_before_anything_is_made() {
             refused(&[("size", "1000MiB")], &over(3, 10 * GIB)),
             "size=1000MiB is no whole number of 1 GiB, which array takes",
         ),
-        (refused(&[], &Exposed { block: false, ..over(2, 10 * GIB) }), "requires block devices"),
+        (
+            refused(&[], &ExposedDevice { block: false, ..over(2, 10 * GIB) }),
+            "requires block devices",
+        ),
     ];
     for (refused, wanted) in cases {
         assert!(refused.starts_with("here: ") && refused.contains(wanted), "{refused}");
     }
     let of_files = Tool { files: true, ..tool() };
-    assert!(planned(&spec(&[], of_files), &Exposed { block: false, ..over(2, 10 * GIB) }).is_ok());
+    assert!(
+        planned(&spec(&[], of_files), &ExposedDevice { block: false, ..over(2, 10 * GIB) }).is_ok()
+    );
 }
 
 #[test]

@@ -1,9 +1,13 @@
-//! `zfs`: a pool over one device or several, and a volume or a file in it. What the pool has room for is reckoned here with a
-//! fifth to spare, so that what is shown is known before anything is made: a full pool measures its own search for room.
+//! `zfs`: a pool over one device or several, and a volume or a file in it. What the pool has room
+//! for is reckoned here with a fifth to spare, so that what is shown is known before anything is
+//! made: a full pool measures its own search for room.
 
 use super::{array_of, file_on, options_of};
-use crate::state::Move;
-use crate::{Claim, Exposed, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size, word};
+use crate::state::StateMove;
+use crate::{
+    Claim, ExposedDevice, FirstWrites, Layer, OwnCache, PlanContext, bytes, flag, number, size,
+    word,
+};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_host::caches;
 use iotax_host::probe::Probe;
@@ -12,7 +16,8 @@ use iotax_model::layer::zfs::{HELP, block_option, is_dataset};
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{
-    AwaitResilver, Drives, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
+    AwaitResilver, Drives, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline,
+    ZpoolReplace,
 };
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
@@ -58,17 +63,30 @@ impl Layer for Zfs {
         !is_dataset(spec)
     }
 
-    fn moved(&self, _: &LayerSpec, made: &PathRef, members: &[PathRef], step: Move) -> Result<Op> {
+    fn moved(
+        &self,
+        _: &LayerSpec,
+        made: &PathRef,
+        members: &[PathRef],
+        step: StateMove,
+    ) -> Result<Op> {
         let content = made.clone();
         let member = |at: usize| members[at].clone();
         Ok(match step {
-            Move::Fail(at) => Op::ZpoolOffline(ZpoolOffline { content, member: member(at) }),
-            Move::Return(at) => Op::ZpoolReplace(ZpoolReplace { content, member: member(at), bytes: 0 }),
-            Move::Await => Op::AwaitResilver(AwaitResilver { content }),
+            StateMove::Fail(at) => Op::ZpoolOffline(ZpoolOffline { content, member: member(at) }),
+            StateMove::Return(at) => {
+                Op::ZpoolReplace(ZpoolReplace { content, member: member(at), bytes: 0 })
+            }
+            StateMove::Await => Op::AwaitResilver(AwaitResilver { content }),
         })
     }
 
-    fn write_cache(&self, spec: &LayerSpec, _: Option<u64>, machine: Option<&Probe>) -> Option<OwnCache> {
+    fn write_cache(
+        &self,
+        spec: &LayerSpec,
+        _: Option<u64>,
+        machine: Option<&Probe>,
+    ) -> Option<OwnCache> {
         // They wait in memory for the next transaction group.
         let cache = caches::zfs(machine?).filter(|_| spec.option("sync") != Some("always"))?;
         Some(OwnCache { cache, flushed: spec.option("sync") != Some("disabled") })
@@ -78,9 +96,18 @@ impl Layer for Zfs {
         matches!(op, Op::MakeZpool(_)).then_some("")
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
-        ensure!(below.block, "{}: zfs needs block devices below it; hint: put loop between", spec.origin);
-        let wish = Wish::from_spec(spec, below)?;
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
+        ensure!(
+            below.block,
+            "{}: zfs needs block devices below it; hint: put loop between",
+            spec.origin
+        );
+        let wish = PoolWish::from_spec(spec, below)?;
         limit_arc(spec, context)?;
         let instance = context.instance("zfs");
         let make = MakeZpool {
@@ -97,15 +124,21 @@ impl Layer for Zfs {
         let in_use = wish.in_use(below.paths.len() as u64);
         let arrays = array_of(spec, below, (pool, PathRef::Yield(pool)), in_use);
         let (bytes, writable) = (wish.bytes, context.writable);
-        let shown = Exposed { bytes, writable, uneven: false, arrays, ..below.clone() };
+        let shown = ExposedDevice { bytes, writable, uneven: false, arrays, ..below.clone() };
         if !wish.dataset {
             let unwritten = Some(FirstWrites::InOrder);
-            return Ok(Exposed { paths: vec![PathRef::Yield(pool)], block: true, unwritten, ..shown });
+            return Ok(ExposedDevice {
+                paths: vec![PathRef::Yield(pool)],
+                block: true,
+                unwritten,
+                ..shown
+            });
         }
-        let mount = Mount::without_atime(PathRef::Yield(pool), context.directory().join(instance), "zfs");
+        let mount =
+            Mount::without_atime(PathRef::Yield(pool), context.directory().join(instance), "zfs");
         let relatime = spec.option("atime") == Some("on");
         let path = file_on(context, Mount { relatime, ..mount }, wish.bytes);
-        Ok(Exposed { paths: vec![path], block: false, unwritten: None, ..shown })
+        Ok(ExposedDevice { paths: vec![path], block: false, unwritten: None, ..shown })
     }
 }
 
@@ -132,7 +165,10 @@ fn limit_arc(spec: &LayerSpec, context: &mut PlanContext) -> Result<()> {
         "{}: all pools of a machine share one ARC, and another stack that is up beside this one has {}; \
          hint: the same arc-max in both, or a run of their own",
         spec.origin,
-        limit.map_or_else(|| "no arc-max".to_owned(), |bytes| format!("arc-max={}", show_bytes(bytes)))
+        limit.map_or_else(
+            || "no arc-max".to_owned(),
+            |bytes| format!("arc-max={}", show_bytes(bytes))
+        )
     );
     if let Some(bytes) = wanted.filter(|_| limit.is_none()) {
         context.add("limit ZFS's ARC", Op::LimitArc(LimitArc { bytes, was: Default::default() }));
@@ -141,7 +177,7 @@ fn limit_arc(spec: &LayerSpec, context: &mut PlanContext) -> Result<()> {
 }
 
 /// What is to be made.
-struct Wish {
+struct PoolWish {
     vdev: Vdev,
     ashift: u32,
     dataset: bool,
@@ -151,8 +187,8 @@ struct Wish {
     thin: bool,
 }
 
-impl Wish {
-    fn from_spec(spec: &LayerSpec, below: &Exposed) -> Result<Wish> {
+impl PoolWish {
+    fn from_spec(spec: &LayerSpec, below: &ExposedDevice) -> Result<PoolWish> {
         options_of(spec, "kind", KINDS)?;
         let dataset = is_dataset(spec);
         let (members, each) = (below.paths.len() as u64, below.bytes);
@@ -165,14 +201,18 @@ impl Wish {
             show_bytes(each)
         );
         let ashift = number(spec, "ashift")?;
-        ensure!((9..=16).contains(&ashift), "{}: ashift={ashift} is not between 9 and 16", spec.origin);
+        ensure!(
+            (9..=16).contains(&ashift),
+            "{}: ashift={ashift} is not between 9 and 16",
+            spec.origin
+        );
         let block = match dataset {
             true => block(spec, 16 * MIB)?,
             false => block(spec, 128 * KIB)?,
         };
         let most = room(vdev, members, each, block, ashift) / block.max(MIB) * block.max(MIB);
         let bytes = asked(spec, most, block.max(4 * KIB))?;
-        Ok(Wish { vdev, ashift, dataset, block, bytes, thin: flag(spec, "thin") })
+        Ok(PoolWish { vdev, ashift, dataset, block, bytes, thin: flag(spec, "thin") })
     }
 
     /// Bytes of each member that all of its content takes.
@@ -184,7 +224,9 @@ impl Wish {
     fn content(&self) -> ZfsContent {
         match self.dataset {
             true => ZfsContent::Dataset { recordsize: self.block },
-            false => ZfsContent::Zvol { bytes: self.bytes, volblocksize: self.block, thin: self.thin },
+            false => {
+                ZfsContent::Zvol { bytes: self.bytes, volblocksize: self.block, thin: self.thin }
+            }
         }
     }
 }
@@ -198,7 +240,11 @@ fn vdev(spec: &LayerSpec, members: u64) -> Result<Vdev> {
         "raidz2" => (Vdev::Raidz2, members >= 4, "four members or more"),
         other => bail!("{}: vdev={other} is unknown", spec.origin),
     };
-    ensure!(fits, "{}: zfs({word}) takes {what}, got {members}; hint: name other media", spec.origin);
+    ensure!(
+        fits,
+        "{}: zfs({word}) takes {what}, got {members}; hint: name other media",
+        spec.origin
+    );
     Ok(vdev)
 }
 
@@ -237,12 +283,13 @@ fn asked(spec: &LayerSpec, most: u64, multiple: u64) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Bytes that a pool has room for, with a fifth to spare. ZFS reckons with what blocks of 128 KiB take, keeps its slop of
-/// that, and charges other blocks by what they really take.
+/// Bytes that a pool has room for, with a fifth to spare. ZFS reckons with what blocks of 128 KiB
+/// take, keeps its slop of that, and charges other blocks by what they really take.
 fn room(vdev: Vdev, members: u64, each: u64, block: u64, ashift: u32) -> u64 {
     let raw = members * (each - HEAD) / 100 * WHOLE_METASLABS;
     let share = |bytes: u64, block: u64| {
-        let data = u128::from(bytes) * u128::from(block) / u128::from(taken(vdev, members, block, ashift));
+        let data =
+            u128::from(bytes) * u128::from(block) / u128::from(taken(vdev, members, block, ashift));
         u64::try_from(data).unwrap_or(u64::MAX)
     };
     let shown = share(raw, 128 * KIB);
@@ -251,8 +298,8 @@ fn room(vdev: Vdev, members: u64, each: u64, block: u64, ashift: u32) -> u64 {
     u64::try_from(left).unwrap_or(u64::MAX) / 5 * 4
 }
 
-/// Bytes of all members that a block takes. RAID-Z has parity sectors for each row of data sectors, and pads to a multiple of
-/// one more than there are of them.
+/// Bytes of all members that a block takes. RAID-Z has parity sectors for each row of data sectors,
+/// and pads to a multiple of one more than there are of them.
 fn taken(vdev: Vdev, members: u64, block: u64, ashift: u32) -> u64 {
     let sector = 1u64 << ashift;
     let data = block.div_ceil(sector);
@@ -295,7 +342,11 @@ mod tests {
             shown(1, 128 * MIB, ""),
             shown(6, 3840 * GIB, "stripe,compression=lz4,dedup=on,size=10TiB"),
             shown(4, 128 * MIB, "mirror,thin=false,volblocksize=8KiB,arc-max=256MiB"),
-            shown(4, GIB, "raidz,kind=dataset,recordsize=1MiB,compression=zstd,sync=always,atime=on"),
+            shown(
+                4,
+                GIB,
+                "raidz,kind=dataset,recordsize=1MiB,compression=zstd,sync=always,atime=on",
+            ),
             shown(6, GIB, "raidz2,primarycache=metadata,ashift=9,size=512MiB"),
         ];
         insta::assert_snapshot!(all.join("\n\n"));
@@ -318,7 +369,7 @@ mod tests {
             of(2, "size=1GiB"),
             of(2, "size=10000000B"),
             refused(&Zfs, &over(2, 64 * MIB), ""),
-            refused(&Zfs, &Exposed { block: false, ..over(1, 128 * MIB) }, ""),
+            refused(&Zfs, &ExposedDevice { block: false, ..over(1, 128 * MIB) }, ""),
         ];
         insta::assert_snapshot!(all.join("\n"));
     }
@@ -362,7 +413,8 @@ mod tests {
         assert_eq!((of(Vdev::Mirror, 4, 16 << 10), of(Vdev::Stripe, 4, 16 << 10)), (8, 4));
     }
 
-    /// Of four members of 128 MiB zfs 2.1 showed 206558080 bytes as available in RAID-Z, of two in a stripe 117059584.
+    /// Of four members of 128 MiB zfs 2.1 showed 206558080 bytes as available in RAID-Z, of two in
+    /// a stripe 117059584.
     #[test]
     fn a_fifth_of_what_zfs_shows_stays_free() {
         let small = |vdev, members, block| room(vdev, members, 128 * MIB, block, 12);
@@ -394,15 +446,21 @@ mod tests {
             Zfs.plan(&spec(one), &over(1, GIB), &mut context).unwrap();
             Zfs.plan(&spec(other), &over(1, GIB), &mut context).map(|_| commands(&context.steps))
         };
-        let limits =
-            |commands: Vec<String>| commands.iter().filter(|text| text.contains("zfs_arc_max")).count();
+        let limits = |commands: Vec<String>| {
+            commands.iter().filter(|text| text.contains("zfs_arc_max")).count()
+        };
         assert_eq!(both("arc-max=1GiB", "arc-max=1GiB").map(limits).unwrap(), 1);
         assert_eq!(both("dedup=off", "dedup=off").map(limits).unwrap(), 0);
-        for (one, other) in
-            [("arc-max=1GiB", "arc-max=2GiB"), ("arc-max=1GiB", "dedup=off"), ("dedup=off", "arc-max=1GiB")]
-        {
+        for (one, other) in [
+            ("arc-max=1GiB", "arc-max=2GiB"),
+            ("arc-max=1GiB", "dedup=off"),
+            ("dedup=off", "arc-max=1GiB"),
+        ] {
             let error = both(one, other).unwrap_err().to_string();
-            assert!(error.contains("share one ARC") && error.contains("hint: the same arc-max"), "{error}");
+            assert!(
+                error.contains("share one ARC") && error.contains("hint: the same arc-max"),
+                "{error}"
+            );
         }
     }
 

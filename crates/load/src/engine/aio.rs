@@ -1,8 +1,10 @@
-//! The aio engine: the system calls of libaio, for kernels without io_uring and for targets that io_uring hands to worker
-//! threads. Without O_DIRECT the kernel does each I/O within the call that submits it, so its depth is one in truth.
+//! The aio engine: the system calls of libaio, for kernels without io_uring and for targets that
+//! io_uring hands to worker threads. Without O_DIRECT the kernel does each I/O within the call that
+//! submits it, so its depth is one in truth.
 //!
-//! Completions are read off the ring that the kernel maps into the process (include/linux/aio_abi.h and fs/aio.c of Linux), with
-//! no system call, where that ring is as it is known here; else they are asked for.
+//! Completions are read off the ring that the kernel maps into the process (include/linux/aio_abi.h
+//! and fs/aio.c of Linux), with no system call, where that ring is as it is known here; else they
+//! are asked for.
 
 use super::{Batch, Completion, Engine, EngineFamily, EngineName, Io, NO_MEMORY_NS, Op};
 use crate::clock;
@@ -53,7 +55,7 @@ struct AioEvent {
     more: i64,
 }
 
-/// What stands before the events in the mapped ring.
+/// What is before the events in the mapped ring.
 #[repr(C)]
 struct Header {
     id: u32,
@@ -75,8 +77,8 @@ const WRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDATASYNC: u16 = 3;
 
-/// A context of the kernel's, which is an address where a ring is mapped; destroyed when dropped, which waits for what is in
-/// flight.
+/// A context of the kernel's, which is an address where a ring is mapped; destroyed when dropped,
+/// which waits for what is in flight.
 struct Context(libc::c_ulong);
 
 impl Context {
@@ -98,8 +100,9 @@ impl Context {
 
     /// The mapped ring, where it is one that is known here.
     fn ring(&self) -> Option<&Header> {
-        // SAFETY: the context is the address of the mapping, which begins with the header and lasts until io_destroy, at the
-        // end of `self`. Of what the kernel changes there (head, tail) the fields are atomic.
+        // SAFETY: the context is the address of the mapping, which begins with the header and lasts
+        // until io_destroy, at the end of `self`. Of what the kernel changes there (head, tail) the
+        // fields are atomic.
         let header = unsafe { &*(self.0 as *const Header) };
         let known = header.magic == MAGIC
             && header.incompatible == 0
@@ -159,8 +162,8 @@ impl Aio {
         })
     }
 
-    /// Hands over what is queued. What the kernel has no room for now stays queued while something is in flight that will make
-    /// room; what it refuses has ended.
+    /// Hands over what is queued. What the kernel has no room for now stays queued while something
+    /// is in flight that will make room; what it refuses has ended.
     fn hand_over(&mut self) {
         let mut short_since_ns = None;
         while !self.queued.is_empty() {
@@ -169,9 +172,11 @@ impl Aio {
                 self.pointers.push(&self.blocks[*slot as usize]);
             }
             let (number, first) = (self.pointers.len(), self.pointers.as_ptr());
-            // SAFETY: `first` points to `number` addresses of blocks, each of which describes a buffer that the caller of
-            // `submit` keeps valid until its completion was reaped. The kernel copies the blocks.
-            let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, number, first) };
+            // SAFETY: `first` points to `number` addresses of blocks, each of which describes a
+            // buffer that the caller of `submit` keeps valid until its completion was reaped. The
+            // kernel copies the blocks.
+            let taken =
+                unsafe { libc::syscall(libc::SYS_io_submit, self.context.0, number, first) };
             if taken > 0 {
                 self.queued.drain(..taken as usize);
                 self.in_flight += taken as usize;
@@ -218,10 +223,11 @@ impl Aio {
         let tail = ring.tail.load(Ordering::Acquire);
         let mut taken = 0;
         while head != tail && head < ring.events {
-            // SAFETY: behind the header lie `events` events, `head` is below that, and the kernel writes none that lies
-            // between head and tail.
-            let event =
-                unsafe { (ring as *const Header).add(1).cast::<AioEvent>().add(head as usize).read() };
+            // SAFETY: after the header lie `events` events, `head` is below that, and the kernel
+            // writes none that lies between head and tail.
+            let event = unsafe {
+                (ring as *const Header).add(1).cast::<AioEvent>().add(head as usize).read()
+            };
             done.push(completion(&event));
             taken += 1;
             head = if head + 1 == ring.events { 0 } else { head + 1 };
@@ -244,8 +250,10 @@ impl Aio {
         });
         let (context, room, events) = (self.context.0, self.events.len(), self.events.as_mut_ptr());
         let time = time.as_ref().map_or(std::ptr::null(), |time| time as *const libc::timespec);
-        // SAFETY: there is room for as many events as are asked for; `time` is null or a timespec that lives.
-        let told = unsafe { libc::syscall(libc::SYS_io_getevents, context, least, room, events, time) };
+        // SAFETY: there is room for as many events as are asked for; `time` is null or a timespec
+        // that lives.
+        let told =
+            unsafe { libc::syscall(libc::SYS_io_getevents, context, least, room, events, time) };
         if told < 0 {
             return match io::Error::last_os_error() {
                 error if error.raw_os_error() == Some(libc::EINTR) => Ok(()),
@@ -342,7 +350,10 @@ mod tests {
 
     #[test]
     fn structures_are_as_large_as_the_kernels() {
-        assert_eq!((size_of::<ControlBlock>(), size_of::<AioEvent>(), size_of::<Header>()), (64, 32, 32));
+        assert_eq!(
+            (size_of::<ControlBlock>(), size_of::<AioEvent>(), size_of::<Header>()),
+            (64, 32, 32)
+        );
     }
 
     fn aio(depth: u32) -> (tempfile::NamedTempFile, Aio) {
@@ -423,7 +434,8 @@ mod tests {
 
     #[test]
     fn more_than_the_machine_has_is_refused_with_its_bound() {
-        let most: u64 = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap().trim().parse().unwrap();
+        let most: u64 =
+            std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap().trim().parse().unwrap();
         let Ok(depth) = u32::try_from(most + 1) else { return };
         let error = Context::new(depth).err().unwrap().to_string();
         assert!(error.contains("io_setup") && error.contains("aio-max-nr"), "{error}");

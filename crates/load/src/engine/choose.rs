@@ -37,7 +37,10 @@ impl EngineTrial<'_> {
 ///
 /// # Errors
 /// When a probe read fails or does not come back.
-pub(crate) fn choose(named: Option<EngineName>, trials: &[Vec<EngineTrial>]) -> Result<Chosen, LoadError> {
+pub(crate) fn choose(
+    named: Option<EngineName>,
+    trials: &[Vec<EngineTrial>],
+) -> Result<Chosen, LoadError> {
     let jobs: Vec<&Job> = trials.iter().flatten().map(|trial| trial.job).collect();
     let (name, why) = match (named, jobs.iter().find(|job| job.rw.trims())) {
         (Some(name), Some(job)) if !matches!(name, EngineName::Sync | EngineName::Null) => {
@@ -47,9 +50,10 @@ pub(crate) fn choose(named: Option<EngineName>, trials: &[Vec<EngineTrial>]) -> 
             )));
         }
         (Some(name), _) => (name, "named by the user".to_string()),
-        (None, Some(_)) => {
-            (EngineName::Sync, "trims are done when the call returns, so threads make up a depth".to_string())
-        }
+        (None, Some(_)) => (
+            EngineName::Sync,
+            "trims are done when the call returns, so threads make up a depth".to_string(),
+        ),
         (None, None) if jobs.iter().all(|job| job.iodepth == 1) => {
             (EngineName::Sync, "iodepth is 1 in every job".to_string())
         }
@@ -82,11 +86,13 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     }
 }
 
-/// io_uring, if every job that is deeper than 1 gets on with it on every target; else what keeps their depth without it.
+/// io_uring, if every job that is deeper than 1 gets on with it on every target; else what keeps
+/// their depth without it.
 fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadError> {
     let several = trials.iter().any(|on_targets| on_targets.len() > 1);
     for trial in trials.iter().flatten().filter(|trial| trial.job.iodepth > 1) {
-        let tried = try_uring(trial).map_err(|error| trial.target.system("try an engine on", error))?;
+        let tried =
+            try_uring(trial).map_err(|error| trial.target.system("try an engine on", error))?;
         if let Some(against) = tried.against(trial, several) {
             return Ok(instead(trials, against));
         }
@@ -95,56 +101,65 @@ fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadErr
     Ok((EngineName::Uring, why))
 }
 
-/// libaio's calls, where they keep a depth at all and the kernel has them; else one I/O at a time a thread.
+/// libaio's calls, where they keep a depth at all and the kernel has them; else one I/O at a time a
+/// thread.
 fn instead(trials: &[Vec<EngineTrial>], against: String) -> (EngineName, String) {
     let mut deep = trials.iter().flatten().filter(|trial| trial.job.iodepth > 1);
     if deep.any(|trial| !trial.job.direct) {
         return (EngineName::Sync, against);
     }
     match super::aio::is_here() {
-        Ok(()) => (EngineName::Aio, format!("{against}; libaio's calls keep the depth, with O_DIRECT")),
-        Err(error) => (EngineName::Sync, format!("{against}, and libaio's calls are refused ({error})")),
+        Ok(()) => {
+            (EngineName::Aio, format!("{against}; libaio's calls keep the depth, with O_DIRECT"))
+        }
+        Err(error) => {
+            (EngineName::Sync, format!("{against}, and libaio's calls are refused ({error})"))
+        }
     }
 }
 
 /// How io_uring did on a target.
-enum Tried {
+enum TriedRing {
     Inline,
     Punted,
     Refused(io::Error),
 }
 
-impl Tried {
+impl TriedRing {
     /// What speaks against it; among several targets, with the name of the one.
     fn against(self, trial: &EngineTrial, named: bool) -> Option<String> {
         match self {
-            Tried::Inline => None,
-            Tried::Punted if named => {
-                Some(format!("io_uring hands reads of {} to worker threads", trial.target.path().display()))
+            TriedRing::Inline => None,
+            TriedRing::Punted if named => Some(format!(
+                "io_uring hands reads of {} to worker threads",
+                trial.target.path().display()
+            )),
+            TriedRing::Punted => {
+                Some("io_uring hands this target's reads to worker threads".to_string())
             }
-            Tried::Punted => Some("io_uring hands this target's reads to worker threads".to_string()),
-            Tried::Refused(error) => Some(format!("io_uring is refused here ({error})")),
+            TriedRing::Refused(error) => Some(format!("io_uring is refused here ({error})")),
         }
     }
 }
 
 /// Tries in a thread of its own: the worker threads that a punting target makes belong to the
 /// thread that submits, and end with it.
-fn try_uring(trial: &EngineTrial) -> io::Result<Tried> {
+fn try_uring(trial: &EngineTrial) -> io::Result<TriedRing> {
     let file = trial.file.try_clone()?;
     let (region, depth) = (trial.region_of(0), PROBES.min(trial.job.iodepth));
-    let probe =
-        std::thread::Builder::new().name("iotax-probe".into()).spawn(move || probe(file, region, depth))?;
+    let probe = std::thread::Builder::new()
+        .name("iotax-probe".into())
+        .spawn(move || probe(file, region, depth))?;
     probe.join().unwrap_or_else(|_| Err(io::Error::other("the probe's thread stopped")))
 }
 
-fn probe(file: File, region: Region, depth: u32) -> io::Result<Tried> {
+fn probe(file: File, region: Region, depth: u32) -> io::Result<TriedRing> {
     let mut memory = crate::target::probe_memory(depth, region.bs)?;
     let mut workers = Workers::of_this_thread();
     workers.any_new();
     let mut ring = match Uring::new(file, depth, memory.extent()) {
         Ok(ring) => ring,
-        Err(error) => return Ok(Tried::Refused(error)),
+        Err(error) => return Ok(TriedRing::Refused(error)),
     };
     for slot in 0..depth {
         let io = Io {
@@ -171,7 +186,7 @@ fn probe(file: File, region: Region, depth: u32) -> io::Result<Tried> {
     if let Some(failed) = done.iter().find(|completion| completion.result < 0) {
         return Err(io::Error::from_raw_os_error(-failed.result));
     }
-    Ok(if workers.any_new() { Tried::Punted } else { Tried::Inline })
+    Ok(if workers.any_new() { TriedRing::Punted } else { TriedRing::Inline })
 }
 
 #[cfg(test)]
@@ -187,8 +202,13 @@ mod tests {
     fn target_in(folder: &Path) -> LoadTarget {
         let path = folder.join("file");
         std::fs::write(&path, vec![7; 1 << 20]).unwrap();
-        LoadTarget::inspect(&TargetSpec { path, bytes: None, writable: false, hold: Hold::default() })
-            .unwrap()
+        LoadTarget::inspect(&TargetSpec {
+            path,
+            bytes: None,
+            writable: false,
+            hold: Hold::default(),
+        })
+        .unwrap()
     }
 
     fn chosen_of(targets: &[LoadTarget], named: Option<EngineName>, iodepth: u32) -> Chosen {
@@ -223,16 +243,23 @@ mod tests {
         let region = Region { offset: 0, bs: 4096, blocks: 256 };
         let chosen = |named| {
             let file = File::open(target.path()).unwrap();
-            choose(named, &[vec![EngineTrial { job: &job, target: &target, file, regions: vec![region] }]])
+            choose(
+                named,
+                &[vec![EngineTrial { job: &job, target: &target, file, regions: vec![region] }]],
+            )
         };
         let auto = chosen(None).unwrap();
         assert_eq!(auto.name, EngineName::Sync);
         assert!(
-            auto.why.starts_with("trims are done when the call returns") && auto.why.contains("8 threads")
+            auto.why.starts_with("trims are done when the call returns")
+                && auto.why.contains("8 threads")
         );
         assert_eq!(chosen(Some(EngineName::Null)).unwrap().name, EngineName::Null);
         let refused = chosen(Some(EngineName::Uring)).unwrap_err().to_string();
-        assert!(refused.contains("trims, which engine uring does not; hint: engine sync"), "{refused}");
+        assert!(
+            refused.contains("trims, which engine uring does not; hint: engine sync"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -249,7 +276,8 @@ mod tests {
     /// Of a kernel that has none, or allows it to nobody here.
     fn is_refused(chosen: &Chosen) -> bool {
         let refused = chosen.why.starts_with("io_uring is refused");
-        let lacking = ["(os error 38)", "(os error 1)"].iter().any(|cause| chosen.why.contains(cause));
+        let lacking =
+            ["(os error 38)", "(os error 1)"].iter().any(|cause| chosen.why.contains(cause));
         assert_eq!(refused, lacking, "{}", chosen.why);
         refused
     }

@@ -1,5 +1,5 @@
-//! The family of engines: null, sync, aio, uring, posixaio. A new one is a file and an entry in [`ALL`]. An
-//! engine knows nothing of slices, rates or latencies: it is handed I/Os and gives back
+//! The family of engines: null, sync, aio, uring, posixaio. A new one is a file and an entry in
+//! [`ALL`]. An engine knows nothing of slices, rates or latencies: it is handed I/Os and gives back
 //! completions.
 
 mod aio;
@@ -58,7 +58,8 @@ pub struct EngineFamily {
 }
 
 /// Every engine.
-pub const ALL: &[&EngineFamily] = &[&null::KIND, &sync::KIND, &aio::KIND, &uring::KIND, &posixaio::KIND];
+pub const ALL: &[&EngineFamily] =
+    &[&null::KIND, &sync::KIND, &aio::KIND, &uring::KIND, &posixaio::KIND];
 
 impl EngineName {
     /// Its entry in [`ALL`].
@@ -118,7 +119,8 @@ impl Op {
     }
 }
 
-/// One I/O to issue. `len` is 0 where the operation is a sync; `buffer` is unused there, and of a trim.
+/// One I/O to issue. `len` is 0 where the operation is a sync; `buffer` is unused there, and of a
+/// trim.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Io {
     pub(crate) op: Op,
@@ -135,12 +137,14 @@ pub(crate) struct Completion {
     pub(crate) result: i32,
 }
 
-/// So long the kernel may lack memory for requests while nothing ends; then it is the engine's failure.
+/// So long the kernel may lack memory for requests while nothing ends; then it is the engine's
+/// failure.
 const NO_MEMORY_NS: u64 = 10_000_000_000;
 
-/// How many I/Os are handed over at once. A device that serves them side by side starts on the first ones while the others are still
-/// being made, so it gets few at a time; a target that has done all when the call that submits them returns (a page cache, a null
-/// device) gains nothing by that, and pays for every call (docs/decisions/submit-batches.md).
+/// How many I/Os are handed over at once. A device that serves them side by side starts on the
+/// first ones while the others are still being made, so it gets few at a time; a target that has
+/// done all when the call that submits them returns (a page cache, a null device) gains nothing by
+/// that, and pays for every call (docs/decisions/submit-batches.md).
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     most: u32,
@@ -159,7 +163,8 @@ impl Batch {
         self.most
     }
 
-    /// Some were handed over. `idle`: behind that call nothing is under way any more, neither these nor any before them.
+    /// Some were handed over. `idle`: after that call nothing is under way any more, neither these
+    /// nor any before them.
     #[inline]
     fn handed_over(&mut self, idle: bool) {
         self.most = if idle { (self.most * 2).min(Batch::MANY) } else { Batch::FEW };

@@ -1,5 +1,6 @@
-//! The posixaio engine: what fio's posixaio is on Linux. glibc serves aio_read and its kin by threads of the process, and all
-//! requests of one descriptor by one of them, one after the other: the depth is a queue before a thread that does one I/O at a time.
+//! The posixaio engine: what fio's posixaio is on Linux. glibc serves aio_read and its kin by
+//! threads of the process, and all requests of one descriptor by one of them, one after the other:
+//! the depth is a queue before a thread that does one I/O at a time.
 
 use super::{Completion, Engine, EngineFamily, EngineName, Io, Op, take_all};
 use crate::clock;
@@ -40,7 +41,7 @@ struct SharedQueue {
 }
 
 struct RequestState {
-    queued: VecDeque<Queued>,
+    queued: VecDeque<QueuedRequest>,
     done: Vec<Completion>,
     /// Asked for, and then what the helper has used.
     cpu_asked: bool,
@@ -48,10 +49,11 @@ struct RequestState {
     over: bool,
 }
 
-struct Queued(Io);
+struct QueuedRequest(Io);
 
-// SAFETY: whoever submits an I/O leaves its buffer alone until the completion was reaped, so that it is the helper's.
-unsafe impl Send for Queued {}
+// SAFETY: whoever submits an I/O leaves its buffer alone until the completion was reaped, so that
+// it is the helper's.
+unsafe impl Send for QueuedRequest {}
 
 impl SharedQueue {
     /// A helper that panicked has left a state that is whole: it only ever pushes and takes.
@@ -70,8 +72,11 @@ impl PosixAio {
             cpu: None,
             over: false,
         };
-        let shared =
-            Arc::new(SharedQueue { state: Mutex::new(state), work: Condvar::new(), ended: Condvar::new() });
+        let shared = Arc::new(SharedQueue {
+            state: Mutex::new(state),
+            work: Condvar::new(),
+            ended: Condvar::new(),
+        });
         let theirs = shared.clone();
         let helper = std::thread::Builder::new().name("iotax-posixaio".into());
         let helper = helper.spawn(move || serve(&file, &theirs))?;
@@ -87,12 +92,13 @@ fn serve(file: &File, shared: &SharedQueue) {
             state.cpu = Some(ThreadCpu::of_thread());
             shared.ended.notify_one();
         }
-        let Some(Queued(io)) = state.queued.pop_front() else {
+        let Some(QueuedRequest(io)) = state.queued.pop_front() else {
             state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
             continue;
         };
         drop(state);
-        // SAFETY: whoever submitted it keeps the buffer valid, and leaves it alone, until the completion was reaped.
+        // SAFETY: whoever submitted it keeps the buffer valid, and leaves it alone, until the
+        // completion was reaped.
         let result = unsafe { issue(file, &io) };
         state = shared.lock();
         state.done.push(Completion { slot: io.slot, result });
@@ -127,7 +133,7 @@ unsafe fn issue(file: &File, io: &Io) -> i32 {
 impl Engine for PosixAio {
     unsafe fn submit(&mut self, io: &Io) {
         self.in_flight += 1;
-        self.shared.lock().queued.push_back(Queued(*io));
+        self.shared.lock().queued.push_back(QueuedRequest(*io));
         self.shared.work.notify_one();
     }
 
@@ -137,8 +143,8 @@ impl Engine for PosixAio {
             if self.helper.as_ref().is_none_or(JoinHandle::is_finished) {
                 return Err(io::Error::other("the thread that does the I/O has ended"));
             }
-            let left_ns =
-                until_ns.map_or(TICK_NS, |until_ns| until_ns.saturating_sub(clock::now()).min(TICK_NS));
+            let left_ns = until_ns
+                .map_or(TICK_NS, |until_ns| until_ns.saturating_sub(clock::now()).min(TICK_NS));
             if left_ns == 0 {
                 break;
             }
@@ -179,8 +185,8 @@ impl Engine for PosixAio {
 const TICK_NS: u64 = 1_000_000_000;
 
 impl Drop for PosixAio {
-    /// What is queued is not begun any more. A helper in the middle of an I/O is left to itself: it may never come back, and its
-    /// buffer is left mapped by the lane.
+    /// What is queued is not begun any more. A helper in the middle of an I/O is left to itself: it
+    /// may never come back, and its buffer is left mapped by the lane.
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.over = true;
@@ -222,7 +228,11 @@ mod tests {
             while done.len() < 8 {
                 engine.reap(None, &mut done).unwrap();
             }
-            assert!(done.iter().enumerate().all(|(at, one)| (one.slot, one.result) == (at as u32, 4096)));
+            assert!(
+                done.iter()
+                    .enumerate()
+                    .all(|(at, one)| (one.slot, one.result) == (at as u32, 4096))
+            );
         }
         assert!(memory.iter().flatten().all(|byte| *byte == 7));
         assert_eq!(engine.in_flight, 0);
@@ -265,7 +275,7 @@ mod tests {
         let memory = Box::leak(vec![0u8; 4096].into_boxed_slice());
         let held = shared.lock();
         let dropping = std::thread::scope(|scope| {
-            let queued = Queued(io(Op::Read, 1, memory));
+            let queued = QueuedRequest(io(Op::Read, 1, memory));
             let dropping = scope.spawn(move || drop(engine));
             let mut held = held;
             held.queued.push_back(queued);

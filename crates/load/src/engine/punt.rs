@@ -1,6 +1,7 @@
-//! io_uring's worker threads: what a file cannot do without waiting, each sync among it, the kernel hands to them. They belong to the
-//! thread that submitted, bear its number, and their CPU time is in no account of that thread. (io_uring/io-wq.c of Linux, since 5.12;
-//! before that they were threads of the kernel, which nobody can tell apart.)
+//! io_uring's worker threads: what a file cannot do without waiting, each sync among it, the kernel
+//! hands to them. They belong to the thread that submitted, bear its number, and their CPU time is
+//! in no account of that thread. (io_uring/io-wq.c of Linux, since 5.12; before that they were
+//! threads of the kernel, which nobody can tell apart.)
 
 use crate::cpu::ThreadCpu;
 use std::collections::BTreeMap;
@@ -12,7 +13,8 @@ const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 /// How a worker's name begins.
 const NAME: &str = "iou-wrk";
 
-/// Threads of this process and their CPU time so far, ns; `None`: not one of the workers that are looked for.
+/// Threads of this process and their CPU time so far, ns; `None`: not one of the workers that are
+/// looked for.
 type Threads = BTreeMap<u32, Option<u64>>;
 
 /// The workers of one thread.
@@ -35,8 +37,8 @@ impl Workers {
         Workers { name, ..Workers::default() }
     }
 
-    /// CPU time that they have taken since they began, of each as far as it was seen alive. Nothing where they cannot be told from those of
-    /// other threads.
+    /// CPU time that they have taken since they began, of each as far as it was seen alive. Nothing
+    /// where they cannot be told from those of other threads.
     pub(super) fn cpu(&mut self) -> ThreadCpu {
         if self.name.is_some() {
             self.look();
@@ -45,7 +47,8 @@ impl Workers {
         ThreadCpu { user_ns: 0, system_ns: self.ended_ns + alive_ns }
     }
 
-    /// Whether there is one that was not there at the last look; where they cannot be told apart, of any thread.
+    /// Whether there is one that was not there at the last look; where they cannot be told apart,
+    /// of any thread.
     pub(super) fn any_new(&mut self) -> bool {
         let of_us = |known: &Threads| known.values().flatten().count();
         let before = of_us(&self.known);
@@ -55,7 +58,8 @@ impl Workers {
 
     fn look(&mut self) {
         let Ok(threads) = std::fs::read_dir("/proc/self/task") else { return };
-        let numbers = threads.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let numbers =
+            threads.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let mut now = Threads::new();
         for thread in numbers {
             let is_worker = match self.known.get(&thread) {
@@ -70,7 +74,8 @@ impl Workers {
     }
 
     fn is_worker(&self, thread: u32) -> bool {
-        let name = std::fs::read_to_string(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
+        let name =
+            std::fs::read_to_string(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
         match &self.name {
             Some(own) => name.trim() == own,
             None => name.starts_with(NAME),
@@ -107,7 +112,8 @@ mod tests {
         let mut done = Vec::new();
         for _ in 0..20 {
             file.write_all(&[1; 65536]).unwrap();
-            let sync = Io { op: Op::Fsync, slot: 0, len: 0, offset: 0, buffer: std::ptr::null_mut() };
+            let sync =
+                Io { op: Op::Fsync, slot: 0, len: 0, offset: 0, buffer: std::ptr::null_mut() };
             // SAFETY: a sync has no buffer.
             unsafe { engine.submit(&sync) };
             engine.reap(None, &mut done).unwrap();

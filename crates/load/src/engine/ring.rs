@@ -1,5 +1,6 @@
-//! An io_uring as the engine needs it: entries are written where the kernel reads them, completions read where it writes them, and
-//! both counters are moved once a batch. (include/uapi/linux/io_uring.h of Linux; liburing's io_uring_setup(2) and io_uring_enter(2).)
+//! An io_uring as the engine needs it: entries are written where the kernel reads them, completions
+//! read where it writes them, and both counters are moved once a batch.
+//! (include/uapi/linux/io_uring.h of Linux; liburing's io_uring_setup(2) and io_uring_enter(2).)
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::io_uring::{
@@ -27,7 +28,8 @@ pub(super) struct SubmissionEntry {
     pub(super) len: u32,
     pub(super) op_flags: u32,
     pub(super) user_data: u64,
-    /// Index of a registered buffer, personality, splice_fd_in, addr3: none of them is ever other than 0.
+    /// Index of a registered buffer, personality, splice_fd_in, addr3: none of them is ever other
+    /// than 0.
     pub(super) rest: [u64; 3],
 }
 
@@ -72,7 +74,8 @@ impl RingMapping {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a new mapping at an address of the kernel's choice aliases nothing of ours.
-        let base = unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, access, flags, ring, at)? };
+        let base =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), length, access, flags, ring, at)? };
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(RingMapping { base, length })
     }
@@ -80,10 +83,12 @@ impl RingMapping {
     /// The place of a `T` so many bytes into it.
     ///
     /// # Errors
-    /// When it would not lie within, whole and aligned: a kernel that says so is not one that is known here.
+    /// When it would not lie within, whole and aligned: a kernel that says so is not one that is
+    /// known here.
     fn pointer_at_offset<T>(&self, offset: u32, number: u32) -> io::Result<NonNull<T>> {
         let offset = offset as usize;
-        let end = size_of::<T>().checked_mul(number as usize).and_then(|bytes| bytes.checked_add(offset));
+        let end =
+            size_of::<T>().checked_mul(number as usize).and_then(|bytes| bytes.checked_add(offset));
         let fits = end.is_some_and(|end| end <= self.length) && offset % align_of::<T>() == 0;
         if !fits {
             return Err(io::Error::other("the ring's layout is unknown"));
@@ -95,13 +100,19 @@ impl RingMapping {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // A registered ring belongs to its thread until that ends, and with it the registered file and memory: given back now.
+        // A registered ring belongs to its thread until that ends, and with it the registered file
+        // and memory: given back now.
         if let Some(number) = self.registered {
             let mut update = io_uring_rsrc_update::default();
             update.offset = number;
             // SAFETY: the kernel reads the one structure that it is shown.
             let given_back = unsafe {
-                io_uring_register(&self.fd, IoringRegisterOp::UnregisterRingFds, (&raw mut update).cast(), 1)
+                io_uring_register(
+                    &self.fd,
+                    IoringRegisterOp::UnregisterRingFds,
+                    (&raw mut update).cast(),
+                    1,
+                )
             };
             debug_assert!(given_back == Ok(1), "{given_back:?}");
         }
@@ -168,13 +179,16 @@ impl Ring {
         }
         let (sq, cq) = (params.sq_off, params.cq_off);
         let of_submissions = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
-        let of_completions = cq.cqes as usize + params.cq_entries as usize * size_of::<CompletionEntry>();
-        let rings = RingMapping::map(fd.as_fd(), of_submissions.max(of_completions), IORING_OFF_SQ_RING)?;
+        let of_completions =
+            cq.cqes as usize + params.cq_entries as usize * size_of::<CompletionEntry>();
+        let rings =
+            RingMapping::map(fd.as_fd(), of_submissions.max(of_completions), IORING_OFF_SQ_RING)?;
         let length = params.sq_entries as usize * size_of::<SubmissionEntry>();
         let entries = RingMapping::map(fd.as_fd(), length, IORING_OFF_SQES)?;
         let array = rings.pointer_at_offset::<u32>(sq.array, params.sq_entries)?;
         for at in 0..params.sq_entries {
-            // SAFETY: `array` has as many; the kernel reads none before it is handed an entry. Entry i stands in place i for good.
+            // SAFETY: `array` has as many; the kernel reads none before it is handed an entry.
+            // Entry i is in place i for good.
             unsafe { array.add(at as usize).write(at) };
         }
         let submissions = Submissions {
@@ -210,10 +224,16 @@ impl Ring {
     /// A registered ring is found without a look into the table of open files (5.18).
     fn register_itself(&self) -> Option<u32> {
         let mut update = io_uring_rsrc_update::default();
-        (update.offset, update.data) = (u32::MAX, io_uring_ptr::new(self.fd.as_raw_fd() as usize as *mut _));
+        (update.offset, update.data) =
+            (u32::MAX, io_uring_ptr::new(self.fd.as_raw_fd() as usize as *mut _));
         // SAFETY: the kernel writes the number it gave into the one structure that it is shown.
         let given = unsafe {
-            io_uring_register(&self.fd, IoringRegisterOp::RegisterRingFds, (&raw mut update).cast(), 1)
+            io_uring_register(
+                &self.fd,
+                IoringRegisterOp::RegisterRingFds,
+                (&raw mut update).cast(),
+                1,
+            )
         };
         (given == Ok(1)).then_some(update.offset)
     }
@@ -222,8 +242,10 @@ impl Ring {
     pub(super) fn register_file(&self, file: &File) -> bool {
         let files: [RawFd; 1] = [file.as_raw_fd()];
         // SAFETY: the kernel reads one descriptor.
-        unsafe { io_uring_register(&self.fd, IoringRegisterOp::RegisterFiles, files.as_ptr().cast(), 1) }
-            .is_ok()
+        unsafe {
+            io_uring_register(&self.fd, IoringRegisterOp::RegisterFiles, files.as_ptr().cast(), 1)
+        }
+        .is_ok()
     }
 
     /// Registers a stretch of memory as buffer 0: `false` if the kernel does not.
@@ -234,7 +256,12 @@ impl Ring {
         let whole = libc::iovec { iov_base: base.cast(), iov_len: length };
         // SAFETY: the kernel reads one iovec; the caller answers for what it names.
         unsafe {
-            io_uring_register(&self.fd, IoringRegisterOp::RegisterBuffers, (&raw const whole).cast(), 1)
+            io_uring_register(
+                &self.fd,
+                IoringRegisterOp::RegisterBuffers,
+                (&raw const whole).cast(),
+                1,
+            )
         }
         .is_ok()
     }
@@ -254,14 +281,16 @@ impl Ring {
         self.timed_wait
     }
 
-    /// Writes an entry behind the last.
+    /// Writes an entry after the last.
     ///
     /// # Safety
-    /// What the entry names is valid until its completion was taken, and no more entries are under way than the ring has places.
+    /// What the entry names is valid until its completion was taken, and no more entries are under
+    /// way than the ring has places.
     #[inline(always)]
     pub(super) unsafe fn push(&mut self, entry: &SubmissionEntry) {
         let place = self.submissions.written & self.submissions.mask;
-        // SAFETY: the mask keeps it within the entries, and the kernel has taken what stood there: fewer than all places are under way.
+        // SAFETY: the mask keeps it within the entries, and the kernel has taken what stood there:
+        // fewer than all places are under way.
         unsafe { self.submissions.entries.add(place as usize).write(*entry) };
         self.submissions.written = self.submissions.written.wrapping_add(1);
     }
@@ -272,12 +301,14 @@ impl Ring {
         self.submissions.written.wrapping_sub(self.submissions.handed_over)
     }
 
-    /// Whether the kernel says that an enter has something to do: completions to post, or such that found no room.
+    /// Whether the kernel says that an enter has something to do: completions to post, or such that
+    /// found no room.
     #[inline]
     pub(super) fn wants_enter(&self) -> bool {
         // SAFETY: the pointer leads into the mapping, which lives as long as self.
         let flags = unsafe { self.submissions.flags.as_ref() }.load(Ordering::Relaxed);
-        self.queued() > 0 || flags & (IoringSqFlags::TASKRUN | IoringSqFlags::CQ_OVERFLOW).bits() != 0
+        self.queued() > 0
+            || flags & (IoringSqFlags::TASKRUN | IoringSqFlags::CQ_OVERFLOW).bits() != 0
     }
 
     /// Hands over what is queued and waits for so many completions, for so long at most.
@@ -295,7 +326,8 @@ impl Ring {
         let fd = match self.registered {
             Some(number) => {
                 flags |= IoringEnterFlags::REGISTERED_RING;
-                // SAFETY: with that flag the number is one of this thread's registered rings and no descriptor.
+                // SAFETY: with that flag the number is one of this thread's registered rings and no
+                // descriptor.
                 unsafe { BorrowedFd::borrow_raw(number as RawFd) }
             }
             None => self.fd.as_fd(),
@@ -310,12 +342,18 @@ impl Ring {
                 let argument = io_uring_getevents_arg { ts, ..Default::default() };
                 // SAFETY: as above; the time and the argument live until the call returns.
                 unsafe {
-                    io_uring_enter_arg(fd, queued, least, flags | IoringEnterFlags::EXT_ARG, Some(&argument))
+                    io_uring_enter_arg(
+                        fd,
+                        queued,
+                        least,
+                        flags | IoringEnterFlags::EXT_ARG,
+                        Some(&argument),
+                    )
                 }
             }
         };
-        // The head says what was taken, whatever the call says: a wait that ends early has taken all the same.
-        // SAFETY: as in `wants_enter`.
+        // The head says what was taken, whatever the call says: a wait that ends early has taken
+        // all the same. SAFETY: as in `wants_enter`.
         sq.handed_over = unsafe { sq.head.as_ref() }.load(Ordering::Acquire);
         entered.map(|_| ()).map_err(io::Error::from)
     }
@@ -329,7 +367,7 @@ impl Ring {
         tail.load(Ordering::Acquire).wrapping_sub(head.load(Ordering::Relaxed))
     }
 
-    /// Takes all that lie there: what stands behind the entry, and its result.
+    /// Takes all that lie there: what is after the entry, and its result.
     #[inline(always)]
     pub(super) fn take(&mut self, mut each: impl FnMut(u64, i32)) {
         let cq = &self.completions;
@@ -337,7 +375,8 @@ impl Ring {
         let (head, tail) = unsafe { (cq.head.as_ref(), cq.tail.as_ref()) };
         let (mut at, end) = (head.load(Ordering::Relaxed), tail.load(Ordering::Acquire));
         while at != end {
-            // SAFETY: the mask keeps it within the answers, and the kernel has written all before its tail.
+            // SAFETY: the mask keeps it within the answers, and the kernel has written all before
+            // its tail.
             let answer = unsafe { cq.answers.add((at & cq.mask) as usize).read() };
             each(answer.user_data, answer.result);
             at = at.wrapping_add(1);
@@ -346,7 +385,8 @@ impl Ring {
     }
 }
 
-/// Whether a kernel has no io_uring, or allows it to nobody here: all that a test may be skipped for.
+/// Whether a kernel has no io_uring, or allows it to nobody here: all that a test may be skipped
+/// for.
 #[cfg(test)]
 pub(crate) fn is_lacking(error: &io::Error) -> bool {
     let lacking = matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM));
@@ -376,7 +416,9 @@ mod tests {
             let number = round % 8 + 1;
             for _ in 0..number {
                 // SAFETY: it names nothing.
-                unsafe { ring.push(&SubmissionEntry::new(IoringOp::Nop as u8, -1, expected + 1000)) };
+                unsafe {
+                    ring.push(&SubmissionEntry::new(IoringOp::Nop as u8, -1, expected + 1000))
+                };
                 expected += 1;
             }
             assert_eq!(ring.queued(), number as u32);
@@ -384,7 +426,8 @@ mod tests {
             assert_eq!((ring.queued(), ring.waiting()), (0, number as u32));
             let mut taken = Vec::new();
             ring.take(|user_data, result| taken.push((user_data, result)));
-            let came: Vec<(u64, i32)> = (expected - number..expected).map(|at| (at + 1000, 0)).collect();
+            let came: Vec<(u64, i32)> =
+                (expected - number..expected).map(|at| (at + 1000, 0)).collect();
             assert_eq!(taken, came);
         }
     }

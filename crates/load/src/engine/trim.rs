@@ -1,5 +1,6 @@
-//! Trims: BLKDISCARD of a block device, holes punched into a file. Both are done when the call returns. It refuses targets that
-//! cannot trim, and blocks so small that a device would do nothing.
+//! Trims: BLKDISCARD of a block device, holes punched into a file. Both are done when the call
+//! returns. It refuses targets that cannot trim, and blocks so small that a device would do
+//! nothing.
 
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -37,7 +38,8 @@ impl Trimmer {
             Trimmer::Device => {
                 let range = [offset, bytes];
                 // SAFETY: the call reads two numbers of 64 bits, which live until it returns.
-                let done = unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) };
+                let done =
+                    unsafe { libc::ioctl(file.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) };
                 match io::Error::last_os_error().raw_os_error() {
                     _ if done == 0 => Ok(()),
                     error => Err(Errno::from_raw_os_error(error.unwrap_or(libc::EIO))),
@@ -47,7 +49,8 @@ impl Trimmer {
     }
 }
 
-/// Whether blocks of `bytes` from `offset` on can be trimmed; a clause of why not, with a hint. Nothing is given up by asking.
+/// Whether blocks of `bytes` from `offset` on can be trimmed; a clause of why not, with a hint.
+/// Nothing is given up by asking.
 pub(crate) fn check(file: &File, offset: u64, bytes: u64) -> Result<(), String> {
     let told = |error: io::Error| format!("it cannot be asked whether it trims: {error}");
     let meta = file.metadata().map_err(told)?;
@@ -67,7 +70,9 @@ pub(crate) fn check(file: &File, offset: u64, bytes: u64) -> Result<(), String> 
                 Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
                     Err("its file system punches no holes; hint: ext4, xfs, btrfs or tmpfs".into())
                 }
-                Err(errno) => Err(format!("a hole cannot be punched into it: {}", io::Error::from(errno))),
+                Err(errno) => {
+                    Err(format!("a hole cannot be punched into it: {}", io::Error::from(errno)))
+                }
             }
         }
     }
@@ -84,8 +89,13 @@ fn check_device(number: u64, offset: u64, bytes: u64) -> Result<(), String> {
     check_limits(limit("discard_max_bytes"), limit("discard_granularity"), [offset, bytes])
 }
 
-/// `discard_max_bytes` is 0 where a device cannot; what is less than the granularity it leaves as it is.
-fn check_limits(most: Option<u64>, granularity: Option<u64>, numbers: [u64; 2]) -> Result<(), String> {
+/// `discard_max_bytes` is 0 where a device cannot; what is less than the granularity it leaves as
+/// it is.
+fn check_limits(
+    most: Option<u64>,
+    granularity: Option<u64>,
+    numbers: [u64; 2],
+) -> Result<(), String> {
     if most.unwrap_or(0) == 0 {
         return Err("the device cannot trim (queue/discard_max_bytes is 0); hint: a device that can, or in a guest discard=unmap of its disk".into());
     }
@@ -114,7 +124,9 @@ mod tests {
         file.read_exact_at(&mut data, 0).unwrap();
         let kept = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 7);
         assert!(
-            kept(&data[..4096]) && kept(&data[12288..]) && data[4096..12288].iter().all(|byte| *byte == 0)
+            kept(&data[..4096])
+                && kept(&data[12288..])
+                && data[4096..12288].iter().all(|byte| *byte == 0)
         );
         assert_eq!(file.metadata().unwrap().len(), 16384);
     }

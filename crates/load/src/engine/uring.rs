@@ -28,7 +28,7 @@ pub(super) const KIND: EngineFamily = EngineFamily {
 
 /// A ring for one file and one stretch of memory.
 pub(crate) struct Uring {
-    // Before the file: it lets go of it first.
+    // Before the file: it releases it first.
     ring: Ring,
     /// Closed when the ring is gone.
     _file: File,
@@ -91,7 +91,8 @@ impl Uring {
             Op::Trim => unreachable!("only the sync engine trims"),
         };
         // A sync of no offset and no length is of the whole file.
-        let (offset, address) = if io.op.is_sync() { (0, 0) } else { (io.offset, io.buffer as u64) };
+        let (offset, address) =
+            if io.op.is_sync() { (0, 0) } else { (io.offset, io.buffer as u64) };
         SubmissionEntry {
             flags: self.flags,
             offset,
@@ -125,7 +126,8 @@ impl Uring {
         self.forgive(entered)
     }
 
-    /// The ends of an enter that are no failure: a signal, a full completion queue, the wait's time; and for a while, no memory.
+    /// The ends of an enter that are no failure: a signal, a full completion queue, the wait's
+    /// time; and for a while, no memory.
     #[inline]
     fn forgive(&mut self, entered: io::Result<()>) -> io::Result<()> {
         match entered {
@@ -203,7 +205,8 @@ impl Engine for Uring {
 
 /// Asks for the flags that make completions cheapest first, then for less.
 fn build(depth: u32) -> io::Result<Ring> {
-    // 6.1: completions are worked off in our own enter, never by an interrupt of it. Before it, 5.19; before that, neither.
+    // 6.1: completions are worked off in our own enter, never by an interrupt of it. Before it,
+    // 5.19; before that, neither.
     let flagged = IoringSetupFlags::COOP_TASKRUN | IoringSetupFlags::TASKRUN_FLAG;
     let deferred = flagged | IoringSetupFlags::SINGLE_ISSUER | IoringSetupFlags::DEFER_TASKRUN;
     let mut refused = None;

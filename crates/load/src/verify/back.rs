@@ -1,9 +1,10 @@
-//! Reading back: all blocks that were written, in large steps one behind the other, by all threads that wrote them.
+//! Reading back: all blocks that were written, in large steps one after the other, by all threads
+//! that wrote them.
 
 use super::found::VerifiedBlocks;
 use super::ledger::Ledger;
 use crate::Iomem;
-use crate::buffer::{Buffers, Needs};
+use crate::buffer::{BufferNeeds, Buffers};
 use crate::data::DataKind;
 use crate::random::Random;
 use std::fs::File;
@@ -15,7 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Bytes that are read at once, or a block where that is more.
 const STEP: u64 = 1 << 20;
 
-/// Blocks that were not written are read with those around them where they are no more bytes than this.
+/// Blocks that were not written are read with those around them where they are no more bytes than
+/// this.
 const GAP: u64 = 64 << 10;
 
 /// For one thread.
@@ -31,7 +33,7 @@ pub(crate) struct BackOrder {
 
 /// What a thread found: of the load's reads, and reading back.
 #[derive(Debug, Default)]
-pub(crate) struct Back {
+pub(crate) struct ReadBackPass {
     pub(crate) load: VerifiedBlocks,
     pub(crate) back: VerifiedBlocks,
 }
@@ -80,7 +82,9 @@ impl Ledger {
         let is_written = |block: &u64| self.state(*block).issued() > 0;
         let from = (at..end).find(is_written)?;
         let mut to = from + 1;
-        while let Some(next) = (to..end).find(is_written).filter(|next| (next - to) * self.bs <= GAP) {
+        while let Some(next) =
+            (to..end).find(is_written).filter(|next| (next - to) * self.bs <= GAP)
+        {
             to = next + 1;
         }
         Some((from, to))
@@ -117,7 +121,7 @@ impl Ledger {
 }
 
 fn room(bytes: usize) -> io::Result<Buffers> {
-    let needs = Needs {
+    let needs = BufferNeeds {
         slots: 1,
         bs: bytes,
         reads: true,

@@ -51,10 +51,11 @@ pub struct VerifiedBlocks {
     pub torn: u64,
     /// Not readable (reading back only: a read of the load that fails is its error).
     pub unreadable: u64,
-    /// Of the judged ones, and not wrong: the last writes of the block were in flight at once, and a sector is none of them whole. No
-    /// disk promises more of such writes.
+    /// Of the judged ones, and not wrong: the last writes of the block were in flight at once, and
+    /// a sector is none of them whole. No disk promises more of such writes.
     pub mixed: u64,
-    /// Not judged: of the load's reads, blocks that this worker had not written; reading back, blocks a write of which failed.
+    /// Not judged: of the load's reads, blocks that this worker had not written; reading back,
+    /// blocks a write of which failed.
     pub unjudged: u64,
     /// The first wrong ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -142,10 +143,10 @@ impl VerifiedBlocks {
 
 /// What a worker found of what it wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verified {
+pub struct VerifiedWorker {
     /// Reads of the load, checked as they came back.
     pub load: VerifiedBlocks,
-    /// All blocks that were written, read back behind the load.
+    /// All blocks that were written, read back after the load.
     pub back: VerifiedBlocks,
     /// Whether all of them were; not where it was stopped.
     pub whole: bool,
@@ -155,7 +156,7 @@ pub struct Verified {
     pub took_ns: u64,
 }
 
-impl Verified {
+impl VerifiedWorker {
     /// Blocks that are not as they must be, and reads of such.
     pub fn wrong(&self) -> u64 {
         self.load.wrong() + self.back.wrong()

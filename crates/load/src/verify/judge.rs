@@ -1,5 +1,6 @@
-//! Whether what a read gave is what may be there. Sector by sector, since a sector is what a disk writes whole or not at all: sectors of
-//! different writes are right where these were in flight at once.
+//! Whether what a read gave is what may be there. Sector by sector, since a sector is what a disk
+//! writes whole or not at all: sectors of different writes are right where these were in flight at
+//! once.
 
 use super::found::{BlockFault, Example, VerifiedBlocks};
 use super::ledger::{Ledger, LedgerState};
@@ -29,26 +30,47 @@ impl Ledger {
             JudgedBlock::Right => {}
             JudgedBlock::Mixed => found.mixed += 1,
             JudgedBlock::Wrong(kind, words) => {
-                found.blame(kind, || self.example(block, (before.first(), after.issued()), kind, words));
+                found.blame(kind, || {
+                    self.example(block, (before.first(), after.issued()), kind, words)
+                });
             }
         }
     }
 
     /// A block that could not be read.
-    pub(crate) fn unreadable(&self, block: u64, error: &std::io::Error, found: &mut VerifiedBlocks) {
+    pub(crate) fn unreadable(
+        &self,
+        block: u64,
+        error: &std::io::Error,
+        found: &mut VerifiedBlocks,
+    ) {
         found.blocks += 1;
         found.bytes += self.bs;
         let (state, kind) = (self.state(block), BlockFault::Unreadable);
         let expected = (state.first(), state.issued());
-        found.blame(kind, || self.example(block, expected, kind, format!("it cannot be read: {error}")));
+        found.blame(kind, || {
+            self.example(block, expected, kind, format!("it cannot be read: {error}"))
+        });
     }
 
-    fn example(&self, block: u64, expected: (u64, u64), kind: BlockFault, found: String) -> Example {
+    fn example(
+        &self,
+        block: u64,
+        expected: (u64, u64),
+        kind: BlockFault,
+        found: String,
+    ) -> Example {
         let (target, offset) = (self.path.clone(), self.offset_of(block));
         Example { target, offset, length: self.bs, kind, expected, found }
     }
 
-    fn judged(&self, block: u64, data: &[u8], before: LedgerState, after: LedgerState) -> JudgedBlock {
+    fn judged(
+        &self,
+        block: u64,
+        data: &[u8],
+        before: LedgerState,
+        after: LedgerState,
+    ) -> JudgedBlock {
         let moving = after.moved_since(before);
         let (first, last) = (before.first(), after.issued());
         let (mut mixed, mut place) = (false, self.offset_of(block));
@@ -56,7 +78,9 @@ impl Ledger {
             match Stamp::from_sector(piece) {
                 Some(stamp) => match self.out_of_place(&stamp, place, first, last) {
                     None => {}
-                    Some((kind, words)) => return JudgedBlock::Wrong(kind, format!("sector {at}: {words}")),
+                    Some((kind, words)) => {
+                        return JudgedBlock::Wrong(kind, format!("sector {at}: {words}"));
+                    }
                 },
                 None if piece.iter().all(|byte| *byte == 0) => {
                     return JudgedBlock::Wrong(BlockFault::Foreign, format!("sector {at}: zeros"));
@@ -65,11 +89,18 @@ impl Ledger {
                 None if moving => {}
                 None if first < last => mixed = true,
                 None if Stamp::claimed(piece).writer == self.writer => {
-                    return JudgedBlock::Wrong(BlockFault::Torn, format!("sector {at}: a wrong checksum"));
+                    return JudgedBlock::Wrong(
+                        BlockFault::Torn,
+                        format!("sector {at}: a wrong checksum"),
+                    );
                 }
                 None => {
-                    let words = "what this worker did not write, or nothing that it can be known by";
-                    return JudgedBlock::Wrong(BlockFault::Foreign, format!("sector {at}: {words}"));
+                    let words =
+                        "what this worker did not write, or nothing that it can be known by";
+                    return JudgedBlock::Wrong(
+                        BlockFault::Foreign,
+                        format!("sector {at}: {words}"),
+                    );
                 }
             }
             place += piece.len() as u64;
@@ -78,7 +109,13 @@ impl Ledger {
     }
 
     /// Why a whole sector must not be there.
-    fn out_of_place(&self, stamp: &Stamp, place: u64, first: u64, last: u64) -> Option<(BlockFault, String)> {
+    fn out_of_place(
+        &self,
+        stamp: &Stamp,
+        place: u64,
+        first: u64,
+        last: u64,
+    ) -> Option<(BlockFault, String)> {
         let Stamp { writer, offset, generation } = *stamp;
         match () {
             () if writer != self.writer => {
@@ -88,7 +125,9 @@ impl Ledger {
                 BlockFault::Misplaced,
                 format!("what was written to byte {offset}, as write {generation} there"),
             )),
-            () if generation < first => Some((BlockFault::Lost, format!("the older write {generation}"))),
+            () if generation < first => {
+                Some((BlockFault::Lost, format!("the older write {generation}")))
+            }
             () if generation > last => {
                 Some((BlockFault::Foreign, format!("write {generation}, which was not issued")))
             }
@@ -143,7 +182,10 @@ mod tests {
         let ledger = ledger();
         let (older, last) = (written(&ledger, 1, 1), written(&ledger, 1, 2));
         assert_eq!(judged(&ledger, 1, &last).wrong(), 0);
-        assert_eq!(named(&ledger, 1, &older), (BlockFault::Lost, "sector 0: the older write 1".into()));
+        assert_eq!(
+            named(&ledger, 1, &older),
+            (BlockFault::Lost, "sector 0: the older write 1".into())
+        );
         let other = written(&ledger, 2, 3);
         let (kind, words) = named(&ledger, 1, &other);
         assert_eq!(
@@ -153,13 +195,22 @@ mod tests {
         let another = Ledger::new(PathBuf::new(), 78, 8192, 4096, 4);
         assert_eq!(named(&ledger, 1, &written(&another, 1, 1)).0, BlockFault::Foreign);
         assert_eq!(named(&ledger, 1, &random(9)).0, BlockFault::Foreign);
-        assert_eq!(named(&ledger, 1, &vec![0; 4096]), (BlockFault::Foreign, "sector 0: zeros".into()));
+        assert_eq!(
+            named(&ledger, 1, &vec![0; 4096]),
+            (BlockFault::Foreign, "sector 0: zeros".into())
+        );
         let mut flipped = last.clone();
         flipped[3 * SECTOR + 200] ^= 4;
-        assert_eq!(named(&ledger, 1, &flipped), (BlockFault::Torn, "sector 3: a wrong checksum".into()));
+        assert_eq!(
+            named(&ledger, 1, &flipped),
+            (BlockFault::Torn, "sector 3: a wrong checksum".into())
+        );
         let mut half = last.clone();
         half[7 * SECTOR..].copy_from_slice(&older[7 * SECTOR..]);
-        assert_eq!(named(&ledger, 1, &half), (BlockFault::Lost, "sector 7: the older write 1".into()));
+        assert_eq!(
+            named(&ledger, 1, &half),
+            (BlockFault::Lost, "sector 7: the older write 1".into())
+        );
         let mut shifted = last.clone();
         shifted.copy_within(SECTOR..2 * SECTOR, 0);
         assert_eq!(named(&ledger, 1, &shifted).0, BlockFault::Misplaced);

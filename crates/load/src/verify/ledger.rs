@@ -1,9 +1,10 @@
-//! What is known of every block that a worker writes and reads back: how many writes of it were issued, and the first of them
-//! that may be there now. One word a block, shared by all threads.
+//! What is known of every block that a worker writes and reads back: how many writes of it were
+//! issued, and the first of them that may be there now. One word a block, shared by all threads.
 //!
-//! Writes of a block that are in flight at once have no order: when all have ended, any of them may be there. Those from the one
-//! that met none in flight to the one that left none make a group, and whatever was before a group is over as soon as one write of it
-//! has ended. Where a count is at its end the weaker claim holds: nobody is accused by a number that did not fit.
+//! Writes of a block that are in flight at once have no order: when all have ended, any of them may
+//! be there. Those from the one that met none in flight to the one that left none make a group, and
+//! whatever was before a group is over as soon as one write of it has ended. Where a count is at
+//! its end the weaker claim holds: nobody is accused by a number that did not fit.
 
 use crate::stamp::{SECTOR, Stamp};
 use std::path::PathBuf;
@@ -21,11 +22,13 @@ const MOST_IN_GROUP: u64 = (1 << GROUP_BITS) - 1;
 pub(crate) struct LedgerState {
     /// Generation of the last one issued; at its end all further ones have the same.
     issued: u64,
-    /// Writes that have not ended, or failed: what failed may still come. At its end it stays there.
+    /// Writes that have not ended, or failed: what failed may still come. At its end it stays
+    /// there.
     in_flight: u64,
     /// Writes of the last group. At its end it stays there until the next one.
     group: u64,
-    /// How far the first that may be there lies behind the last one issued; as far as 0 where it may be none. At its end: not known.
+    /// How far the first that may be there lies behind the last one issued; as far as 0 where it
+    /// may be none. At its end: not known.
     behind: u64,
 }
 
@@ -42,7 +45,10 @@ impl LedgerState {
 
     fn word(self) -> u64 {
         let (flight, group) = (ISSUED_BITS, ISSUED_BITS + FLIGHT_BITS);
-        self.issued | self.in_flight << flight | self.group << group | self.behind << (group + GROUP_BITS)
+        self.issued
+            | self.in_flight << flight
+            | self.group << group
+            | self.behind << (group + GROUP_BITS)
     }
 
     fn issue(self) -> LedgerState {
@@ -55,9 +61,13 @@ impl LedgerState {
     }
 
     fn end(self) -> LedgerState {
-        let in_flight =
-            if self.in_flight == MOST_IN_FLIGHT { MOST_IN_FLIGHT } else { self.in_flight.saturating_sub(1) };
-        // One of the group is there now: nothing from before it. A group that was not counted to its end has no known first.
+        let in_flight = if self.in_flight == MOST_IN_FLIGHT {
+            MOST_IN_FLIGHT
+        } else {
+            self.in_flight.saturating_sub(1)
+        };
+        // One of the group is there now: nothing from before it. A group that was not counted to
+        // its end has no known first.
         let behind = if self.group == MOST_IN_GROUP {
             self.behind
         } else {
@@ -71,10 +81,12 @@ impl LedgerState {
         self.issued
     }
 
-    /// The first generation that may be there; 0: what was there before all of them, as far as is known.
+    /// The first generation that may be there; 0: what was there before all of them, as far as is
+    /// known.
     pub(crate) fn first(self) -> u64 {
         match self.behind {
-            // So many were issued that some of them have ended, unless it is not known how many have not.
+            // So many were issued that some of them have ended, unless it is not known how many
+            // have not.
             MOST_IN_GROUP => u64::from(self.in_flight < MOST_IN_FLIGHT),
             behind => self.issued.saturating_sub(behind),
         }
@@ -134,14 +146,16 @@ impl Ledger {
     #[inline]
     pub(crate) fn issue(&self, block: u64, data: &mut [u8]) {
         let issued = self.change(block, LedgerState::issue).issued;
-        let mut stamp = Stamp { writer: self.writer, offset: self.offset_of(block), generation: issued };
+        let mut stamp =
+            Stamp { writer: self.writer, offset: self.offset_of(block), generation: issued };
         for piece in data.chunks_exact_mut(self.piece()) {
             stamp.seal(piece);
             stamp.offset += piece.len() as u64;
         }
     }
 
-    /// A write of a block has ended. One that failed never has: nobody knows whether it still comes.
+    /// A write of a block has ended. One that failed never has: nobody knows whether it still
+    /// comes.
     #[inline]
     pub(crate) fn end(&self, block: u64) {
         self.change(block, LedgerState::end);
@@ -202,7 +216,8 @@ mod tests {
 
         fn end(&mut self, generation: u64) {
             self.time += 1;
-            let (time, at) = (self.time, self.may_be.iter().position(|one| one.0 == generation).unwrap());
+            let (time, at) =
+                (self.time, self.may_be.iter().position(|one| one.0 == generation).unwrap());
             self.may_be[at].2 = Some(time);
             let issued = self.may_be[at].1;
             // Whatever ended before it was issued is over.
@@ -216,8 +231,13 @@ mod tests {
         }
     }
 
-    /// Issues and ends writes as the numbers say; a failed one never ends. Gives the states beside the model's first.
-    fn play(moves: &[(u8, u16)], most_in_flight: usize, mut seen: impl FnMut(LedgerState, &Model, usize)) {
+    /// Issues and ends writes as the numbers say; a failed one never ends. Gives the states beside
+    /// the model's first.
+    fn play(
+        moves: &[(u8, u16)],
+        most_in_flight: usize,
+        mut seen: impl FnMut(LedgerState, &Model, usize),
+    ) {
         let (ledger, mut model) = (Ledger::new(PathBuf::new(), 1, 0, 32, 1), Model::new());
         let (mut in_flight, mut failed, mut data) = (Vec::new(), 0, [0; 32]);
         for (what, which) in moves {

@@ -1,13 +1,14 @@
-//! Verification: every sector that is written has a stamp, a ledger knows which writes of a block may be there, reads of the load are
-//! checked as they come back, and behind the load everything that was written is read back.
+//! Verification: every sector that is written has a stamp, a ledger knows which writes of a block
+//! may be there, reads of the load are checked as they come back, and after the load everything
+//! that was written is read back.
 
 mod back;
 mod found;
 mod judge;
 pub(crate) mod ledger;
 
-pub(crate) use back::{Back, BackOrder};
-pub use found::{BlockFault, Example, MOST_EXAMPLES, Verified, VerifiedBlocks};
+pub(crate) use back::{BackOrder, ReadBackPass};
+pub use found::{BlockFault, Example, MOST_EXAMPLES, VerifiedBlocks, VerifiedWorker};
 pub(crate) use ledger::Ledger;
 
 use crate::data;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 const WORD: u64 = 8;
 
 /// The part of a load thread.
-pub(crate) struct Checks {
+pub(crate) struct VerifyChecks {
     pub(crate) ledger: Arc<Ledger>,
     /// Of each slot, what was known of its block when the read in it was issued.
     seen: Vec<LedgerState>,
@@ -34,10 +35,10 @@ pub(crate) struct Checks {
     pub(crate) found: VerifiedBlocks,
 }
 
-impl Checks {
+impl VerifyChecks {
     /// With room for so many I/Os in flight.
-    pub(crate) fn new(ledger: Arc<Ledger>, slots: u32) -> Checks {
-        Checks {
+    pub(crate) fn new(ledger: Arc<Ledger>, slots: u32) -> VerifyChecks {
+        VerifyChecks {
             ledger,
             seen: vec![LedgerState::default(); slots as usize],
             found: VerifiedBlocks::default(),
@@ -67,7 +68,13 @@ impl Checks {
                 if before.first() == 0 {
                     self.found.unjudged += 1;
                 } else {
-                    self.ledger.judge(block, data, before, self.ledger.state(block), &mut self.found);
+                    self.ledger.judge(
+                        block,
+                        data,
+                        before,
+                        self.ledger.state(block),
+                        &mut self.found,
+                    );
                 }
             }
             // A sync is at no offset.
@@ -76,7 +83,8 @@ impl Checks {
     }
 }
 
-/// A ledger for each job that verifies, on every target (job by job, as the trials are): jobs whose regions overlap share theirs.
+/// A ledger for each job that verifies, on every target (job by job, as the trials are): jobs whose
+/// regions overlap share theirs.
 ///
 /// # Errors
 /// [`LoadError::Unfit`] where what is read back could not be told right from wrong.
@@ -93,7 +101,8 @@ pub(crate) fn ledgers(
     verifying().try_for_each(|trial| fits(trial, engine))?;
     check_memory(verifying())?;
     for target in 0..trials[0].len() {
-        let on_it: Vec<&EngineTrial> = trials.iter().map(|on_targets| &on_targets[target]).collect();
+        let on_it: Vec<&EngineTrial> =
+            trials.iter().map(|on_targets| &on_targets[target]).collect();
         for (jobs, ledger) in of_target(&on_it)? {
             jobs.into_iter().for_each(|job| ledgers[job][target] = Some(Arc::clone(&ledger)));
         }

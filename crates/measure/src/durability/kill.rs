@@ -1,5 +1,6 @@
-//! The kills: what dies of a running guest, what lives on, and what was still acknowledged. After any of them the guest's
-//! place is gone from the places; a guest that was only reset comes back in the same QEMU.
+//! The kills: what dies of a running guest, what lives on, and what was still acknowledged. After
+//! any of them the guest's place is gone from the places; a guest that was only reset comes back in
+//! the same QEMU.
 
 use crate::places::Places;
 use anyhow::{Context, Result};
@@ -14,7 +15,8 @@ use std::time::Duration;
 
 /// What is still on its way of a guest whose QEMU is gone ends with the stream.
 const STREAM_END: Duration = Duration::from_secs(2);
-/// Of a guest that was reset nothing comes any more; its port must be hung up before its new kernel looks at it.
+/// Of a guest that was reset nothing comes any more; its port must be hung up before its new kernel
+/// looks at it.
 const ALREADY_THERE: Duration = Duration::from_millis(20);
 
 /// What is killed of a guest: what was asked for, else all that it has.
@@ -39,13 +41,16 @@ impl Victims {
     /// When one is not there.
     pub fn guest_processes(guest: &GuestPlan) -> Result<Victims> {
         let process = |tag: &str| -> Result<ProcessId> {
-            started_process(tag)?.with_context(|| format!("a process of guest {} is gone", guest.place))
+            started_process(tag)?
+                .with_context(|| format!("a process of guest {} is gone", guest.place))
         };
-        let daemons = guest.daemons.iter().map(|daemon| process(&daemon.tag)).collect::<Result<_>>()?;
+        let daemons =
+            guest.daemons.iter().map(|daemon| process(&daemon.tag)).collect::<Result<_>>()?;
         Ok(Victims { qemu: process(&guest.tag)?, daemons })
     }
 
-    /// Strikes. Gives the last acknowledgement that was still on its way, and QEMU's control socket where QEMU lives on.
+    /// Strikes. Gives the last acknowledgement that was still on its way, and QEMU's control socket
+    /// where QEMU lives on.
     ///
     /// # Errors
     /// When the victim does not die.
@@ -73,8 +78,9 @@ impl Victims {
 
 fn reset(guest: &GuestPlan, peer: Peer, control: Option<Qmp>) -> Result<(Option<u64>, Qmp)> {
     let mut control = control.context("a guest without a QEMU")?;
-    boot::reset(&mut control)
-        .map_err(|error| Failed::measurement(format!("guest {}: cannot reset it: {error}", guest.place)))?;
+    boot::reset(&mut control).map_err(|error| {
+        Failed::measurement(format!("guest {}: cannot reset it: {error}", guest.place))
+    })?;
     Ok((peer.drained(ALREADY_THERE), control))
 }
 

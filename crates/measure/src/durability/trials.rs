@@ -1,5 +1,6 @@
-//! The trials of a run, stack after stack: load, kill, come back, read back, write down; and the next. What lies below the
-//! guest stays up all the time: making it anew would make a new file system. However it ends all is taken down.
+//! The trials of a run, stack after stack: load, kill, come back, read back, write down; and the
+//! next. What lies below the guest stays up all the time: making it again would make a new file
+//! system. However it ends all is removed.
 
 use super::kill::{Victims, kills_of};
 use super::schedule::TrialSpec;
@@ -7,9 +8,9 @@ use super::stamp::BLOCK;
 use super::verifier::{MOST_UNREADABLE, Verified};
 use crate::observer::RunEvent;
 use crate::places::Places;
-use crate::plan::{Ground, SetPlan};
-use crate::session::{Planned, RunOutcome, Session};
-use crate::sets::Layout;
+use crate::plan::{PlanGround, SetPlan};
+use crate::session::{PlannedVisit, RunOutcome, Session};
+use crate::sets::SetLayout;
 use anyhow::{Context, Result};
 use iotax_layers::guest::GuestPlan;
 use iotax_load::{Random, TargetSpec};
@@ -37,7 +38,7 @@ const VERIFY_LIMIT: Duration = Duration::from_secs(1800);
 /// Bad input, and what would do.
 pub fn check_room(
     spec: &DurabilitySpec,
-    ground: &Ground,
+    ground: &PlanGround,
     region: u64,
     left_to_write: Option<u64>,
 ) -> Result<()> {
@@ -61,7 +62,7 @@ pub fn check_room(
 }
 
 /// Trials of the whole run.
-fn number_of_trials(spec: &DurabilitySpec, ground: &Ground) -> Result<u64> {
+fn number_of_trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<u64> {
     let mut trials = 0;
     for set in &ground.layout.sets {
         let plan = ground.set(set, 0)?;
@@ -70,19 +71,21 @@ fn number_of_trials(spec: &DurabilitySpec, ground: &Ground) -> Result<u64> {
     Ok(trials * u64::from(spec.trials))
 }
 
-/// Batches that each trial may write: what max_written leaves is shared out beforehand, since what a killed writer wrote
-/// beyond its last acknowledgement is not known.
+/// Batches that each trial may write: what max_written leaves is shared out beforehand, since what
+/// a killed writer wrote beyond its last acknowledgement is not known.
 fn most_batches(spec: &DurabilitySpec, left_to_write: Option<u64>, trials: u64) -> u64 {
     let batch = u64::from(spec.batch) * BLOCK as u64;
     left_to_write.map_or(u64::MAX, |left| left / trials.max(1) / batch)
 }
 
 /// How the load of a trial ended.
-enum Loaded {
-    /// When the kill was due, or the writer had written all that it may: from the first acknowledgement on, nanoseconds;
-    /// the last acknowledgement.
-    Due { load_ns: u64, acknowledged: u64 },
-    /// By Ctrl-C.
+enum TrialLoad {
+    /// When the kill was due, or the writer had written all that it may: from the first
+    /// acknowledgement on, nanoseconds; the last acknowledgement.
+    Due {
+        load_ns: u64,
+        acknowledged: u64,
+    },
     Interrupted,
 }
 
@@ -94,7 +97,7 @@ impl Session<'_> {
     pub(crate) fn trials(
         &mut self,
         spec: &DurabilitySpec,
-        layout: &Layout,
+        layout: &SetLayout,
         places: &mut Places,
         region: u64,
     ) -> Result<RunOutcome> {
@@ -103,8 +106,9 @@ impl Session<'_> {
         let mut unreadable = BTreeSet::new();
         for set in 0..layout.sets.len() {
             let mark = self.executor.mark();
-            let up = self.bring_up(layout, places, Planned { number: 0, set })?;
-            let mut stand = Stand { spec, up, region, most_batches, below: mark, set, unreadable };
+            let up = self.bring_up(layout, places, PlannedVisit { number: 0, set })?;
+            let mut stand =
+                TrialStand { spec, up, region, most_batches, below: mark, set, unreadable };
             stand.below += stand.up.below_guests;
             let outcome = self.trials_of(&mut stand, places)?;
             unreadable = stand.unreadable;
@@ -118,7 +122,7 @@ impl Session<'_> {
         Ok(RunOutcome::Complete)
     }
 
-    fn trials_of(&mut self, stand: &mut Stand, places: &mut Places) -> Result<RunOutcome> {
+    fn trials_of(&mut self, stand: &mut TrialStand, places: &mut Places) -> Result<RunOutcome> {
         let guest = stand.guest()?;
         let kills = kills_of(stand.spec, guest);
         let ready = self.ready(places, &stand.up, stand.region)?;
@@ -143,7 +147,7 @@ impl Session<'_> {
     /// One of them, from the first write to what was read back; `None`: interrupted.
     fn trial(
         &mut self,
-        stand: &mut Stand,
+        stand: &mut TrialStand,
         places: &mut Places,
         stack: &str,
         number: u32,
@@ -153,9 +157,11 @@ impl Session<'_> {
         let target = self.target(stand, places)?;
         let trial = self.trial_spec(stand, number);
         let victims = Victims::guest_processes(guest)?;
-        let due = Due::from_spec(stand.spec, &trial);
+        let due = KillTime::from_spec(stand.spec, &trial);
         let request = WireRequest::DurableWrite { target, spec: trial.clone() };
-        let Loaded::Due { load_ns, acknowledged } = load(places, guest, request, &due, self.stop)? else {
+        let TrialLoad::Due { load_ns, acknowledged } =
+            load(places, guest, request, &due, self.stop)?
+        else {
             // Nobody can speak with an agent that is writing.
             places.take(&guest.place).map(drop)?;
             return Ok(None);
@@ -171,8 +177,12 @@ impl Session<'_> {
         }
         let target = self.target(stand, places)?;
         let known = stand.unreadable.iter().copied().take(MOST_UNREADABLE).collect();
-        let request =
-            WireRequest::DurableVerify { target, spec: trial.clone(), acknowledged, unreadable: known };
+        let request = WireRequest::DurableVerify {
+            target,
+            spec: trial.clone(),
+            acknowledged,
+            unreadable: known,
+        };
         let Verified { found, unreadable } = read_back(places, guest, request)?;
         stand.unreadable.extend(unreadable);
         Ok(Some(DurabilityTrial {
@@ -188,8 +198,9 @@ impl Session<'_> {
         }))
     }
 
-    /// What the kill left of the guest goes the way of every step, and its steps are made once more.
-    fn start_again(&mut self, stand: &Stand, places: &mut Places) -> Result<()> {
+    /// What the kill left of the guest goes the way of every step, and its steps are made once
+    /// more.
+    fn start_again(&mut self, stand: &TrialStand, places: &mut Places) -> Result<()> {
         self.executor.undo_to(stand.below)?;
         for step in &stand.up.steps[stand.up.below_guests..] {
             self.perform(step)?;
@@ -198,14 +209,14 @@ impl Session<'_> {
     }
 
     /// The disk as the present guest has it, which is told that it may be written.
-    fn target(&mut self, stand: &Stand, places: &mut Places) -> Result<TargetSpec> {
+    fn target(&mut self, stand: &TrialStand, places: &mut Places) -> Result<TargetSpec> {
         let ready = self.ready(places, &stand.up, stand.region)?;
         let member = ready.into_iter().next().and_then(|ready| ready.members.into_iter().next());
         let target = member.and_then(|member| member.targets.into_iter().next());
         target.context("a stack without a target")
     }
 
-    fn trial_spec(&self, stand: &Stand, number: u32) -> TrialSpec {
+    fn trial_spec(&self, stand: &TrialStand, number: u32) -> TrialSpec {
         let stream = (stand.set as u64) << 32 | u64::from(number);
         let seed = Random::new(self.scenario.measure.seed, stream).next();
         // Blocks of another run may lie on a file that was kept.
@@ -222,41 +233,43 @@ impl Session<'_> {
 }
 
 /// A stack that is up for its trials.
-struct Stand<'a> {
+struct TrialStand<'a> {
     spec: &'a DurabilitySpec,
     up: SetPlan,
     region: u64,
     most_batches: u64,
-    /// The executor's mark above what the guest stands on.
+    /// The executor's mark above what the guest is on.
     below: usize,
     set: usize,
-    /// Blocks that trials before could not read, of any stack: all are on the same file. No later one is blamed for them.
+    /// Blocks that trials before could not read, of any stack: all are on the same file. No later
+    /// one is blamed for them.
     unreadable: BTreeSet<u64>,
 }
 
-impl Stand<'_> {
+impl TrialStand<'_> {
     fn guest(&self) -> Result<&GuestPlan> {
         self.up.guests.first().context("a stack without a guest")
     }
 }
 
-/// When the kill strikes: a time after the first acknowledgement, or an acknowledged write, whichever comes first. A
-/// writer that may not write for so long would be idle by then, and nothing under way.
+/// When the kill strikes: a time after the first acknowledgement, or an acknowledged write,
+/// whichever comes first. A writer that may not write for so long would be idle by then, and
+/// nothing under way.
 #[derive(Debug, PartialEq, Eq)]
-struct Due {
+struct KillTime {
     after: Duration,
     acknowledged: u64,
 }
 
-impl Due {
-    fn from_spec(spec: &DurabilitySpec, trial: &TrialSpec) -> Due {
+impl KillTime {
+    fn from_spec(spec: &DurabilitySpec, trial: &TrialSpec) -> KillTime {
         let mut random = Random::new(trial.seed, u64::MAX);
         let spread = spec.most_ns.saturating_sub(spec.least_ns);
         let after = Duration::from_nanos(spec.least_ns + random.below(spread.saturating_add(1)));
         // The last quarter is what the writer does until the kill has reached it.
         let (least, most) = (trial.most_batches / 4, trial.most_batches / 4 * 3);
         let batch = (least + random.below(most - least + 1)).max(1);
-        Due { after, acknowledged: batch.saturating_mul(u64::from(trial.batch)) }
+        KillTime { after, acknowledged: batch.saturating_mul(u64::from(trial.batch)) }
     }
 
     fn has_come(&self, since: Duration, acknowledged: u64) -> bool {
@@ -264,15 +277,15 @@ impl Due {
     }
 }
 
-/// Lets the writer write until the kill is due. Its time is counted from the first acknowledgement: a kill before it would
-/// try nothing.
+/// Lets the writer write until the kill is due. Its time is counted from the first acknowledgement:
+/// a kill before it would try nothing.
 fn load(
     places: &mut Places,
     guest: &GuestPlan,
     request: WireRequest,
-    due: &Due,
+    due: &KillTime,
     stop: &AtomicBool,
-) -> Result<Loaded> {
+) -> Result<TrialLoad> {
     let (asked, mut first, mut last) = (Instant::now(), None, 0);
     let mut interrupted = false;
     let mut watch = |acknowledged: Option<u64>| {
@@ -281,15 +294,19 @@ fn load(
             last = acknowledged;
         }
         interrupted = stop.load(Ordering::Relaxed);
-        let over = first.map_or(asked.elapsed() > FIRST_LIMIT, |first| due.has_come(first.elapsed(), last));
+        let over = first
+            .map_or(asked.elapsed() > FIRST_LIMIT, |first| due.has_come(first.elapsed(), last));
         if over || interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let peer = &mut places.get(&guest.place)?.peer;
-    // It answers when all that it may write is written: to wait would only make what was written older.
+    // It answers when all that it may write is written: to wait would only make what was written
+    // older.
     peer.watch(request, &mut watch).map_err(Failed::from)?;
     match first {
-        _ if interrupted => Ok(Loaded::Interrupted),
-        Some(first) => Ok(Loaded::Due { load_ns: first.elapsed().as_nanos() as u64, acknowledged: last }),
+        _ if interrupted => Ok(TrialLoad::Interrupted),
+        Some(first) => {
+            Ok(TrialLoad::Due { load_ns: first.elapsed().as_nanos() as u64, acknowledged: last })
+        }
         None => Err(Failed::measurement(format!(
             "guest {}: no flush returned within {FIRST_LIMIT:?}",
             guest.place
@@ -313,19 +330,28 @@ fn trial_words(trial: &DurabilityTrial, all: u32) -> String {
         0 => format!("all {} acknowledged blocks kept", found.blocks),
         _ => format!(
             "of {} acknowledged blocks {} LOST, {} torn, {} not readable; of {} under way {} torn",
-            found.blocks, found.lost, found.torn, found.unreadable, found.under_way, found.under_way_torn
+            found.blocks,
+            found.lost,
+            found.torn,
+            found.unreadable,
+            found.under_way,
+            found.under_way_torn
         ),
     };
     let seconds = trial.load_ns as f64 / 1e9;
-    format!("trial {} of {all}: {} killed after {seconds:.1} s: {what}", trial.trial + 1, trial.kill.word())
+    format!(
+        "trial {} of {all}: {} killed after {seconds:.1} s: {what}",
+        trial.trial + 1,
+        trial.kill.word()
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn due(spec: &DurabilitySpec, seed: u64, most_batches: u64) -> Due {
-        Due::from_spec(
+    fn due(spec: &DurabilitySpec, seed: u64, most_batches: u64) -> KillTime {
+        KillTime::from_spec(
             spec,
             &TrialSpec { trial: 1, seed, blocks: 4096, batch: 16, in_flight: 4, most_batches },
         )
@@ -366,6 +392,9 @@ mod tests {
                 && one.has_come(Duration::ZERO, one.acknowledged)
         );
         assert!(one.has_come(one.after, 16));
-        assert!(due(7, u64::MAX).acknowledged > u64::MAX / 8, "without a bound the time alone counts");
+        assert!(
+            due(7, u64::MAX).acknowledged > u64::MAX / 8,
+            "without a bound the time alone counts"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! What people call layers and their choices elsewhere: words of mdadm, LVM, ZFS, QEMU and the kernel, and what is written here
-//! for them, an entry of the layer each. They are only offered in errors: a stack is written in one way.
+//! What people call layers and their choices elsewhere: words of mdadm, LVM, ZFS, QEMU and the
+//! kernel, and what is written here for them, an entry of the layer each. They are only offered in
+//! errors: a stack is written in one way.
 
 use super::{ALL, LayerHelp, OptionKind};
 
@@ -21,11 +22,12 @@ fn known(
     words.into_iter().find(|(known, _)| *known == word).map(|(_, write)| *write)
 }
 
-/// What to write for a lone word that is no option of the layer: the one that takes it as its value, `mdraid(5)` and
-/// `mdraid(raid5)`.
+/// What to write for a lone word that is no option of the layer: the one that takes it as its
+/// value, `mdraid(5)` and `mdraid(raid5)`.
 pub fn lone_word(help: &LayerHelp, word: &str) -> Option<String> {
     let takes = |word: &str| {
-        let of_words = help.options.iter().filter(|option| matches!(option.kind, OptionKind::Word(_)));
+        let of_words =
+            help.options.iter().filter(|option| matches!(option.kind, OptionKind::Word(_)));
         let mut fit = of_words.filter(|option| option.check(word).is_ok());
         let only = fit.next().filter(|_| fit.next().is_none())?;
         Some(format!("{}({}={word})", help.name, only.name))
@@ -65,7 +67,8 @@ mod tests {
         }
         for help in ALL {
             for (word, write) in help.values_elsewhere {
-                let positional = help.positional.and_then(|name| help.option(name)).expect(help.name);
+                let positional =
+                    help.positional.and_then(|name| help.option(name)).expect(help.name);
                 assert!(positional.check(word).is_err(), "{} takes {word}", help.name);
                 is_taken(write);
             }

@@ -7,7 +7,6 @@ use iotax_facts::need::{module, program};
 
 const COLD: &str = "the bcache cache is recreated at every set-up, so each visit starts cold";
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "bcache",
     elsewhere: &[("make-bcache", "bcache(writethrough)")],
@@ -31,10 +30,20 @@ pub const HELP: LayerHelp = LayerHelp {
             Setting::named("mode=writeback", "writeback").filter(|_| writes_back)
         }),
     )],
-    notes: &[("mode", "writethrough", COLD), ("mode", "writeback", COLD), ("mode", "writearound", COLD)],
+    notes: &[
+        ("mode", "writethrough", COLD),
+        ("mode", "writeback", COLD),
+        ("mode", "writearound", COLD),
+    ],
     capabilities: &[Capability::needing("bcache", "layer bcache", "[/dev/x,/dev/y] | bcache")],
     requires: &[
-        program!("make-bcache", "for the layer bcache", "bcache-tools", "bcache-tools", "bcache-tools"),
+        program!(
+            "make-bcache",
+            "for the layer bcache",
+            "bcache-tools",
+            "bcache-tools",
+            "bcache-tools"
+        ),
         module!("bcache", "bcache", "BCACHE", "for the layer bcache"),
     ],
     adds_io: Some("the cache device"),

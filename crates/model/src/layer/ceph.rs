@@ -1,11 +1,11 @@
-//! `ceph`: a cluster of Ceph over several files or devices, and images of its block device in a pool.
+//! `ceph`: a cluster of Ceph over several files or devices, and images of its block device in a
+//! pool.
 
 use super::OptionKind::{Count, Size, Word};
 use super::{Capability, Face, LayerHelp, States, option};
 use crate::scenario::LayerSpec;
-use iotax_facts::need::{Find, Requirement, debian, everywhere, fedora, program};
+use iotax_facts::need::{Requirement, SearchedThing, debian, everywhere, fedora, program};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "ceph",
     elsewhere: &[("rbd", "ceph")],
@@ -60,7 +60,7 @@ pub const HELP: LayerHelp = LayerHelp {
                 fedora("dnf install qemu-block-rbd qemu-img"),
                 everywhere("install QEMU's block driver rbd, and qemu-img"),
             ],
-            finds: &[Find::Program("qemu-img")],
+            finds: &[SearchedThing::Program("qemu-img")],
         },
     ],
     programs: &["ceph"],
@@ -71,8 +71,8 @@ pub const HELP: LayerHelp = LayerHelp {
 /// What somebody else's image needs on this host.
 pub const MEDIUM_NEEDS: [&str; 2] = ["ceph-common", "qemu-rbd"];
 
-/// Bytes of writes that a client with librbd's cache on holds back of an image on these layers (`rbd_cache_max_dirty` as Ceph has
-/// it): none where the policy is to write through.
+/// Bytes of writes that a client with librbd's cache on holds back of an image on these layers
+/// (`rbd_cache_max_dirty` as Ceph has it): none where the policy is to write through.
 pub fn held_back(layers: &[LayerSpec]) -> u64 {
     let policy = layers.iter().rfind(|layer| layer.name == HELP.name);
     let policy = policy.and_then(|layer| layer.option("cache-policy"));

@@ -1,5 +1,5 @@
-//! Settings that must be the same on both sides of a comparison of something else. One concept has many names, an option of a
-//! layer's own each.
+//! Settings that must be the same on both sides of a comparison of something else. One concept has
+//! many names, an option of a layer's own each.
 
 use crate::scenario::{LayerSpec, Stack};
 
@@ -64,8 +64,8 @@ pub enum How {
 /// A setting of a layer.
 pub type Comparable = (Concept, How);
 
-/// Of each, in that order: what follows where it is not the same; and how a stack has it without such a layer, in words and as the
-/// value that is the same, `None` of what it then does not have.
+/// Of each, in that order: what follows where it is not the same; and how a stack has it without
+/// such a layer, in words and as the value that is the same, `None` of what it then does not have.
 type ComparableEntry = (Concept, &'static str, Option<(&'static str, &'static str)>);
 
 const ENTRIES: &[ComparableEntry] = &[
@@ -83,7 +83,11 @@ const ENTRIES: &[ComparableEntry] = &[
         "writes are not acknowledged by the same drives",
         Some(("no cache that writes back", "writethrough")),
     ),
-    (Concept::Bitmap, "only one keeps account of what is being written", Some(("no bitmap", "none"))),
+    (
+        Concept::Bitmap,
+        "only one keeps account of what is being written",
+        Some(("no bitmap", "none")),
+    ),
     (
         Concept::FirstSync,
         "parity or copies are not in sync on both sides",
@@ -102,11 +106,16 @@ const ENTRIES: &[ComparableEntry] = &[
         "not the same bytes come to the drives, unless the load's data do not compress",
         Some(("no compression", "off")),
     ),
-    (Concept::Deduplication, "only one looks for blocks that are there already", Some(("no dedup", "off"))),
+    (
+        Concept::Deduplication,
+        "only one looks for blocks that are there already",
+        Some(("no dedup", "off")),
+    ),
 ];
 
 impl Concept {
-    /// All of them, in the order in which they are told, each with what follows where it is not the same.
+    /// All of them, in the order in which they are told, each with what follows where it is not the
+    /// same.
     pub fn all() -> impl Iterator<Item = (Concept, &'static str)> {
         ENTRIES.iter().map(|(concept, why, _)| (*concept, *why))
     }
@@ -116,7 +125,8 @@ impl Concept {
         ENTRIES.iter().find(|(concept, ..)| *concept == self)?.2
     }
 
-    /// How a stack has it, by the last of its layers that has it at all; `None`: it has no such thing.
+    /// How a stack has it, by the last of its layers that has it at all; `None`: it has no such
+    /// thing.
     pub fn setting_in(self, stack: &Stack) -> Option<Setting> {
         let of_layers = stack.layers.iter().rev().find_map(|layer| self.of_layer(layer));
         of_layers.or_else(|| self.without().and_then(|(said, value)| Setting::named(said, value)))

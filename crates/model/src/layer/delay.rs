@@ -3,7 +3,6 @@
 use super::OptionKind::{Microseconds, Percent};
 use super::{Face, LayerHelp, LayerRole, option};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "delay",
     example: "file:/srv/x.img,size=4GiB | delay(us=50)",

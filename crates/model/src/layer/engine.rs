@@ -16,7 +16,6 @@ const GENERATORS: [&str; engine::ALL.len() + 1] = {
     words
 };
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "engine",
     example: "file:/srv/x.img,size=4GiB | engine(fio)",

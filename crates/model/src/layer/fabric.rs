@@ -19,7 +19,9 @@ pub fn transport(layer: &LayerSpec) -> Option<Setting> {
 
 /// Checksums on the way: of NVMe over TCP alone, since open-iscsi asks for none and NBD has none.
 pub fn digests(layer: &LayerSpec) -> Option<Setting> {
-    let on = ["hdr-digest", "data-digest"].into_iter().filter(|option| layer.option(option) == Some("true"));
+    let on = ["hdr-digest", "data-digest"]
+        .into_iter()
+        .filter(|option| layer.option(option) == Some("true"));
     let on = on.collect::<Vec<_>>().join(" and ");
     let said = if on.is_empty() { "no digest" } else { &on };
     Setting::named(format!("{said} of {}", layer.name), &on)

@@ -4,7 +4,6 @@ use super::OptionKind::Word;
 use super::comparable::{Concept, How};
 use super::{Face, LayerHelp, librbd, option};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "fio-rbd",
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | fio-rbd(writeback)",

@@ -7,7 +7,6 @@ use crate::scenario::LayerSpec;
 use iotax_facts::need::program;
 use iotax_units::GIB;
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "fs",
     elsewhere: &[("xfs", "fs(xfs)"), ("ext4", "fs(ext4)"), ("btrfs", "fs(btrfs)")],
@@ -33,14 +32,21 @@ pub const HELP: LayerHelp = LayerHelp {
     requires: &[
         program!("mkfs.xfs", "for the layer fs(xfs)", "xfsprogs", "xfsprogs", "xfsprogs"),
         program!("mkfs.ext4", "for the layer fs(ext4)", "e2fsprogs", "e2fsprogs", "e2fsprogs"),
-        program!("mkfs.btrfs", "for the layer fs(btrfs)", "btrfs-progs", "btrfs-progs", "btrfs-progs"),
+        program!(
+            "mkfs.btrfs",
+            "for the layer fs(btrfs)",
+            "btrfs-progs",
+            "btrfs-progs",
+            "btrfs-progs"
+        ),
     ],
     programs: &["mkfs.xfs", "mkfs.ext4", "mkfs.btrfs"],
     adds_io: Some("the journal and metadata of its file system"),
     ..LayerHelp::PLAIN
 };
 
-/// btrfs allocates data in chunks of at most so many bytes, each on the drive that has most room left.
+/// btrfs allocates data in chunks of at most so many bytes, each on the drive that has most room
+/// left.
 const BTRFS_CHUNK: u64 = GIB;
 
 /// Of file systems only btrfs takes several devices.

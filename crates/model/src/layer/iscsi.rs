@@ -6,7 +6,6 @@ use super::fabric::{ADDRESS, PORT, digests, transport};
 use super::{Capability, Face, InFlight, LayerHelp, OptionDef, option};
 use iotax_facts::need::{module, program};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "iscsi",
     elsewhere: &[("iser", "iscsi(iser)"), ("lio", "iscsi(tcp)")],

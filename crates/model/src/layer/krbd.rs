@@ -3,15 +3,16 @@
 use super::OptionKind::{Count, Word};
 use super::{Capability, InFlight, LayerHelp, option};
 use crate::layer::Face;
-use iotax_facts::need::{Find, Requirement, everywhere};
+use iotax_facts::need::{Requirement, SearchedThing, everywhere};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "krbd",
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | krbd",
     options: &[
         option("queue-depth", Count).also(&["queue_depth"]).default("128"),
-        option("read-from-replica", Word(&["no", "balance"])).also(&["read_from_replica"]).default("no"),
+        option("read-from-replica", Word(&["no", "balance"]))
+            .also(&["read_from_replica"])
+            .default("no"),
         option("ms-mode", Word(&["legacy", "crc", "secure", "prefer-crc", "prefer-secure"]))
             .also(&["ms_mode"])
             .default("prefer-crc"),
@@ -32,7 +33,7 @@ pub const HELP: LayerHelp = LayerHelp {
             "modprobe rbd; if there is no such module, boot a kernel with CONFIG_BLK_DEV_RBD (grep BLK_DEV_RBD \
              /boot/config-* shows which have it)",
         )],
-        finds: &[Find::Module("rbd")],
+        finds: &[SearchedThing::Module("rbd")],
     }],
     programs: &["rbd"],
     ..LayerHelp::PLAIN

@@ -10,16 +10,16 @@ pub enum LayoutSpread {
         /// Drives that are written in turns.
         over: u64,
     },
-    /// One drive behind the other.
+    /// One drive after the other.
     Linear {
         /// Bytes at most after which the next drive has its turn; `None`: when one is full.
         chunk: Option<u64>,
     },
     /// Every block on so many drives.
     Mirrored {
-        /// How many.
         copies: u64,
-        /// Drives are in groups of so many, all of which hold the same; else what is on one has its copies on several.
+        /// Drives are in groups of so many, all of which hold the same; else what is on one has its
+        /// copies on several.
         groups: bool,
     },
     /// Stripes of chunks with parity in place; a small write changes both.
@@ -45,11 +45,10 @@ pub enum LayoutSpread {
 /// Drives that a layer has joined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joined {
-    /// How.
     pub spread: LayoutSpread,
-    /// `RAID5`, `LVM stripe`.
     pub name: String,
-    /// Bytes on one drive before the next one's turn, with the option that says so; `None` where there is no turn.
+    /// Bytes on one drive before the next one's turn, with the option that says so; `None` where
+    /// there is no turn.
     pub unit: Option<(&'static str, u64)>,
 }
 
@@ -64,11 +63,15 @@ impl LayoutSpread {
     ///
     /// # Errors
     /// They are too few.
-    pub fn parity(drives: u64, parity: u64, chunk: u64, whole: bool) -> Result<LayoutSpread, String> {
+    pub fn parity(
+        drives: u64,
+        parity: u64,
+        chunk: u64,
+        whole: bool,
+    ) -> Result<LayoutSpread, String> {
         enough(drives, parity).map(|()| LayoutSpread::Parity { parity, chunk, whole })
     }
 
-    /// By that name.
     pub fn named(self, name: impl Into<String>) -> Joined {
         Joined { spread: self, name: name.into(), unit: None }
     }

@@ -4,13 +4,12 @@ use super::OptionKind::Word;
 use super::comparable::{Concept, How, Setting};
 use super::{Capability, Face, LayerHelp, option};
 use crate::scenario::LayerSpec;
-use iotax_facts::need::{Find, Requirement, everywhere};
+use iotax_facts::need::{Requirement, SearchedThing, everywhere};
 
 /// One process serves the file, and up to QEMU 10.0 an I/O at a time.
 const SERIAL: &str = "QEMU exports the image through FUSE, with few I/Os at a time and serialized writes: at high \
     iodepth this measures the export, not librbd";
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "librbd",
     elsewhere: &[("rbd-nbd", "librbd"), ("rbd-fuse", "librbd")],
@@ -20,7 +19,10 @@ pub const HELP: LayerHelp = LayerHelp {
     below: Face::Rbd,
     gives: Face::File,
     only_here: true,
-    comparable: &[(Concept::CacheMode, How::Option("cache")), (Concept::WriteCache, How::By(write_cache))],
+    comparable: &[
+        (Concept::CacheMode, How::Option("cache")),
+        (Concept::WriteCache, How::By(write_cache)),
+    ],
     notes: &[("cache", "none", SERIAL), ("cache", "writeback", SERIAL)],
     capabilities: &[Capability::listed(
         "librbd",
@@ -31,7 +33,7 @@ pub const HELP: LayerHelp = LayerHelp {
         id: "fuse",
         why: "for the layer librbd",
         supply: &[everywhere("modprobe fuse (in a container: run on the host itself)")],
-        finds: &[Find::File("/dev/fuse")],
+        finds: &[SearchedThing::File("/dev/fuse")],
     }],
     ..LayerHelp::PLAIN
 };

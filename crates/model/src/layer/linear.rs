@@ -1,10 +1,9 @@
-//! `linear`: several devices one behind the other.
+//! `linear`: several devices one after the other.
 
 use super::layout::LayoutSpread;
 use super::{Capability, LayerHelp};
 use iotax_facts::need::{module, program};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "linear",
     elsewhere: &[("dm-linear", "linear")],
@@ -13,7 +12,13 @@ pub const HELP: LayerHelp = LayerHelp {
     layout: Some(|_, _| Ok(LayoutSpread::ONE_BY_ONE.named("linear"))),
     capabilities: &[Capability::needing("linear", "layers split and linear", "/dev/x | split(2)")],
     requires: &[
-        program!("dmsetup", "for the layers split and linear", "dmsetup", "device-mapper", "dmsetup"),
+        program!(
+            "dmsetup",
+            "for the layers split and linear",
+            "dmsetup",
+            "device-mapper",
+            "dmsetup"
+        ),
         module!("dm_mod", "dm-mod", "BLK_DEV_DM", "for the layers split, linear and lvm"),
     ],
     ..LayerHelp::PLAIN

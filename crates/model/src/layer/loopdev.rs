@@ -2,9 +2,8 @@
 
 use super::OptionKind::Flag;
 use super::{Capability, Face, LayerHelp, option};
-use iotax_facts::need::{Find, Requirement, everywhere, program};
+use iotax_facts::need::{Requirement, SearchedThing, everywhere, program};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "loop",
     elsewhere: &[("losetup", "loop")],
@@ -18,7 +17,7 @@ pub const HELP: LayerHelp = LayerHelp {
             id: "loop-devices",
             why: "for the layer loop",
             supply: &[everywhere("modprobe loop (in a container: run on the host itself)")],
-            finds: &[Find::File("/dev/loop-control")],
+            finds: &[SearchedThing::File("/dev/loop-control")],
         },
     ],
     programs: &["losetup"],

@@ -5,9 +5,8 @@ use super::comparable::{Concept, How, Setting};
 use super::layout::{Joined, LayoutSpread};
 use super::{Capability, LayerHelp, option};
 use crate::scenario::LayerSpec;
-use iotax_facts::need::{Find, Requirement, everywhere, program};
+use iotax_facts::need::{Requirement, SearchedThing, everywhere, program};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "lvm",
     elsewhere: &[
@@ -37,7 +36,8 @@ pub const HELP: LayerHelp = LayerHelp {
         (
             Concept::Provisioning,
             How::By(|layer| {
-                Setting::named("thin volume", "thin").filter(|_| layer.option("type") == Some("thin"))
+                Setting::named("thin volume", "thin")
+                    .filter(|_| layer.option("type") == Some("thin"))
             }),
         ),
     ],
@@ -59,7 +59,7 @@ pub const HELP: LayerHelp = LayerHelp {
             supply: &[everywhere(
                 "boot a kernel with CONFIG_DM_THIN_PROVISIONING (grep DM_THIN /boot/config-* shows which have it)",
             )],
-            finds: &[Find::Module("dm-thin-pool")],
+            finds: &[SearchedThing::Module("dm-thin-pool")],
         },
         Requirement {
             id: "dm-cache",
@@ -67,7 +67,7 @@ pub const HELP: LayerHelp = LayerHelp {
             supply: &[everywhere(
                 "boot a kernel with CONFIG_DM_CACHE_SMQ (grep DM_CACHE /boot/config-* shows which have it)",
             )],
-            finds: &[Find::Module("dm-cache-smq")],
+            finds: &[SearchedThing::Module("dm-cache-smq")],
         },
     ],
     programs: &["lvm"],

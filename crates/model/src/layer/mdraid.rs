@@ -7,7 +7,6 @@ use super::{Capability, LayerHelp, States, option};
 use crate::scenario::LayerSpec;
 use iotax_facts::need::{module, program};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "mdraid",
     elsewhere: &[
@@ -51,7 +50,10 @@ pub const HELP: LayerHelp = LayerHelp {
     layout: Some(joined),
     redundancy,
     states: Some(States { source: "sysfs", of: "1, 5, 6, 10", out: false }),
-    comparable: &[(Concept::Bitmap, How::Option("bitmap")), (Concept::FirstSync, How::Option("sync"))],
+    comparable: &[
+        (Concept::Bitmap, How::Option("bitmap")),
+        (Concept::FirstSync, How::Option("sync")),
+    ],
     notes: &[
         (
             "sync",
@@ -85,7 +87,8 @@ pub const HELP: LayerHelp = LayerHelp {
 /// What mdadm takes for a layout of RAID 10.
 const USUAL_COPIES: &str = "n2";
 
-/// How many copies a layout of RAID 10 has, and whether they are near each other: `n2`, `f2`, `o2`; `None`: it is none of these.
+/// How many copies a layout of RAID 10 has, and whether they are near each other: `n2`, `f2`, `o2`;
+/// `None`: it is none of these.
 pub fn copies(layer: &LayerSpec) -> Option<(u64, bool)> {
     let layout = layer.option("layout").unwrap_or(USUAL_COPIES);
     Some((layout.strip_prefix(['n', 'f', 'o'])?.parse().ok()?, layout.starts_with('n')))

@@ -1,5 +1,6 @@
-//! What each layer is called, takes and means, one file and one entry in [`ALL`] each: read by the checks of scenarios, by
-//! `doctor`, by the analysis and by the reports. How a layer is set up is in the crate `layers`.
+//! What each layer is called, takes and means, one file and one entry in [`ALL`] each: read by the
+//! checks of scenarios, by `doctor`, by the analysis and by the reports. How a layer is set up is
+//! in the crate `layers`.
 
 pub mod alias;
 pub mod bcache;
@@ -66,12 +67,10 @@ pub const ALL: &[LayerHelp] = &[
     nbd::HELP,
 ];
 
-/// What a layer stands on, and what it gives to the one above.
+/// What a layer is on, and what it gives to the one above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Face {
-    /// A block device.
     Block,
-    /// A file.
     File,
     /// A bdev of an SPDK target, which no kernel has.
     Bdev,
@@ -102,14 +101,12 @@ pub enum LayerRole {
     Null,
 }
 
-/// One layer.
 #[derive(Debug)]
 pub struct LayerHelp {
-    /// Its word.
     pub name: &'static str,
-    /// What people call it elsewhere: the word in small letters, and what is written here. Errors offer that.
+    /// What people call it elsewhere: the word in small letters, and what is written here. Errors
+    /// offer that.
     pub elsewhere: &'static [(&'static str, &'static str)],
-    /// The same for values of its positional option.
     pub values_elsewhere: &'static [(&'static str, &'static str)],
     /// A stack with it that parses.
     pub example: &'static str,
@@ -121,9 +118,8 @@ pub struct LayerHelp {
     pub one_of: &'static [&'static str],
     /// What it is to the load.
     pub role: LayerRole,
-    /// What it stands on.
+    /// What it is on.
     pub below: Face,
-    /// What it gives.
     pub gives: Face,
     /// It lives in the load generator, so it works in a guest and over ssh too.
     pub anywhere: bool,
@@ -166,7 +162,8 @@ pub struct LayerHelp {
     pub drops_flushes: &'static [(&'static str, &'static str)],
     /// What `doctor` lists of it.
     pub capabilities: &'static [Capability],
-    /// Programs and modules of the kernel that it or one of its options needs, and no other layer brought along.
+    /// Programs and modules of the kernel that it or one of its options needs, and no other layer
+    /// brought along.
     pub requires: &'static [Requirement],
     /// Programs whose version belongs to a result.
     pub programs: &'static [&'static str],
@@ -175,9 +172,7 @@ pub struct LayerHelp {
 /// Something that iotax can measure where a machine has what it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Capability {
-    /// For `doctor --require`.
     pub name: &'static str,
-    /// A few words.
     pub what: &'static str,
     /// A stack whose own needs it has; empty for none.
     pub stack: &'static str,
@@ -188,7 +183,6 @@ pub struct Capability {
 /// States of what can lose members.
 #[derive(Clone, Copy, Debug)]
 pub struct States {
-    /// What tells them.
     pub source: &'static str,
     /// Which of its kinds have them, for people.
     pub of: &'static str,
@@ -216,8 +210,8 @@ pub struct MemoryCache {
 pub struct InFlight {
     /// The option, of each queue.
     pub option: &'static str,
-    /// The option that sets the number of queues. If it is not written, or the layer has no such option, there is one queue per
-    /// processor; `None`: there is a single queue.
+    /// The option that sets the number of queues. If it is not written, or the layer has no such
+    /// option, there is one queue per processor; `None`: there is a single queue.
     pub queues: Option<&'static str>,
 }
 
@@ -266,12 +260,20 @@ impl LayerHelp {
 
 impl Capability {
     /// What that stack needs.
-    pub const fn needing(name: &'static str, what: &'static str, stack: &'static str) -> Capability {
+    pub const fn needing(
+        name: &'static str,
+        what: &'static str,
+        stack: &'static str,
+    ) -> Capability {
         Capability { name, what, stack, more: &[] }
     }
 
     /// What no one stack needs.
-    pub const fn listed(name: &'static str, what: &'static str, more: &'static [&'static str]) -> Capability {
+    pub const fn listed(
+        name: &'static str,
+        what: &'static str,
+        more: &'static [&'static str],
+    ) -> Capability {
         Capability { name, what, stack: "", more }
     }
 }
@@ -296,11 +298,13 @@ pub fn names() -> Vec<&'static str> {
 pub fn with_states() -> String {
     let all = ALL.iter().filter_map(|layer| Some(format!("{} ({})", layer.name, layer.states?.of)));
     let all: Vec<String> = all.collect();
-    all.split_last().map_or_else(String::new, |(last, first)| format!("{} and {last}", first.join(", ")))
+    all.split_last()
+        .map_or_else(String::new, |(last, first)| format!("{} and {last}", first.join(", ")))
 }
 
 impl LayerSpec {
-    /// What is known of its layer; `None`: this version has no such layer (a stored run of another may).
+    /// What is known of its layer; `None`: this version has no such layer (a stored run of another
+    /// may).
     pub fn help(&self) -> Option<&'static LayerHelp> {
         self.tool.as_ref().map_or_else(|| find(&self.name), |tool| Some(tool.help()))
     }
@@ -343,7 +347,6 @@ impl LayerSpec {
 }
 
 impl Stack {
-    /// Its guest.
     pub fn guest(&self) -> Option<&LayerSpec> {
         self.layers.iter().find(|layer| layer.is(LayerRole::Guest))
     }
@@ -365,9 +368,18 @@ mod tests {
         assert_eq!(names.len(), ALL.len(), "names are unique");
         for layer in ALL {
             assert!(layer.example.contains(&format!("| {}", layer.name)), "{}", layer.name);
-            assert!(layer.positional.is_none_or(|name| layer.option(name).is_some()), "{}", layer.name);
+            assert!(
+                layer.positional.is_none_or(|name| layer.option(name).is_some()),
+                "{}",
+                layer.name
+            );
             assert!(layer.one_of.iter().all(|name| layer.option(name).is_some()), "{}", layer.name);
-            assert_eq!(layer.gives == Face::Any, layer.anywhere, "{} passes its target on", layer.name);
+            assert_eq!(
+                layer.gives == Face::Any,
+                layer.anywhere,
+                "{} passes its target on",
+                layer.name
+            );
             for (option, value, note) in layer.notes {
                 assert!(
                     layer.option(option).is_some_and(|known| known.check(value).is_ok()),

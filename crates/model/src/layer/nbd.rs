@@ -6,7 +6,6 @@ use super::fabric::{ADDRESS, PORT, digests, transport};
 use super::{Capability, Face, LayerHelp, option};
 use iotax_facts::need::{module, program};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "nbd",
     example: "file:/srv/x.img,size=4GiB | nbd(unix)",

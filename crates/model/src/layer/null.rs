@@ -2,7 +2,6 @@
 
 use super::{Face, LayerHelp, LayerRole};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "null",
     example: "file:/srv/x.img,size=4GiB | null",

@@ -6,7 +6,6 @@ use super::fabric::{ADDRESS, PORT, digests, transport};
 use super::{Capability, Face, InFlight, LayerHelp, option};
 use iotax_facts::need::module;
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "nvmf",
     elsewhere: &[

@@ -1,4 +1,4 @@
-//! Options of layers: which words stand behind them, and whether a value fits.
+//! Options of layers: which words stand after them, and whether a value fits.
 
 use super::vm::SMALLEST_MEMORY;
 use crate::scenario::error::{Fault, nearest};
@@ -9,11 +9,10 @@ use std::net::{IpAddr, Ipv4Addr};
 /// One option of a layer.
 #[derive(Debug)]
 pub struct OptionDef {
-    /// Its word.
     pub name: &'static str,
     /// Other words for it; never recorded.
     pub aliases: &'static [&'static str],
-    /// What may stand behind it.
+    /// What may stand after it.
     pub kind: OptionKind,
     /// What holds when it is not written; `None`: nothing, or what the program below decides.
     pub default: Option<&'static str>,
@@ -21,7 +20,7 @@ pub struct OptionDef {
     pub only_with: Option<(&'static str, &'static str)>,
 }
 
-/// What may stand behind an option.
+/// What may stand after an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
     /// `4KiB`: a unit is a must.
@@ -48,7 +47,6 @@ pub enum OptionKind {
     Port,
     /// `true` or `false`; the lone word means `true`.
     Flag,
-    /// One of these.
     Word(&'static [&'static str]),
 }
 
@@ -88,7 +86,9 @@ impl OptionDef {
             OptionKind::Path => check_path(value),
             OptionKind::Address => check_address(value),
             OptionKind::Port => check_port(value),
-            OptionKind::Microseconds => microseconds_as_ns(value).map(|_| plain_number(value, "us")),
+            OptionKind::Microseconds => {
+                microseconds_as_ns(value).map(|_| plain_number(value, "us"))
+            }
             OptionKind::Percent => percent_as_ppm(value).map(|_| plain_number(value, "%")),
             OptionKind::Flag => check_word(value, &["true", "false"]),
             OptionKind::Word(words) => check_word(value, words),
@@ -115,16 +115,20 @@ fn check_memory(value: &str) -> Result<String, Fault> {
     }
     match bytes % units::MIB {
         0 => Ok(value.to_owned()),
-        _ => Err(Fault::hint(format!("{value} is no whole number of MiB"), "write a size such as 512MiB")),
+        _ => Err(Fault::hint(
+            format!("{value} is no whole number of MiB"),
+            "write a size such as 512MiB",
+        )),
     }
 }
 
 fn check_count(value: &str) -> Result<String, Fault> {
     match value.parse::<u32>() {
         Ok(count @ 1..) => Ok(count.to_string()),
-        _ => {
-            Err(Fault::hint(format!("\"{value}\" is not a whole number from 1"), "write a number such as 2"))
-        }
+        _ => Err(Fault::hint(
+            format!("\"{value}\" is not a whole number from 1"),
+            "write a number such as 2",
+        )),
     }
 }
 
@@ -167,7 +171,9 @@ fn check_path(value: &str) -> Result<String, Fault> {
 fn check_address(value: &str) -> Result<String, Fault> {
     match value.parse::<IpAddr>() {
         Ok(address) if address.is_unspecified() => Err(Fault::hint(
-            format!("{value} is every address of a machine, and an export listens at one that is named"),
+            format!(
+                "{value} is every address of a machine, and an export listens at one that is named"
+            ),
             "write an address of the target's place by which the initiator reaches it",
         )),
         Ok(address) if address.is_multicast() || address == Ipv4Addr::BROADCAST => {
@@ -214,10 +220,12 @@ fn plain_number(value: &str, unit: &str) -> String {
 /// # Errors
 /// Why it is none.
 pub fn microseconds_as_ns(value: &str) -> Result<u64, Fault> {
-    let number = decimal(value, "us")
-        .ok_or_else(|| Fault::hint(format!("\"{value}\" is no number of microseconds"), "write us=50"))?;
-    bounded(number * 1e3, 60e9)
-        .ok_or_else(|| Fault::new(format!("\"{value}\" is not between 0.001 and 60000000 microseconds")))
+    let number = decimal(value, "us").ok_or_else(|| {
+        Fault::hint(format!("\"{value}\" is no number of microseconds"), "write us=50")
+    })?;
+    bounded(number * 1e3, 60e9).ok_or_else(|| {
+        Fault::new(format!("\"{value}\" is not between 0.001 and 60000000 microseconds"))
+    })
 }
 
 /// Parts per million of a checked [`OptionKind::Percent`]: `2`, `0.5`, `10%`.
@@ -225,8 +233,9 @@ pub fn microseconds_as_ns(value: &str) -> Result<u64, Fault> {
 /// # Errors
 /// Why it is none.
 pub fn percent_as_ppm(value: &str) -> Result<u32, Fault> {
-    let number = decimal(value, "%")
-        .ok_or_else(|| Fault::hint(format!("\"{value}\" is no number of percent"), "write percent=2"))?;
+    let number = decimal(value, "%").ok_or_else(|| {
+        Fault::hint(format!("\"{value}\" is no number of percent"), "write percent=2")
+    })?;
     bounded(number * 1e4, 100e6)
         .and_then(|ppm| u32::try_from(ppm).ok())
         .ok_or_else(|| Fault::new(format!("\"{value}\" is not between 0.0001 and 10000 percent")))
@@ -251,7 +260,9 @@ mod tests {
 
     #[test]
     fn an_export_listens_at_an_address_that_one_machine_has() {
-        for (good, plain) in [("10.0.0.1", "10.0.0.1"), ("FD00::1", "fd00::1"), ("127.0.0.1", "127.0.0.1")] {
+        for (good, plain) in
+            [("10.0.0.1", "10.0.0.1"), ("FD00::1", "fd00::1"), ("127.0.0.1", "127.0.0.1")]
+        {
             assert_eq!(check_address(good), Ok(plain.to_owned()));
         }
         for (bad, why) in [
@@ -272,7 +283,10 @@ mod tests {
     fn a_word_that_is_a_number_has_no_near_one() {
         let levels = &["0", "1", "5", "6", "10"];
         assert_eq!(check_word("7", levels).unwrap_err().hint, None);
-        assert_eq!(check_word("raid10", levels).unwrap_err().hint.as_deref(), Some("did you mean \"10\"?"));
+        assert_eq!(
+            check_word("raid10", levels).unwrap_err().hint.as_deref(),
+            Some("did you mean \"10\"?")
+        );
         let why = check_word("raid4", levels).unwrap_err();
         assert_eq!((why.hint, why.why.as_str()), (None, "\"raid4\" is not one of 0, 1, 5, 6, 10"));
     }

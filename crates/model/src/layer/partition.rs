@@ -4,7 +4,6 @@ use super::OptionKind::{Size, Word};
 use super::{Capability, LayerHelp, option};
 use iotax_facts::need::program;
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "partition",
     example: "/dev/nvme1n1 | partition(align=1MiB)",

@@ -2,9 +2,8 @@
 
 use super::OptionKind::Size;
 use super::{Capability, Face, LayerHelp, option};
-use iotax_facts::need::{Find, Requirement, debian, everywhere};
+use iotax_facts::need::{Requirement, SearchedThing, debian, everywhere};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "rados",
     example: "[/dev/nvme1n1,/dev/nvme2n1,/dev/nvme3n1] | ceph(size=3) | rados",
@@ -22,7 +21,7 @@ pub const HELP: LayerHelp = LayerHelp {
         id: "fio-ceph",
         why: "for fio as a client of ceph",
         supply: &[debian("apt-get install fio"), everywhere("build fio with librados and librbd")],
-        finds: &[Find::Program("fio")],
+        finds: &[SearchedThing::Program("fio")],
     }],
     programs: &["fio"],
     ..LayerHelp::PLAIN

@@ -8,10 +8,10 @@ use crate::scenario::LayerSpec;
 
 pub use iotax_facts::spdk::USUAL_SOCKET;
 
-/// The option of another layer that names the target of the bdev below, where that is not told by itself.
+/// The option of another layer that names the target of the bdev below, where that is not told by
+/// itself.
 pub const SOCKET: &str = "spdk";
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "spdk",
     example: "[/dev/nvme1n1,/dev/nvme2n1] | spdk(raid=raid1) | vm(attach=vhost-user-blk)",
@@ -32,7 +32,9 @@ pub const HELP: LayerHelp = LayerHelp {
     states: Some(States { source: "bdev_raid_get_bdevs", of: "raid1, raid5f", out: false }),
     comparable: &[(
         Concept::Provisioning,
-        How::By(|layer| Setting::named("thin lvol", "thin").filter(|_| layer.option("lvol") == Some("thin"))),
+        How::By(|layer| {
+            Setting::named("thin lvol", "thin").filter(|_| layer.option("lvol") == Some("thin"))
+        }),
     )],
     notes: &[
         (

@@ -1,9 +1,9 @@
-//! `split(4)`: equal parts of a device. What it needs is in [`super::linear`], which is made in the same way.
+//! `split(4)`: equal parts of a device. What it needs is in [`super::linear`], which is made in the
+//! same way.
 
 use super::OptionKind::Count;
 use super::{LayerHelp, option};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "split",
     example: "/dev/nvme1n1 | split(4)",

@@ -1,10 +1,11 @@
-//! An engine that iotax does not know, described in a scenario by the commands of its own program: `[tool.NAME]`. It has no fixed
-//! name, so it is in no catalog: its words are made of its description.
+//! An engine that iotax does not know, described in a scenario by the commands of its own program:
+//! `[tool.NAME]`. It has no fixed name, so it is in no catalog: its words are made of its
+//! description.
 
 use super::option::{OptionDef, OptionKind};
 use super::{Face, LayerHelp, States};
 use crate::scenario::LayerSpec;
-use iotax_facts::tool::{Gives, PARTS, ToolCommands};
+use iotax_facts::tool::{EngineGives, PARTS, ToolCommands};
 use iotax_units::MIB;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,12 +13,12 @@ use std::sync::{Mutex, PoisonError};
 
 /// What all of them are called where none has a name.
 pub const KIND: &str = "tool";
-/// The option by which a smaller volume than all that there is may be asked for, where a tool declares it.
+/// The option by which a smaller volume than all that there is may be asked for, where a tool
+/// declares it.
 pub const SIZE: &str = "size";
 /// Kinds of options by their words.
 pub const KINDS: &[&str] = &["size", "count", "number", "flag", "path", "cpumask", "word"];
 
-/// `[tool.NAME]`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
     /// Its name in stacks.
@@ -25,7 +26,6 @@ pub struct Tool {
     /// What a reader of a report must know of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// `[tool.NAME.options]`
     #[serde(default)]
     pub options: Vec<ToolOption>,
     /// The option that a lone word sets.
@@ -54,9 +54,7 @@ pub struct Tool {
 /// An option of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolOption {
-    /// Its word.
     pub name: String,
-    /// One of [`KINDS`].
     pub kind: String,
     /// Of a `word`, which.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,13 +68,10 @@ pub struct ToolOption {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capacity {
-    /// Always the same.
     Fixed(MemberShare),
     /// By the value of an option.
     By {
-        /// The option.
         option: String,
-        /// Its values.
         shares: BTreeMap<String, MemberShare>,
     },
 }
@@ -120,7 +115,9 @@ impl Tool {
         match self.share(spec) {
             Some(MemberShare::One) => each,
             Some(MemberShare::Half) => each * (members as u64 / 2),
-            Some(MemberShare::AllBut(failed)) => each * (members as u64).saturating_sub(u64::from(failed)),
+            Some(MemberShare::AllBut(failed)) => {
+                each * (members as u64).saturating_sub(u64::from(failed))
+            }
             None => 0,
         }
     }
@@ -145,9 +142,9 @@ impl Tool {
             options: options.leak(),
             positional: self.positional.as_ref().map(leaked),
             gives: match self.commands.gives {
-                Gives::Block => Face::Block,
-                Gives::File => Face::File,
-                Gives::VhostUser => Face::VhostUser,
+                EngineGives::Block => Face::Block,
+                EngineGives::File => Face::File,
+                EngineGives::VhostUser => Face::VhostUser,
             },
             joins: self.members.1 > 1,
             splits: self.options.iter().any(|option| option.name == PARTS).then_some(PARTS),

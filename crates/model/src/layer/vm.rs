@@ -7,7 +7,8 @@ use crate::scenario::LayerSpec;
 
 pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 
-/// The option by which it takes a socket that another process serves; it is what is below, so nobody needs to write it.
+/// The option by which it takes a socket that another process serves; it is what is below, so
+/// nobody needs to write it.
 pub const SOCKET: &str = "socket";
 
 /// The option that says what a guest's network card is on.
@@ -16,9 +17,9 @@ pub const NET: &str = "net";
 pub const TAP: &str = "tap";
 
 /// Ways in which a disk reaches a guest, in the order of `guest::attach::ALL`, which a test holds.
-const ATTACH: &[&str] = &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
+const ATTACH: &[&str] =
+    &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "vm",
     elsewhere: &[("qemu", "vm"), ("kvm", "vm")],
@@ -28,14 +29,17 @@ pub const HELP: LayerHelp = LayerHelp {
         option("spdk", Path),
         option(SOCKET, Path),
         option("cpumask", CpuMask),
-        option("cache", Word(&["none", "writeback", "writethrough", "directsync", "unsafe"])).default("none"),
+        option("cache", Word(&["none", "writeback", "writethrough", "directsync", "unsafe"]))
+            .default("none"),
         option("aio", Word(&["native", "threads", "io_uring"])),
         option("iothread", Flag),
         option("iothreads", Count),
         option("num-queues", Count).also(&["queues", "num_queues"]),
         option("queue-size", Count).also(&["queue_size"]),
         option("discard", Word(&["ignore", "unmap"])).default("ignore"),
-        option("detect-zeroes", Word(&["off", "on", "unmap"])).also(&["detect_zeroes"]).default("off"),
+        option("detect-zeroes", Word(&["off", "on", "unmap"]))
+            .also(&["detect_zeroes"])
+            .default("off"),
         option("snapshot", Word(&["off", "on"])).default("off"),
         option("format", Word(&["raw", "qcow2"])).default("raw"),
         option("preallocation", Word(&["off", "metadata", "falloc", "full"]))
@@ -45,7 +49,10 @@ pub const HELP: LayerHelp = LayerHelp {
             .also(&["first_writes"])
             .default("sequential")
             .only_with("format", "qcow2"),
-        option("cluster-size", Size).also(&["cluster_size"]).default("64KiB").only_with("format", "qcow2"),
+        option("cluster-size", Size)
+            .also(&["cluster_size"])
+            .default("64KiB")
+            .only_with("format", "qcow2"),
         option("backing", Number).only_with("format", "qcow2"),
         option("lazy-refcounts", Flag)
             .also(&["lazy_refcounts"])
@@ -124,6 +131,7 @@ pub const HELP: LayerHelp = LayerHelp {
 };
 
 fn provisioning(layer: &LayerSpec) -> Option<Setting> {
-    let is_thin = layer.option("format") == Some("qcow2") && layer.option("preallocation") == Some("off");
+    let is_thin =
+        layer.option("format") == Some("qcow2") && layer.option("preallocation") == Some("off");
     Setting::named("thin image", "thin").filter(|_| is_thin)
 }

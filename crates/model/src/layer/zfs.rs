@@ -5,9 +5,8 @@ use super::comparable::{Concept, How, Setting};
 use super::layout::{Joined, LayoutSpread, enough};
 use super::{Capability, LayerHelp, MemoryCache, States, option};
 use crate::scenario::LayerSpec;
-use iotax_facts::need::{Find, Requirement, debian, everywhere};
+use iotax_facts::need::{Requirement, SearchedThing, debian, everywhere};
 
-/// Its words.
 pub const HELP: LayerHelp = LayerHelp {
     name: "zfs",
     elsewhere: &[("zpool", "zfs"), ("zvol", "zfs"), ("raidz", "zfs(raidz)")],
@@ -65,7 +64,7 @@ pub const HELP: LayerHelp = LayerHelp {
             ),
             everywhere("install OpenZFS 2.0 or newer, its tools and its module"),
         ],
-        finds: &[Find::Program("zpool"), Find::Module("zfs")],
+        finds: &[SearchedThing::Program("zpool"), SearchedThing::Module("zfs")],
     }],
     programs: &["zfs"],
     adds_io: Some("copies, parity and metadata of the pool"),
@@ -109,11 +108,15 @@ fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let (spread, name) = match layer.option("vdev").unwrap_or_default() {
         "stripe" => (LayoutSpread::Striped { over: drives }, "ZFS stripe"),
         // Mirrors of two, and a stripe of these.
-        "mirror" => return Ok(LayoutSpread::Mirrored { copies: 2, groups: true }.named("ZFS mirrors")),
+        "mirror" => {
+            return Ok(LayoutSpread::Mirrored { copies: 2, groups: true }.named("ZFS mirrors"));
+        }
         "raidz" | "raidz1" => (raidz(1)?, "raidz"),
         "raidz2" => (raidz(2)?, "raidz2"),
         "raidz3" => (raidz(3)?, "raidz3"),
-        other => return Err(format!("what a vdev of type {other} asks of its drives is not known")),
+        other => {
+            return Err(format!("what a vdev of type {other} asks of its drives is not known"));
+        }
     };
     Ok(spread.named(name).in_turns(block_option(layer), block))
 }

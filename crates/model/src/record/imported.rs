@@ -1,5 +1,6 @@
-//! What others measured, as it is recorded: from which line of which file, of which system, under which load, by which tool.
-//! A figure keeps the interval that its printed digits stand for; what was not printed is missing with a reason.
+//! What others measured, as it is recorded: from which line of which file, of which system, under
+//! which load, by which tool. A figure keeps the interval that its printed digits stand for; what
+//! was not printed is missing with a reason.
 
 use super::Better;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,6 @@ pub struct ImportedFile {
     pub file: u32,
     /// Its path, or `standard input`.
     pub path: String,
-    /// Its size.
     pub bytes: u64,
     /// Of its bytes, in hex digits.
     pub sha256: String,
@@ -32,7 +32,8 @@ pub struct ImportedFile {
     /// Lines that look like a tool's and could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<UnreadLines>,
-    /// Outputs that a run printed before it had ended, and whose results are passed over for those of its last.
+    /// Outputs that a run printed before it had ended, and whose results are passed over for those
+    /// of its last.
     #[serde(default, skip_serializing_if = "is_none")]
     pub snapshots: u32,
 }
@@ -47,14 +48,11 @@ fn is_none(count: &u32) -> bool {
 pub struct UnreadLines {
     /// The first, from 1.
     pub from: u32,
-    /// The last.
     pub to: u32,
-    /// Why.
     pub why: String,
 }
 
 impl UnreadLines {
-    /// `12`, `12-14`.
     pub fn places(&self) -> String {
         match self.from == self.to {
             true => self.from.to_string(),
@@ -67,18 +65,14 @@ impl UnreadLines {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImportedDirection {
-    /// Reads.
     Read,
-    /// Writes.
     Write,
-    /// Trims.
     Trim,
     /// Together, where nothing tells them apart.
     Both,
 }
 
 impl ImportedDirection {
-    /// `reads`.
     pub fn words(self) -> &'static str {
         match self {
             ImportedDirection::Read => "reads",
@@ -92,7 +86,6 @@ impl ImportedDirection {
 /// A load as far as the output tells it, in fio's words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReportedLoad {
-    /// `randread`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rw: Option<String>,
     /// Bytes of an I/O.
@@ -101,10 +94,8 @@ pub struct ReportedLoad {
     /// I/Os in flight a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iodepth: Option<u64>,
-    /// Jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numjobs: Option<u64>,
-    /// `libaio`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ioengine: Option<String>,
     /// Share of reads in percent.
@@ -123,12 +114,11 @@ pub struct ReportedLoad {
     pub settings: Option<Vec<String>>,
 }
 
-/// One of several jobs that reported side by side under one load: figures of a part, which are never added up.
+/// One of several jobs that reported side by side under one load: figures of a part, which are
+/// never added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ImportedPart {
-    /// Which, from 1.
     pub part: u32,
-    /// Of how many.
     pub of: u32,
 }
 
@@ -139,7 +129,6 @@ pub struct ImportedResult {
     pub system: String,
     /// What it was loaded with.
     pub load: ReportedLoad,
-    /// Which way.
     pub way: ImportedDirection,
     /// Which of several jobs of the same load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,13 +139,14 @@ pub struct ImportedResult {
     pub line: u32,
     /// `fio text`, `fio JSON`.
     pub tool: String,
-    /// `3.33`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// When the run behind it ended by the clock of its machine, whose time zone is not told: `2026-11-23T17:02:55`.
+    /// When the run behind it ended by the clock of its machine, whose time zone is not told:
+    /// `2026-11-23T17:02:55`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// `iops`, `bandwidth`, `ios`, `bytes`, `runtime`, `latency.mean`, and `latency` as a histogram.
+    /// `iops`, `bandwidth`, `ios`, `bytes`, `runtime`, `latency.mean`, and `latency` as a
+    /// histogram.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<ImportedSample>,
     /// Of the latency, as printed.
@@ -189,17 +179,14 @@ pub enum Uncounted {
     Failed(String),
 }
 
-/// Percent, nanoseconds, and from the least to the most that is printed so; there are many, hence without names.
+/// Percent, nanoseconds, and from the least to the most that is printed so; there are many, hence
+/// without names.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "[f64; 4]", into = "[f64; 4]")]
 pub struct PrintedPercentile {
-    /// 99.9.
     pub percent: f64,
-    /// Nanoseconds.
     pub ns: f64,
-    /// The least.
     pub low: f64,
-    /// The most.
     pub high: f64,
 }
 
@@ -218,7 +205,6 @@ impl From<PrintedPercentile> for [f64; 4] {
 /// A figure as it was printed; exactly one of `value`, `histogram` and `missing` is there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSample {
-    /// What it is.
     pub metric: String,
     /// `1/s`, `B/s`, `ns`, `1`, `B`, or as printed.
     pub unit: String,
@@ -230,7 +216,6 @@ pub struct ImportedSample {
     /// The least that is printed so; left out where that is the value but for a billionth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// The most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// Place of a frame in the histogram segment.
@@ -242,14 +227,22 @@ pub struct ImportedSample {
 }
 
 impl ReportedLoad {
-    /// What makes it the same load as another: all that the output tells, and the name only where it tells nothing else.
+    /// What makes it the same load as another: all that the output tells, and the name only where
+    /// it tells nothing else.
     pub fn identity(&self) -> String {
-        let ReportedLoad { rw, bs, iodepth, numjobs, ioengine, rwmixread, name, caps, settings } = self;
-        let bare = ReportedLoad { name: name.clone(), settings: settings.clone(), ..ReportedLoad::default() };
+        let ReportedLoad { rw, bs, iodepth, numjobs, ioengine, rwmixread, name, caps, settings } =
+            self;
+        let bare = ReportedLoad {
+            name: name.clone(),
+            settings: settings.clone(),
+            ..ReportedLoad::default()
+        };
         let caps = caps.join(" ");
         match *self == bare {
             true => format!("{name:?}"),
-            false => format!("{rw:?} {bs:?} {iodepth:?} {numjobs:?} {ioengine:?} {rwmixread:?} {caps}"),
+            false => {
+                format!("{rw:?} {bs:?} {iodepth:?} {numjobs:?} {ioengine:?} {rwmixread:?} {caps}")
+            }
         }
     }
 }

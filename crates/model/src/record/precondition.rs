@@ -1,17 +1,15 @@
-//! What preconditioning records: the passes over drives, as far as they came, and the rounds to a steady state.
+//! What preconditioning records: the passes over drives, as far as they came, and the rounds to a
+//! steady state.
 
 use iotax_facts::place::Place;
 use serde::{Deserialize, Serialize};
 
-/// Passes over drives in one place, written at the same time; recorded when they begin, now and then, and when they end. The last
-/// record of a drive counts.
+/// Passes over drives in one place, written at the same time; recorded when they begin, now and
+/// then, and when they end. The last record of a drive counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passes {
-    /// Where they are.
     pub place: Place,
-    /// Which.
     pub drives: Vec<PassedDrive>,
-    /// Bytes of each.
     pub bytes: u64,
     /// How often each is written.
     pub passes: u32,
@@ -47,7 +45,8 @@ impl Passes {
     }
 }
 
-/// Rounds of a load on all stacks of a set before it was measured, which ended. Their slices have the purpose `precondition`.
+/// Rounds of a load on all stacks of a set before it was measured, which ended. Their slices have
+/// the purpose `precondition`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Preconditioned {
     /// Visit number, from 0.
@@ -56,7 +55,6 @@ pub struct Preconditioned {
     pub set: u32,
     /// Name of the workload.
     pub workload: String,
-    /// How many.
     pub rounds: u32,
     /// Length of a round of one stack.
     pub round_ns: u64,
@@ -67,18 +65,16 @@ pub struct Preconditioned {
     pub without_rate: bool,
     /// Time of all, with flushes and what is between slices.
     pub took_ns: u64,
-    /// Stack by stack.
     pub stacks: Vec<PreconditionedStack>,
 }
 
 /// One stack in them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionedStack {
-    /// Its name.
     pub stack: String,
-    /// Bytes written.
     pub written: u64,
-    /// Largest minus smallest pace of the last five rounds, a fraction of their mean; `None`: there were fewer.
+    /// Largest minus smallest pace of the last five rounds, a fraction of their mean; `None`: there
+    /// were fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<f64>,
     /// How far the best straight line through them goes, likewise.

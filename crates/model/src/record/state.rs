@@ -14,7 +14,6 @@ pub const MANUAL: &str = "waits for a manual step";
 pub enum RunState {
     /// All that was asked for was measured.
     Complete,
-    /// Somebody ended it.
     Interrupted,
     /// It is to begin after a reboot.
     Waits,
@@ -22,7 +21,6 @@ pub enum RunState {
     WaitsForPerson,
     /// It ended with the words of a failure.
     Failed,
-    /// It goes on.
     Running,
     /// It ended without a word: nobody runs it, and its record has no end.
     Killed,
@@ -42,7 +40,6 @@ impl RunState {
         }
     }
 
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             RunState::Complete => COMPLETE,
@@ -62,7 +59,9 @@ mod tests {
 
     #[test]
     fn every_state_has_one_word_and_only_a_record_without_an_end_can_run() {
-        let of = |outcome| [false, true].map(|is_running| RunState::from_outcome(outcome, is_running).word());
+        let of = |outcome| {
+            [false, true].map(|is_running| RunState::from_outcome(outcome, is_running).word())
+        };
         for word in [COMPLETE, INTERRUPTED, WAITS, MANUAL] {
             assert_eq!(of(Some(word)), [word; 2]);
         }

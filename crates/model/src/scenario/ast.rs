@@ -11,14 +11,10 @@ pub struct StackExpr {
     pub layers: Vec<LayerExpr>,
 }
 
-/// The bottom.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BaseExpr {
-    /// One medium.
     One(MediumExpr),
-    /// `[a,b]`.
     Many(Vec<MediumExpr>),
-    /// `each([a,b])`.
     Each(Vec<MediumExpr>),
     /// `each([[a,b],[c,d]])`: what joins them is made of each list.
     Groups(Vec<Vec<MediumExpr>>),
@@ -31,9 +27,7 @@ pub struct MediumExpr {
     pub scheme: Option<String>,
     /// What follows the scheme, without options.
     pub body: String,
-    /// `key=value` after commas.
     pub options: Vec<OptionExpr>,
-    /// `@PLACE`.
     pub place: Option<String>,
     /// Bytes of the source text.
     pub span: Range<usize>,
@@ -42,13 +36,11 @@ pub struct MediumExpr {
 /// `name(key=value, ...) @place>place xN`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerExpr {
-    /// Its name.
     pub name: String,
     /// In the order written.
     pub options: Vec<OptionExpr>,
     /// `@PLACE`, and for a fabric `@A>B`.
     pub place: Option<(String, Option<String>)>,
-    /// `xN`.
     pub fanout: Option<u32>,
     /// Bytes of the source text.
     pub span: Range<usize>,

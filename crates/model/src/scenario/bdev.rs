@@ -1,5 +1,6 @@
-//! Stacks with something in them that no kernel has: a bdev of an SPDK target, an image of a Ceph cluster, a vhost-user
-//! socket. Refuses layers that cannot use one, and to load one; a layer that can gets the target's socket.
+//! Stacks with something in them that no kernel has: a bdev of an SPDK target, an image of a Ceph
+//! cluster, a vhost-user socket. Refuses layers that cannot use one, and to load one; a layer that
+//! can gets the target's socket.
 
 use super::error::{Fault, InputError};
 use super::{LayerSpec, Medium, Stack};
@@ -9,7 +10,6 @@ use crate::layer::{Face, LayerHelp, LayerRole, vm};
 /// Something that no kernel has.
 struct Foreign {
     face: Face,
-    /// What it is.
     what: &'static str,
     /// What brings it to a kernel.
     hint: &'static str,
@@ -37,9 +37,12 @@ fn foreign(face: Face) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|one| one.face == face)
 }
 
-/// What layers show that no kernel has, and the one of them that makes it (none: the medium itself is it); `None`: what they show is
-/// a device or a file.
-fn shown<'a>(medium: &Medium, layers: &'a [LayerSpec]) -> Option<(Option<&'a LayerSpec>, &'static Foreign)> {
+/// What layers show that no kernel has, and the one of them that makes it (none: the medium itself
+/// is it); `None`: what they show is a device or a file.
+fn shown<'a>(
+    medium: &Medium,
+    layers: &'a [LayerSpec],
+) -> Option<(Option<&'a LayerSpec>, &'static Foreign)> {
     let face = |layer: &LayerSpec| layer.help().map_or(Face::Any, |help| help.gives);
     match layers.iter().rfind(|layer| face(layer) != Face::Any) {
         Some(layer) => Some((Some(layer), foreign(face(layer))?)),
@@ -76,7 +79,11 @@ fn stands_on(help: &LayerHelp) -> Option<&'static Foreign> {
 ///
 /// # Errors
 /// When it cannot, or names another target.
-pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec) -> Result<(), Fault> {
+pub(super) fn settle(
+    medium: &Medium,
+    below: &[LayerSpec],
+    layer: &mut LayerSpec,
+) -> Result<(), Fault> {
     let Some(help) = layer.help() else { return Ok(()) };
     let top = below.iter().rfind(|layer| layer.help().is_some_and(|help| help.gives != Face::Any));
     if let Some(top) = top.filter(|top| top.help().is_some_and(|help| help.gives == Face::Client)) {
@@ -107,7 +114,10 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
     let Some((from, Foreign { face, what, hint })) = shown else {
         return match layer.options.get(vm::SOCKET).filter(|_| help.role == LayerRole::Guest) {
             Some(path) => Err(Fault::hint(
-                format!("{} names a vhost-user socket, but below is a device or a file", vm::SOCKET),
+                format!(
+                    "{} names a vhost-user socket, but below is a device or a file",
+                    vm::SOCKET
+                ),
                 format!("write vhost-user:{path} | {}(attach=vhost-user-blk)", layer.name),
             )),
             None => Ok(()),
@@ -125,7 +135,8 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
         return Err(Fault::hint(why, *hint));
     };
     if !layer.option(option).is_some_and(|value| values.contains(&value)) {
-        let why = format!("\"{}\" takes {what} only with {option}={}", layer.name, values.join(" or "));
+        let why =
+            format!("\"{}\" takes {what} only with {option}={}", layer.name, values.join(" or "));
         return Err(Fault::hint(why, format!("write {}({option}={})", layer.name, values[0])));
     }
     if layer.options.contains_key("aio") {
@@ -137,15 +148,21 @@ pub(super) fn settle(medium: &Medium, below: &[LayerSpec], layer: &mut LayerSpec
     }
     if *face == Face::VhostUser && layer.copies > 1 && super::stacks::parts(below).is_none() {
         return Err(Fault::hint(
-            format!("a socket serves one guest, but there are {} of \"{}\"", layer.copies, layer.name),
+            format!(
+                "a socket serves one guest, but there are {} of \"{}\"",
+                layer.copies, layer.name
+            ),
             "use one guest, or an engine below that creates a socket for each",
         ));
     }
-    let rpc = from.filter(|_| *face == Face::Bdev).and_then(|from| from.option("rpc")).map(str::to_owned);
-    let served =
-        (*face == Face::VhostUser).then(|| from.map_or_else(|| medium.text(), |from| from.name.clone()));
+    let rpc =
+        from.filter(|_| *face == Face::Bdev).and_then(|from| from.option("rpc")).map(str::to_owned);
+    let served = (*face == Face::VhostUser)
+        .then(|| from.map_or_else(|| medium.text(), |from| from.name.clone()));
     let names = [(SOCKET, "an SPDK target", rpc), (vm::SOCKET, "a vhost-user socket", served)];
-    names.into_iter().try_for_each(|(option, of, value)| settle_option(layer, option, (of, what), value))
+    names
+        .into_iter()
+        .try_for_each(|(option, of, value)| settle_option(layer, option, (of, what), value))
 }
 
 /// Sets the option by which a layer knows the socket below it; nobody needs to write it.

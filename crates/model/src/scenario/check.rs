@@ -16,9 +16,9 @@ use super::values::{Dialect, parse_engine, parse_extent};
 use super::verify;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Operator, Rating, Scenario, Stack, Workload,
-    durability, grammar, jobfile, measure, names, operator, probes, profile, published, remote, slo, states,
-    sweep, table, toml,
+    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Operator, Rating, Scenario, Stack,
+    Workload, durability, grammar, jobfile, measure, names, operator, probes, profile, published,
+    remote, slo, states, sweep, table, toml,
 };
 use crate::layer::LayerRole;
 use crate::state::AskedState;
@@ -33,7 +33,6 @@ pub const BILL_DEPTHS: [u32; 2] = [1, 32];
 /// What the options of the command line say beside stacks or a scenario file.
 #[derive(Clone, Debug, Default)]
 pub struct ScenarioRequest {
-    /// `--bill`.
     pub bill: bool,
     /// `--baseline NAME`: the name of a stack, or its text.
     pub baseline: Option<String>,
@@ -49,15 +48,11 @@ pub struct ScenarioRequest {
     pub probe: Option<String>,
     /// Keys of `[measure]`: `("budget", "60s")`, ...
     pub measure: Vec<(String, String)>,
-    /// `--engine`.
     pub engine: Option<String>,
-    /// `--destroy`, each `serial=X,wipe=gpt`.
     pub destroy: Vec<String>,
     /// `--change`, each `libvirt:NAME` or `libvirt:NAME,force`.
     pub change: Vec<String>,
-    /// `--max-written 100GiB`.
     pub max_written: Option<String>,
-    /// `--states healthy,failed(1),rebuilding`.
     pub states: Option<String>,
     /// `--lab drive_size=1GiB,memory=4GiB`: what the lab called `lab` is like.
     pub lab: Option<String>,
@@ -67,7 +62,7 @@ pub struct ScenarioRequest {
     pub devices: Vec<String>,
     /// `--tool`: files of nothing but `[tool.NAME]`.
     pub tools: Vec<PathBuf>,
-    /// `--durability`, with what stands behind it: `trials=5,kill=qemu`, or nothing.
+    /// `--durability`, with what is after it: `trials=5,kill=qemu`, or nothing.
     pub durability: Option<String>,
 }
 
@@ -75,16 +70,20 @@ pub struct ScenarioRequest {
 ///
 /// # Errors
 /// Bad input, with its place.
-pub fn from_arguments(arguments: &[String], request: &ScenarioRequest) -> Result<Scenario, InputError> {
+pub fn from_arguments(
+    arguments: &[String],
+    request: &ScenarioRequest,
+) -> Result<Scenario, InputError> {
     let (files, stacks): (Vec<&String>, Vec<&String>) =
         arguments.iter().partition(|word| is_file_of_ours(word));
     let stacks: Vec<String> = stacks.into_iter().cloned().collect();
     match files.as_slice() {
         [] => from_stacks(&stacks, request),
         [file] if stacks.is_empty() => from_path(Path::new(file), request),
-        [file] if is_job_file(Path::new(file)) && request.job_file.is_none() => {
-            from_stacks(&stacks, &ScenarioRequest { job_file: Some(PathBuf::from(file)), ..request.clone() })
-        }
+        [file] if is_job_file(Path::new(file)) && request.job_file.is_none() => from_stacks(
+            &stacks,
+            &ScenarioRequest { job_file: Some(PathBuf::from(file)), ..request.clone() },
+        ),
         [file, ..] => {
             let why = format!("\"{file}\" beside other files or stacks");
             let fault = Fault::hint(why, "name one scenario.toml, or one job file and stacks");
@@ -100,7 +99,8 @@ fn is_file_of_ours(word: &str) -> bool {
         .any(|start| word.trim_start().starts_with(start));
     !stack
         && !word.contains('|')
-        && (is_job_file(Path::new(word)) || Path::new(word).extension().is_some_and(|end| end == "toml"))
+        && (is_job_file(Path::new(word))
+            || Path::new(word).extension().is_some_and(|end| end == "toml"))
 }
 
 /// Stacks in the one-line grammar, the first one the baseline.
@@ -109,7 +109,8 @@ fn is_file_of_ours(word: &str) -> bool {
 /// Bad input, with its place.
 pub fn from_stacks(exprs: &[String], request: &ScenarioRequest) -> Result<Scenario, InputError> {
     if !request.devices.is_empty() {
-        let fault = Fault::hint("cannot be combined with stacks", "write the device in the stack itself");
+        let fault =
+            Fault::hint("cannot be combined with stacks", "write the device in the stack itself");
         return Err(Origin::command_line().error("device", fault));
     }
     let mut parts = ScenarioParts::new(COMMAND_LINE);
@@ -129,12 +130,17 @@ pub fn from_stacks(exprs: &[String], request: &ScenarioRequest) -> Result<Scenar
         cells.extend(command_line_cells(index + 1, text, &parts.names)?);
     }
     let names = names::names_of(&cells);
-    parts.stacks = cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect();
+    parts.stacks =
+        cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect();
     parts.apply(request)?;
     parts.scenario()
 }
 
-fn command_line_cells(number: usize, text: &str, names: &StackNames) -> Result<Vec<StackCell>, InputError> {
+fn command_line_cells(
+    number: usize,
+    text: &str,
+    names: &StackNames,
+) -> Result<Vec<StackCell>, InputError> {
     let place = format!("command line, stack {number}");
     let fault = |fault: TextFault| InputError {
         column: Some(column_of(text, fault.span.start)),
@@ -142,7 +148,8 @@ fn command_line_cells(number: usize, text: &str, names: &StackNames) -> Result<V
         ..InputError::new(&place, fault.fault)
     };
     let expr = grammar::parse(text).map_err(fault)?;
-    cells_of(&expr, names, &|byte| format!("{place}, column {}", column_of(text, byte))).map_err(fault)
+    cells_of(&expr, names, &|byte| format!("{place}, column {}", column_of(text, byte)))
+        .map_err(fault)
 }
 
 /// A scenario file. A job file alone says nothing about where, so it is refused with what to add.
@@ -170,11 +177,13 @@ pub fn from_path(path: &Path, request: &ScenarioRequest) -> Result<Scenario, Inp
     parts.scenario()
 }
 
-/// Every prefix of a stack, the bare medium first; of several media that a layer joins, `each([..])` of them: what
-/// the joined stack could give at best.
+/// Every prefix of a stack, the bare medium first; of several media that a layer joins,
+/// `each([..])` of them: what the joined stack could give at best.
 pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
-    let prefix =
-        |length: usize| StackCell { medium: stack.medium.clone(), layers: stack.layers[..length].to_vec() };
+    let prefix = |length: usize| StackCell {
+        medium: stack.medium.clone(),
+        layers: stack.layers[..length].to_vec(),
+    };
     let cells: Vec<StackCell> = (0..=stack.layers.len()).map(prefix).collect();
     let names = names::names_of(&cells);
     cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect()
@@ -196,13 +205,20 @@ pub fn parse_consent(text: &str) -> Result<Consent, Fault> {
             Some((_, "")) => return Err(Fault::hint(format!("\"{part}\" has no value"), example)),
             Some(("serial" | "wwn", value)) if serial.is_none() => serial = Some(value.to_owned()),
             Some(("serial" | "wwn", _)) => {
-                return Err(Fault::hint("two serials in one consent", "write one consent a device"));
+                return Err(Fault::hint(
+                    "two serials in one consent",
+                    "write one consent a device",
+                ));
             }
             Some(("wipe", value)) => wipe.push(value.to_owned()),
             Some(("unseen", value)) if UNSEEN.contains(&value) => unseen.push(value.to_owned()),
             Some(("unseen", value)) => return Err(Fault::unknown("check", value, UNSEEN)),
             Some((key, _)) => {
-                return Err(Fault::unknown("key of a consent", key, &["serial", "wwn", "wipe", "unseen"]));
+                return Err(Fault::unknown(
+                    "key of a consent",
+                    key,
+                    &["serial", "wwn", "wipe", "unseen"],
+                ));
             }
             None if part.starts_with('/') => return Err(path_for_serial(part)),
             None => return Err(Fault::hint(format!("\"{part}\" is not key=value"), example)),
@@ -284,7 +300,8 @@ impl ScenarioParts {
         }
     }
 
-    /// Takes the workloads of one job, which may be the points of one sweep: its name stays its own.
+    /// Takes the workloads of one job, which may be the points of one sweep: its name stays its
+    /// own.
     pub(super) fn add(&mut self, mut drafts: Vec<WorkloadDraft>) {
         let mut points = drafts.iter_mut().filter_map(|draft| draft.sweep.as_mut()).peekable();
         if let Some(name) = points.peek().map(|point| self.sweeps.take(&point.sweep)) {
@@ -314,18 +331,21 @@ impl ScenarioParts {
             self.consent.push(parse_consent(text).map_err(|fault| origin.error("destroy", fault))?);
         }
         for text in &request.change {
-            let (vm, force) = place::parse_change(text).map_err(|fault| origin.error("change", fault))?;
+            let (vm, force) =
+                place::parse_change(text).map_err(|fault| origin.error("change", fault))?;
             self.changes.insert(vm, force);
         }
         if let Some(text) = &request.durability {
-            let given = durability::parse(text).map_err(|fault| origin.error("durability", fault))?;
+            let given =
+                durability::parse(text).map_err(|fault| origin.error("durability", fault))?;
             // Without words of its own it takes what the file says.
             if !text.trim().is_empty() || self.durability.is_none() {
                 self.durability = Some(given);
             }
         }
         if let Some(word) = &request.max_written {
-            self.max_written = Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
+            self.max_written =
+                Some(size_of(word).map_err(|fault| origin.error("max_written", fault))?);
         }
         self.refuse_unheeded(request)
     }
@@ -334,18 +354,23 @@ impl ScenarioParts {
     fn refuse_unheeded(&self, request: &ScenarioRequest) -> Result<(), InputError> {
         let guests = place::guests_of(&self.stacks, &self.names);
         let labs = place::labs_of(&self.stacks, &self.names);
-        let by_tool = self.stacks.iter().flat_map(|stack| &stack.layers).any(|layer| layer.tool.is_some());
+        let by_tool =
+            self.stacks.iter().flat_map(|stack| &stack.layers).any(|layer| layer.tool.is_some());
         let vms = self.names.described.values().filter_map(|known| known.vm.as_ref());
         let vms: Vec<String> = vms.map(|vm| format!("{}:{}", vm.manager.word(), vm.name)).collect();
-        let other_vm =
-            request.change.iter().any(|vm| !vms.iter().any(|it| it == vm.trim_end_matches(",force")));
-        let probes = !self.drafts.is_empty() && self.drafts.iter().all(|draft| draft.probe.is_some());
+        let other_vm = request
+            .change
+            .iter()
+            .any(|vm| !vms.iter().any(|it| it == vm.trim_end_matches(",force")));
+        let probes =
+            !self.drafts.is_empty() && self.drafts.iter().all(|draft| draft.probe.is_some());
         let key = |key: &str| probes && request.measure.iter().any(|(known, _)| known == key);
         let refuse = |option: &str, why: &str, hint: &str| {
             let fault = Fault::hint(format!("has no effect: {why}"), hint);
             Err(Origin::command_line().error(option, fault))
         };
-        let of_guest = "write \"... | vm(vcpus=2)\" in the stack, or load it in a guest: \"cpu @vm\"";
+        let of_guest =
+            "write \"... | vm(vcpus=2)\" in the stack, or load it in a guest: \"cpu @vm\"";
         let out = "leave it out";
         match request {
             it if it.vm.is_some() && guests.is_empty() => {
@@ -357,7 +382,9 @@ impl ScenarioParts {
             it if !it.tools.is_empty() && !by_tool => {
                 refuse("tool", "no stack has a layer of a [tool.NAME]", out)
             }
-            _ if other_vm => refuse("change", "no place of the scenario is that virtual machine", out),
+            _ if other_vm => {
+                refuse("change", "no place of the scenario is that virtual machine", out)
+            }
             it if it.engine.is_some() && probes => refuse("engine", "a probe has no engine", out),
             _ if key(ruler::KEY) => refuse(ruler::KEY, "fio runs no probe", out),
             _ if key("matched_rate") => refuse("matched_rate", "a probe has no matched rate", out),
@@ -365,24 +392,31 @@ impl ScenarioParts {
         }
     }
 
-    /// Leaves out the stacks that `--only` does not name, and what the file says of all of them together.
+    /// Leaves out the stacks that `--only` does not name, and what the file says of all of them
+    /// together.
     fn keep_only(&mut self, only: &[String]) -> Result<(), InputError> {
         if only.is_empty() {
             return Ok(());
         }
         let known: Vec<&str> = self.stacks.iter().map(|stack| stack.name.as_str()).collect();
-        if let Some(name) = only.iter().find(|name| !self.stacks.iter().any(|stack| stack.is_called(name))) {
+        if let Some(name) =
+            only.iter().find(|name| !self.stacks.iter().any(|stack| stack.is_called(name)))
+        {
             return Err(Origin::command_line().error("only", Fault::unknown("stack", name, &known)));
         }
         let is_kept = |stack: &Stack| only.iter().any(|name| stack.is_called(name));
-        let is_of_all = |name: &str| self.stacks.iter().any(|stack| stack.is_called(name) && !is_kept(stack));
+        let is_of_all =
+            |name: &str| self.stacks.iter().any(|stack| stack.is_called(name) && !is_kept(stack));
         self.baseline = self.baseline.take().filter(|(_, name)| !is_of_all(name));
         self.stacks.retain(is_kept);
-        let of_all =
-            [("[table]", self.table.take().is_some()), ("[published]", self.published.take().is_some())];
+        let of_all = [
+            ("[table]", self.table.take().is_some()),
+            ("[published]", self.published.take().is_some()),
+        ];
         for (what, _) in of_all.into_iter().filter(|(_, is_there)| *is_there) {
-            self.notes
-                .push(format!("{what} is left out: it needs all stacks, and --only selects some of them"));
+            self.notes.push(format!(
+                "{what} is left out: it needs all stacks, and --only selects some of them"
+            ));
         }
         Ok(())
     }
@@ -390,7 +424,9 @@ impl ScenarioParts {
     /// The words of `--lab`, before a stack names its drives.
     fn labs(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let Some(words) = &request.lab else { return Ok(()) };
-        let Some(PlaceSpec::Lab(lab)) = self.names.places.get_mut(place::LAB) else { return Ok(()) };
+        let Some(PlaceSpec::Lab(lab)) = self.names.places.get_mut(place::LAB) else {
+            return Ok(());
+        };
         for word in words.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             let fault = |fault| Origin::command_line().error("lab", fault);
             let (key, value) = word.split_once('=').ok_or_else(|| {
@@ -418,7 +454,8 @@ impl ScenarioParts {
             }
         }
         if named > 1 || (named == 1 && !self.drafts.is_empty()) {
-            let options: Vec<String> = request.words.iter().map(|(key, _)| format!("--{key}")).collect();
+            let options: Vec<String> =
+                request.words.iter().map(|(key, _)| format!("--{key}")).collect();
             let options = options.join(" ");
             let fault = match named == 1 && !options.is_empty() {
                 true => Fault::hint(
@@ -451,7 +488,8 @@ impl ScenarioParts {
     /// `--size` beside the loads of a scenario: so much of every stack is loaded by all of them.
     fn size_of_all(&mut self, word: &str) -> Result<(), InputError> {
         let origin = Origin::command_line();
-        let size = parse_extent(word, Dialect::Ours).map_err(|fault| origin.error("size", fault))?;
+        let size =
+            parse_extent(word, Dialect::Ours).map_err(|fault| origin.error("size", fault))?;
         for job in self.drafts.iter_mut().flat_map(|draft| &mut draft.jobs) {
             job.size = Some(size);
             job.size_origin = Some(origin.clone());
@@ -463,7 +501,8 @@ impl ScenarioParts {
         let Some(word) = &request.engine else {
             return Ok(());
         };
-        let engine = parse_engine(word).map_err(|fault| Origin::command_line().error("engine", fault))?;
+        let engine =
+            parse_engine(word).map_err(|fault| Origin::command_line().error("engine", fault))?;
         self.engine = engine;
         self.drafts.iter_mut().for_each(|draft| draft.engine = engine);
         Ok(())
@@ -490,7 +529,8 @@ impl ScenarioParts {
         self.notes.extend(remote::one_engine(&self.stacks, &mut workloads));
         verify::check(&self.stacks, &workloads).map_err(|fault| self.error(fault).key("verify"))?;
         let guests = place::guests_of(&self.stacks, &self.names);
-        probes::check(&self.stacks, &workloads, &guests).map_err(|fault| self.error(fault).key("probe"))?;
+        probes::check(&self.stacks, &workloads, &guests)
+            .map_err(|fault| self.error(fault).key("probe"))?;
         self.notes.extend(probes::note_network(&self.stacks, &workloads));
         let alone = [(self.bill, "a bill"), (self.durability.is_some(), "durability trials")];
         let alone = alone.into_iter().find(|(asked, _)| *asked).map(|(_, what)| what);
@@ -498,12 +538,15 @@ impl ScenarioParts {
             let why = format!("[stack.{stack}]: {}", fault.why);
             self.error(Fault { why, ..fault }).key("operator")
         })?;
-        let published = self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
+        let published =
+            self.published.as_ref().map(|draft| draft.settled(&self.stacks, &workloads));
         let published = published.transpose()?;
-        let table = self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
+        let table =
+            self.table.as_ref().map(|draft| draft.settled(&self.stacks, &workloads)).transpose()?;
         let writes = self.durability.is_some() || workloads.iter().any(Workload::writes);
         self.check_measure(&workloads, writes)?;
-        let steady = self.measure.regime == super::Regime::Steady || self.measure.precondition.steady;
+        let steady =
+            self.measure.regime == super::Regime::Steady || self.measure.precondition.steady;
         let trims = trims::check(&self.stacks, &workloads, steady);
         self.notes.extend(trims.map_err(|fault| self.error(fault).key("rw"))?);
         self.check_errors(&workloads)?;
@@ -538,7 +581,8 @@ impl ScenarioParts {
 
     /// Trials write their own load, one stack after the other.
     fn check_durability(&self, spec: &DurabilitySpec) -> Result<(), InputError> {
-        let refuse = |why: &str, hint: &str| Err(self.error(Fault::hint(why, hint)).key("durability"));
+        let refuse =
+            |why: &str, hint: &str| Err(self.error(Fault::hint(why, hint)).key("durability"));
         if self.bill {
             return refuse(
                 "a bill tells costs, and durability trials measure none",
@@ -551,7 +595,9 @@ impl ScenarioParts {
                 "leave out workloads, job files, fio's words and engine",
             );
         }
-        if let Some((key, origin)) = self.measure_origins.iter().find(|(key, _)| !durability::heeds(key)) {
+        if let Some((key, origin)) =
+            self.measure_origins.iter().find(|(key, _)| !durability::heeds(key))
+        {
             let fault = Fault::hint(
                 "has no effect on durability trials",
                 "leave it out; trials, min_load and max_load of durability say how long they take",
@@ -561,7 +607,8 @@ impl ScenarioParts {
         durability::check(spec, &self.stacks).map_err(|fault| self.error(fault).key("durability"))
     }
 
-    /// A path is one file, however many stacks stand on it: one size, and kept when any of them says so.
+    /// A path is one file, however many stacks stand on it: one size, and kept when any of them
+    /// says so.
     fn settle_files(&mut self) -> Result<(), InputError> {
         let mut files: BTreeMap<(Option<String>, PathBuf), (Option<u64>, bool)> = BTreeMap::new();
         for (host, path, size, keep) in media(&self.stacks).filter_map(file_of) {
@@ -570,7 +617,9 @@ impl ScenarioParts {
             if known.0 != size {
                 let place = host.map(|host| format!("ssh:{host}:")).unwrap_or_default();
                 let why = format!("{place}{} is given two sizes", path.display());
-                return Err(self.error(Fault::hint(why, "write the same size= wherever it is named")));
+                return Err(
+                    self.error(Fault::hint(why, "write the same size= wherever it is named"))
+                );
             }
         }
         for medium in self.stacks.iter_mut().flat_map(|stack| stack.medium.members_mut()) {
@@ -585,16 +634,17 @@ impl ScenarioParts {
 
     fn take_apart(&mut self) -> Result<(), InputError> {
         if self.stacks.is_empty() {
-            let hint =
-                "name one, for example file:/srv/x.img,size=4GiB, or write [stack.NAME] in the scenario";
+            let hint = "name one, for example file:/srv/x.img,size=4GiB, or write [stack.NAME] in the scenario";
             return Err(self.error(Fault::hint("no stack is named", hint)));
         }
         if !self.bill {
             return Ok(());
         }
         match self.stacks.as_slice() {
-            [stack] if stack.layers.is_empty() => Err(self
-                .error(Fault::hint("a bill of a bare medium has no lines", "put layers on it with \"|\""))),
+            [stack] if stack.layers.is_empty() => Err(self.error(Fault::hint(
+                "a bill of a bare medium has no lines",
+                "put layers on it with \"|\"",
+            ))),
             [stack] => {
                 let prefixes = expand_bill(stack).into_iter();
                 let (left_out, loaded): (Vec<Stack>, Vec<Stack>) = prefixes.partition(|prefix| {
@@ -616,7 +666,8 @@ impl ScenarioParts {
 
     /// The baseline once more, loaded by the installed fio.
     fn add_fio_on(&mut self, baseline: usize) -> Result<(), InputError> {
-        let jobs = self.drafts.iter().flat_map(|draft| &draft.jobs).map(|draft| &draft.job).collect();
+        let jobs =
+            self.drafts.iter().flat_map(|draft| &draft.jobs).map(|draft| &draft.job).collect();
         let beside = RulerContext { bill: self.bill, trials: self.durability.is_some(), jobs };
         let cell = ruler::fio_on(&self.stacks[baseline], beside).map_err(|fault| {
             let origin = self.measure_origins.get(ruler::KEY).cloned();
@@ -661,7 +712,8 @@ impl ScenarioParts {
         Ok(workloads)
     }
 
-    /// What is measured where nobody says: 4k random reads one at a time, and for a bill many at a time as well.
+    /// What is measured where nobody says: 4k random reads one at a time, and for a bill many at a
+    /// time as well.
     fn default_drafts(&mut self) -> Result<Vec<WorkloadDraft>, InputError> {
         if media(&self.stacks).all(|medium| matches!(medium, Medium::Cpu { .. })) {
             return probes::shipped(probes::MACHINE, &Origin::command_line());
@@ -674,7 +726,9 @@ impl ScenarioParts {
             return Ok(one);
         }
         if self.engine == Some(Engine::Native(EngineName::Sync)) {
-            self.notes.push("engine \"sync\" issues one I/O at a time: the bill has no rates at load".into());
+            self.notes.push(
+                "engine \"sync\" issues one I/O at a time: the bill has no rates at load".into(),
+            );
             return Ok(one);
         }
         let [shallow, deep] = BILL_DEPTHS;
@@ -690,7 +744,8 @@ impl ScenarioParts {
 
     fn check_measure(&mut self, workloads: &[Workload], writes: bool) -> Result<(), InputError> {
         let loads = workloads.len();
-        let on_command_line = |key: &str| self.measure_origins.get(key) == Some(&Origin::command_line());
+        let on_command_line =
+            |key: &str| self.measure_origins.get(key) == Some(&Origin::command_line());
         let shared = on_command_line("budget") && loads > 1;
         if shared {
             self.measure.budget_ns /= loads as u64;
@@ -712,7 +767,9 @@ impl ScenarioParts {
         }
         let given = |key: &str| self.measure_origins.contains_key(key);
         let checked = measure::check(&self.measure, if shared { loads as u64 } else { 1 })
-            .and_then(|()| slo::check(&self.measure.slo, workloads).map_err(|fault| (slo::KEY, fault)))
+            .and_then(|()| {
+                slo::check(&self.measure.slo, workloads).map_err(|fault| (slo::KEY, fault))
+            })
             .and_then(|()| measure::check_writes(&self.measure, writes, given))
             .map_err(|(key, fault)| match self.measure_origins.get(key) {
                 Some(origin) => origin.error(key, fault),
@@ -731,7 +788,9 @@ impl ScenarioParts {
 
     /// A run goes on with all jobs of a workload or with none.
     fn check_errors(&mut self, workloads: &[Workload]) -> Result<(), InputError> {
-        for workload in workloads.iter().filter(|one| one.jobs.iter().any(|job| job.continue_on_error)) {
+        for workload in
+            workloads.iter().filter(|one| one.jobs.iter().any(|job| job.continue_on_error))
+        {
             if let Some(job) = workload.jobs.iter().find(|job| !job.continue_on_error) {
                 let why = format!(
                     "job \"{}\" ends the run when an I/O fails, and others of its workload go on",
@@ -773,7 +832,9 @@ impl ScenarioParts {
     /// What is filled before is of one kind.
     fn note_data(&mut self, workloads: &[Workload]) {
         let of = |job: &Job| (job.buffer_compress_percentage, job.dedupe_percentage);
-        let jobs = workloads.iter().flat_map(|workload| workload.jobs.iter().map(move |job| (workload, job)));
+        let jobs = workloads
+            .iter()
+            .flat_map(|workload| workload.jobs.iter().map(move |job| (workload, job)));
         let mut stated = jobs.filter(|(_, job)| !job.data().is_unique());
         let Some((first, kind)) = stated.next() else { return };
         let other = stated.find(|(_, job)| of(job) != of(kind));

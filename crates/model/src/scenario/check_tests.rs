@@ -25,7 +25,8 @@ const FILE: &str = "file:/srv/x.img,size=4GiB";
 
 #[test]
 fn two_stacks_of_the_command_line() {
-    let scenario = stacks(&[FILE, "file:/srv/x.img,size=4GiB|loop()|fs( xfs )|delay(us = 2.5us)"]).unwrap();
+    let scenario =
+        stacks(&[FILE, "file:/srv/x.img,size=4GiB|loop()|fs( xfs )|delay(us = 2.5us)"]).unwrap();
     insta::assert_json_snapshot!(scenario);
 }
 
@@ -50,7 +51,8 @@ fn what_is_filled_is_of_the_kind_that_the_first_load_states() {
         of("[a]\nrw=randread\nbs=4k\n[b]\nstonewall\nrw=randread\ndedupe_percentage=40\n");
     assert_eq!((data.dedupe_percent, data.unit, said), (40, 4096, false));
     assert!(!subject.contains('%'), "{subject}");
-    let two = "[a]\nrw=write\ndedupe_percentage=10\n[b]\nstonewall\nrw=write\ndedupe_percentage=20\n";
+    let two =
+        "[a]\nrw=write\ndedupe_percentage=10\n[b]\nstonewall\nrw=write\ndedupe_percentage=20\n";
     assert!(of(two).2);
 }
 
@@ -62,7 +64,8 @@ fn size_on_the_command_line_is_that_of_all_loads_of_a_scenario() {
                 [[workload]]\nrw = \"randwrite\"\n";
     std::fs::write(&path, text).unwrap();
     let words = |words: &[(&str, &str)]| {
-        let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let words =
+            words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         from_path(&path, &ScenarioRequest { words, ..ScenarioRequest::default() })
     };
     let sizes = |scenario: Scenario| -> Vec<Option<u64>> {
@@ -109,7 +112,10 @@ fn fio_on_the_baseline_is_a_stack_of_its_own() {
     let looped = "file:/srv/x.img,size=4GiB | loop";
     let scenario = with(&[FILE, looped], &ask(false)).unwrap();
     let last = scenario.stacks.last().unwrap();
-    assert_eq!((scenario.stacks.len(), scenario.baseline, last.name.as_str()), (3, 0, "fio on file"));
+    assert_eq!(
+        (scenario.stacks.len(), scenario.baseline, last.name.as_str()),
+        (3, 0, "fio on file")
+    );
     let (text, parsed) = (last.text.clone(), stacks(&[FILE, &last.text]).unwrap());
     assert_eq!(parsed.stacks[1].text, text, "it is the stack that one would write");
     assert_eq!(with(&[FILE, &text], &ask(false)).unwrap().stacks.len(), 2, "it is there already");
@@ -139,7 +145,8 @@ fn fio_on_the_baseline_is_a_stack_of_its_own() {
 fn a_bill() {
     let request = ScenarioRequest { bill: true, ..ScenarioRequest::default() };
     let scenario =
-        with(&["file:/srv/x.img,size=4GiB | loop | fs(xfs) | delay(50) | delay(50)"], &request).unwrap();
+        with(&["file:/srv/x.img,size=4GiB | loop | fs(xfs) | delay(50) | delay(50)"], &request)
+            .unwrap();
     let lines: Vec<_> =
         scenario.stacks.iter().map(|stack| format!("{} = {}", stack.name, stack.text)).collect();
     insta::assert_snapshot!(lines.join("\n"));
@@ -160,7 +167,10 @@ fn a_bill_without_a_load_is_measured_at_two_depths() {
     let words = |depth: &str| vec![("iodepth".to_owned(), depth.to_owned())];
     assert_eq!(depths(&bill), (BILL_DEPTHS.to_vec(), true));
     assert_eq!(depths(&ScenarioRequest { words: words("8"), ..bill.clone() }), (vec![8], false));
-    assert_eq!(depths(&ScenarioRequest { engine: Some("sync".into()), ..bill.clone() }), (vec![1], false));
+    assert_eq!(
+        depths(&ScenarioRequest { engine: Some("sync".into()), ..bill.clone() }),
+        (vec![1], false)
+    );
     assert_eq!(depths(&ScenarioRequest::default()), (vec![1], false), "a comparison is no bill");
     let scenario = with(&["file:/srv/x.img,size=4GiB | loop"], &bill).unwrap();
     assert_eq!(scenario.workloads[1].kind_subject(), "4k random reads");
@@ -189,7 +199,10 @@ fn names_are_short_and_unique() {
         names(&[FILE, "file:/srv/x.img,size=4GiB | vm"]),
         names(&["/dev/nvme1n1", "/dev/nvme1n1 | fs(xfs)", "/dev/nvme1n1 | fs(ext4)"]),
         names(&["file:/srv/x.img,size=4GiB | vm(cache=[none,writeback],queues=[1,4])"]),
-        names(&["file:/srv/x.img,size=4GiB | vm", "file:/srv/x.img,size=4GiB | vm(cache=writeback)"]),
+        names(&[
+            "file:/srv/x.img,size=4GiB | vm",
+            "file:/srv/x.img,size=4GiB | vm(cache=writeback)"
+        ]),
         names(&["file:/srv/x.img,size=4GiB | vm", "file:/srv/x.img,size=4GiB | loop | vm"]),
         names(&["file:/srv/x.img,size=4GiB", "file:/srv/y.img,size=4GiB"]),
         names(&["ssh:host1:/dev/nvme0n1", "ssh:vm7:/dev/vda", "ssh:vm7:/dev/vdb"]),
@@ -204,20 +217,30 @@ const EACH: &str = "each([file:/srv/a.img,size=1GiB,file:/srv/b.img,size=2GiB,ke
 
 #[test]
 fn all_members_at_once() {
-    let request =
-        ScenarioRequest { words: vec![("size".into(), "50%".into())], ..ScenarioRequest::default() };
+    let request = ScenarioRequest {
+        words: vec![("size".into(), "50%".into())],
+        ..ScenarioRequest::default()
+    };
     let delayed = format!("{EACH} | delay(50)");
     let scenario = with(&[EACH, "file:/srv/b.img,size=2GiB", &delayed], &request).unwrap();
     assert_eq!(scenario.workloads[0].jobs[0].size, Some(512 << 20), "half of the smallest member");
-    assert_eq!(scenario.stacks[1].medium, scenario.stacks[0].medium.members()[1], "kept, as one says");
+    assert_eq!(
+        scenario.stacks[1].medium,
+        scenario.stacks[0].medium.members()[1],
+        "kept, as one says"
+    );
     insta::assert_json_snapshot!(scenario);
 }
 
 #[test]
 fn one_member_is_that_medium() {
-    let scenario = stacks(&["each([/dev/sda])", "each([ssh:vm7:/dev/vda, ssh:vm7:/dev/vdb])"]).unwrap();
+    let scenario =
+        stacks(&["each([/dev/sda])", "each([ssh:vm7:/dev/vda, ssh:vm7:/dev/vdb])"]).unwrap();
     assert_eq!(scenario.stacks[0].medium, Medium::Device { path: "/dev/sda".into() });
-    assert_eq!((scenario.stacks[0].text.as_str(), scenario.stacks[0].loaded_at_once()), ("/dev/sda", None));
+    assert_eq!(
+        (scenario.stacks[0].text.as_str(), scenario.stacks[0].loaded_at_once()),
+        ("/dev/sda", None)
+    );
     let several = &scenario.stacks[1];
     assert_eq!((several.loaded_at_once(), several.medium.host()), (Some(2), Some("vm7")));
     let again = stacks(&[&several.text]).unwrap();
@@ -269,13 +292,15 @@ fn a_stack_of_several_media_is_named_by_its_layers() {
         "/dev/sdd | vm",
     ];
     assert_eq!(names(&[two, one]), ["mdraid(level=0) | vm", "sdd | vm"]);
-    let told_apart = ["2 media | mdraid(level=0) | vm", "3 media | mdraid(level=0) | vm", "sdd | vm"];
+    let told_apart =
+        ["2 media | mdraid(level=0) | vm", "3 media | mdraid(level=0) | vm", "sdd | vm"];
     assert_eq!(names(&[two, three, one]), told_apart);
 }
 
 #[test]
 fn a_bdev_is_for_layers_that_bring_it_to_a_kernel() {
-    let refused = |above: &str| stacks(&[&format!("/dev/sda | spdk{above}")]).unwrap_err().to_string();
+    let refused =
+        |above: &str| stacks(&[&format!("/dev/sda | spdk{above}")]).unwrap_err().to_string();
     let all = [
         refused(""),
         refused(" | delay(50)"),
@@ -294,7 +319,8 @@ fn a_bdev_is_for_layers_that_bring_it_to_a_kernel() {
 #[test]
 fn a_bill_has_no_line_of_what_cannot_be_loaded() {
     let whole = "[/dev/sda,/dev/sdb] | spdk(raid=raid1) | vm(attach=vhost-user-blk)";
-    let scenario = with(&[whole], &ScenarioRequest { bill: true, ..ScenarioRequest::default() }).unwrap();
+    let scenario =
+        with(&[whole], &ScenarioRequest { bill: true, ..ScenarioRequest::default() }).unwrap();
     let texts: Vec<&str> = scenario.stacks.iter().map(|stack| stack.text.as_str()).collect();
     let last = "[/dev/sda,/dev/sdb] | spdk(raid=raid1) | vm(attach=vhost-user-blk,spdk=/var/tmp/spdk.sock)";
     assert_eq!(texts, ["each([/dev/sda,/dev/sdb])", last]);
@@ -315,12 +341,19 @@ fn the_same_stack_twice_is_said() {
 
 #[test]
 fn a_baseline_by_name_or_text() {
-    let request =
-        |name: &str| ScenarioRequest { baseline: Some(name.to_owned()), ..ScenarioRequest::default() };
+    let request = |name: &str| ScenarioRequest {
+        baseline: Some(name.to_owned()),
+        ..ScenarioRequest::default()
+    };
     let guest = "file:/srv/x.img,size=4GiB | vm";
     assert_eq!(with(&[FILE, guest], &request("vm")).unwrap().baseline, 1);
     assert_eq!(with(&[FILE, guest], &request(guest)).unwrap().baseline, 1);
-    assert!(with(&[FILE, guest], &request("mv")).unwrap_err().to_string().contains("did you mean \"vm\"?"));
+    assert!(
+        with(&[FILE, guest], &request("mv"))
+            .unwrap_err()
+            .to_string()
+            .contains("did you mean \"vm\"?")
+    );
 }
 
 #[test]
@@ -338,7 +371,8 @@ fn the_regime_is_one_of_writes() {
             },
         )
     };
-    let spec = asked("randwrite", &[("regime", "steady"), ("write_cache", "32GiB")]).unwrap().measure;
+    let spec =
+        asked("randwrite", &[("regime", "steady"), ("write_cache", "32GiB")]).unwrap().measure;
     assert_eq!((spec.regime, spec.write_cache), (Regime::Steady, Some(32 << 30)));
     let plain = asked("randwrite", &[]).unwrap();
     assert_eq!((plain.measure.regime, plain.measure.write_cache), (Regime::Burst, None));
@@ -351,7 +385,8 @@ fn the_regime_is_one_of_writes() {
         asked("randwrite", &[("regime", "staedy")]),
         asked("randwrite", &[("write_cache", "32")]),
     ];
-    let said: Vec<String> = errors.into_iter().map(|result| result.unwrap_err().to_string()).collect();
+    let said: Vec<String> =
+        errors.into_iter().map(|result| result.unwrap_err().to_string()).collect();
     assert_eq!(
         said[0],
         "command line: key \"regime\": regime \"steady\" is one of writes, and no workload writes; hint: add a workload that does, such as rw = \"randwrite\""
@@ -389,7 +424,8 @@ fn preconditioning_is_asked_for_in_the_words_of_the_specification() {
         "steady_round, steady_limit, \"steady\" of precondition: without effect, since no workload writes"
     );
     assert!(
-        notes("randread", &[("precondition", "steady")]).starts_with("precondition = \"steady\": without")
+        notes("randread", &[("precondition", "steady")])
+            .starts_with("precondition = \"steady\": without")
     );
     assert_eq!(notes("randread", &[("precondition", "2x")]), "");
     assert_eq!(
@@ -403,7 +439,10 @@ fn preconditioning_is_asked_for_in_the_words_of_the_specification() {
         "{why}"
     );
     let why = error(&[("precondition", "steady"), ("steady_limit", "4min")]);
-    assert!(why.contains("steady_limit") && why.contains("fewer than 5 rounds of 60.0 s; hint:"), "{why}");
+    assert!(
+        why.contains("steady_limit") && why.contains("fewer than 5 rounds of 60.0 s; hint:"),
+        "{why}"
+    );
     assert!(error(&[("steady_round", "60")]).contains("steady_round"));
 }
 
@@ -419,7 +458,10 @@ fn runs_from_before_there_was_preconditioning_had_none() {
 fn runs_from_before_the_regime_are_bursts() {
     let mut old = serde_json::to_value(crate::scenario::MeasureSpec::default()).unwrap();
     old.as_object_mut().unwrap().remove("regime");
-    assert_eq!(serde_json::from_value::<crate::scenario::MeasureSpec>(old).unwrap().regime, Regime::Burst);
+    assert_eq!(
+        serde_json::from_value::<crate::scenario::MeasureSpec>(old).unwrap().regime,
+        Regime::Burst
+    );
 }
 
 #[test]
@@ -435,8 +477,10 @@ fn drives_get_what_is_written_through_any_stack_on_them() {
 
 #[test]
 fn a_short_budget_lowers_the_least_time() {
-    let request =
-        ScenarioRequest { measure: vec![("budget".into(), "2s".into())], ..ScenarioRequest::default() };
+    let request = ScenarioRequest {
+        measure: vec![("budget".into(), "2s".into())],
+        ..ScenarioRequest::default()
+    };
     let spec = with(&[FILE], &request).unwrap().measure;
     assert_eq!((spec.min_time_ns, spec.budget_ns), (2_000_000_000, 2_000_000_000));
 }
@@ -462,7 +506,8 @@ fn the_budget_of_the_command_line_is_that_of_the_whole_run_and_that_of_a_file_of
     assert_eq!((short.budget_ns, short.min_time_ns), (4_000_000_000, 4_000_000_000));
     let both = bill(&[("budget", "8s"), ("min_time", "5s")]).unwrap();
     assert_eq!((both.measure.budget_ns, both.measure.min_time_ns), (4_000_000_000, 4_000_000_000));
-    let note = "min_time 5.00 s is shortened to the budget, of which each of the 2 loads gets 4.00 s";
+    let note =
+        "min_time 5.00 s is shortened to the budget, of which each of the 2 loads gets 4.00 s";
     assert!(both.notes.iter().any(|one| one == note), "{:?}", both.notes);
     let coarse = bill(&[("budget", "8s"), ("slice", "2s")]).unwrap_err().to_string();
     let why = "budget 8.00 s, of which each of 2 loads has 4.00 s, holds fewer than four slices of 2.00 s";
@@ -477,7 +522,10 @@ fn the_budget_of_the_command_line_is_that_of_the_whole_run_and_that_of_a_file_of
     };
     assert_eq!(of(&ScenarioRequest::default()), (9, 5));
     assert_eq!(
-        of(&ScenarioRequest { measure: measured(&[("budget", "9s")]), ..ScenarioRequest::default() }),
+        of(&ScenarioRequest {
+            measure: measured(&[("budget", "9s")]),
+            ..ScenarioRequest::default()
+        }),
         (3, 3)
     );
 }
@@ -488,16 +536,27 @@ fn an_option_that_nothing_would_heed_is_refused() {
     let probe = || Some("integer".to_owned());
     let cases: [(&str, &str, ScenarioRequest); 7] = [
         (FILE, "vm", ScenarioRequest { vm: Some("vcpus=2".into()), ..ScenarioRequest::default() }),
-        (FILE, "lab", ScenarioRequest { lab: Some("memory=2GiB".into()), ..ScenarioRequest::default() }),
+        (
+            FILE,
+            "lab",
+            ScenarioRequest { lab: Some("memory=2GiB".into()), ..ScenarioRequest::default() },
+        ),
         (
             FILE,
             "change",
-            ScenarioRequest { change: vec!["libvirt:db1,force".into()], ..ScenarioRequest::default() },
+            ScenarioRequest {
+                change: vec!["libvirt:db1,force".into()],
+                ..ScenarioRequest::default()
+            },
         ),
         (
             "cpu",
             "engine",
-            ScenarioRequest { engine: Some("sync".into()), probe: probe(), ..ScenarioRequest::default() },
+            ScenarioRequest {
+                engine: Some("sync".into()),
+                probe: probe(),
+                ..ScenarioRequest::default()
+            },
         ),
         (
             "cpu",
@@ -522,7 +581,8 @@ fn an_option_that_nothing_would_heed_is_refused() {
             "tool",
             ScenarioRequest {
                 tools: vec![
-                    concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/engines/qsd-vhost.toml").into(),
+                    concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/engines/qsd-vhost.toml")
+                        .into(),
                 ],
                 ..ScenarioRequest::default()
             },
@@ -533,8 +593,10 @@ fn an_option_that_nothing_would_heed_is_refused() {
         let start = format!("command line: key \"{option}\": has no effect: ");
         assert!(refused.starts_with(&start) && refused.contains("; hint: "), "{refused}");
     }
-    let heeded =
-        with(&["cpu @vm"], &ScenarioRequest { vm: Some("vcpus=2".into()), ..ScenarioRequest::default() });
+    let heeded = with(
+        &["cpu @vm"],
+        &ScenarioRequest { vm: Some("vcpus=2".into()), ..ScenarioRequest::default() },
+    );
     assert!(heeded.is_ok(), "{heeded:?}");
 }
 
@@ -551,7 +613,8 @@ fn a_job_file_beside_stacks() {
 
 #[test]
 fn a_profile_stands_wherever_a_job_file_may() {
-    let request = |name: &str| ScenarioRequest { profile: Some(name.into()), ..ScenarioRequest::default() };
+    let request =
+        |name: &str| ScenarioRequest { profile: Some(name.into()), ..ScenarioRequest::default() };
     let loads = |request: &ScenarioRequest| {
         with(&["file:/srv/x.img,size=1GiB"], request).map(|scenario| scenario.workloads.len())
     };
@@ -721,9 +784,13 @@ fn refused_stacks() {
 #[test]
 fn an_option_of_a_load_beside_a_file_that_has_loads_is_refused_by_its_name() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/e2-ceph.toml");
-    let request = ScenarioRequest { words: vec![("bs".into(), "8KiB".into())], ..ScenarioRequest::default() };
+    let request =
+        ScenarioRequest { words: vec![("bs".into(), "8KiB".into())], ..ScenarioRequest::default() };
     let why = from_path(Path::new(file), &request).unwrap_err().to_string();
-    assert!(why.contains("has its own workloads, so --bs cannot be given; hint: leave --bs out"), "{why}");
+    assert!(
+        why.contains("has its own workloads, so --bs cannot be given; hint: leave --bs out"),
+        "{why}"
+    );
 }
 
 #[test]
@@ -754,18 +821,28 @@ fn refused_requests() {
         with(&[FILE], &measure("min_time", "1h")),
         with(&[FILE], &twice),
         with(&[FILE], &profile),
-        with(&[FILE], &ScenarioRequest { engine: Some("libaio".into()), ..ScenarioRequest::default() }),
-        with(&[FILE], &ScenarioRequest { max_written: Some("9".into()), ..ScenarioRequest::default() }),
         with(
             &[FILE],
-            &ScenarioRequest { destroy: vec!["serial=A,serial=B".into()], ..ScenarioRequest::default() },
+            &ScenarioRequest { engine: Some("libaio".into()), ..ScenarioRequest::default() },
+        ),
+        with(
+            &[FILE],
+            &ScenarioRequest { max_written: Some("9".into()), ..ScenarioRequest::default() },
+        ),
+        with(
+            &[FILE],
+            &ScenarioRequest {
+                destroy: vec!["serial=A,serial=B".into()],
+                ..ScenarioRequest::default()
+            },
         ),
         with(&["nope.toml"], &ScenarioRequest::default()),
         with(&["nope.fio"], &ScenarioRequest::default()),
         with(&["a.toml", FILE], &ScenarioRequest::default()),
         from_path(Path::new("src"), &ScenarioRequest::default()),
     ];
-    let table: Vec<String> = table.into_iter().map(|result| result.unwrap_err().to_string()).collect();
+    let table: Vec<String> =
+        table.into_iter().map(|result| result.unwrap_err().to_string()).collect();
     insta::assert_snapshot!(table.join("\n"));
 }
 
@@ -857,21 +934,32 @@ fn every_scenario_that_comes_with_it_parses() {
 #[test]
 fn the_docs_name_every_layer_option_and_word() {
     let read = |doc: &str| {
-        std::fs::read_to_string(format!("{}/docs/{doc}", concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
-            .unwrap()
+        std::fs::read_to_string(format!(
+            "{}/docs/{doc}",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../..")
+        ))
+        .unwrap()
     };
     let grammar = read("stack-grammar.md");
     for layer in layer::ALL {
         assert!(grammar.contains(&format!("| `{}", layer.name)), "{}", layer.name);
         for option in layer.options {
             let shown = [format!("`{}=", option.name), format!("| `{}` |", option.name)];
-            assert!(shown.iter().any(|one| grammar.contains(one)), "{} {}", layer.name, option.name);
+            assert!(
+                shown.iter().any(|one| grammar.contains(one)),
+                "{} {}",
+                layer.name,
+                option.name
+            );
         }
     }
     let format = read("scenario-format.md");
     let words = super::super::words::known_words();
     for word in words.iter().filter(|word| **word != "fileoffset").chain(&measure::names()) {
-        assert!(format.contains(&format!("`{word}`")) || format.contains(&format!("(`{word}`")), "{word}");
+        assert!(
+            format.contains(&format!("`{word}`")) || format.contains(&format!("(`{word}`")),
+            "{word}"
+        );
     }
 }
 
@@ -880,7 +968,8 @@ fn every_example_of_the_catalog_is_taken() {
     for layer in layer::ALL {
         let scenario = stacks(&[layer.example]).unwrap_or_else(|error| panic!("{error}"));
         // One that gives a bdev is loaded through another.
-        let from_top = scenario.stacks[0].layers.iter().rev().position(|spec| spec.name == layer.name);
+        let from_top =
+            scenario.stacks[0].layers.iter().rev().position(|spec| spec.name == layer.name);
         assert_eq!(
             from_top,
             Some(usize::from(matches!(layer.gives, Face::Bdev | Face::Rbd))),
@@ -905,7 +994,10 @@ fn an_image_of_ceph_is_reached_by_its_configuration_and_needs_a_layer() {
         ("rbd:p/n/i | vm", "is no image of a pool"),
         ("rbd:p/i@c.conf | vm", "is not an absolute path"),
         ("rbd:p/i | fs(xfs)", "\"fs\" requires a block device, but rbd:p/i is an RBD image"),
-        ("rbd:p/i | vm(attach=vfio)", "only with attach=virtio-blk or virtio-scsi or nvme or vhost-user-blk"),
+        (
+            "rbd:p/i | vm(attach=vfio)",
+            "only with attach=virtio-blk or virtio-scsi or nvme or vhost-user-blk",
+        ),
         ("rbd:p/i | vm(aio=native)", "aio= does not apply to an RBD image; hint: remove aio="),
         ("[rbd:p/i,rbd:p/j] | mdraid(level=1)", "name it alone"),
         ("/dev/vda | librbd", "\"librbd\" requires an RBD image"),
@@ -915,7 +1007,8 @@ fn an_image_of_ceph_is_reached_by_its_configuration_and_needs_a_layer() {
 }
 
 fn without_origins(stack: &Stack) -> (Medium, Vec<LayerSpec>) {
-    let layers = stack.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() });
+    let layers =
+        stack.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() });
     (stack.medium.clone(), layers.collect())
 }
 
@@ -959,7 +1052,11 @@ fn a_consent_is_parsed_strictly() {
     let given = parse_consent("serial=S 1, wipe=gpt,wipe=ext4").unwrap();
     assert_eq!(
         given,
-        Consent { serial: "S 1".into(), wipe: vec!["gpt".into(), "ext4".into()], unseen: Vec::new() }
+        Consent {
+            serial: "S 1".into(),
+            wipe: vec!["gpt".into(), "ext4".into()],
+            unseen: Vec::new()
+        }
     );
     for (text, part) in [
         ("", "not key=value"),
@@ -970,7 +1067,8 @@ fn a_consent_is_parsed_strictly() {
         ("serial=A,serial=B", "two serials"),
         ("serial=A,force=1", "unknown key"),
     ] {
-        let error = Origin::command_line().error("destroy", parse_consent(text).unwrap_err()).to_string();
+        let error =
+            Origin::command_line().error("destroy", parse_consent(text).unwrap_err()).to_string();
         assert!(error.contains(part), "{text}: {error}");
     }
 }
@@ -978,7 +1076,8 @@ fn a_consent_is_parsed_strictly() {
 #[test]
 fn parts_are_loaded_at_once_and_what_was_chosen_is_noted() {
     let array = "[/dev/sda,/dev/sdb] | mdraid(level=1,sync=skip)";
-    let scenario = stacks(&[array, &format!("{array} | split(2)"), "/dev/sdc | split(2) | vm x2"]).unwrap();
+    let scenario =
+        stacks(&[array, &format!("{array} | split(2)"), "/dev/sdc | split(2) | vm x2"]).unwrap();
     let loaded: Vec<_> = scenario.stacks.iter().map(Stack::loaded_at_once).collect();
     assert_eq!(loaded, [None, Some(2), None]);
     assert_eq!(
@@ -990,7 +1089,8 @@ fn parts_are_loaded_at_once_and_what_was_chosen_is_noted() {
 
 #[test]
 fn of_each_list_the_same_is_made_and_guests_share_all_of_it_out() {
-    let arrays = "each([[/dev/sda,/dev/sdb,/dev/sdc],[/dev/sdd,/dev/sde,/dev/sdf]]) | mdraid(level=5)";
+    let arrays =
+        "each([[/dev/sda,/dev/sdb,/dev/sdc],[/dev/sdd,/dev/sde,/dev/sdf]]) | mdraid(level=5)";
     let drives = "each([[nvme0,...,nvme2],[nvme3,...,nvme5]]) @lab | mdraid(level=5)";
     let two = "each([/dev/sda,/dev/sdb]) | vm";
     let texts = [
@@ -1009,8 +1109,16 @@ fn of_each_list_the_same_is_made_and_guests_share_all_of_it_out() {
     let loaded: Vec<_> =
         scenario.stacks.iter().map(|stack| (stack.loaded_at_once(), stack.targets())).collect();
     let of_one = (None, 1);
-    let all =
-        [(Some(2), 2), (Some(4), 4), (None, 16), (Some(2), 8), (None, 6), (Some(2), 2), (Some(2), 2), of_one];
+    let all = [
+        (Some(2), 2),
+        (Some(4), 4),
+        (None, 16),
+        (Some(2), 8),
+        (None, 6),
+        (Some(2), 2),
+        (Some(2), 2),
+        of_one,
+    ];
     assert_eq!(loaded, all);
     assert_eq!(
         scenario.stacks[2].layers_with_members().map(|(_, below)| below).collect::<Vec<_>>(),
@@ -1035,7 +1143,8 @@ fn a_load_that_is_random_in_part_says_in_which() {
 }
 
 fn asked(words: &[(&str, &str)]) -> Result<Scenario, String> {
-    let words = words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
+    let words =
+        words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
     from_arguments(&["/dev/x".to_owned()], &ScenarioRequest { words, ..ScenarioRequest::default() })
         .map_err(|error| error.to_string())
 }
@@ -1070,9 +1179,10 @@ fn without_a_word_blocks_may_come_again() {
     let once = asked(&[("rw", "randwrite"), ("norandommap", "0")]).unwrap();
     assert_eq!(once.workloads[0].subject(), "4k random writes at iodepth 1, random map");
     assert_eq!(once.workloads[0].name, "4k-randwrite-map-qd1");
-    for words in
-        [[("rw", "read"), ("norandommap", "0")], [("random_distribution", "zipf"), ("norandommap", "0")]]
-    {
+    for words in [
+        [("rw", "read"), ("norandommap", "0")],
+        [("random_distribution", "zipf"), ("norandommap", "0")],
+    ] {
         let error = asked(&words).unwrap_err();
         assert!(error.contains("key \"norandommap\": each block once"), "{error}");
     }
@@ -1081,15 +1191,22 @@ fn without_a_word_blocks_may_come_again() {
 #[test]
 fn regions_that_are_moved_on_from_thread_to_thread_must_fit() {
     let on_file = |words: &[(&str, &str)]| {
-        let words = words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
-        let asked =
-            from_arguments(&[FILE.to_owned()], &ScenarioRequest { words, ..ScenarioRequest::default() });
+        let words =
+            words.iter().map(|(word, value)| ((*word).to_owned(), (*value).to_owned())).collect();
+        let asked = from_arguments(
+            &[FILE.to_owned()],
+            &ScenarioRequest { words, ..ScenarioRequest::default() },
+        );
         asked.map_err(|error| error.to_string())
     };
     let quarters = [("numjobs", "4"), ("size", "25%"), ("offset_increment", "25%")];
     let job = on_file(&quarters).unwrap().workloads[0].jobs[0].clone();
-    assert_eq!((job.offset_increment, job.last_offset(), job.size), (1 << 30, 3 << 30, Some(1 << 30)));
-    let error = on_file(&[("numjobs", "5"), ("size", "1g"), ("offset_increment", "1g")]).unwrap_err();
+    assert_eq!(
+        (job.offset_increment, job.last_offset(), job.size),
+        (1 << 30, 3 << 30, Some(1 << 30))
+    );
+    let error =
+        on_file(&[("numjobs", "5"), ("size", "1g"), ("offset_increment", "1g")]).unwrap_err();
     assert_eq!(
         error,
         "command line: key \"offset_increment\": the workload does not fit the file: 1 GiB from offset 4 GiB of thread 5 of a file of 4 GiB; hint: make the file larger or the workload smaller"
@@ -1107,9 +1224,13 @@ fn a_run_that_trims_does_nothing_else() {
         trims.notes
     );
     let on_engine = |engine: &str| {
-        let words = vec![("rw".to_owned(), "randtrim".to_owned()), ("iodepth".to_owned(), "8".to_owned())];
-        let request =
-            ScenarioRequest { words, engine: Some(engine.to_owned()), ..ScenarioRequest::default() };
+        let words =
+            vec![("rw".to_owned(), "randtrim".to_owned()), ("iodepth".to_owned(), "8".to_owned())];
+        let request = ScenarioRequest {
+            words,
+            engine: Some(engine.to_owned()),
+            ..ScenarioRequest::default()
+        };
         from_arguments(&["/dev/x".to_owned()], &request).map_err(|error| error.to_string())
     };
     assert!(on_engine("sync").is_ok(), "threads make up the depth");
@@ -1141,24 +1262,31 @@ fn a_run_that_trims_does_nothing_else() {
     ] {
         let error = on(stack).unwrap_err();
         assert!(
-            error.contains("key \"rw\": job \"4k-randtrim-qd1\" trims, and ") && error.contains(who),
+            error.contains("key \"rw\": job \"4k-randtrim-qd1\" trims, and ")
+                && error.contains(who),
             "{error}"
         );
     }
     let rewritten = asked(&[("rw", "trimwrite")]).unwrap();
-    assert_eq!(rewritten.workloads[0].subject(), "4k sequential trims, each with a write at iodepth 1");
+    assert_eq!(
+        rewritten.workloads[0].subject(),
+        "4k sequential trims, each with a write at iodepth 1"
+    );
     assert!(!rewritten.notes.iter().any(|note| note.contains("trims and does not write")));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.fio");
     std::fs::write(&path, "[global]\ndirect=1\n[a]\nrw=trim\n[b]\nstonewall\nrw=read\n").unwrap();
-    let mixed = with(&[path.to_str().unwrap(), FILE], &ScenarioRequest::default()).unwrap_err().to_string();
+    let mixed =
+        with(&[path.to_str().unwrap(), FILE], &ScenarioRequest::default()).unwrap_err().to_string();
     assert!(mixed.contains("\"a\" trims what \"b\" (read) is on"), "{mixed}");
 }
 
 #[test]
 fn a_run_ends_when_an_io_fails_unless_it_is_told_to_go_on() {
     assert!(!asked(&[("rw", "randread")]).unwrap().workloads[0].jobs[0].continue_on_error);
-    for (word, goes_on) in [("io", true), ("all", true), ("read", true), ("write", false), ("none", false)] {
+    for (word, goes_on) in
+        [("io", true), ("all", true), ("read", true), ("write", false), ("none", false)]
+    {
         let scenario = asked(&[("rw", "randread"), ("continue_on_error", word)]).unwrap();
         assert_eq!(scenario.workloads[0].jobs[0].continue_on_error, goes_on, "{word}");
         assert_eq!(

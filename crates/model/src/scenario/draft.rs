@@ -1,5 +1,5 @@
-//! Workloads on their way: the jobs are read, and their regions wait for the size of the targets. What does not
-//! fit the targets, or the engine, is refused here.
+//! Workloads on their way: the jobs are read, and their regions wait for the size of the targets.
+//! What does not fit the targets, or the engine, is refused here.
 
 use super::error::{Fault, InputError, Origin};
 use super::job_words::list_word;
@@ -18,7 +18,6 @@ const INCREMENT: &str = "offset_increment";
 pub struct Targets {
     /// Bytes of the smallest medium whose size is declared.
     pub smallest: Option<u64>,
-    /// Whether all are.
     pub all_declared: bool,
 }
 
@@ -63,7 +62,8 @@ impl JobDraft {
             return Ok(());
         }
         let origin = self.bs_origin.clone().unwrap_or_else(Origin::command_line);
-        let why = format!("a block of {} bytes cannot be read or written with O_DIRECT", self.job.bs);
+        let why =
+            format!("a block of {} bytes cannot be read or written with O_DIRECT", self.job.bs);
         let hint = format!("take a multiple of 512 bytes, or {}", self.keys.buffered);
         Err(origin.error(self.keys.bs, Fault::hint(why, hint)))
     }
@@ -74,24 +74,36 @@ impl JobDraft {
     /// A region that does not fit, or a percentage of an unknown size.
     pub fn job_on(&self, targets: Targets) -> Result<Job, InputError> {
         let known = targets.smallest.filter(|_| targets.all_declared);
-        let size = self.extent(self.keys.size, true, self.size, self.size_origin.as_ref(), known)?;
-        let offset = self.extent(self.keys.offset, false, self.offset, self.offset_origin.as_ref(), known)?;
+        let size =
+            self.extent(self.keys.size, true, self.size, self.size_origin.as_ref(), known)?;
+        let offset =
+            self.extent(self.keys.offset, false, self.offset, self.offset_origin.as_ref(), known)?;
         let offset = offset.unwrap_or(0);
         let increment =
             self.extent(INCREMENT, false, self.increment, self.increment_origin.as_ref(), known)?;
-        let job = Job { size, offset, offset_increment: increment.unwrap_or(0), ..self.job.clone() };
+        let job =
+            Job { size, offset, offset_increment: increment.unwrap_or(0), ..self.job.clone() };
         self.check_region(&job, targets.smallest)?;
         Ok(job)
     }
 
     /// The synchronous engine would run another load without a word.
     fn check_depth(&self, engine: Option<Engine>) -> Result<(), InputError> {
-        if engine != Some(Engine::Native(EngineName::Sync)) || self.job.iodepth == 1 || self.job.rw.trims() {
+        if engine != Some(Engine::Native(EngineName::Sync))
+            || self.job.iodepth == 1
+            || self.job.rw.trims()
+        {
             return Ok(());
         }
         let origin = self.iodepth_origin.clone().unwrap_or_else(Origin::command_line);
-        let why = format!("engine \"sync\" issues one I/O at a time, and iodepth is {}", self.job.iodepth);
-        Err(origin.error(self.keys.iodepth, Fault::hint(why, "write iodepth 1 and numjobs, or engine uring")))
+        let why = format!(
+            "engine \"sync\" issues one I/O at a time, and iodepth is {}",
+            self.job.iodepth
+        );
+        Err(origin.error(
+            self.keys.iodepth,
+            Fault::hint(why, "write iodepth 1 and numjobs, or engine uring"),
+        ))
     }
 
     /// Trims are of the sync engine alone, whose threads make up their depth.
@@ -162,7 +174,8 @@ impl JobDraft {
         if last.checked_add(region).is_some_and(|end| end <= target) {
             return Ok(());
         }
-        let whose = if last > job.offset { format!(" of thread {}", job.numjobs) } else { String::new() };
+        let whose =
+            if last > job.offset { format!(" of thread {}", job.numjobs) } else { String::new() };
         let from = match last {
             0 => String::new(),
             offset => format!(" from offset {}{whose}", units::show_bytes(offset)),
@@ -199,7 +212,8 @@ impl WorkloadDraft {
     pub fn on(&self, targets: Targets) -> Result<Workload, InputError> {
         self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
         self.jobs.iter().try_for_each(|job| job.check_trims(self.engine))?;
-        let jobs = self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
+        let jobs =
+            self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
         let (name, probe, sweep) = (self.name.clone(), self.probe.clone(), self.sweep.clone());
         // A probe is no matter of engines.
         let engine = self.engine.filter(|_| probe.is_none());
@@ -211,7 +225,9 @@ impl WorkloadDraft {
 ///
 /// # Errors
 /// An unknown word, or a value that it does not take.
-pub(super) fn drafts_from_words(words: &[(String, String)]) -> Result<Vec<WorkloadDraft>, InputError> {
+pub(super) fn drafts_from_words(
+    words: &[(String, String)],
+) -> Result<Vec<WorkloadDraft>, InputError> {
     let origin = Origin::command_line();
     let mut job = JobWords::default();
     for (key, value) in words {
@@ -222,20 +238,21 @@ pub(super) fn drafts_from_words(words: &[(String, String)]) -> Result<Vec<Worklo
     sweep::drafts(&job, None, None)
 }
 
-/// `4k-randread-qd32`, `4k-randrw70-qd1-x4`, `4k-randread-zipf1.1-qd1`.
 pub fn name_of(job: &Job) -> String {
     name_without(job, &[])
 }
 
-/// The same without the parts of these words.
 pub(super) fn name_without(job: &Job, words: &[&str]) -> String {
-    let parts = name_parts(job).into_iter().filter(|(word, part)| !words.contains(word) && !part.is_empty());
+    let parts = name_parts(job)
+        .into_iter()
+        .filter(|(word, part)| !words.contains(word) && !part.is_empty());
     parts.map(|(_, part)| part).collect::<Vec<_>>().join("-")
 }
 
 /// The parts of a name, each with the word that it tells.
 fn name_parts(job: &Job) -> [(&'static str, String); 11] {
-    let mix = if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };
+    let mix =
+        if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };
     let jobs = if job.numjobs > 1 { format!("x{}", job.numjobs) } else { String::new() };
     let sync = match (job.fsync, job.fdatasync) {
         (0, 0) => String::new(),

@@ -1,5 +1,6 @@
-//! Durability trials: the keys of `[durability]`, the same behind `--durability=`. It refuses trials that could show
-//! nothing: of a stack without anything to kill, or with a load beside them that nobody would measure.
+//! Durability trials: the keys of `[durability]`, the same after `--durability=`. It refuses
+//! trials that could show nothing: of a stack without anything to kill, or with a load beside them
+//! that nobody would measure.
 
 use super::error::Fault;
 use super::{LayerSpec, Stack};
@@ -41,14 +42,16 @@ impl Default for DurabilitySpec {
 
 /// One key of `[durability]`.
 pub struct KeyDef {
-    /// The key.
     pub name: &'static str,
     set: fn(&mut DurabilitySpec, &str) -> Result<(), Fault>,
 }
 
 /// All keys, in the order of the docs.
 pub const KEYS: &[KeyDef] = &[
-    KeyDef { name: "trials", set: |spec, word| number(word, 100_000).map(|trials| spec.trials = trials) },
+    KeyDef {
+        name: "trials",
+        set: |spec, word| number(word, 100_000).map(|trials| spec.trials = trials),
+    },
     KeyDef { name: "kill", set: add_kill },
     KeyDef { name: "min_load", set: |spec, word| time(word).map(|ns| spec.least_ns = ns) },
     KeyDef { name: "max_load", set: |spec, word| time(word).map(|ns| spec.most_ns = ns) },
@@ -75,7 +78,7 @@ pub fn set(spec: &mut DurabilitySpec, key: &str, word: &str) -> Result<(), Fault
     }
 }
 
-/// `trials=5,kill=qemu`, as it stands on the command line; nothing leaves everything as it is.
+/// `trials=5,kill=qemu`, as it is on the command line; nothing leaves everything as it is.
 ///
 /// # Errors
 /// The part at fault.
@@ -83,14 +86,18 @@ pub fn parse(text: &str) -> Result<DurabilitySpec, Fault> {
     let mut spec = DurabilitySpec::default();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
         let Some((key, value)) = part.trim().split_once('=') else {
-            return Err(Fault::hint(format!("\"{part}\" is not key=value"), "write trials=5,kill=qemu"));
+            return Err(Fault::hint(
+                format!("\"{part}\" is not key=value"),
+                "write trials=5,kill=qemu",
+            ));
         };
         set(&mut spec, key, value)?;
     }
     Ok(spec)
 }
 
-/// Whether trials go by a key of `[measure]`: all others are about slices, rounds and verdicts, and they have none.
+/// Whether trials go by a key of `[measure]`: all others are about slices, rounds and verdicts, and
+/// they have none.
 pub fn heeds(key: &str) -> bool {
     key == "seed"
 }
@@ -177,8 +184,10 @@ mod tests {
 
     fn asked(stacks: &[&str], durability: &str) -> Result<DurabilitySpec, String> {
         let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
-        let request =
-            ScenarioRequest { durability: Some(durability.to_owned()), ..ScenarioRequest::default() };
+        let request = ScenarioRequest {
+            durability: Some(durability.to_owned()),
+            ..ScenarioRequest::default()
+        };
         let scenario = from_arguments(&stacks, &request).map_err(|error| error.to_string())?;
         assert!(scenario.workloads.is_empty() && scenario.writes());
         Ok(*scenario.durability.unwrap())
@@ -189,8 +198,10 @@ mod tests {
     #[test]
     fn words_of_the_command_line() {
         assert_eq!(asked(&[GUEST], ""), Ok(DurabilitySpec::default()));
-        let spec =
-            asked(&[GUEST], "trials=3,kill=qemu,kill=guest,max_load=4s,min_load=1s,batch=8,in_flight=2");
+        let spec = asked(
+            &[GUEST],
+            "trials=3,kill=qemu,kill=guest,max_load=4s,min_load=1s,batch=8,in_flight=2",
+        );
         let expected = DurabilitySpec {
             trials: 3,
             kills: vec![Kill::Guest, Kill::Qemu],
@@ -207,7 +218,9 @@ mod tests {
         let said = |stacks: &[&str], words: &str| asked(stacks, words).unwrap_err();
         let bare = said(&["file:/srv/x.img,size=1GiB"], "");
         assert!(bare.contains("no guest on top") && bare.contains("hint: put vm on top"), "{bare}");
-        assert!(said(&["file:/srv/x.img,size=1GiB | vm | delay(us=5)"], "").contains("no guest on top"));
+        assert!(
+            said(&["file:/srv/x.img,size=1GiB | vm | delay(us=5)"], "").contains("no guest on top")
+        );
         assert!(said(&["file:/srv/x.img,size=1GiB | vm x2"], "").contains("one guest at a time"));
         assert!(said(&[GUEST], "kill=daemon").contains("nothing beside QEMU serves its disk"));
         let drive = said(&["/dev/nvme1n1 | vm(attach=vfio)"], "");
@@ -224,16 +237,29 @@ mod tests {
     fn a_key_that_trials_do_not_go_by_is_refused() {
         let with = |key: &str, word: &str| {
             let measure = vec![(key.to_owned(), word.to_owned())];
-            let request =
-                ScenarioRequest { durability: Some(String::new()), measure, ..ScenarioRequest::default() };
+            let request = ScenarioRequest {
+                durability: Some(String::new()),
+                measure,
+                ..ScenarioRequest::default()
+            };
             from_arguments(&[GUEST.to_owned()], &request).map_err(|error| error.to_string())
         };
         assert_eq!(with("seed", "7").unwrap().measure.seed, 7);
         let error = with("budget", "30s").unwrap_err();
-        assert!(error.contains("\"budget\": has no effect on durability trials; hint: "), "{error}");
-        let values =
-            [("precision", "1%"), ("visits", "4"), ("attaches", "3"), ("min_time", "1s"), ("slice", "auto")];
-        for (key, word) in values.into_iter().chain([("equivalence", "2%"), ("matched_rate", "off")]) {
+        assert!(
+            error.contains("\"budget\": has no effect on durability trials; hint: "),
+            "{error}"
+        );
+        let values = [
+            ("precision", "1%"),
+            ("visits", "4"),
+            ("attaches", "3"),
+            ("min_time", "1s"),
+            ("slice", "auto"),
+        ];
+        for (key, word) in
+            values.into_iter().chain([("equivalence", "2%"), ("matched_rate", "off")])
+        {
             assert!(with(key, word).unwrap_err().contains("no effect"), "{key}");
         }
     }
@@ -241,12 +267,20 @@ mod tests {
     #[test]
     fn a_load_beside_the_trials_is_refused() {
         let words = vec![("rw".to_owned(), "randread".to_owned())];
-        let request =
-            ScenarioRequest { durability: Some(String::new()), words, ..ScenarioRequest::default() };
+        let request = ScenarioRequest {
+            durability: Some(String::new()),
+            words,
+            ..ScenarioRequest::default()
+        };
         let error = from_arguments(&[GUEST.to_owned()], &request).unwrap_err().to_string();
         assert!(error.contains("have a load of their own"), "{error}");
-        let request =
-            ScenarioRequest { durability: Some(String::new()), bill: true, ..ScenarioRequest::default() };
-        assert!(from_arguments(&[GUEST.to_owned()], &request).unwrap_err().to_string().contains("bill"));
+        let request = ScenarioRequest {
+            durability: Some(String::new()),
+            bill: true,
+            ..ScenarioRequest::default()
+        };
+        assert!(
+            from_arguments(&[GUEST.to_owned()], &request).unwrap_err().to_string().contains("bill")
+        );
     }
 }

@@ -20,9 +20,7 @@ pub struct InputError {
     pub column: Option<usize>,
     /// The key, layer or option at fault.
     pub key: Option<Box<str>>,
-    /// Lower-case fragment.
     pub why: String,
-    /// What would do.
     pub hint: Option<Box<str>>,
     /// The text with a caret line below it, for one-line stacks.
     pub excerpt: Option<Box<str>>,
@@ -71,7 +69,6 @@ impl InputError {
         }
     }
 
-    /// The same at a line and a column.
     #[must_use]
     pub fn at_position(mut self, (line, column): (usize, usize)) -> Self {
         self.line = Some(line);
@@ -79,7 +76,6 @@ impl InputError {
         self
     }
 
-    /// The same about a key.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into().into_boxed_str());
@@ -90,14 +86,11 @@ impl InputError {
 /// Why a value is refused, before it is known where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Lower-case fragment.
     pub why: String,
-    /// What would do.
     pub hint: Option<String>,
 }
 
 impl Fault {
-    /// A reason alone.
     pub fn new(why: impl Into<String>) -> Self {
         Fault { why: why.into(), hint: None }
     }
@@ -107,7 +100,8 @@ impl Fault {
         Fault { why: why.into(), hint: Some(hint.into()) }
     }
 
-    /// From a clause of [`iotax_units`], whose part after the semicolon is a hint, with or without that word.
+    /// From a clause of [`iotax_units`], whose part after the semicolon is a hint, with or without
+    /// that word.
     pub fn from_clause(clause: &str) -> Self {
         match clause.split_once("; ") {
             Some((why, hint)) => Fault::hint(why, hint.strip_prefix("hint: ").unwrap_or(hint)),
@@ -129,7 +123,6 @@ pub(super) type Checked<T> = Result<T, TextFault>;
 /// A fault in a text, with the bytes that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFault {
-    /// Why.
     pub fault: Fault,
     /// Bytes of the text.
     pub span: Range<usize>,
@@ -145,7 +138,8 @@ impl TextFault {
     #[cfg(test)]
     pub fn show(&self, text: &str) -> String {
         let column = column_of(text, self.span.start);
-        let hint = self.fault.hint.as_ref().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
+        let hint =
+            self.fault.hint.as_ref().map(|hint| format!("; hint: {hint}")).unwrap_or_default();
         format!("column {column}: {}{hint}\n{}", self.fault.why, excerpt(text, &self.span))
     }
 }
@@ -155,7 +149,9 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let short: String = word.to_lowercase().chars().take(64).collect();
     known
         .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&short, &candidate.to_lowercase()), *candidate))
+        .map(|candidate| {
+            (strsim::damerau_levenshtein(&short, &candidate.to_lowercase()), *candidate)
+        })
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(short.len()) / 4)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -173,7 +169,6 @@ pub struct LineStarts<'a> {
 }
 
 impl<'a> LineStarts<'a> {
-    /// Of this text.
     pub fn from_text(text: &'a str) -> LineStarts<'a> {
         let behind = text.match_indices('\n').map(|(newline, _)| newline + 1);
         LineStarts { text, starts: std::iter::once(0).chain(behind).collect() }
@@ -211,12 +206,12 @@ impl Origin {
         Origin { file: COMMAND_LINE.to_owned(), at: None }
     }
 
-    /// An error about a key that stands here.
+    /// An error about a key that is here.
     pub fn error(&self, key: &str, fault: Fault) -> InputError {
         self.error_here(fault).key(key)
     }
 
-    /// An error about what stands here.
+    /// An error about what is here.
     pub fn error_here(&self, fault: Fault) -> InputError {
         let error = InputError::new(self.file.clone(), fault);
         match self.at {
@@ -225,7 +220,6 @@ impl Origin {
         }
     }
 
-    /// `FILE:LINE`.
     pub fn line(&self) -> String {
         self.at.map_or_else(|| self.file.clone(), |(line, _)| format!("{}:{line}", self.file))
     }
@@ -242,10 +236,13 @@ impl Located {
         Located { file: file.to_owned(), text: text.to_owned() }
     }
 
-    /// An error about the value of a key that stands at these bytes.
+    /// An error about the value of a key that is at these bytes.
     pub(super) fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
-        Origin { file: self.file.clone(), at: Some(LineStarts::from_text(&self.text).position(span.start)) }
-            .error(key, fault)
+        Origin {
+            file: self.file.clone(),
+            at: Some(LineStarts::from_text(&self.text).position(span.start)),
+        }
+        .error(key, fault)
     }
 }
 

@@ -6,8 +6,8 @@ use super::Engine;
 use super::draft::{JobDraft, WorkloadDraft};
 use super::error::{Fault, InputError, Origin};
 use super::jobfile::{
-    COMMANDS, CPU, DATA, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping, TARGET,
-    TIMING, Unused, VERIFY, unknown_key,
+    COMMANDS, CPU, DATA, JobFile, Noted, Notes, OFFSETS, Open, PACE, REPLAY, REPORTS, Shaping,
+    TARGET, TIMING, Unused, VERIFY, unknown_key,
 };
 use super::sweep;
 use super::values::Dialect;
@@ -28,7 +28,8 @@ type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 fn read_with(path: &Path, environment: Environment) -> Result<JobFile, InputError> {
     let sections = FioLines { environment, open: Open::default() }.sections(path)?;
-    let mut reader = JobFileReader { global: Pairs::new(), drafts: Vec::new(), notes: Notes::default() };
+    let mut reader =
+        JobFileReader { global: Pairs::new(), drafts: Vec::new(), notes: Notes::default() };
     for section in sections {
         reader.section(section)?;
     }
@@ -103,7 +104,11 @@ impl FioLines<'_> {
         }
         let line = self.expanded(line, origin)?;
         let (key, value) = fio::option(&line);
-        pairs.push(Pair { key: key.to_owned(), value: value.map(str::to_owned), origin: origin.clone() });
+        pairs.push(Pair {
+            key: key.to_owned(),
+            value: value.map(str::to_owned),
+            origin: origin.clone(),
+        });
         Ok(())
     }
 
@@ -141,7 +146,8 @@ impl FioLines<'_> {
             };
             let value = (self.environment)(name).ok_or_else(|| {
                 let why = format!("environment variable \"{name}\" is not set");
-                origin.error_here(Fault::hint(why, format!("run with {name}=... before the command")))
+                origin
+                    .error_here(Fault::hint(why, format!("run with {name}=... before the command")))
             })?;
             text.push_str(before);
             text.push_str(&value);
@@ -157,7 +163,8 @@ fn lines_of<'a>(text: &'a str, path: &Path) -> impl Iterator<Item = (&'a str, Or
     text.lines().enumerate().filter_map(move |(index, whole)| {
         let line = whole.split([';', '#']).next().unwrap_or_default().trim();
         let column = whole.chars().take_while(|c| c.is_whitespace()).count() + 1;
-        (!line.is_empty()).then(|| (line, Origin { file: file.clone(), at: Some((index + 1, column)) }))
+        (!line.is_empty())
+            .then(|| (line, Origin { file: file.clone(), at: Some((index + 1, column)) }))
     })
 }
 
@@ -165,7 +172,9 @@ fn section_name(line: &str, origin: &Origin) -> Result<String, InputError> {
     match fio::section(line) {
         Some("") => Err(origin.error_here(Fault::new("a section without a name"))),
         Some(name) => Ok(name.to_owned()),
-        None => Err(origin.error_here(Fault::hint(format!("\"{line}\" is no section"), "write [NAME]"))),
+        None => {
+            Err(origin.error_here(Fault::hint(format!("\"{line}\" is no section"), "write [NAME]")))
+        }
     }
 }
 
@@ -250,7 +259,8 @@ impl FioJob {
     fn like_fio(mut self, engine: Option<&Pair>, notes: &mut Notes) -> Self {
         let (line, name) = (self.origin.line(), self.draft.job.name.clone());
         if self.engine == FioEngine::Sync && self.draft.job.iodepth > 1 {
-            let which = engine.and_then(|pair| pair.value.as_deref()).unwrap_or("psync, fio's default");
+            let which =
+                engine.and_then(|pair| pair.value.as_deref()).unwrap_or("psync, fio's default");
             notes.add(format!(
                 "{line}: job \"{name}\": iodepth={} becomes 1, as in fio: its engine {which} issues one I/O at a time",
                 self.draft.job.iodepth
@@ -294,11 +304,14 @@ fn verified(
     never_read: Option<&Pair>,
     notes: &mut Notes,
 ) -> Result<(), InputError> {
-    let Some((value, origin)) = words.written("verify").filter(|_| job.verify) else { return Ok(()) };
+    let Some((value, origin)) = words.written("verify").filter(|_| job.verify) else {
+        return Ok(());
+    };
     if let Some(pair) = never_read {
-        let why =
-            "cannot be honoured with verify: what is stamped is read back, as nobody else could do so later";
-        return Err(pair.origin.error(&pair.key, Fault::hint(why, "leave out verify, or do_verify")));
+        let why = "cannot be honoured with verify: what is stamped is read back, as nobody else could do so later";
+        return Err(pair
+            .origin
+            .error(&pair.key, Fault::hint(why, "leave out verify, or do_verify")));
     }
     notes.add(format!(
         "{}: \"verify={value}\": iotax puts a stamp of its own on each sector, with a CRC-32, and reads all of it back at the end",
@@ -310,8 +323,10 @@ fn verified(
 impl Pair {
     fn value(&self) -> Result<&str, InputError> {
         self.value.as_deref().filter(|value| !value.is_empty()).ok_or_else(|| {
-            self.origin
-                .error(&self.key, Fault::hint("a value is missing", format!("write {}=VALUE", self.key)))
+            self.origin.error(
+                &self.key,
+                Fault::hint("a value is missing", format!("write {}=VALUE", self.key)),
+            )
         })
     }
 
@@ -361,8 +376,16 @@ impl FioEngine {
             "posixaio" => Ok(FioEngine::Posix),
             "null" => Ok(FioEngine::Null),
             other => {
-                let known =
-                    ["psync", "sync", "pvsync", "libaio", "io_uring", "posixaio", "windowsaio", "null"];
+                let known = [
+                    "psync",
+                    "sync",
+                    "pvsync",
+                    "libaio",
+                    "io_uring",
+                    "posixaio",
+                    "windowsaio",
+                    "null",
+                ];
                 let Fault { hint, .. } = Fault::unknown("ioengine", other, &known);
                 let why = format!("\"{other}\" issues I/O that no engine of iotax issues");
                 Err(pair.origin.error(&pair.key, Fault { why, hint }))
@@ -395,7 +418,10 @@ impl JobGroup {
             return Ok(Some(Engine::Native(EngineName::Null)));
         }
         if let Some(job) = self.jobs.iter().find(|job| job.engine == FioEngine::Null) {
-            let fault = Fault::hint("ioengine=null beside jobs that do I/O", "put a stonewall between them");
+            let fault = Fault::hint(
+                "ioengine=null beside jobs that do I/O",
+                "put a stonewall between them",
+            );
             return Err(job.origin.error("ioengine", fault));
         }
         if all(FioEngine::Posix) {
@@ -414,7 +440,8 @@ const UNUSED: Unused = Unused { noted: NOTED, shaping: SHAPING };
 
 const CHECKED: &str =
     "what is wrong with verify is counted and shown, to the end of the run, and sets its exit code";
-const BACK: &str = "what is written with verify is read back in order, by all threads that wrote it";
+const BACK: &str =
+    "what is written with verify is read back in order, by all threads that wrote it";
 const ENGINE: &str = "iotax sets its own engine up";
 
 /// Keys that do not shape the load, and why they have no effect.
@@ -458,8 +485,14 @@ const NOTED: &[Noted] = &[
         "random_generator",
         "offsets come from iotax's generator; whether blocks come again is said by norandommap",
     ),
-    ("refill_buffers", "write data are incompressible unless buffer_compress_percentage says otherwise"),
-    ("scramble_buffers", "write data are incompressible unless buffer_compress_percentage says otherwise"),
+    (
+        "refill_buffers",
+        "write data are incompressible unless buffer_compress_percentage says otherwise",
+    ),
+    (
+        "scramble_buffers",
+        "write data are incompressible unless buffer_compress_percentage says otherwise",
+    ),
     ("rw_sequencer", "it acts only on rw=...:N"),
     ("rwmixcycle", "fio itself ignores it"),
     ("userspace_reap", ENGINE),
@@ -536,7 +569,12 @@ const SHAPING: &[Shaping] = &[
     ("ba", &[], BLOCKS, "I/Os are aligned to bs"),
     ("blockalign", &[], BLOCKS, "I/Os are aligned to bs"),
     ("filesize", &[], "it changes the region", "write size=SIZE"),
-    ("fill_device", &["0"], "it changes the region", "write no size: the region is the whole target"),
+    (
+        "fill_device",
+        &["0"],
+        "it changes the region",
+        "write no size: the region is the whole target",
+    ),
     ("fill_fs", &["0"], "it changes the region", "write no size: the region is the whole target"),
     ("file_append", &["0"], "it changes the region", ""),
     ("offset_align", &["0"], OFFSETS, ""),
@@ -578,7 +616,12 @@ const SHAPING: &[Shaping] = &[
     ("flow_id", &["0"], PACE, ""),
     ("flow_sleep", &["0"], PACE, ""),
     ("wait_for", &[], "jobs wait for all before them or for none", "write stonewall"),
-    ("sync", &["0", "none"], "each write would be durable when it returns", "write fsync=1 or fdatasync=1"),
+    (
+        "sync",
+        &["0", "none"],
+        "each write would be durable when it returns",
+        "write fsync=1 or fdatasync=1",
+    ),
     ("atomic", &["0"], LOAD, ""),
     ("write_barrier", &["0"], LOAD, "write fdatasync=N"),
     ("sync_file_range", &[], LOAD, "write fdatasync=N"),
@@ -590,13 +633,23 @@ const SHAPING: &[Shaping] = &[
     ("buffer_compress_chunk", &[], DATA, ""),
     ("dedupe_mode", &["repeat"], DATA, ""),
     ("write_hint", &["none"], LOAD, ""),
-    ("verify_only", &["0"], VERIFY, "durability trials read back what outlived a crash: --durability"),
+    (
+        "verify_only",
+        &["0"],
+        VERIFY,
+        "durability trials read back what outlived a crash: --durability",
+    ),
     ("verify_pattern", &[], STAMP, "leave it out, and write verify=crc32c"),
     ("verify_pattern_interval", &[], STAMP, "leave it out, and write verify=crc32c"),
     ("verify_interval", &[], STAMP, "leave it out: each sector of 512 bytes has a stamp"),
     ("verify_offset", &["0"], STAMP, "leave it out"),
     ("verify_header_seed", &["1"], STAMP, "leave it out"),
-    ("verify_write_sequence", &["1"], STAMP, "leave it out: the last write of a block must be there"),
+    (
+        "verify_write_sequence",
+        &["1"],
+        STAMP,
+        "leave it out: the last write of a block must be there",
+    ),
     (
         "verify_backlog",
         &["0"],
@@ -609,7 +662,12 @@ const SHAPING: &[Shaping] = &[
         VERIFY,
         "leave it out: a mix (rw=randrw) checks its own reads as they come back",
     ),
-    ("verify_state_load", &["0"], VERIFY, "durability trials read back what outlived a crash: --durability"),
+    (
+        "verify_state_load",
+        &["0"],
+        VERIFY,
+        "durability trials read back what outlived a crash: --durability",
+    ),
     ("trim_percentage", &["0"], TRIM, ""),
     ("trim_backlog", &["0"], TRIM, ""),
     ("trim_verify_zero", &["0"], TRIM, ""),
@@ -618,7 +676,12 @@ const SHAPING: &[Shaping] = &[
     ("profile", &[], LOAD, ""),
     ("exec_prerun", &[], COMMANDS, "run it yourself before"),
     ("exec_postrun", &[], COMMANDS, "run it yourself afterwards"),
-    ("ioscheduler", &[], "it changes the device's scheduler", "set it before the run; it is recorded"),
+    (
+        "ioscheduler",
+        &[],
+        "it changes the device's scheduler",
+        "set it before the run; it is recorded",
+    ),
     ("cpumask", &[], CPU, "write cpus_allowed=0,2"),
     ("numa_cpu_nodes", &[], CPU, ""),
     ("numa_mem_policy", &[], CPU, ""),
@@ -630,7 +693,12 @@ const SHAPING: &[Shaping] = &[
     ("lockmem", &["0"], "the kind of memory changes what is measured", ""),
     ("hugepage-size", &[], "the kind of memory changes what is measured", ""),
     ("kb_base", &["1024"], "it changes how every size is read", "write sizes with kb_base=1024"),
-    ("ignore_error", &[], "an I/O that fails is always counted as failed", "write continue_on_error=io"),
+    (
+        "ignore_error",
+        &[],
+        "an I/O that fails is always counted as failed",
+        "write continue_on_error=io",
+    ),
     ("create_only", &["0"], "it does no I/O", ""),
     ("trim_backlog_batch", &["0"], TRIM, ""),
     ("read_iolog_chunked", &["0"], REPLAY, ""),

@@ -30,7 +30,8 @@ fn read_text(text: &str, others: &[(&str, &str)]) -> Result<JobFile, String> {
 
 fn good(text: &str, others: &[(&str, &str)]) -> String {
     let file = read_text(text, others).unwrap();
-    let workloads: Vec<_> = file.drafts.iter().map(|draft| draft.on(Targets::default()).unwrap()).collect();
+    let workloads: Vec<_> =
+        file.drafts.iter().map(|draft| draft.on(Targets::default()).unwrap()).collect();
     let workloads = serde_json::to_string_pretty(&workloads).unwrap();
     format!("{workloads}\n{}", file.notes.join("\n"))
 }
@@ -92,8 +93,7 @@ fn flags_alone_and_with_a_value() {
 
 #[test]
 fn harmless_values_of_shaping_keys_pass() {
-    let text =
-        "[a]\nthinktime=0\nverify=0\nzonemode=none\nrandom_distribution=random\niodepth_batch=1\nsync=0\n";
+    let text = "[a]\nthinktime=0\nverify=0\nzonemode=none\nrandom_distribution=random\niodepth_batch=1\nsync=0\n";
     assert!(read_text(text, &[]).is_ok());
 }
 
@@ -251,8 +251,10 @@ const BAD_FOR_BOTH: &[&str] = &[
 fn fio_takes(text: &str) -> std::io::Result<bool> {
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("jobs.fio"), text)?;
-    let output =
-        Command::new("fio").args(["--parse-only", "jobs.fio"]).current_dir(folder.path()).output()?;
+    let output = Command::new("fio")
+        .args(["--parse-only", "jobs.fio"])
+        .current_dir(folder.path())
+        .output()?;
     let words = [output.stdout, output.stderr].concat();
     Ok(output.status.success() && !String::from_utf8_lossy(&words).contains("Error"))
 }
@@ -304,7 +306,8 @@ fn the_real_fio_reads_the_same_numbers() {
     ] {
         for rw in ["read", "write"] {
             let words = format!("rw={rw}\n{words}");
-            let file = read_text(&format!("[a]\n{words}\niodepth=3\nioengine=libaio\n"), &[]).unwrap();
+            let file =
+                read_text(&format!("[a]\n{words}\niodepth=3\nioengine=libaio\n"), &[]).unwrap();
             let job = &file.drafts[0].jobs[0].job;
             let sign = if rw == "read" { "(R)" } else { "(W)" };
             let line = fio_runs(&words);
@@ -394,7 +397,8 @@ fn any_checksum_of_fios_means_iotaxs_stamp_and_says_so() {
     for checksum in ["crc32c", "md5", "xxhash", "sha3-512"] {
         let (verify, notes) = read(&format!("[a]\nrw=write\nverify={checksum}\n"));
         assert!(
-            verify && notes.contains(&format!("verify={checksum}\": iotax puts a stamp of its own")),
+            verify
+                && notes.contains(&format!("verify={checksum}\": iotax puts a stamp of its own")),
             "{notes}"
         );
     }

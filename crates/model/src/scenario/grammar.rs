@@ -35,8 +35,10 @@ pub fn parse_layer(text: &str) -> ParsedStack<LayerExpr> {
     let mut scan = Scan { text, at: 0 };
     let layer = scan.layer()?;
     if scan.bar() {
-        let fault =
-            Fault::hint("one layer an entry", "write layers = [\"loop\", \"fs(xfs)\"], from the bottom up");
+        let fault = Fault::hint(
+            "one layer an entry",
+            "write layers = [\"loop\", \"fs(xfs)\"], from the bottom up",
+        );
         return Err(scan.fault_here(fault));
     }
     scan.end("the end of the layer", Some(&layer))?;
@@ -67,7 +69,9 @@ impl<'a> Scan<'a> {
     fn each(&mut self) -> ParsedStack<BaseExpr> {
         self.blanks();
         if self.peek() != Some('[') {
-            return Err(self.expected("\"[\" and a list of media", Some("write each([/dev/sda,/dev/sdb])")));
+            return Err(
+                self.expected("\"[\" and a list of media", Some("write each([/dev/sda,/dev/sdb])"))
+            );
         }
         let mut ahead = Scan { text: self.text, at: self.at };
         ahead.take('[');
@@ -89,7 +93,9 @@ impl<'a> Scan<'a> {
         loop {
             self.blanks();
             if self.peek() != Some('[') {
-                return Err(self.expected("\"[\" and a list of media", Some("write each([[a,b],[c,d]])")));
+                return Err(
+                    self.expected("\"[\" and a list of media", Some("write each([[a,b],[c,d]])"))
+                );
             }
             lists.push(self.members()?);
             if self.after_blanks(']') {
@@ -129,7 +135,8 @@ impl<'a> Scan<'a> {
         self.blanks();
         let start = self.at;
         let scheme = self.scheme();
-        let body = self.word("a medium", "write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH")?;
+        let body =
+            self.word("a medium", "write /dev/NAME, file:/PATH,size=SIZE or ssh:HOST:/PATH")?;
         let mut options = Vec::new();
         while self.option_follows(in_list) {
             options.push(self.keyed_option()?);
@@ -193,9 +200,10 @@ impl<'a> Scan<'a> {
         let start = self.at;
         let name = self.name().to_owned();
         if name.is_empty() {
-            return Err(
-                self.expected("the name of a layer", Some("write for example \"| loop\" or \"| fs(xfs)\""))
-            );
+            return Err(self.expected(
+                "the name of a layer",
+                Some("write for example \"| loop\" or \"| fs(xfs)\""),
+            ));
         }
         let options = if self.after_blanks('(') { self.options()? } else { Vec::new() };
         let mut end = self.at;
@@ -256,7 +264,10 @@ impl<'a> Scan<'a> {
     }
 
     fn value(&mut self, key: &str) -> ParsedStack<String> {
-        self.word(&format!("a value for \"{key}\""), "put \"...\" around a value with blanks or brackets")
+        self.word(
+            &format!("a value for \"{key}\""),
+            "put \"...\" around a value with blanks or brackets",
+        )
     }
 
     fn layer_place(&mut self) -> ParsedStack<Option<(String, Option<String>)>> {
@@ -327,8 +338,10 @@ impl<'a> Scan<'a> {
         let word = rest[..end].to_owned();
         self.at += end;
         if self.peek() == Some('"') {
-            let fault =
-                Fault::hint("a quote in the middle of a word", "put the quotes around the whole word");
+            let fault = Fault::hint(
+                "a quote in the middle of a word",
+                "put the quotes around the whole word",
+            );
             return Err(self.fault_here(fault));
         }
         Ok(word)
@@ -372,20 +385,23 @@ impl<'a> Scan<'a> {
         match self.peek() {
             None => Ok(()),
             Some(_) if hint.is_some() => Err(self.expected(wanted, hint.as_deref())),
-            Some('@') => Err(self.expected(wanted, Some("a place is written before xN: \"vm @host x8\""))),
+            Some('@') => {
+                Err(self.expected(wanted, Some("a place is written before xN: \"vm @host x8\"")))
+            }
             Some(',') => Err(self.expected(wanted, Some("write several media as [a,b]"))),
             Some(_) => Err(self.expected(wanted, Some("put \"|\" between layers"))),
         }
     }
 
-    /// Where options stand behind a layer without its brackets, as QEMU and fio write theirs.
+    /// Where options stand after a layer without its brackets, as QEMU and fio write theirs.
     fn options_outside(&self, layer: &LayerExpr) -> Option<String> {
         let mut ahead = Scan { text: self.text, at: self.at };
         if ahead.name().is_empty() || !ahead.after_blanks('=') {
             return None;
         }
         let rest = self.rest().split('|').next().unwrap_or_default();
-        let options = rest.split([' ', ',']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(",");
+        let options =
+            rest.split([' ', ',']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(",");
         Some(match layer.options.is_empty() {
             true => format!("did you mean {}({options})?", layer.name),
             false => format!("write {options} within the brackets of {}(...)", layer.name),
@@ -450,7 +466,8 @@ impl<'a> Scan<'a> {
 }
 
 fn escape_fault(at: usize) -> TextFault {
-    let fault = Fault::hint("a \"\\\" in quotes stands before \" or \\ only", "write \\\\ for a backslash");
+    let fault =
+        Fault::hint("a \"\\\" in quotes stands before \" or \\ only", "write \\\\ for a backslash");
     TextFault::new(at..at + 1, fault)
 }
 
@@ -467,7 +484,11 @@ pub fn quote(word: &str, also: &[char]) -> String {
     let bare = !word.is_empty()
         && !word.starts_with('@')
         && !word.contains(|c: char| ends_word(c) || c == '\\' || also.contains(&c));
-    if bare { word.to_owned() } else { format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\"")) }
+    if bare {
+        word.to_owned()
+    } else {
+        format!("\"{}\"", word.replace('\\', "\\\\").replace('"', "\\\""))
+    }
 }
 
 impl fmt::Display for StackExpr {
@@ -484,7 +505,8 @@ impl fmt::Display for BaseExpr {
             BaseExpr::Many(members) => write!(f, "[{}]", joined(members)),
             BaseExpr::Each(members) => write!(f, "each([{}])", joined(members)),
             BaseExpr::Groups(lists) => {
-                let lists: Vec<String> = lists.iter().map(|list| format!("[{}]", joined(list))).collect();
+                let lists: Vec<String> =
+                    lists.iter().map(|list| format!("[{}]", joined(list))).collect();
                 write!(f, "each([{}])", lists.join(","))
             }
         }
@@ -570,7 +592,8 @@ mod tests {
     }
 
     fn option() -> impl Strategy<Value = OptionExpr> {
-        let lone = ".{0,6}".prop_map(|word| OptionExpr { key: None, values: vec![word], span: 0..0 });
+        let lone =
+            ".{0,6}".prop_map(|word| OptionExpr { key: None, values: vec![word], span: 0..0 });
         prop_oneof![keyed(), lone]
     }
 
@@ -578,15 +601,22 @@ mod tests {
         let place = proptest::option::of(name());
         let options = proptest::collection::vec(keyed(), 0..3);
         (proptest::option::of(name()), "[/a-z@=:| \"\\\\,]{0,3}.{0,8}", options, place).prop_map(
-            |(scheme, body, options, place)| MediumExpr { scheme, body, options, place, span: 0..0 },
+            |(scheme, body, options, place)| MediumExpr {
+                scheme,
+                body,
+                options,
+                place,
+                span: 0..0,
+            },
         )
     }
 
     fn layer() -> impl Strategy<Value = LayerExpr> {
         let place = proptest::option::of((name(), proptest::option::of(name())));
         let options = proptest::collection::vec(option(), 0..4);
-        (name(), options, place, proptest::option::of(1u32..=MOST_COPIES))
-            .prop_map(|(name, options, place, fanout)| LayerExpr { name, options, place, fanout, span: 0..0 })
+        (name(), options, place, proptest::option::of(1u32..=MOST_COPIES)).prop_map(
+            |(name, options, place, fanout)| LayerExpr { name, options, place, fanout, span: 0..0 },
+        )
     }
 
     fn stack() -> impl Strategy<Value = StackExpr> {
@@ -597,7 +627,8 @@ mod tests {
             members().prop_map(BaseExpr::Each),
             proptest::collection::vec(members(), 1..3).prop_map(BaseExpr::Groups),
         ];
-        (base, proptest::collection::vec(layer(), 0..4)).prop_map(|(base, layers)| StackExpr { base, layers })
+        (base, proptest::collection::vec(layer(), 0..4))
+            .prop_map(|(base, layers)| StackExpr { base, layers })
     }
 
     proptest! {

@@ -1,4 +1,5 @@
-//! A job in words, as subjects and verdicts say it. Two loads that differ must not be called the same.
+//! A job in words, as subjects and verdicts say it. Two loads that differ must not be called the
+//! same.
 
 use iotax_load::{Distribution, Iomem, Job};
 use iotax_units as units;
@@ -49,8 +50,8 @@ pub fn rate_words(job: &Job) -> String {
     job.rate_iops.map(|rate| format!(", rate_iops {rate}")).unwrap_or_default()
 }
 
-/// All that makes it another load than the plain one of its kind, block, depth and rate: `, random map`, `, verified`. Words of what is not
-/// its default only.
+/// All that makes it another load than the plain one of its kind, block, depth and rate: `, random
+/// map`, `, verified`. Words of what is not its default only.
 pub fn detail_words(job: &Job) -> String {
     let flag = |is_so: bool, words: &str| if is_so { words.to_owned() } else { String::new() };
     [
@@ -85,7 +86,8 @@ fn data_words(job: &Job) -> String {
         let stated = job.rw.writes_data() && percent > 0;
         if stated { format!(", {percent} % {what}") } else { String::new() }
     };
-    said(job.buffer_compress_percentage, "compressible") + &said(job.dedupe_percentage, "duplicates")
+    said(job.buffer_compress_percentage, "compressible")
+        + &said(job.dedupe_percentage, "duplicates")
 }
 
 /// `, prioclass 1 prio 3`; what is not said is 0, as in fio.
@@ -107,7 +109,6 @@ fn processor_words(job: &Job) -> String {
     }
 }
 
-/// `0-3,5`
 pub(super) fn list_word(numbers: &[u32]) -> String {
     let runs = numbers.chunk_by(|a, b| a.checked_add(1) == Some(*b));
     let run = |run: &[u32]| match run {
@@ -139,7 +140,10 @@ mod tests {
             (Job { fsync: 1, ..plain.clone() }, ", fsync every write"),
             (Job { fdatasync: 32, ..plain.clone() }, ", fdatasync every 32 writes"),
             (Job { dedupe_percentage: 30, ..plain.clone() }, ", 30 % duplicates"),
-            (Job { offset_increment: 1 << 30, ..plain.clone() }, ", regions of threads 1 GiB apart"),
+            (
+                Job { offset_increment: 1 << 30, ..plain.clone() },
+                ", regions of threads 1 GiB apart",
+            ),
             (Job { iomem: Iomem::MmapHuge, ..plain.clone() }, ", on huge pages"),
             (Job { prioclass: Some(1), prio: Some(3), ..plain.clone() }, ", prioclass 1 prio 3"),
             (Job { prioclass: Some(3), ..plain.clone() }, ", prioclass 3 prio 0"),

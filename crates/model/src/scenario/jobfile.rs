@@ -1,5 +1,6 @@
-//! Job files of fio: which files they are, and what is common to their keys. A key that shapes the load is honoured or refused
-//! with its line; one that does not is noted. None is dropped in silence. vdbench's parameter files are named and refused.
+//! Job files of fio: which files they are, and what is common to their keys. A key that shapes the
+//! load is honoured or refused with its line; one that does not is noted. None is dropped in
+//! silence. vdbench's parameter files are named and refused.
 
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin, nearest};
@@ -18,7 +19,8 @@ pub struct JobFile {
     pub notes: Vec<String>,
 }
 
-/// Whether this names a job file by its ending, or is a parameter file of vdbench, which [`read`] refuses.
+/// Whether this names a job file by its ending, or is a parameter file of vdbench, which [`read`]
+/// refuses.
 pub fn is_job_file(path: &Path) -> bool {
     has_ending(path, &["fio", "job", "ini"]) || is_of_vdbench(path)
 }
@@ -44,7 +46,7 @@ fn has_ending(path: &Path, endings: &[&str]) -> bool {
 /// How far into a file its first line that says something is looked for.
 const BEGINNING: u64 = 64 << 10;
 
-/// Keys that begin vdbench's parameter files: definitions, and what usually stands before them.
+/// Keys that begin vdbench's parameter files: definitions, and what usually is before them.
 const OF_VDBENCH: &[&str] = &[
     "sd",
     "wd",
@@ -94,7 +96,8 @@ pub(super) type Shaping = (&'static str, &'static [&'static str], &'static str, 
 
 pub(super) const REPORTS: &str = "iotax records every latency and makes its own report";
 pub(super) const TARGET: &str = "the target is the stack's";
-pub(super) const TIMING: &str = "how long is measured is said by [measure]: precision, min_time and budget";
+pub(super) const TIMING: &str =
+    "how long is measured is said by [measure]: precision, min_time and budget";
 pub(super) const OFFSETS: &str = "it changes which offsets are read and written";
 pub(super) const DATA: &str = "it changes what is written";
 pub(super) const PACE: &str = "it changes when I/Os are issued";
@@ -111,8 +114,8 @@ pub(super) struct Unused {
 }
 
 impl Unused {
-    /// Notes a key that has no effect, lets one pass at a value at which it changes nothing, and refuses it else.
-    /// `false`: the key is in neither table.
+    /// Notes a key that has no effect, lets one pass at a value at which it changes nothing, and
+    /// refuses it else. `false`: the key is in neither table.
     pub(super) fn place(
         &self,
         key: &str,
@@ -125,13 +128,16 @@ impl Unused {
             notes.add(format!("{}: \"{text}\" has no effect here: {why}", origin.line()));
             return Ok(true);
         }
-        let Some((_, harmless, why, hint)) = self.shaping.iter().find(|(shaping, ..)| *shaping == key) else {
+        let Some((_, harmless, why, hint)) =
+            self.shaping.iter().find(|(shaping, ..)| *shaping == key)
+        else {
             return Ok(false);
         };
         if harmless.contains(&value.unwrap_or("1")) {
             return Ok(true);
         }
-        let hint = if hint.is_empty() { "remove the line if the load may be another one" } else { hint };
+        let hint =
+            if hint.is_empty() { "remove the line if the load may be another one" } else { hint };
         Err(origin.error(key, Fault::hint(format!("cannot be honoured: {why}"), hint)))
     }
 
@@ -158,7 +164,11 @@ pub(super) struct Open(Vec<PathBuf>);
 
 impl Open {
     /// The text of a job file, or of one that is included `from` a line.
-    pub(super) fn enter(&mut self, path: &Path, from: Option<&Origin>) -> Result<String, InputError> {
+    pub(super) fn enter(
+        &mut self,
+        path: &Path,
+        from: Option<&Origin>,
+    ) -> Result<String, InputError> {
         let place = |fault| match from {
             Some(origin) => origin.error("include", fault),
             None => InputError::new(path.display().to_string(), fault),
@@ -171,7 +181,9 @@ impl Open {
             )));
         }
         if self.0.len() >= DEEPEST_INCLUDE {
-            return Err(place(Fault::new(format!("more than {DEEPEST_INCLUDE} files include each other"))));
+            return Err(place(Fault::new(format!(
+                "more than {DEEPEST_INCLUDE} files include each other"
+            ))));
         }
         let text = read_text(&real).map_err(|error| place(cannot_read(path, from, &error)))?;
         self.0.push(real);
@@ -198,7 +210,8 @@ mod tests {
         let taken = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
-            is_job_file(&path).then(|| read(&path).map(|file| file.drafts.len()).map_err(|e| e.to_string()))
+            is_job_file(&path)
+                .then(|| read(&path).map(|file| file.drafts.len()).map_err(|e| e.to_string()))
         };
         assert_eq!(taken("a.fio", "[a]\n"), Some(Ok(1)));
         let vdbench = [

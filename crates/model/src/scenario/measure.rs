@@ -14,7 +14,6 @@ pub struct KeyDef {
     pub name: &'static str,
     /// What its value is.
     pub value: &'static str,
-    /// One line.
     pub help: &'static str,
     set: fn(&mut MeasureSpec, &str) -> Result<(), Fault>,
 }
@@ -44,7 +43,8 @@ pub const KEYS: &[KeyDef] = &[
         value: "TIME",
         help: "Measure a workload at least this long",
         set: |spec, word| {
-            duration(word, 0, WEEK_NS).map(|ns| (spec.min_time_ns, spec.min_time_given) = (ns, true))
+            duration(word, 0, WEEK_NS)
+                .map(|ns| (spec.min_time_ns, spec.min_time_given) = (ns, true))
         },
     },
     KeyDef {
@@ -64,7 +64,8 @@ pub const KEYS: &[KeyDef] = &[
         value: "PERCENT|off",
         help: "Compare latencies at this percentage of the slowest stack's rate",
         set: |spec, word| {
-            matched_rate(word).map(|part| (spec.matched_rate, spec.matched_rate_given) = (part, true))
+            matched_rate(word)
+                .map(|part| (spec.matched_rate, spec.matched_rate_given) = (part, true))
         },
     },
     KeyDef {
@@ -158,15 +159,19 @@ pub fn set(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
     }
 }
 
-/// Checks the keys against each other. `spec.budget_ns` is the share of each of `loads` that share one budget.
+/// Checks the keys against each other. `spec.budget_ns` is the share of each of `loads` that share
+/// one budget.
 ///
 /// # Errors
 /// The key at fault, and why.
 pub fn check(spec: &MeasureSpec, loads: u64) -> Result<(), (&'static str, Fault)> {
     let show = |ns: u64| units::show_ns(ns as f64);
     if spec.min_time_ns > spec.budget_ns {
-        let why =
-            format!("min_time {} is longer than budget {}", show(spec.min_time_ns), show(spec.budget_ns));
+        let why = format!(
+            "min_time {} is longer than budget {}",
+            show(spec.min_time_ns),
+            show(spec.budget_ns)
+        );
         return Err(("min_time", Fault::hint(why, "raise budget or lower min_time")));
     }
     let Precondition { limit, round_ns, .. } = spec.precondition;
@@ -179,7 +184,10 @@ pub fn check(spec: &MeasureSpec, loads: u64) -> Result<(), (&'static str, Fault)
                 precondition::LEAST_ROUNDS,
                 show(round_ns)
             );
-            return Err(("steady_limit", Fault::hint(why, "raise steady_limit or lower steady_round")));
+            return Err((
+                "steady_limit",
+                Fault::hint(why, "raise steady_limit or lower steady_round"),
+            ));
         }
         _ => {}
     }
@@ -189,13 +197,15 @@ pub fn check(spec: &MeasureSpec, loads: u64) -> Result<(), (&'static str, Fault)
             _ => format!(", of which each of {loads} loads has {},", show(spec.budget_ns)),
         };
         let budget = show(spec.budget_ns * loads);
-        let why = format!("budget {budget}{share} holds fewer than four slices of {}", show(slice_ns));
+        let why =
+            format!("budget {budget}{share} holds fewer than four slices of {}", show(slice_ns));
         return Err(("budget", Fault::hint(why, "raise budget or lower slice")));
     }
     Ok(())
 }
 
-/// What the keys about writes say where none are: `given` tells whether a key was written by the user.
+/// What the keys about writes say where none are: `given` tells whether a key was written by the
+/// user.
 ///
 /// # Errors
 /// A steady regime of no writes: no verdict could ever be on it.
@@ -205,12 +215,17 @@ pub fn check_writes(
     given: impl Fn(&str) -> bool,
 ) -> Result<Option<String>, (&'static str, Fault)> {
     if writes {
-        let idle = idle(&["steady_round", "steady_limit"], &given).filter(|_| !spec.precondition.steady);
-        return Ok(idle.map(|keys| format!("{keys}: without effect, since precondition has no \"steady\"")));
+        let idle =
+            idle(&["steady_round", "steady_limit"], &given).filter(|_| !spec.precondition.steady);
+        return Ok(idle
+            .map(|keys| format!("{keys}: without effect, since precondition has no \"steady\"")));
     }
     if spec.regime == Regime::Steady {
         let why = "regime \"steady\" is one of writes, and no workload writes";
-        return Err(("regime", Fault::hint(why, "add a workload that does, such as rw = \"randwrite\"")));
+        return Err((
+            "regime",
+            Fault::hint(why, "add a workload that does, such as rw = \"randwrite\""),
+        ));
     }
     let steady = spec.precondition.steady.then_some(match spec.precondition.passes {
         0 => "precondition = \"steady\"",

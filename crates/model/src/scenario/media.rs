@@ -1,5 +1,6 @@
-//! What a stack stands on, checked: files, devices here and elsewhere, drives by name, several of them at once. It refuses paths
-//! that could mean another file tomorrow, and several media that nothing joins.
+//! What a stack is on, checked: files, devices here and elsewhere, drives by name, several of
+//! them at once. It refuses paths that could mean another file tomorrow, and several media that
+//! nothing joins.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr};
 use super::bdev;
@@ -19,11 +20,15 @@ const CPU: &str = "cpu";
 /// The scheme of a network between two places.
 const NET: &str = "net";
 
-/// What a stack stands on: one medium, or several that are joined or loaded each.
+/// What a stack is on: one medium, or several that are joined or loaded each.
 ///
 /// # Errors
 /// When they cannot be together, or nothing joins them.
-pub(super) fn base_medium(base: &BaseExpr, names: &StackNames, first: Option<&LayerExpr>) -> Checked<Medium> {
+pub(super) fn base_medium(
+    base: &BaseExpr,
+    names: &StackNames,
+    first: Option<&LayerExpr>,
+) -> Checked<Medium> {
     let joined = first.and_then(|layer| names.layer(&layer.name)).is_some_and(|help| help.joins);
     match base {
         BaseExpr::One(medium) => medium_of(medium, names),
@@ -33,7 +38,10 @@ pub(super) fn base_medium(base: &BaseExpr, names: &StackNames, first: Option<&La
         }
         BaseExpr::Many(members) | BaseExpr::Each(members) => {
             let members = place::ranges(members)?;
-            let media = members.iter().map(|member| medium_of(member, names)).collect::<Checked<Vec<_>>>()?;
+            let media = members
+                .iter()
+                .map(|member| medium_of(member, names))
+                .collect::<Checked<Vec<_>>>()?;
             no_member(&members, &media)?;
             distinct(&members, &media)?;
             can_begin_together(&members, &media, joined)?;
@@ -41,10 +49,14 @@ pub(super) fn base_medium(base: &BaseExpr, names: &StackNames, first: Option<&La
                 .map_or_else(|members| Medium::Many { members, groups: 1 }, |[medium]| medium))
         }
         BaseExpr::Groups(lists) => {
-            let lists = lists.iter().map(|list| place::ranges(list)).collect::<Checked<Vec<_>>>()?;
+            let lists =
+                lists.iter().map(|list| place::ranges(list)).collect::<Checked<Vec<_>>>()?;
             alike(&lists, first, joined)?;
             let (groups, members) = (lists.len(), lists.concat());
-            let media = members.iter().map(|member| medium_of(member, names)).collect::<Checked<Vec<_>>>()?;
+            let media = members
+                .iter()
+                .map(|member| medium_of(member, names))
+                .collect::<Checked<Vec<_>>>()?;
             no_member(&members, &media)?;
             distinct(&members, &media)?;
             can_begin_together(&members, &media, true)?;
@@ -61,7 +73,10 @@ fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> 
             "one list has {many} members and another {}, but all lists must have the same number",
             other.len()
         );
-        return Err(TextFault::new(whole(other), Fault::hint(why, "write as many members in each list")));
+        return Err(TextFault::new(
+            whole(other),
+            Fault::hint(why, "write as many members in each list"),
+        ));
     }
     if joined && many > 1 {
         return Ok(());
@@ -70,15 +85,18 @@ fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> 
         1 => "lists of one member need no layer that joins them",
         _ => "no layer joins the members of each list",
     };
-    let hint =
-        "write each([[a,b,c],[d,e,f]]) | mdraid(level=5), or each([a,b,c]) to load all of them as they are";
+    let hint = "write each([[a,b,c],[d,e,f]]) | mdraid(level=5), or each([a,b,c]) to load all of them as they are";
     let span = first.map_or_else(|| whole(&lists.concat()), |layer| layer.span.clone());
     Err(TextFault::new(span, Fault::hint(why, hint)))
 }
 
 /// What no kernel has can neither be joined nor loaded beside others.
 fn no_member(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
-    match media.iter().position(|medium| medium.foreign_name().is_some()).filter(|_| media.len() > 1) {
+    match media
+        .iter()
+        .position(|medium| medium.foreign_name().is_some())
+        .filter(|_| media.len() > 1)
+    {
         Some(at) => {
             let what = bdev::what_is(&media[at]).unwrap_or_default();
             let fault = Fault::hint(
@@ -102,8 +120,8 @@ fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     Ok(())
 }
 
-/// Members of an `each([..])` may be in several places (this host, hosts over ssh, labs), which begin every slice at one time. What
-/// joins them is in one place.
+/// Members of an `each([..])` may be in several places (this host, hosts over ssh, labs), which
+/// begin every slice at one time. What joins them is in one place.
 fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) -> Checked<()> {
     let place = |medium: &Medium| match medium.place() {
         Place::Host => "on this host".to_owned(),
@@ -121,14 +139,18 @@ fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) ->
         first.body,
         place(&media[0]),
     );
-    Err(TextFault::new(expr.span.clone(), Fault::hint(why, "use members that are all in one place")))
+    Err(TextFault::new(
+        expr.span.clone(),
+        Fault::hint(why, "use members that are all in one place"),
+    ))
 }
 
-/// Refuses fio over ssh beside other places: its start and end are known only as exactly as the time that ssh takes, so iotax could
-/// not check that it ran together with the others.
+/// Refuses fio over ssh beside other places: its start and end are known only as exactly as the
+/// time that ssh takes, so iotax could not check that it ran together with the others.
 fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     let several = media.iter().any(|medium| medium.place() != media[0].place());
-    let Some(at) = media.iter().position(|medium| several && medium.agent() == LoadIssuer::Fio) else {
+    let Some(at) = media.iter().position(|medium| several && medium.agent() == LoadIssuer::Fio)
+    else {
         return Ok(());
     };
     let why = format!(
@@ -150,7 +172,8 @@ fn not_joined(
 ) -> TextFault {
     let all_at_once = "name one medium, or write each([..]) to load all of them at once";
     let Some(layer) = first else {
-        let fault = Fault::hint(format!("{count} media without a layer that joins them"), all_at_once);
+        let fault =
+            Fault::hint(format!("{count} media without a layer that joins them"), all_at_once);
         return TextFault::new(whole(members), fault);
     };
     match known_layer(layer, names) {
@@ -176,7 +199,9 @@ pub fn medium_of(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
     match expr.place.as_ref().map(|word| names.place(word)).transpose().map_err(at)? {
         Some(place) if is_cpu(expr) => return cpu_medium(expr, place),
-        Some(place) if expr.scheme.as_deref() == Some(NET) => return net_medium(expr, place, names),
+        Some(place) if expr.scheme.as_deref() == Some(NET) => {
+            return net_medium(expr, place, names);
+        }
         Some(Place::Guest(lab)) => return names.drive(&lab, expr),
         Some(Place::Ssh(host)) => return medium_on(expr, &host),
         Some(Place::Host) | None => {}
@@ -190,7 +215,9 @@ pub fn medium_of(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
             medium_options(expr, &[])?;
             Ok(Medium::VhostUser { path: absolute(expr, &expr.body)? })
         }
-        Some(other) => Err(at(Fault::unknown("medium", other, &["file", "ssh", "net", "rbd", "vhost-user"]))),
+        Some(other) => {
+            Err(at(Fault::unknown("medium", other, &["file", "ssh", "net", "rbd", "vhost-user"])))
+        }
         None if is_cpu(expr) => cpu_medium(expr, Place::Host),
         None if expr.body.starts_with('/') => device_medium(expr),
         None => named_medium(expr, names),
@@ -207,7 +234,6 @@ fn cpu_medium(expr: &MediumExpr, place: Place) -> Checked<Medium> {
     Ok(Medium::Cpu { place })
 }
 
-/// `net:ssh:b,address=10.0.0.2 @ssh:a`
 fn net_medium(expr: &MediumExpr, place: Place, names: &StackNames) -> Checked<Medium> {
     let options = medium_options(expr, &["address", "port"])?;
     let to = names.place(&expr.body).map_err(|fault| TextFault::new(expr.span.clone(), fault))?;
@@ -253,9 +279,10 @@ fn check_ends(place: &Place, to: &Place, names: &StackNames) -> Result<(), Fault
             format!("the network of the guest \"{guest}\" leads to this host and no further"),
             "name host or another guest: net:host @vm1, net:vm2 @vm1",
         ),
-        _ if place == to => {
-            refuse(format!("\"{guest}\" is both ends"), "name two places: net:host @vm1, net:vm2 @vm1")
-        }
+        _ if place == to => refuse(
+            format!("\"{guest}\" is both ends"),
+            "name two places: net:host @vm1, net:vm2 @vm1",
+        ),
         _ => Ok(()),
     }
 }
@@ -265,7 +292,12 @@ fn medium_on(expr: &MediumExpr, host: &str) -> Checked<Medium> {
     match expr.scheme.as_deref() {
         None | Some("file") if expr.body.starts_with('/') => {
             let body = format!("{host}:{}", expr.body);
-            remote::medium(&MediumExpr { scheme: Some("ssh".into()), body, place: None, ..expr.clone() })
+            remote::medium(&MediumExpr {
+                scheme: Some("ssh".into()),
+                body,
+                place: None,
+                ..expr.clone()
+            })
         }
         _ => {
             let fault = Fault::hint(
@@ -280,8 +312,10 @@ fn medium_on(expr: &MediumExpr, host: &str) -> Checked<Medium> {
 fn file_medium(expr: &MediumExpr) -> Checked<Medium> {
     let path = absolute(expr, &expr.body)?;
     if is_device_path(&path) {
-        let fault =
-            Fault::hint(format!("{} is a device, not a file", expr.body), "write it without \"file:\"");
+        let fault = Fault::hint(
+            format!("{} is a device, not a file", expr.body),
+            "write it without \"file:\"",
+        );
         return Err(TextFault::new(expr.span.clone(), fault));
     }
     let options = medium_options(expr, &["size", "keep"])?;
@@ -290,7 +324,6 @@ fn file_medium(expr: &MediumExpr) -> Checked<Medium> {
     Ok(Medium::File { path, size, keep })
 }
 
-/// `rbd:POOL/IMAGE`, `rbd:POOL/IMAGE@/path/ceph.conf`
 fn rbd_medium(expr: &MediumExpr) -> Checked<Medium> {
     let at = |fault| Err(TextFault::new(expr.span.clone(), fault));
     medium_options(expr, &[])?;
@@ -320,8 +353,10 @@ fn device_medium(expr: &MediumExpr) -> Checked<Medium> {
         return Err(TextFault::new(expr.span.clone(), fault));
     }
     if let Some(option) = expr.options.first() {
-        let fault =
-            Fault::hint(format!("a device takes no option, got \"{option}\""), "a device is used whole");
+        let fault = Fault::hint(
+            format!("a device takes no option, got \"{option}\""),
+            "a device is used whole",
+        );
         return Err(TextFault::new(option.span.clone(), fault));
     }
     Ok(Medium::Device { path })
@@ -371,8 +406,9 @@ pub(super) fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
             format!("write it from the root: \"$PWD/{path}\""),
         ));
     }
-    let plain =
-        Path::new(path).components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    let plain = Path::new(path)
+        .components()
+        .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     if !plain || path.ends_with('/') {
         return at(Fault::hint(
             format!("\"{path}\" is not a plain path"),
@@ -404,7 +440,10 @@ pub(super) fn medium_options<'a>(
         let fault = if !known.contains(&key) {
             Fault::unknown("option", key, known)
         } else if option.values.len() != 1 {
-            Fault::hint(format!("\"{key}\" of a medium takes one value"), "write one stack for each")
+            Fault::hint(
+                format!("\"{key}\" of a medium takes one value"),
+                "write one stack for each",
+            )
         } else if found.insert(key, option).is_some() {
             Fault::new(format!("\"{key}\" is written twice"))
         } else {
@@ -425,7 +464,9 @@ pub(super) fn size(option: &OptionExpr) -> Checked<u64> {
 /// A size without a unit, or of nothing.
 pub fn size_of(word: &str) -> Result<u64, Fault> {
     match units::parse_bytes(word) {
-        Ok(0) => Err(Fault::hint(format!("size \"{word}\" is nothing"), "write a size such as 4GiB")),
+        Ok(0) => {
+            Err(Fault::hint(format!("size \"{word}\" is nothing"), "write a size such as 4GiB"))
+        }
         Ok(bytes) => Ok(bytes),
         Err(clause) => Err(Fault::from_clause(&clause)),
     }

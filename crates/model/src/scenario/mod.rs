@@ -1,5 +1,6 @@
 //! What the user asked for: the one-line stack grammar, TOML scenarios and job files of fio, all
-//! checked into one [`Scenario`]. Nothing here touches the machine, but for reading the files named.
+//! checked into one [`Scenario`]. Nothing here touches the machine, but for reading the files
+//! named.
 
 pub mod ast;
 pub mod bdev;
@@ -46,7 +47,7 @@ pub use operator::Operator;
 pub use place::LabSpec;
 pub use precondition::{Precondition, SteadyLimit};
 pub use published::{Metric, Published, PublishedFigure};
-pub use rating::{Rated, Rating};
+pub use rating::{DriveRatings, Rating};
 pub use slo::{LatencyMetric, ServiceLevel};
 pub use states::{InState, told_by};
 pub use sweep::{Coordinate, SweepPoint};
@@ -57,7 +58,7 @@ pub use iotax_facts::{Consent, Engine};
 use crate::layer::tool::Tool;
 use crate::layer::{Face, LayerRole};
 use iotax_facts::place::Place;
-use iotax_facts::vm::Described;
+use iotax_facts::vm::PlaceDescription;
 use iotax_load::{DataKind, Job};
 use iotax_probe::ProbeSpec;
 use serde::{Deserialize, Serialize};
@@ -108,10 +109,12 @@ pub struct Scenario {
     /// Guests without a disk that stacks name as places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub guests: BTreeMap<Place, LayerSpec>,
-    /// What the scenario says of places: facts in the user's words, the virtual machine that a place is.
+    /// What the scenario says of places: facts in the user's words, the virtual machine that a
+    /// place is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub described: BTreeMap<Place, Described>,
-    /// `--change`: the virtual machines that may be shut down and changed for the run, and whether by force.
+    pub described: BTreeMap<Place, PlaceDescription>,
+    /// `--change`: the virtual machines that may be shut down and changed for the run, and whether
+    /// by force.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, bool>,
     /// What a person does before a stack is measured, by the name of the stack.
@@ -159,7 +162,7 @@ impl Scenario {
         self.source == COMMAND_LINE
     }
 
-    /// Where a path at the bottom of a stack is written, up to the colon behind it.
+    /// Where a path at the bottom of a stack is written, up to the colon after it.
     pub fn place_of(&self, stack: &Stack, path: &Path) -> String {
         match self.declared.iter().find(|(declared, _)| declared == path) {
             Some((_, place)) => format!("{place}: "),
@@ -183,13 +186,15 @@ impl Scenario {
         self.workloads.iter().any(Workload::verifies)
     }
 
-    /// What files and volumes are filled with before anything is measured: the kind of data of the first job that states one.
+    /// What files and volumes are filled with before anything is measured: the kind of data of the
+    /// first job that states one.
     pub fn data(&self) -> DataKind {
         let jobs = self.workloads.iter().flat_map(|workload| &workload.jobs);
         jobs.map(Job::data).find(|data| !data.is_unique()).unwrap_or_default()
     }
 
-    /// For each stack, how much of a byte written through each of the stacks comes to each drive below it.
+    /// For each stack, how much of a byte written through each of the stacks comes to each drive
+    /// below it.
     pub fn reaches(&self) -> Vec<Vec<f64>> {
         let row = |below: &Stack| {
             self.stacks.iter().map(|through| below.medium.receives(&through.medium)).collect()
@@ -248,7 +253,7 @@ impl Stack {
         self.medium.places().into_iter().chain(far).chain(ends).collect()
     }
 
-    /// Whether it goes through states, in which members are written anew though no load writes.
+    /// Whether it goes through states, in which members are written again though no load writes.
     pub fn may_be_rebuilt(&self) -> bool {
         self.state.is_some()
     }
@@ -263,16 +268,21 @@ impl Stack {
         self.guests() * self.medium.places().len().max(1) as u32
     }
 
-    /// Whether it differs from `other`, which loads more places, only in the number of guests or in which of its places load.
+    /// Whether it differs from `other`, which loads more places, only in the number of guests or in
+    /// which of its places load.
     pub fn is_but_for_copies(&self, other: &Stack) -> bool {
         // An option that is written as its default is the default.
         let same = |(a, b): (&LayerSpec, &LayerSpec)| {
             (&a.name, &a.place, &a.far) == (&b.name, &b.place, &b.far)
-                && a.options.keys().chain(b.options.keys()).all(|name| a.option(name) == b.option(name))
+                && a.options
+                    .keys()
+                    .chain(b.options.keys())
+                    .all(|name| a.option(name) == b.option(name))
         };
         let of_its_places = || {
             let ours = self.medium.places();
-            let theirs = other.medium.members().iter().filter(|member| ours.contains(&member.place()));
+            let theirs =
+                other.medium.members().iter().filter(|member| ours.contains(&member.place()));
             theirs.eq(self.medium.members())
         };
         (self.medium == other.medium || of_its_places())
@@ -298,7 +308,6 @@ pub enum Location<'a> {
 pub enum Medium {
     /// `file:/srv/x.img,size=4GiB`: created new, or reused with our marker in it.
     File {
-        /// Absolute path.
         path: PathBuf,
         /// Bytes; `None`: the existing file's own size.
         size: Option<u64>,
@@ -306,10 +315,7 @@ pub enum Medium {
         keep: bool,
     },
     /// `/dev/nvme1n1` on this host.
-    Device {
-        /// Absolute path.
-        path: PathBuf,
-    },
+    Device { path: PathBuf },
     /// `ssh:host1:/dev/vdb`: a device of another machine, or a file there.
     Remote {
         /// Destination as given to ssh (`user@host`, an alias of ssh's config).
@@ -318,7 +324,6 @@ pub enum Medium {
         path: PathBuf,
         /// As of a file of this host.
         size: Option<u64>,
-        /// The same.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         keep: bool,
         /// Who issues the load there.
@@ -327,28 +332,21 @@ pub enum Medium {
     },
     /// `nvme0 @lab`: an emulated drive of a guest of the run.
     Drive {
-        /// The guest.
         place: Place,
         /// Its name there, which is its serial number too.
         name: String,
     },
     /// `rbd:POOL/IMAGE@CONF`: an image of somebody's Ceph cluster, made by somebody else.
     Rbd {
-        /// The pool.
         pool: String,
-        /// The image.
         image: String,
         /// The configuration by which its cluster is reached.
         conf: PathBuf,
     },
     /// `cpu`, `cpu @ssh:HOST`: a place without a device, for probes.
-    Cpu {
-        /// The place.
-        place: Place,
-    },
+    Cpu { place: Place },
     /// `net:ssh:b @ssh:a`: the network from a place, where probes run, to another, which answers.
     Net {
-        /// Where probes run.
         place: Place,
         /// Where they are answered.
         to: Place,
@@ -361,16 +359,14 @@ pub enum Medium {
     },
     /// `vhost-user:/run/x.sock`: a disk that another process serves to a guest.
     #[serde(rename = "vhost-user")]
-    VhostUser {
-        /// The socket.
-        path: PathBuf,
-    },
-    /// `[a,b,c]`: several media for a layer that joins them; with none, `each([a,b,c])`: the same load on all
-    /// of them at once.
+    VhostUser { path: PathBuf },
+    /// `[a,b,c]`: several media for a layer that joins them; with none, `each([a,b,c])`: the same
+    /// load on all of them at once.
     Many {
         /// At least one, all in one place, or on hosts over SSH where nothing joins them.
         members: Vec<Medium>,
-        /// In so many lists of equal length, one after the other, each of which is joined by itself.
+        /// In so many lists of equal length, one after the other, each of which is joined by
+        /// itself.
         #[serde(default = "one_group", skip_serializing_if = "is_one_group")]
         groups: usize,
     },
@@ -421,9 +417,9 @@ impl Medium {
     pub fn place(&self) -> Place {
         match self.members().first() {
             Some(Medium::Remote { host, .. }) => Place::Ssh(host.clone()),
-            Some(Medium::Drive { place, .. } | Medium::Cpu { place } | Medium::Net { place, .. }) => {
-                place.clone()
-            }
+            Some(
+                Medium::Drive { place, .. } | Medium::Cpu { place } | Medium::Net { place, .. },
+            ) => place.clone(),
             _ => Place::Host,
         }
     }
@@ -472,9 +468,10 @@ impl Medium {
         self.location().is_some_and(|location| other.location() == Some(location))
     }
 
-    /// Of a byte that is written through `other`, how much comes to each drive below this one: all where both are the
-    /// same file or device, or files of one folder; divided where one of them has several members. What lies elsewhere
-    /// counts as another drive, so that no drive is thought fuller than it is.
+    /// Of a byte that is written through `other`, how much comes to each drive below this one: all
+    /// where both are the same file or device, or files of one folder; divided where one of them
+    /// has several members. What lies elsewhere counts as another drive, so that no drive is
+    /// thought fuller than it is.
     pub fn receives(&self, other: &Medium) -> f64 {
         let (ours, theirs) = (self.members(), other.members());
         let beside = |one: &Medium| theirs.iter().filter(|other| one.is_on_drive_of(other)).count();
@@ -493,7 +490,9 @@ impl Medium {
 
     fn path(&self) -> Option<&Path> {
         match self {
-            Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => Some(path),
+            Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => {
+                Some(path)
+            }
             Medium::Drive { .. }
             | Medium::Cpu { .. }
             | Medium::Net { .. }
@@ -592,7 +591,8 @@ pub struct Workload {
     /// A probe of the place in place of jobs on the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeSpec>,
-    /// `engine = "..."`: null, sync, aio, uring, posixaio or fio; `None`: chosen by what the target does.
+    /// `engine = "..."`: null, sync, aio, uring, posixaio or fio; `None`: chosen by what the target
+    /// does.
     pub engine: Option<Engine>,
     /// Of a sweep, which point it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -653,7 +653,8 @@ pub struct MeasureSpec {
     /// Whether the user chose that share.
     #[serde(default, skip_serializing_if = "is_false")]
     pub matched_rate_given: bool,
-    /// Set-ups over which stacks that can be up together are measured; 3 or more are the unit of the interval.
+    /// Set-ups over which stacks that can be up together are measured; 3 or more are the unit of
+    /// the interval.
     #[serde(default = "default_attaches")]
     pub attaches: u32,
     /// Seed of every random choice.
@@ -667,10 +668,12 @@ pub struct MeasureSpec {
     /// What is done to the drives before anything is measured.
     #[serde(default, skip_serializing_if = "Precondition::is_off")]
     pub precondition: Precondition,
-    /// Whether the installed fio loads the baseline too, as a stack of its own: what the generators differ in.
+    /// Whether the installed fio loads the baseline too, as a stack of its own: what the generators
+    /// differ in.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fio_on_baseline: bool,
-    /// Percentiles that reports show in addition to p50, p99 and p99.9, in order: 99.95 of `p99.95`.
+    /// Percentiles that reports show in addition to p50, p99 and p99.9, in order: 99.95 of
+    /// `p99.95`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<f64>,
     /// Latencies that every stack must keep.
@@ -694,7 +697,6 @@ pub enum Regime {
 }
 
 impl Regime {
-    /// All of them.
     pub const ALL: [Regime; 2] = [Regime::Burst, Regime::Steady];
 
     /// Its word in scenarios, verdicts and records.

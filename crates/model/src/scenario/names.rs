@@ -134,12 +134,15 @@ fn layer_short(layer: &LayerSpec) -> String {
 fn with_differences(cell: &StackCell, differing: &Differing) -> String {
     let words = cell.layers.last().map(|last| (last, differing.words_of_layer(last)));
     match words {
-        Some((last, words)) if !words.is_empty() => format!("{} {}", layer_short(last), words.join(",")),
+        Some((last, words)) if !words.is_empty() => {
+            format!("{} {}", layer_short(last), words.join(","))
+        }
         _ => chain(cell),
     }
 }
 
-/// The value of an option: what was written, or its default, unless that means something beside another choice alone.
+/// The value of an option: what was written, or its default, unless that means something beside
+/// another choice alone.
 fn in_name<'a>(layer: &'a LayerSpec, name: &str) -> Option<&'a str> {
     match layer.help()?.option(name)?.only_with {
         Some(_) => layer.options.get(name).map(String::as_str),
@@ -153,7 +156,8 @@ struct Differing(BTreeMap<&'static str, Vec<&'static str>>);
 impl Differing {
     fn among(layers: &[&LayerSpec]) -> Differing {
         let helps = layers.iter().filter_map(|layer| layer.help());
-        let helps: BTreeMap<&str, &'static LayerHelp> = helps.map(|help| (help.name, help)).collect();
+        let helps: BTreeMap<&str, &'static LayerHelp> =
+            helps.map(|help| (help.name, help)).collect();
         let differs = |name: &str| {
             let mut values = layers.iter().map(|layer| in_name(layer, name));
             values.next().is_some_and(|first| values.any(|value| value != first))
@@ -174,8 +178,9 @@ impl Differing {
 
 /// What differs among the cells of one grid, for stacks that have a name of their own.
 pub fn grid_suffixes(cells: &[StackCell]) -> Vec<String> {
-    let at =
-        |depth: usize| Differing::among(&cells.iter().map(|cell| &cell.layers[depth]).collect::<Vec<_>>());
+    let at = |depth: usize| {
+        Differing::among(&cells.iter().map(|cell| &cell.layers[depth]).collect::<Vec<_>>())
+    };
     let depths = cells.first().map_or(0, |cell| cell.layers.len());
     let differing: Vec<Differing> = (0..depths).map(at).collect();
     let words = |cell: &StackCell| -> Vec<String> {
@@ -188,16 +193,20 @@ pub fn grid_suffixes(cells: &[StackCell]) -> Vec<String> {
     cells.iter().map(|cell| words(cell).join(",")).collect()
 }
 
-/// `ceph | vm`, `file | vm`: how many media are joined says little, and the first layer says that they are.
+/// `ceph | vm`, `file | vm`: how many media are joined says little, and the first layer says that
+/// they are.
 fn chain(cell: &StackCell) -> String {
     let whole = whole_chain(cell);
     match (&cell.medium, whole.split_once(" | ")) {
-        (Medium::Many { .. }, Some((_, layers))) if cell.loaded_at_once().is_none() => layers.to_owned(),
+        (Medium::Many { .. }, Some((_, layers))) if cell.loaded_at_once().is_none() => {
+            layers.to_owned()
+        }
         _ => whole,
     }
 }
 
 fn whole_chain(cell: &StackCell) -> String {
-    let layers = cell.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() }.text());
+    let layers =
+        cell.layers.iter().map(|layer| LayerSpec { origin: String::new(), ..layer.clone() }.text());
     std::iter::once(medium_short(cell)).chain(layers).collect::<Vec<_>>().join(" | ")
 }

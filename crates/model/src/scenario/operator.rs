@@ -1,4 +1,5 @@
-//! What a person does before a stack can be measured: one drive that is given to one machine after the other.
+//! What a person does before a stack can be measured: one drive that is given to one machine after
+//! the other.
 
 use super::error::Fault;
 use super::media::size_of;
@@ -58,12 +59,17 @@ pub(super) fn check(
     if operators.is_empty() {
         return Ok(());
     }
-    let fault = |stack: &Stack, why: &str, hint: &str| Err((stack.name.clone(), Fault::hint(why, hint)));
+    let fault =
+        |stack: &Stack, why: &str, hint: &str| Err((stack.name.clone(), Fault::hint(why, hint)));
     let mut seen: BTreeMap<String, (Option<&Operator>, &Stack)> = BTreeMap::new();
     for stack in stacks {
         let operator = operator_of(operators, stack);
         if let (Some(_), Some(what)) = (operator, alone) {
-            return fault(stack, &format!("an operator cannot be used with {what}"), "leave out one of them");
+            return fault(
+                stack,
+                &format!("an operator cannot be used with {what}"),
+                "leave out one of them",
+            );
         }
         let is_drive = match &stack.medium {
             Medium::Device { .. } => true,
@@ -72,14 +78,21 @@ pub(super) fn check(
         };
         if operator.is_some() && !is_drive {
             let hint = "write a device of this host, or ssh:HOST:/dev/NAME without layers";
-            return fault(stack, "an operator moves one drive, and the stack must be that drive alone", hint);
+            return fault(
+                stack,
+                "an operator moves one drive, and the stack must be that drive alone",
+                hint,
+            );
         }
         for location in stack.medium.locations() {
             let Location::Path(host, path) = location else { continue };
             let at = format!("{}:{}", host.unwrap_or_default(), path.display());
             match seen.get(&at) {
                 Some((other, first)) if *other != operator => {
-                    let why = format!("{} is on the same path but has another operator, or none", first.name);
+                    let why = format!(
+                        "{} is on the same path but has another operator, or none",
+                        first.name
+                    );
                     let hint = "write one text for all stacks on a path: nothing else shows that it was done";
                     return fault(stack, &why, hint);
                 }

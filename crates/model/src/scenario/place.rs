@@ -1,5 +1,6 @@
-//! Places that a scenario names: hosts over SSH by another name, and labs, guests with emulated drives in which volumes and
-//! exports are tried. The lab called `lab` is there without a word of anybody.
+//! Places that a scenario names: hosts over SSH by another name, and labs, guests with emulated
+//! drives in which volumes and exports are tried. The lab called `lab` is there without a word of
+//! anybody.
 
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
@@ -9,7 +10,7 @@ use crate::layer::tool::Tool;
 use crate::layer::vm::{MOST_DISKS, NET, SMALLEST_MEMORY, TAP};
 use crate::layer::{self, LayerHelp};
 use iotax_facts::place::Place;
-use iotax_facts::vm::{Described, Manager, Vm, transport_of};
+use iotax_facts::vm::{Manager, PlaceDescription, Vm, transport_of};
 use iotax_units::{self as units, GIB, MIB, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,11 +28,8 @@ pub struct LabSpec {
     /// How many drives it has; `None`: as many as are named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drives: Option<u32>,
-    /// Bytes of each.
     pub drive_size: u64,
-    /// Virtual CPUs.
     pub vcpus: u32,
-    /// Bytes of memory.
     pub memory: u64,
 }
 
@@ -58,7 +56,11 @@ pub(super) const FACTS_FORM: &str = "facts are a table or a list of texts; hint:
 ///
 /// # Errors
 /// It has no name or no words, or there is one of that name.
-pub(super) fn add_fact(facts: &mut BTreeMap<String, String>, key: &str, value: &str) -> Result<(), Fault> {
+pub(super) fn add_fact(
+    facts: &mut BTreeMap<String, String>,
+    key: &str,
+    value: &str,
+) -> Result<(), Fault> {
     let (key, value) = (key.trim(), value.trim());
     if key.is_empty() || value.is_empty() {
         return Err(Fault::from_clause(FACTS_FORM));
@@ -69,7 +71,8 @@ pub(super) fn add_fact(facts: &mut BTreeMap<String, String>, key: &str, value: &
     }
 }
 
-/// A virtual machine that may be changed for a visit, `libvirt:NAME`, and whether it may be switched off.
+/// A virtual machine that may be changed for a visit, `libvirt:NAME`, and whether it may be
+/// switched off.
 ///
 /// # Errors
 /// It names none.
@@ -99,9 +102,10 @@ pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&
     let mut managers = Manager::ALL.into_iter().filter(|manager| named(manager).is_some());
     let Some(manager) = managers.next() else {
         return match ["on", "uri"].into_iter().find_map(|key| keys.get_key_value(key)) {
-            Some((key, _)) => {
-                Err((key, Fault::hint("there is no virtual machine here", "name it: libvirt = \"DOMAIN\"")))
-            }
+            Some((key, _)) => Err((
+                key,
+                Fault::hint("there is no virtual machine here", "name it: libvirt = \"DOMAIN\""),
+            )),
             None => Ok(None),
         };
     };
@@ -142,7 +146,10 @@ pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&
                 ));
             }
             place => {
-                place.ssh_host().map_or(Ok(()), remote::check_host).map_err(|fault| (*key, fault))?;
+                place
+                    .ssh_host()
+                    .map_or(Ok(()), remote::check_host)
+                    .map_err(|fault| (*key, fault))?;
                 place
             }
         },
@@ -186,11 +193,14 @@ impl LabSpec {
             Some(range) => format!("write {range} @{place}"),
             None => listed(),
         };
-        if there() { Ok(()) } else { Err(Fault::hint(format!("the lab @{place} has no \"{name}\""), hint())) }
+        if there() {
+            Ok(())
+        } else {
+            Err(Fault::hint(format!("the lab @{place} has no \"{name}\""), hint()))
+        }
     }
 }
 
-/// `nvme0`
 pub fn drive_name(number: u32) -> String {
     format!("{DRIVE}{number}")
 }
@@ -211,14 +221,14 @@ fn size(value: &str, least: u64, what: &str) -> Result<u64, Fault> {
     let bytes = units::parse_bytes(value).map_err(|clause| Fault::from_clause(&clause))?;
     match bytes {
         _ if bytes < least => Err(Fault::new(format!("{what} has at least {}", show_bytes(least)))),
-        _ if bytes % MIB != 0 => {
-            Err(Fault::hint(format!("{value} is no whole number of MiB"), "write a size such as 512MiB"))
-        }
+        _ if bytes % MIB != 0 => Err(Fault::hint(
+            format!("{value} is no whole number of MiB"),
+            "write a size such as 512MiB",
+        )),
         _ => Ok(bytes),
     }
 }
 
-/// What `[place.NAME]` declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlaceSpec {
     /// A guest with emulated drives.
@@ -232,14 +242,11 @@ pub enum PlaceSpec {
 /// Names that stacks may use.
 #[derive(Clone, Debug)]
 pub struct StackNames {
-    /// `[device.NAME]`
     pub devices: BTreeMap<String, Medium>,
-    /// `[place.NAME]`
     pub places: BTreeMap<String, PlaceSpec>,
-    /// `[tool.NAME]`
     pub tools: BTreeMap<String, Tool>,
     /// What `[place.NAME]` says of places apart from how they are reached.
-    pub described: BTreeMap<Place, Described>,
+    pub described: BTreeMap<Place, PlaceDescription>,
     /// The options of `vm`, `vm1`, `vm2`, ..., which need no declaration.
     pub vm: LayerSpec,
 }
@@ -272,20 +279,26 @@ pub(super) fn guest_of(options: &str, origin: String) -> Result<LayerSpec, Fault
     let mut spec = plain_guest(origin.clone());
     let text = format!("cpu | {}({options})", spec.name);
     let expr = grammar::parse(&text).map_err(|fault| fault.fault)?;
-    let cells = cells_of(&expr, &StackNames::default(), &|_| origin.clone()).map_err(|fault| fault.fault)?;
+    let cells = cells_of(&expr, &StackNames::default(), &|_| origin.clone())
+        .map_err(|fault| fault.fault)?;
     match cells.as_slice() {
-        [StackCell { layers, .. }] if matches!(layers.as_slice(), [LayerSpec { copies: 1, .. }]) => {
+        [StackCell { layers, .. }]
+            if matches!(layers.as_slice(), [LayerSpec { copies: 1, .. }]) =>
+        {
             spec.options.extend(layers[0].options.clone());
             Ok(spec)
         }
-        _ => Err(Fault::hint(format!("\"{options}\" is not one guest"), "write vcpus=2,memory=1GiB")),
+        _ => {
+            Err(Fault::hint(format!("\"{options}\" is not one guest"), "write vcpus=2,memory=1GiB"))
+        }
     }
 }
 
 /// Whether a word is a guest that needs no declaration: `vm`, `vm0`, `vm1`, ...
 fn is_plain_guest(word: &str) -> bool {
     let number = word.strip_prefix(GUEST);
-    number.is_some_and(|number| number.len() <= 2 && number.bytes().all(|byte| byte.is_ascii_digit()))
+    number
+        .is_some_and(|number| number.len() <= 2 && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl StackNames {
@@ -313,14 +326,19 @@ impl StackNames {
         let Place::Guest(name) = place else { return None };
         match self.places.get(name) {
             Some(PlaceSpec::Guest(spec)) => Some(spec.clone()),
-            None if is_plain_guest(name) => Some(LayerSpec { origin: format!("@{name}"), ..self.vm.clone() }),
+            None if is_plain_guest(name) => {
+                Some(LayerSpec { origin: format!("@{name}"), ..self.vm.clone() })
+            }
             _ => None,
         }
     }
 
     fn unknown(&self, word: &str) -> Fault {
-        let known: Vec<&str> = self.places.keys().map(String::as_str).chain(["host", GUEST]).collect();
-        let near = nearest(word, &known).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        let known: Vec<&str> =
+            self.places.keys().map(String::as_str).chain(["host", GUEST]).collect();
+        let near = nearest(word, &known)
+            .map(|near| format!("did you mean \"{near}\"? "))
+            .unwrap_or_default();
         let hint = format!(
             "{near}there are {}; a host is written @ssh:HOST, or declared as [place.{word}] ssh = \"HOST\"",
             known.join(", ")
@@ -333,7 +351,8 @@ impl StackNames {
         let (name, place) = body.split_once('@').unwrap_or((body, LAB));
         let is_drive = || (0..MOST_DRIVES).map(drive_name).any(|known| known == name);
         let named = range_meant(name).or_else(|| is_drive().then(|| name.to_owned()))?;
-        matches!(self.places.get(place), Some(PlaceSpec::Lab(_))).then(|| format!("{named} @{place}"))
+        matches!(self.places.get(place), Some(PlaceSpec::Lab(_)))
+            .then(|| format!("{named} @{place}"))
     }
 
     /// A drive of a lab, `nvme0 @lab`.
@@ -354,8 +373,10 @@ impl StackNames {
             }));
         };
         if expr.scheme.is_some() || expr.body.starts_with('/') {
-            let why =
-                format!("the lab @{place} has drives of its own, and \"{}\" is none of them", expr.body);
+            let why = format!(
+                "the lab @{place} has drives of its own, and \"{}\" is none of them",
+                expr.body
+            );
             return Err(at(Fault::hint(why, format!("write {} @{place}", drive_name(0)))));
         }
         if let Some(option) = expr.options.first() {
@@ -399,7 +420,7 @@ pub(super) fn guests_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place,
 /// `nvme0,...,nvme3` in a list is all of them.
 ///
 /// # Errors
-/// What stands around the dots is no range.
+/// What is around the dots is no range.
 pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFault> {
     let mut all: Vec<MediumExpr> = Vec::new();
     for (at, member) in members.iter().enumerate() {
@@ -411,14 +432,19 @@ pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFaul
         let range = ends.and_then(between);
         if let (Some(_), Some((first, last)), "..") = (&range, ends, member.body.as_str()) {
             let hint = format!("a range has three dots: write [{},...,{}]", first.body, last.body);
-            return Err(TextFault::new(member.span.clone(), Fault::hint("\"..\" is no medium", hint)));
-        }
-        let Some(range) = range else {
-            let hint =
-                "write for example [nvme0,...,nvme5]: names that differ in one number, the lower first";
             return Err(TextFault::new(
                 member.span.clone(),
-                Fault::hint(format!("\"{}\" stands between no two numbered names", member.body), hint),
+                Fault::hint("\"..\" is no medium", hint),
+            ));
+        }
+        let Some(range) = range else {
+            let hint = "write for example [nvme0,...,nvme5]: names that differ in one number, the lower first";
+            return Err(TextFault::new(
+                member.span.clone(),
+                Fault::hint(
+                    format!("\"{}\" stands between no two numbered names", member.body),
+                    hint,
+                ),
             ));
         };
         all.extend(range);
@@ -432,13 +458,15 @@ fn range_meant(body: &str) -> Option<String> {
     let (from, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
     let to = ["...", "..", "-"].iter().find_map(|dots| rest.strip_prefix(dots))?;
     let to = to.strip_prefix(stem).unwrap_or(to);
-    let number =
-        |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u32>().ok())?;
+    let number = |digits: &str| {
+        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u32>().ok())?
+    };
     let fits = !stem.is_empty() && number(from)? < number(to)?;
     fits.then(|| format!("[{stem}{from},...,{stem}{to}]"))
 }
 
-/// What lies between two names that differ in one number, without them: drives (`nvme0`), hosts (`ssh:vm01:/dev/vdb`).
+/// What lies between two names that differ in one number, without them: drives (`nvme0`), hosts
+/// (`ssh:vm01:/dev/vdb`).
 fn between((first, last): (&MediumExpr, &MediumExpr)) -> Option<Vec<MediumExpr>> {
     let (one, other) = (first.body.as_str(), last.body.as_str());
     let alike = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
@@ -454,7 +482,8 @@ fn between((first, last): (&MediumExpr, &MediumExpr)) -> Option<Vec<MediumExpr>>
     let (from, to) = (from.parse::<u32>().ok()?, to.parse::<u32>().ok()?);
     let fits = end == other_end && first.scheme == last.scheme && from < to && to - from < 256;
     let stem = &one[..stem];
-    let named = |number| MediumExpr { body: format!("{stem}{number:0width$}{end}"), ..first.clone() };
+    let named =
+        |number| MediumExpr { body: format!("{stem}{number:0width$}{end}"), ..first.clone() };
     fits.then(|| (from + 1..to).map(named).collect())
 }
 
@@ -513,7 +542,10 @@ mod tests {
 
     #[test]
     fn a_host_over_ssh_has_one_name() {
-        assert_eq!(read("/dev/nvme0n1 @ssh:root@storage").unwrap(), "ssh:root@storage:/dev/nvme0n1");
+        assert_eq!(
+            read("/dev/nvme0n1 @ssh:root@storage").unwrap(),
+            "ssh:root@storage:/dev/nvme0n1"
+        );
         let mut names = StackNames::default();
         names.places.insert("storage".into(), PlaceSpec::Ssh("root@s1".into()));
         assert_eq!(names.place("storage").unwrap(), Place::Ssh("root@s1".into()));
@@ -525,8 +557,10 @@ mod tests {
         assert_eq!(read("net:vm1").unwrap(), "net:vm1");
         assert_eq!(read("net:host @vm1").unwrap(), "net:host @vm1");
         assert_eq!(read("cpu @vm").unwrap(), "cpu @vm");
-        let mut names =
-            StackNames { vm: guest_of("vcpus=4,vhost=on", "--vm".into()).unwrap(), ..StackNames::default() };
+        let mut names = StackNames {
+            vm: guest_of("vcpus=4,vhost=on", "--vm".into()).unwrap(),
+            ..StackNames::default()
+        };
         let own = guest_of("net=none", "[place.db]".into()).unwrap();
         names.places.insert("db".into(), PlaceSpec::Guest(own));
         let options = |place: &str| names.guest(&Place::from(place)).map(|spec| spec.options);
@@ -561,7 +595,9 @@ mod tests {
     #[test]
     fn a_lab_is_as_large_as_it_is_told() {
         let mut lab = LabSpec::default();
-        for (key, value) in [("drives", "6"), ("drive-size", "1GiB"), ("vcpus", "4"), ("memory", "4GiB")] {
+        for (key, value) in
+            [("drives", "6"), ("drive-size", "1GiB"), ("vcpus", "4"), ("memory", "4GiB")]
+        {
             lab.set(key, value).unwrap();
         }
         assert_eq!(lab, LabSpec { drives: Some(6), drive_size: GIB, vcpus: 4, memory: 4 * GIB });

@@ -1,6 +1,6 @@
-//! What is done to drives before anything is measured, in the words of SNIA's Solid State Storage Performance Test
-//! Specification: passes over the whole of each, whatever the load, and rounds of the load itself until its pace is steady.
-//! It refuses words that ask for nothing.
+//! What is done to drives before anything is measured, in the words of SNIA's Solid State Storage
+//! Performance Test Specification: passes over the whole of each, whatever the load, and rounds of
+//! the load itself until its pace is steady. It refuses words that ask for nothing.
 
 use super::error::Fault;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,6 @@ pub struct Precondition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyLimit {
-    /// After so many.
     Rounds(u32),
     /// After so many nanoseconds, of all stacks that are up together.
     TimeNs(u64),
@@ -36,7 +35,12 @@ pub enum SteadyLimit {
 impl Default for Precondition {
     /// Off; rounds and their limit as the specification has them.
     fn default() -> Precondition {
-        Precondition { passes: 0, steady: false, round_ns: 60_000_000_000, limit: SteadyLimit::Rounds(25) }
+        Precondition {
+            passes: 0,
+            steady: false,
+            round_ns: 60_000_000_000,
+            limit: SteadyLimit::Rounds(25),
+        }
     }
 }
 
@@ -93,7 +97,10 @@ fn passes_of(part: &str, number: &str) -> Result<u32, Fault> {
 ///
 /// # Errors
 /// Fewer rounds than can be called steady, more than anybody waits for, or as `duration`.
-pub(super) fn limit(word: &str, duration: impl Fn(&str) -> Result<u64, Fault>) -> Result<SteadyLimit, Fault> {
+pub(super) fn limit(
+    word: &str,
+    duration: impl Fn(&str) -> Result<u64, Fault>,
+) -> Result<SteadyLimit, Fault> {
     if !word.chars().all(|digit| digit.is_ascii_digit()) {
         return duration(word).map(SteadyLimit::TimeNs);
     }
@@ -124,11 +131,16 @@ mod tests {
             [("off", 0, false), ("2x", 2, false), ("steady", 0, true), ("10x,steady", 10, true)]
         {
             let found = read(word).unwrap();
-            assert_eq!((found.passes, found.steady, found.word()), (passes, steady, word.to_owned()));
+            assert_eq!(
+                (found.passes, found.steady, found.word()),
+                (passes, steady, word.to_owned())
+            );
             assert_eq!(found.is_off(), word == "off");
         }
         assert_eq!(read("steady, 3x").unwrap().word(), "3x,steady");
-        for word in ["", "2", "x", "0x", "11x", "2x,2x", "steady,steady", "off,steady", "2x,", "twice"] {
+        for word in
+            ["", "2", "x", "0x", "11x", "2x,2x", "steady,steady", "off,steady", "2x,", "twice"]
+        {
             assert!(read(word).unwrap_err().contains("2x"), "{word}");
         }
     }

@@ -1,4 +1,5 @@
-//! Probes as workloads: `integer,copy(128MiB)` of the command line and of `probe = "..."`, and how verdicts name them.
+//! Probes as workloads: `integer,copy(128MiB)` of the command line and of `probe = "..."`, and how
+//! verdicts name them.
 
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin};
@@ -17,7 +18,6 @@ pub const MACHINE: &str = "machine";
 const OF_MACHINE: &str =
     "integer,float,copy,chase(16KiB),chase(256MiB),syscall,pipe,switch,fork,exec,wakeup,stall";
 
-/// The same of a network.
 pub const NETWORK: &str = "network";
 const OF_NETWORK: &str = "tcp(send),tcp(receive),rr(tcp)";
 
@@ -25,7 +25,8 @@ const OF_NETWORK: &str = "tcp(send),tcp(receive),rr(tcp)";
 const TAKEN: [&str; 3] = ["numjobs", "cpus_allowed", RATE];
 const RATE: &str = "rate_iops";
 
-/// The workloads of a list of probes, each with as many threads on those processors as the words say.
+/// The workloads of a list of probes, each with as many threads on those processors as the words
+/// say.
 ///
 /// # Errors
 /// A probe that is none, or a word that probes do not take.
@@ -39,8 +40,10 @@ pub(super) fn drafts(
     for (key, value) in words {
         if !TAKEN.contains(&key.as_str()) {
             let hint = "remove it, or give the load its own workload in a scenario file";
-            let why =
-                format!("a probe has no \"{key}\"; it takes {}, and udp {RATE}", TAKEN[..2].join(" and "));
+            let why = format!(
+                "a probe has no \"{key}\"; it takes {}, and udp {RATE}",
+                TAKEN[..2].join(" and ")
+            );
             return Err(origin.error(key, Fault::hint(why, hint)));
         }
         job.set(key, value, origin);
@@ -58,13 +61,20 @@ pub(super) fn drafts(
             )
         })?;
         if job.rate_iops.is_some() && probe.name != "udp" {
-            let why = format!("the probe \"{probe}\" runs as fast as it can; only udp takes a rate");
+            let why =
+                format!("the probe \"{probe}\" runs as fast as it can; only udp takes a rate");
             return Err(origin.error(RATE, Fault::hint(why, format!("leave {RATE} out"))));
         }
-        let sent =
-            |rate: u64| rate.saturating_mul(u64::from(job.numjobs)).saturating_mul(probe.datagram_bytes());
+        let sent = |rate: u64| {
+            rate.saturating_mul(u64::from(job.numjobs)).saturating_mul(probe.datagram_bytes())
+        };
         let rate = job.rate_iops.map(sent);
-        let probe = ProbeSpec { numjobs: job.numjobs, cpus_allowed: job.cpus_allowed.clone(), rate, ..probe };
+        let probe = ProbeSpec {
+            numjobs: job.numjobs,
+            cpus_allowed: job.cpus_allowed.clone(),
+            rate,
+            ..probe
+        };
         let own = match probe.numjobs {
             1 => probe.to_string(),
             many => format!("{probe}-x{many}"),
@@ -87,7 +97,8 @@ pub(super) fn shipped(profile: &str, origin: &Origin) -> Result<Vec<WorkloadDraf
 /// For the help: every probe as it is written, and what a unit of it does.
 pub fn listed() -> impl Iterator<Item = (String, &'static str)> {
     iotax_probe::all().map(|one| {
-        let word = ProbeSpec::parse(one.name).map_or_else(|_| one.name.to_owned(), |spec| spec.to_string());
+        let word = ProbeSpec::parse(one.name)
+            .map_or_else(|_| one.name.to_owned(), |spec| spec.to_string());
         (word, one.about)
     })
 }
@@ -102,7 +113,8 @@ fn parted(list: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// Refuses a load or a probe that no stack is for, a stack that none of them is for, and probes where nothing of iotax runs.
+/// Refuses a load or a probe that no stack is for, a stack that none of them is for, and probes
+/// where nothing of iotax runs.
 ///
 /// # Errors
 /// Which stack and which workload.
@@ -111,10 +123,12 @@ pub(super) fn check(
     workloads: &[Workload],
     guests: &BTreeMap<Place, LayerSpec>,
 ) -> Result<(), Fault> {
-    let unmeasured =
-        workloads.iter().find(|workload| !stacks.iter().any(|stack| workload.is_for(stack, stacks)));
-    let unloaded =
-        stacks.iter().find(|stack| !workloads.iter().any(|workload| workload.is_for(stack, stacks)));
+    let unmeasured = workloads
+        .iter()
+        .find(|workload| !stacks.iter().any(|stack| workload.is_for(stack, stacks)));
+    let unloaded = stacks
+        .iter()
+        .find(|stack| !workloads.iter().any(|workload| workload.is_for(stack, stacks)));
     let unfit = unmeasured.zip(stacks.first()).or(workloads.first().zip(unloaded));
     if let Some((probe, stack)) = unfit.filter(|(workload, _)| workload.needs_peer()) {
         return Err(nameless(stack, &probe.name));
@@ -129,12 +143,20 @@ pub(super) fn check(
         let measured = stacks.iter().filter(|stack| probe.is_for(stack, stacks));
         measured.into_iter().try_for_each(|stack| check_network(stack, &probe.name))?;
     }
-    let tool = workloads.iter().find(|workload| workload.probe.as_ref().is_some_and(ProbeSpec::is_tool));
+    let tool =
+        workloads.iter().find(|workload| workload.probe.as_ref().is_some_and(ProbeSpec::is_tool));
     let guests_of = |stack: &Stack| -> Vec<LayerSpec> {
         let named = stack.places().into_iter().filter_map(|place| guests.get(&place));
-        stack.layers.iter().filter(|layer| layer.is(LayerRole::Guest)).chain(named).cloned().collect()
+        stack
+            .layers
+            .iter()
+            .filter(|layer| layer.is(LayerRole::Guest))
+            .chain(named)
+            .cloned()
+            .collect()
     };
-    let own_guest = |stack: &&Stack| guests_of(stack).iter().any(|guest| guest.option("image").is_none());
+    let own_guest =
+        |stack: &&Stack| guests_of(stack).iter().any(|guest| guest.option("image").is_none());
     for stack in stacks {
         let probes = workloads.iter().filter(|workload| workload.is_for(stack, stacks));
         probes.filter_map(|workload| workload.probe.as_ref()).try_for_each(|probe| {
@@ -143,7 +165,10 @@ pub(super) fn check(
     }
     if let Some((tool, stack)) = tool.zip(stacks.iter().find(own_guest)) {
         return Err(Fault::hint(
-            format!("\"{}\" is a program, and the guest of \"{}\" has none but iotax", tool.name, stack.text),
+            format!(
+                "\"{}\" is a program, and the guest of \"{}\" has none but iotax",
+                tool.name, stack.text
+            ),
             "name one of iotax's own probes, write vm(image=...), or name a guest that is up as ssh:HOST",
         ));
     }
@@ -182,13 +207,16 @@ fn check_memory(stack: &Stack, probe: &ProbeSpec, guest: &LayerSpec) -> Result<(
     }
 }
 
-/// Refuses network probes where no network is: this host answers its own processes and its guests, another place where `net:` names
-/// it.
+/// Refuses network probes where no network is: this host answers its own processes and its guests,
+/// another place where `net:` names it.
 fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
     let guest = stack.layers.iter().find(|layer| layer.is(LayerRole::Guest));
     if guest.is_some_and(|guest| guest.option(NET) != Some(TAP)) {
         return Err(Fault::hint(
-            format!("the probe \"{probe}\" needs a network, and the guest of \"{}\" has none", stack.text),
+            format!(
+                "the probe \"{probe}\" needs a network, and the guest of \"{}\" has none",
+                stack.text
+            ),
             "write vm(net=tap)",
         ));
     }
@@ -201,8 +229,10 @@ fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
 }
 
 fn nameless(stack: &Stack, probe: &str) -> Fault {
-    let why =
-        format!("the probe \"{probe}\" needs another place that answers, and \"{}\" names none", stack.text);
+    let why = format!(
+        "the probe \"{probe}\" needs another place that answers, and \"{}\" names none",
+        stack.text
+    );
     Fault::hint(why, "write net:ssh:B @ssh:A for the network from A to B")
 }
 
@@ -241,11 +271,15 @@ pub fn quantity(probe: &ProbeSpec) -> String {
 impl Workload {
     /// Whether it is a probe that another place answers.
     pub fn needs_peer(&self) -> bool {
-        self.probe.as_ref().and_then(|probe| probe.definition().ok()).is_some_and(|found| found.needs_peer)
+        self.probe
+            .as_ref()
+            .and_then(|probe| probe.definition().ok())
+            .is_some_and(|found| found.needs_peer)
     }
 
-    /// Whether that one of a scenario's stacks is measured under it. A load needs a device. A probe of a network is for those that
-    /// name the other end, unless none does: then this host answers all.
+    /// Whether that one of a scenario's stacks is measured under it. A load needs a device. A probe
+    /// of a network is for those that name the other end, unless none does: then this host answers
+    /// all.
     pub fn is_for(&self, stack: &Stack, stacks: &[Stack]) -> bool {
         let is_net = |stack: &Stack| stack.medium.far_end().is_some();
         let is_cpu = || stack.medium.members().iter().any(|one| matches!(one, Medium::Cpu { .. }));
@@ -270,7 +304,8 @@ mod tests {
     fn a_probe_that_a_guest_has_no_memory_for_is_refused() {
         let planned = |stack: &str, probe: &str, numjobs: &str| {
             let words = vec![("numjobs".to_owned(), numjobs.to_owned())];
-            let request = ScenarioRequest { probe: Some(probe.into()), words, ..ScenarioRequest::default() };
+            let request =
+                ScenarioRequest { probe: Some(probe.into()), words, ..ScenarioRequest::default() };
             from_stacks(&["cpu".to_owned(), stack.to_owned()], &request)
                 .map(|_| ())
                 .map_err(|error| error.to_string())
@@ -279,7 +314,10 @@ mod tests {
         let why = "the probe \"copy(512MiB)\" takes 1 GiB of memory, and the guest of \"cpu | vm(memory=1GiB)\" has 1 GiB";
         assert!(refused.contains(why) && refused.contains("; hint: "), "{refused}");
         assert_eq!(planned("cpu | vm(memory=2GiB)", "copy(512MiB)", "1"), Ok(()));
-        assert!(planned("cpu | vm(memory=2GiB)", "copy(512MiB)", "2").is_err(), "each thread has its own");
+        assert!(
+            planned("cpu | vm(memory=2GiB)", "copy(512MiB)", "2").is_err(),
+            "each thread has its own"
+        );
         assert_eq!(planned("cpu | vm(memory=1GiB)", "chase(512MiB)", "1"), Ok(()));
         assert!(planned("cpu @vm", "copy(512MiB)", "1").is_err());
     }
@@ -287,8 +325,8 @@ mod tests {
     #[test]
     fn datagrams_have_a_rate_and_nothing_else_has() {
         let of = |list: &str| {
-            let words =
-                [("numjobs", "2"), ("rate_iops", "100")].map(|(key, value)| (key.into(), value.into()));
+            let words = [("numjobs", "2"), ("rate_iops", "100")]
+                .map(|(key, value)| (key.into(), value.into()));
             drafts(list, None, &words, &Origin::command_line())
         };
         let rate = |list: &str| of(list).unwrap()[0].probe.as_ref().unwrap().rate;

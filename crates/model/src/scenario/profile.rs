@@ -1,4 +1,5 @@
-//! Loads that others published, by name: what was issued, not how long or on what. Each is an entry of [`ALL`].
+//! Loads that others published, by name: what was issued, not how long or on what. Each is an entry
+//! of [`ALL`].
 
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin};
@@ -17,7 +18,6 @@ pub struct Profile {
 /// Name and fio's words.
 type LoadProfile = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// All of them.
 pub const ALL: &[Profile] = &[
     Profile {
         name: "disk-reads",
@@ -54,7 +54,10 @@ pub const ALL: &[Profile] = &[
         loads: &[
             ("randread-4k", &plain("randread", "4KiB", "32")),
             ("randwrite-4k", &plain("randwrite", "4KiB", "32")),
-            ("mix-70-30", &[("rw", "randrw"), ("rwmixread", "70"), ("bs", "4KiB"), ("iodepth", "32")]),
+            (
+                "mix-70-30",
+                &[("rw", "randrw"), ("rwmixread", "70"), ("bs", "4KiB"), ("iodepth", "32")],
+            ),
             ("read-1M", &plain("read", "1MiB", "4")),
             ("write-1M", &plain("write", "1MiB", "4")),
         ],
@@ -83,7 +86,8 @@ const fn mixed(
     ]
 }
 
-/// The workloads behind `NAME`, `NAME/LOAD` or several of these with commas between them, written at `origin`.
+/// The workloads after `NAME`, `NAME/LOAD` or several of these with commas between them, written
+/// at `origin`.
 ///
 /// # Errors
 /// A name that is none, with those that there are.
@@ -97,7 +101,8 @@ fn drafts_of(word: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputErr
     if [probes::MACHINE, probes::NETWORK].contains(&word) {
         return probes::shipped(word, origin);
     }
-    let (name, wanted) = word.split_once('/').map_or((word, None), |(name, load)| (name, Some(load)));
+    let (name, wanted) =
+        word.split_once('/').map_or((word, None), |(name, load)| (name, Some(load)));
     let known = |what: &str, word: &str, known: Vec<&str>| {
         origin.error("profile", Fault::unknown(what, word, &known))
     };
@@ -105,11 +110,17 @@ fn drafts_of(word: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputErr
         known(
             "profile",
             name,
-            ALL.iter().map(|profile| profile.name).chain([probes::MACHINE, probes::NETWORK]).collect(),
+            ALL.iter()
+                .map(|profile| profile.name)
+                .chain([probes::MACHINE, probes::NETWORK])
+                .collect(),
         )
     })?;
-    let loads: Vec<&LoadProfile> =
-        profile.loads.iter().filter(|(load, _)| wanted.is_none_or(|wanted| wanted == *load)).collect();
+    let loads: Vec<&LoadProfile> = profile
+        .loads
+        .iter()
+        .filter(|(load, _)| wanted.is_none_or(|wanted| wanted == *load))
+        .collect();
     if loads.is_empty() {
         let names = profile.loads.iter().map(|(load, _)| *load).collect();
         return Err(known(&format!("load of {name}"), wanted.unwrap_or_default(), names));
@@ -119,7 +130,10 @@ fn drafts_of(word: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputErr
     Ok(drafts?.concat())
 }
 
-fn workload((name, words): &LoadProfile, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputError> {
+fn workload(
+    (name, words): &LoadProfile,
+    origin: &Origin,
+) -> Result<Vec<WorkloadDraft>, InputError> {
     let mut job = JobWords::default();
     for (key, value) in *words {
         job.set(key, value, origin);
@@ -135,7 +149,10 @@ pub fn listed() -> String {
     };
     let of_machine = [
         format!("{}: iotax's probes of processors, memory and kernel", probes::MACHINE),
-        format!("{}: iotax's probes of TCP throughput both ways and of round trips", probes::NETWORK),
+        format!(
+            "{}: iotax's probes of TCP throughput both ways and of round trips",
+            probes::NETWORK
+        ),
     ];
     ALL.iter().map(each).chain(of_machine).collect::<Vec<_>>().join("; ")
 }
@@ -181,6 +198,9 @@ mod tests {
         let why = drafts("hcbench", &origin).unwrap_err().to_string();
         assert!(why.contains("did you mean \"hcibench\"?") && why.contains("vm-raid"), "{why}");
         let why = drafts("vm-raid/read", &origin).unwrap_err().to_string();
-        assert!(why.contains("unknown load of vm-raid \"read\"") && why.contains("read-1M"), "{why}");
+        assert!(
+            why.contains("unknown load of vm-raid \"read\"") && why.contains("read-1M"),
+            "{why}"
+        );
     }
 }

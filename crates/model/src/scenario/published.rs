@@ -1,5 +1,6 @@
-//! Figures that somebody published of the same stacks and workloads, so that a report shows what was measured beside
-//! them. It refuses a stack, a workload, a metric or a unit that is not known: a figure beside the wrong row misleads.
+//! Figures that somebody published of the same stacks and workloads, so that a report shows what
+//! was measured beside them. It refuses a stack, a workload, a metric or a unit that is not known:
+//! a figure beside the wrong row misleads.
 
 use super::error::{Fault, InputError, Located};
 use super::{Stack, Workload};
@@ -24,12 +25,10 @@ pub struct Published {
     pub figures: Vec<PublishedFigure>,
 }
 
-/// One printed figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedFigure {
     /// Name of the workload.
     pub workload: String,
-    /// What was counted.
     pub metric: Metric,
     /// Which of several printed rows of one metric it is of, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,10 +37,10 @@ pub struct PublishedFigure {
     pub stack: String,
     /// As it was printed: `26.0k`.
     pub printed: String,
-    /// Whether it is a share of the baseline (a fraction), where only that was published; else it is in the metric's unit.
+    /// Whether it is a share of the baseline (a fraction), where only that was published; else it
+    /// is in the metric's unit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub share: bool,
-    /// The value.
     pub value: f64,
     /// The least that is printed so; 0 where a bound was printed: `<25%`.
     pub low: f64,
@@ -65,7 +64,8 @@ impl PublishedFigure {
             true => units::parse_printed_share(printed),
             false => units::parse_printed(printed, metric.counted()),
         };
-        let PrintedValue { value, low, high } = read.map_err(|clause| Fault::from_clause(&clause))?;
+        let PrintedValue { value, low, high } =
+            read.map_err(|clause| Fault::from_clause(&clause))?;
         Ok(PublishedFigure {
             workload: workload.to_owned(),
             metric,
@@ -79,7 +79,8 @@ impl PublishedFigure {
         })
     }
 
-    /// Whether it is of the same printed row: one load, one metric, one place where the metric was printed.
+    /// Whether it is of the same printed row: one load, one metric, one place where the metric was
+    /// printed.
     pub fn is_of_row(&self, other: &PublishedFigure) -> bool {
         let [ours, others] = [self, other].map(|one| (&one.workload, one.metric, &one.note));
         ours == others
@@ -97,7 +98,6 @@ impl PublishedFigure {
 pub enum Metric {
     /// I/Os or bytes a second.
     Rate {
-        /// Bytes.
         bytes: bool,
         /// With the flush at the end; of writes only.
         durable: bool,
@@ -108,17 +108,13 @@ pub enum Metric {
     Latency {
         /// `None`: of the only direction that the workload has.
         way: Option<PublishedDirection>,
-        /// `None`: the mean.
         percentile: Option<f64>,
     },
 }
 
-/// A direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublishedDirection {
-    /// Reads.
     Read,
-    /// Writes.
     Write,
 }
 
@@ -129,8 +125,11 @@ const RATES: [(&str, bool, bool); 4] = [
     ("durable throughput", true, true),
 ];
 
-const WAYS: [(&str, Option<PublishedDirection>); 3] =
-    [("", None), ("read ", Some(PublishedDirection::Read)), ("write ", Some(PublishedDirection::Write))];
+const WAYS: [(&str, Option<PublishedDirection>); 3] = [
+    ("", None),
+    ("read ", Some(PublishedDirection::Read)),
+    ("write ", Some(PublishedDirection::Write)),
+];
 
 impl Metric {
     /// What may be written; `p99` stands for any percentile.
@@ -184,10 +183,12 @@ impl Metric {
         }
     }
 
-    /// The same with the direction that a workload without a mix leaves open, and a rate of its only direction as the whole rate.
+    /// The same with the direction that a workload without a mix leaves open, and a rate of its
+    /// only direction as the whole rate.
     pub(super) fn on(self, workload: &Workload) -> Result<Metric, Fault> {
         let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
-        let lacks = |what: &str| Fault::new(format!("workload \"{}\" has no {what}", workload.name));
+        let lacks =
+            |what: &str| Fault::new(format!("workload \"{}\" has no {what}", workload.name));
         match self.direction() {
             Some(PublishedDirection::Read) if !reads => return Err(lacks("reads")),
             Some(PublishedDirection::Write) if !writes => return Err(lacks("writes")),
@@ -203,7 +204,8 @@ impl Metric {
                 Err(Fault::hint(why, format!("write \"read {self}\" or \"write {self}\"")))
             }
             Metric::Latency { way, percentile } => {
-                let only = if writes { PublishedDirection::Write } else { PublishedDirection::Read };
+                let only =
+                    if writes { PublishedDirection::Write } else { PublishedDirection::Read };
                 Ok(Metric::Latency { way: way.or(Some(only)), percentile })
             }
         }
@@ -220,7 +222,9 @@ impl Metric {
             }
             let percentile = match rest {
                 "mean" => None,
-                rest => Some(rest.strip_prefix('p')?.parse().ok().filter(|p| *p > 0.0 && *p < 100.0)?),
+                rest => {
+                    Some(rest.strip_prefix('p')?.parse().ok().filter(|p| *p > 0.0 && *p < 100.0)?)
+                }
             };
             Some(Metric::Latency { way, percentile })
         });
@@ -230,15 +234,20 @@ impl Metric {
 
 impl fmt::Display for Metric {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = WAYS.iter().find(|(_, known)| *known == self.direction()).map_or("", |known| known.0);
+        let way =
+            WAYS.iter().find(|(_, known)| *known == self.direction()).map_or("", |known| known.0);
         match self {
             Metric::Rate { bytes, durable, .. } => {
-                let name =
-                    RATES.iter().find(|(_, b, d)| (b, d) == (bytes, durable)).map_or("", |rate| rate.0);
+                let name = RATES
+                    .iter()
+                    .find(|(_, b, d)| (b, d) == (bytes, durable))
+                    .map_or("", |rate| rate.0);
                 write!(out, "{way}{name}")
             }
             Metric::Latency { percentile: None, .. } => write!(out, "{way}mean"),
-            Metric::Latency { percentile: Some(percentile), .. } => write!(out, "{way}p{percentile}"),
+            Metric::Latency { percentile: Some(percentile), .. } => {
+                write!(out, "{way}p{percentile}")
+            }
         }
     }
 }
@@ -280,7 +289,7 @@ struct RowWire {
 /// A cell that was not published.
 const NOT_PRINTED: &str = "-";
 
-/// `[published]` as it stands in the file, before the names of stacks and workloads are settled.
+/// `[published]` as it is in the file, before the names of stacks and workloads are settled.
 pub(super) struct PublishedDraft {
     wire: PublishedTable,
     file: Located,
@@ -289,7 +298,11 @@ pub(super) struct PublishedDraft {
 }
 
 impl PublishedDraft {
-    pub(super) fn new(wire: PublishedTable, file: Located, baseline: Option<String>) -> PublishedDraft {
+    pub(super) fn new(
+        wire: PublishedTable,
+        file: Located,
+        baseline: Option<String>,
+    ) -> PublishedDraft {
         PublishedDraft { wire, file, baseline }
     }
 
@@ -297,14 +310,24 @@ impl PublishedDraft {
     ///
     /// # Errors
     /// What is not known, or does not fit.
-    pub(super) fn settled(&self, stacks: &[Stack], workloads: &[Workload]) -> Result<Published, InputError> {
+    pub(super) fn settled(
+        &self,
+        stacks: &[Stack],
+        workloads: &[Workload],
+    ) -> Result<Published, InputError> {
         let [source, hardware] = [("source", &self.wire.source), ("hardware", &self.wire.hardware)]
             .map(|(key, word)| self.named_word(key, word));
         let names = self.stacks(stacks)?;
-        let baseline =
-            self.baseline.as_deref().and_then(|name| stacks.iter().find(|stack| stack.is_called(name)));
+        let baseline = self
+            .baseline
+            .as_deref()
+            .and_then(|name| stacks.iter().find(|stack| stack.is_called(name)));
         let Some(baseline) = baseline.or(stacks.first()).map(|stack| stack.name.clone()) else {
-            return Err(self.file.error("stacks", &self.wire.stacks.span(), Fault::new("there is no stack")));
+            return Err(self.file.error(
+                "stacks",
+                &self.wire.stacks.span(),
+                Fault::new("there is no stack"),
+            ));
         };
         let mut figures: Vec<PublishedFigure> = Vec::new();
         for row in &self.wire.figures {
@@ -335,7 +358,9 @@ impl PublishedDraft {
         let mut names: Vec<&str> = Vec::new();
         for name in self.wire.stacks.get_ref() {
             let fault = match name.get_ref().as_str() {
-                twice if names.contains(&twice) => Fault::new(format!("stack \"{twice}\" stands twice")),
+                twice if names.contains(&twice) => {
+                    Fault::new(format!("stack \"{twice}\" stands twice"))
+                }
                 name if known.iter().any(|stack| stack.name == name) => {
                     names.push(name);
                     continue;
@@ -359,15 +384,22 @@ impl PublishedDraft {
         before: &[PublishedFigure],
     ) -> Result<Vec<PublishedFigure>, InputError> {
         let name = row.workload.get_ref();
-        let workload = workloads.iter().find(|workload| workload.name == *name).ok_or_else(|| {
-            let known: Vec<&str> = workloads.iter().map(|workload| workload.name.as_str()).collect();
-            self.file.error("workload", &row.workload.span(), Fault::unknown("workload", name, &known))
-        })?;
+        let workload =
+            workloads.iter().find(|workload| workload.name == *name).ok_or_else(|| {
+                let known: Vec<&str> =
+                    workloads.iter().map(|workload| workload.name.as_str()).collect();
+                self.file.error(
+                    "workload",
+                    &row.workload.span(),
+                    Fault::unknown("workload", name, &known),
+                )
+            })?;
         let metric = Metric::parse(row.metric.get_ref())
             .and_then(|metric| metric.on(workload))
             .map_err(|fault| self.file.error("metric", &row.metric.span(), fault))?;
         let note = row.note.as_ref().map(|note| self.named_word("note", note)).transpose()?;
-        let twice = |one: &PublishedFigure| (&one.workload, one.metric, &one.note) == (name, metric, &note);
+        let twice =
+            |one: &PublishedFigure| (&one.workload, one.metric, &one.note) == (name, metric, &note);
         if before.iter().any(twice) {
             let why = format!("{metric} of \"{name}\" stands twice");
             let fault = Fault::hint(why, "where it was printed in two places, write which in note");
@@ -384,9 +416,10 @@ impl PublishedDraft {
             let read = PublishedFigure::read(name, metric, stack, cell.get_ref());
             let figure = read.map(|figure| PublishedFigure { note: note.clone(), ..figure });
             let figure = figure.and_then(|figure| match figure.share && *stack == baseline {
-                true => {
-                    Err(Fault::new(format!("\"{}\" of the baseline itself says nothing", figure.printed)))
-                }
+                true => Err(Fault::new(format!(
+                    "\"{}\" of the baseline itself says nothing",
+                    figure.printed
+                ))),
                 false => Ok(figure),
             });
             figure.map_err(|fault| self.file.error("printed", &cell.span(), fault))

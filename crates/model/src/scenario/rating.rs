@@ -1,12 +1,13 @@
-//! What the maker of the drives rates them at, as the data sheet prints it, so that a report can hold what was measured
-//! against it. It refuses a figure without a source: nobody could look it up.
+//! What the maker of the drives rates them at, as the data sheet prints it, so that a report can
+//! hold what was measured against it. It refuses a figure without a source: nobody could look it
+//! up.
 
 use super::error::Fault;
 use iotax_units::{self as units, Counted, PrintedValue};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use iotax_hardware::ratings::Rated;
+pub use iotax_hardware::ratings::DriveRatings;
 
 /// `[rating]`: one drive of the model that the stacks stand on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,10 +18,9 @@ pub struct Rating {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What is printed there.
-    pub figures: BTreeMap<Rated, RatedFigure>,
+    pub figures: BTreeMap<DriveRatings, RatedFigure>,
 }
 
-/// One printed figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RatedFigure {
     /// As it was printed: `1000k`.
@@ -30,17 +30,16 @@ pub struct RatedFigure {
 }
 
 /// What a figure of a data sheet counts.
-fn counted(rated: Rated) -> Counted {
+fn counted(rated: DriveRatings) -> Counted {
     match rated {
-        Rated::RandreadIops | Rated::RandwriteIops => Counted::PerSecond,
-        Rated::Read | Rated::Write => Counted::BytesPerSecond,
-        Rated::RandreadLatency | Rated::RandwriteLatency => Counted::Time,
+        DriveRatings::RandreadIops | DriveRatings::RandwriteIops => Counted::PerSecond,
+        DriveRatings::Read | DriveRatings::Write => Counted::BytesPerSecond,
+        DriveRatings::RandreadLatency | DriveRatings::RandwriteLatency => Counted::Time,
     }
 }
 
-/// Keys of `[rating]`.
 pub fn names() -> Vec<&'static str> {
-    ["source", "model"].into_iter().chain(Rated::ALL.map(|(_, key)| key)).collect()
+    ["source", "model"].into_iter().chain(DriveRatings::ALL.map(|(_, key)| key)).collect()
 }
 
 /// Sets one key.
@@ -52,12 +51,12 @@ pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
         "" => Err(Fault::new("is empty")),
         text => Ok(text.to_owned()),
     };
-    match (key, Rated::ALL.into_iter().find(|(_, name)| *name == key)) {
+    match (key, DriveRatings::ALL.into_iter().find(|(_, name)| *name == key)) {
         ("source", _) => rating.source = said()?,
         ("model", _) => rating.model = Some(said()?),
         (_, Some((rated, _))) => {
-            let read =
-                units::parse_printed(text, counted(rated)).map_err(|clause| Fault::from_clause(&clause))?;
+            let read = units::parse_printed(text, counted(rated))
+                .map_err(|clause| Fault::from_clause(&clause))?;
             let PrintedValue { value, low, .. } = read;
             if low == 0.0 {
                 return Err(Fault::hint("a bound is no rating", "write the figure without \"<\""));
@@ -87,7 +86,7 @@ pub fn check(rating: &Rating) -> Result<(), (&'static str, Fault)> {
 
 impl Rating {
     /// A figure, in I/Os a second, bytes a second or nanoseconds.
-    pub fn value(&self, rated: Rated) -> Option<f64> {
+    pub fn value(&self, rated: DriveRatings) -> Option<f64> {
         self.figures.get(&rated).map(|figure| figure.value)
     }
 }
@@ -109,14 +108,15 @@ mod tests {
             set(&mut rating, key, text).unwrap();
         }
         assert_eq!(check(&rating), Ok(()));
-        let read = [Rated::RandreadIops, Rated::Read, Rated::RandreadLatency].map(|one| rating.value(one));
+        let read = [DriveRatings::RandreadIops, DriveRatings::Read, DriveRatings::RandreadLatency]
+            .map(|one| rating.value(one));
         assert_eq!(read, [Some(1e6), Some(7e9), Some(70_000.0)]);
-        assert_eq!(rating.value(Rated::Write), None);
+        assert_eq!(rating.value(DriveRatings::Write), None);
     }
 
     #[test]
     fn every_key_has_the_name_under_which_it_is_recorded() {
-        for (rated, key) in Rated::ALL {
+        for (rated, key) in DriveRatings::ALL {
             assert_eq!(serde_json::to_value(rated).unwrap(), key);
         }
     }

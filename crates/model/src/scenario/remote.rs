@@ -1,5 +1,5 @@
-//! Media on other machines, `ssh:HOST:/PATH`: what is a host, what is a path there (Windows' too), and who issues the
-//! load. Refuses one host with two kinds of ends, as it is one place.
+//! Media on other machines, `ssh:HOST:/PATH`: what is a host, what is a path there (Windows' too),
+//! and who issues the load. Refuses one host with two kinds of ends, as it is one place.
 
 use super::ast::MediumExpr;
 use super::error::Checked;
@@ -37,8 +37,10 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
         false => windows_path(path).map_err(at)?,
     };
     if is_of_windows(&path) && agent == LoadIssuer::Iotax {
-        let hint =
-            format!("write ssh:{},agent=fio: the fio that is installed there issues the load", expr.body);
+        let hint = format!(
+            "write ssh:{},agent=fio: the fio that is installed there issues the load",
+            expr.body
+        );
         return Err(at(Fault::hint("iotax itself does not run on Windows", hint)));
     }
     let size = options.get("size").map(|option| size(option)).transpose()?;
@@ -48,8 +50,12 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
     let keep = options.get("keep").map_or(Ok(false), |option| flag(option))?;
     if keep && (size.is_none() || agent == LoadIssuer::Fio) {
         let why = match agent {
-            LoadIssuer::Fio => "keep=true cannot be combined with agent=fio: that file is always removed",
-            LoadIssuer::Iotax => "keep=true requires size=: it applies only to a file that iotax creates",
+            LoadIssuer::Fio => {
+                "keep=true cannot be combined with agent=fio: that file is always removed"
+            }
+            LoadIssuer::Iotax => {
+                "keep=true requires size=: it applies only to a file that iotax creates"
+            }
         };
         return Err(at(Fault::hint(why, "leave keep out")));
     }
@@ -89,9 +95,10 @@ fn windows_path(text: &str) -> Result<(PathBuf, bool), Fault> {
     if text.get(..drive.len()).is_some_and(|start| start.eq_ignore_ascii_case(drive)) {
         return match text[drive.len()..].parse::<u16>() {
             Ok(number) => Ok((format!("{drive}{number}").into(), true)),
-            Err(_) => {
-                Err(Fault::hint(format!("\"{text}\" has no number of a drive"), r"write \\.\PhysicalDrive1"))
-            }
+            Err(_) => Err(Fault::hint(
+                format!("\"{text}\" has no number of a drive"),
+                r"write \\.\PhysicalDrive1",
+            )),
         };
     }
     if text.starts_with('\\') {
@@ -101,12 +108,14 @@ fn windows_path(text: &str) -> Result<(PathBuf, bool), Fault> {
     let path = text.replace('/', "\\");
     let parts: Vec<&str> = path[2..].split('\\').skip(1).collect();
     let strange = |c: char| c.is_control() || "<>:\"|?*".contains(c);
-    let plain = |part: &&str| !part.is_empty() && !part.contains(strange) && !part.ends_with(['.', ' ']);
+    let plain =
+        |part: &&str| !part.is_empty() && !part.contains(strange) && !part.ends_with(['.', ' ']);
     match parts.iter().all(plain) {
         true => Ok((path.into(), false)),
-        false => {
-            Err(Fault::hint(format!("\"{text}\" is not a plain path of Windows"), r"write C:\FOLDER\FILE"))
-        }
+        false => Err(Fault::hint(
+            format!("\"{text}\" is not a plain path of Windows"),
+            r"write C:\FOLDER\FILE",
+        )),
     }
 }
 
@@ -131,8 +140,8 @@ pub(super) fn one_end_each(stacks: &[Stack]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// One generator on all sides: where a stack can be loaded by fio alone, a load that names none is fio's everywhere.
-/// In guests of ours there is no fio. The notes say it.
+/// One generator on all sides: where a stack can be loaded by fio alone, a load that names none is
+/// fio's everywhere. In guests of ours there is no fio. The notes say it.
 pub(super) fn one_engine(stacks: &[Stack], workloads: &mut [Workload]) -> Vec<String> {
     let is_afar = |stack: &&Stack| stack.medium.agent() == LoadIssuer::Fio;
     let afar: Vec<String> =
@@ -163,14 +172,19 @@ mod tests {
 
     fn read(stacks: &[&str], engine: Option<&str>) -> Result<Scenario, String> {
         let stacks: Vec<String> = stacks.iter().map(|text| (*text).to_owned()).collect();
-        let request = ScenarioRequest { engine: engine.map(str::to_owned), ..ScenarioRequest::default() };
+        let request =
+            ScenarioRequest { engine: engine.map(str::to_owned), ..ScenarioRequest::default() };
         from_stacks(&stacks, &request).map_err(|error| error.to_string())
     }
 
     fn medium(text: &str) -> (String, String, LoadIssuer) {
         let scenario = read(&[text], None).unwrap();
         let again = read(&[&scenario.stacks[0].text], None).unwrap();
-        assert_eq!(again.stacks[0].medium, scenario.stacks[0].medium, "{}", scenario.stacks[0].text);
+        assert_eq!(
+            again.stacks[0].medium, scenario.stacks[0].medium,
+            "{}",
+            scenario.stacks[0].text
+        );
         let Medium::Remote { host, path, agent, .. } = scenario.stacks[0].medium.clone() else {
             panic!("{text}")
         };
@@ -181,7 +195,10 @@ mod tests {
     fn hosts_and_paths_of_all_systems() {
         let told = |host: &str, path: &str, agent| (host.to_owned(), path.to_owned(), agent);
         assert_eq!(medium("ssh:vm7:/dev/vda"), told("vm7", "/dev/vda", LoadIssuer::Iotax));
-        assert_eq!(medium("ssh:vm7:/dev/vda,agent=iotax"), told("vm7", "/dev/vda", LoadIssuer::Iotax));
+        assert_eq!(
+            medium("ssh:vm7:/dev/vda,agent=iotax"),
+            told("vm7", "/dev/vda", LoadIssuer::Iotax)
+        );
         assert_eq!(medium("ssh:u@vm7:/a:/b,agent=fio"), told("u@vm7", "/a:/b", LoadIssuer::Fio));
         assert_eq!(medium(r"ssh:w:C:\x.img,agent=fio"), told("w", r"C:\x.img", LoadIssuer::Fio));
         assert_eq!(
@@ -210,7 +227,10 @@ mod tests {
             let scenario = read(stacks, engine).unwrap();
             (
                 scenario.workloads[0].engine,
-                scenario.notes.iter().any(|note| note.ends_with("the other stacks are loaded by fio too")),
+                scenario
+                    .notes
+                    .iter()
+                    .any(|note| note.ends_with("the other stacks are loaded by fio too")),
             )
         };
         let (there, here) = ("ssh:a:/dev/sda,agent=fio", "/dev/sda");

@@ -1,5 +1,6 @@
-//! What checks the ruler instead of a stack. The same stack twice; and the baseline once more, loaded by another generator, to hold
-//! the generators against each other (`fio_on_baseline`): no stack that a verdict of the run is about. Refused is where fio cannot load what iotax does.
+//! What checks the ruler instead of a stack. The same stack twice; and the baseline once more,
+//! loaded by another generator, to hold the generators against each other (`fio_on_baseline`): no
+//! stack that a verdict of the run is about. Refused is where fio cannot load what iotax does.
 
 use super::error::Fault;
 use super::stacks::StackCell;
@@ -15,11 +16,13 @@ impl Scenario {
     pub fn generator_on_baseline(&self, stack: usize) -> Option<&str> {
         let (base, stack) = (self.stacks.get(self.baseline)?, self.stacks.get(stack)?);
         let (last, below) = stack.layers.split_last()?;
-        let is_it = last.is(LayerRole::Generator) && below == base.layers && stack.medium == base.medium;
+        let is_it =
+            last.is(LayerRole::Generator) && below == base.layers && stack.medium == base.medium;
         is_it.then(|| last.option("name").unwrap_or("another generator"))
     }
 
-    /// Whether two stacks are the same but for layers that do nothing (`null`): what is found between them is the ruler's own error.
+    /// Whether two stacks are the same but for layers that do nothing (`null`): what is found
+    /// between them is the ruler's own error.
     pub fn is_same(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.stacks[one], &self.stacks[other]);
         let keys = |stack: &Stack| {
@@ -33,9 +36,9 @@ impl Scenario {
         one.medium == other.medium && one.state == other.state && keys(one) == keys(other)
     }
 
-    /// The stack that `fio_on_baseline` stands for. It has its rows and a line of its own, but no part in the headline, in the family
-    /// that verdicts are held against, and in the choice of the slowest stack. `None` where nothing but the two is compared: that
-    /// comparison is the run's.
+    /// The stack that `fio_on_baseline` stands for. It has its rows and a line of its own, but no
+    /// part in the headline, in the family that verdicts are held against, and in the choice of the
+    /// slowest stack. `None` where nothing but the two is compared: that comparison is the run's.
     pub fn ruler(&self) -> Option<usize> {
         let is_it = |at: &usize| self.generator_on_baseline(*at) == Some("fio");
         let asked = self.measure.fio_on_baseline && self.stacks.len() > 2;
@@ -47,9 +50,7 @@ impl Scenario {
 pub(super) struct RulerContext<'a> {
     /// A bill is wanted.
     pub bill: bool,
-    /// Durability trials.
     pub trials: bool,
-    /// All jobs.
     pub jobs: Vec<&'a Job>,
 }
 
@@ -58,7 +59,8 @@ pub(super) struct RulerContext<'a> {
 /// # Errors
 /// Where fio cannot load what is to be compared with it: why, and what would do.
 pub(super) fn fio_on(baseline: &Stack, beside: RulerContext) -> Result<StackCell, Fault> {
-    let generator = |layer: &LayerSpec| layer.is(LayerRole::Generator) || layer.is(LayerRole::Delay);
+    let generator =
+        |layer: &LayerSpec| layer.is(LayerRole::Generator) || layer.is(LayerRole::Delay);
     let refused = match () {
         () if beside.trials => Some((
             "durability trials have a load of their own, which fio does not issue",
@@ -94,9 +96,10 @@ fn beyond_fio(job: &Job) -> Option<(&'static str, &'static str)> {
             "a load is verified by stamps that iotax puts on what is written, and fio knows none of them",
             "leave it out, or leave out verify",
         )),
-        () if job.rw.trims() => {
-            Some(("a load trims, which fio is not asked to here", "leave it out, or take another rw"))
-        }
+        () if job.rw.trims() => Some((
+            "a load trims, which fio is not asked to here",
+            "leave it out, or take another rw",
+        )),
         () => None,
     }
 }

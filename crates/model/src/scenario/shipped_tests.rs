@@ -1,12 +1,15 @@
-//! The scenarios that come with iotax: each is taken, and says of its article what the article says.
+//! The scenarios that come with iotax: each is taken, and says of its article what the article
+//! says.
 
 use super::*;
-use crate::scenario::{Metric, Published, PublishedFigure, Rated};
+use crate::scenario::{DriveRatings, Metric, Published, PublishedFigure};
 use std::collections::BTreeSet;
 
 #[test]
 fn ready_scenarios() {
-    for name in ["file-loop-xfs", "file-vm", "ssh-host-vm", "ssh-windows", "known-delay", "sweep-iodepth"] {
+    for name in
+        ["file-loop-xfs", "file-vm", "ssh-host-vm", "ssh-windows", "known-delay", "sweep-iodepth"]
+    {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
         let scenario =
             from_path(&Path::new(folder).join(format!("{name}.toml")), &ScenarioRequest::default());
@@ -45,15 +48,21 @@ fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
             };
             published.figures.iter().find(ours).filter(|one| !one.share)
         };
-        for (stack, workload) in
-            scenario.stacks.iter().flat_map(|stack| scenario.workloads.iter().map(move |load| (stack, load)))
+        for (stack, workload) in scenario
+            .stacks
+            .iter()
+            .flat_map(|stack| scenario.workloads.iter().map(move |load| (stack, load)))
         {
             for [ios, bytes] in [["iops", "throughput"], ["durable iops", "durable throughput"]] {
-                let [ios, bytes] = [ios, bytes].map(|word| known(&stack.name, &workload.name, word));
+                let [ios, bytes] =
+                    [ios, bytes].map(|word| known(&stack.name, &workload.name, word));
                 let Some((ios, bytes)) = ios.zip(bytes) else { continue };
                 let bs = workload.jobs[0].bs as f64;
                 // fio cuts IOPS off where it rounds bytes.
-                assert!(bytes.low / bs <= ios.high + 0.5 && ios.low <= bytes.high / bs, "{ios:?} {bytes:?}");
+                assert!(
+                    bytes.low / bs <= ios.high + 0.5 && ios.low <= bytes.high / bs,
+                    "{ios:?} {bytes:?}"
+                );
             }
         }
         shipped.push(published.figures.len());
@@ -63,7 +72,8 @@ fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
 
 fn shipped(name: &str) -> Scenario {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios"));
-    from_path(&folder.join(name), &ScenarioRequest::default()).unwrap_or_else(|error| panic!("{error}"))
+    from_path(&folder.join(name), &ScenarioRequest::default())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The options of a layer, wherever stacks have it.
@@ -75,46 +85,60 @@ fn options_of<'a>(scenario: &'a Scenario, layer: &str, option: &str) -> BTreeSet
 #[test]
 fn the_passthrough_has_its_pages_engine_and_reads_what_was_written() {
     let scenario = shipped("e0-passthrough.toml");
-    let engines: BTreeSet<_> = scenario.workloads.iter().map(|load| format!("{:?}", load.engine)).collect();
+    let engines: BTreeSet<_> =
+        scenario.workloads.iter().map(|load| format!("{:?}", load.engine)).collect();
     assert_eq!(engines, [format!("{:?}", Some(Engine::Native(EngineName::Aio)))].into());
     assert_eq!(scenario.measure.precondition.passes, 1);
     let (rating, published) = (scenario.rating.unwrap(), scenario.published.unwrap());
-    let of = |load: &str, stack: &str, rated: Rated| {
-        let bytes = matches!(rated, Rated::Read | Rated::Write);
+    let of = |load: &str, stack: &str, rated: DriveRatings| {
+        let bytes = matches!(rated, DriveRatings::Read | DriveRatings::Write);
         let metric = Metric::Rate { bytes, durable: false, way: None };
-        let is_it =
-            |one: &&PublishedFigure| (&*one.workload, &*one.stack, one.metric) == (load, stack, metric);
+        let is_it = |one: &&PublishedFigure| {
+            (&*one.workload, &*one.stack, one.metric) == (load, stack, metric)
+        };
         1000.0 * published.figures.iter().find(is_it).unwrap().value / rating.value(rated).unwrap()
     };
     // Of the page's last two columns, which cut some digits off, and round 53.96 % up.
     for (load, rated, host, vm) in [
-        ("randwrite-4k", Rated::RandwriteIops, 787.0, 740.0),
-        ("randread-4k", Rated::RandreadIops, 765.0, 700.0),
-        ("write-128k", Rated::Write, 540.0, 536.0),
-        ("read-128k", Rated::Read, 515.0, 508.0),
+        ("randwrite-4k", DriveRatings::RandwriteIops, 787.0, 740.0),
+        ("randread-4k", DriveRatings::RandreadIops, 765.0, 700.0),
+        ("write-128k", DriveRatings::Write, 540.0, 536.0),
+        ("read-128k", DriveRatings::Read, 515.0, 508.0),
     ] {
-        let shares = [("host", host), ("vm", vm)].map(|(stack, printed)| of(load, stack, rated) - printed);
+        let shares =
+            [("host", host), ("vm", vm)].map(|(stack, printed)| of(load, stack, rated) - printed);
         assert!(shares.iter().all(|off| off.abs() < 1.0), "{load}: {shares:?}");
     }
 }
 
-/// The title of the page: 21.5 % of reads and 18.4 % of writes, where its counts give 21.6 % for both.
+/// The title of the page: 21.5 % of reads and 18.4 % of writes, where its counts give 21.6 % for
+/// both.
 #[test]
 fn the_losses_of_a_virtual_disk_are_cells_of_its_scenarios() {
     for name in ["e1-passthrough-vdisk.toml", "e1-lvm-xfs.toml"] {
         let published = shipped(name).published.unwrap();
         let loss = |metric: &str, note: &str| {
             let is_it = |one: &&PublishedFigure| {
-                one.metric.to_string() == metric && one.note.as_ref().is_some_and(|own| own.contains(note))
+                one.metric.to_string() == metric
+                    && one.note.as_ref().is_some_and(|own| own.contains(note))
             };
-            let [base, disk] = published.figures.iter().filter(is_it).collect::<Vec<_>>()[..] else {
+            let [base, disk] = published.figures.iter().filter(is_it).collect::<Vec<_>>()[..]
+            else {
                 panic!("{name}: {metric} {note}")
             };
             assert!(base.stack == published.baseline && disk.is_of_row(base));
             (1000.0 * (1.0 - disk.value / base.value)).round() / 10.0
         };
-        assert_eq!((loss("read iops", "table"), loss("write iops", "table")), (21.5, 18.4), "{name}");
-        assert_eq!((loss("read iops", "counts"), loss("write iops", "counts")), (21.6, 21.6), "{name}");
+        assert_eq!(
+            (loss("read iops", "table"), loss("write iops", "table")),
+            (21.5, 18.4),
+            "{name}"
+        );
+        assert_eq!(
+            (loss("read iops", "counts"), loss("write iops", "counts")),
+            (21.6, 21.6),
+            "{name}"
+        );
     }
 }
 
@@ -122,7 +146,10 @@ fn the_losses_of_a_virtual_disk_are_cells_of_its_scenarios() {
 fn the_private_cloud_has_its_pages_engine_and_guests() {
     let scenario = shipped("e2-cache-queues.toml");
     let engine = Some(Engine::Native(EngineName::PosixAio));
-    assert!(scenario.workloads.len() == 6 && scenario.workloads.iter().all(|load| load.engine == engine));
+    assert!(
+        scenario.workloads.len() == 6
+            && scenario.workloads.iter().all(|load| load.engine == engine)
+    );
     assert_eq!(options_of(&scenario, "vm", "memory"), [Some("4GiB")].into());
     assert_eq!(options_of(&scenario, "vm", "vcpus"), [Some("4")].into());
 }
@@ -144,38 +171,62 @@ fn the_guests_of_two_raids_are_as_large_as_on_their_page_and_eight_on_each() {
     assert_eq!(options_of(&scenario, "vm", "memory"), [Some("16GiB")].into());
     assert!(options_of(&scenario, "vm", "hugepages").iter().all(Option::is_some));
     assert_eq!(options_of(&scenario, "split", "parts"), [Some("8")].into());
-    let lists: BTreeSet<usize> = scenario.stacks.iter().map(|stack| stack.medium.groups()).collect();
+    let lists: BTreeSet<usize> =
+        scenario.stacks.iter().map(|stack| stack.medium.groups()).collect();
     assert_eq!(lists, [1, 2].into());
-    assert!(scenario.stacks.iter().all(|stack| stack.medium.members().len() == 5 * stack.medium.groups()));
+    assert!(
+        scenario
+            .stacks
+            .iter()
+            .all(|stack| stack.medium.members().len() == 5 * stack.medium.groups())
+    );
     assert_eq!(scenario.measure.percentiles, [99.95]);
     assert_eq!(options_of(&scenario, "mdraid", "chunk"), [Some("64KiB")].into());
     let guests: BTreeSet<u32> = scenario.stacks.iter().map(Stack::guests).collect();
     assert_eq!(guests, [1, 16].into());
     let rating = scenario.rating.unwrap();
-    let rated =
-        [Rated::RandreadIops, Rated::RandwriteIops, Rated::Read, Rated::Write].map(|one| rating.value(one));
+    let rated = [
+        DriveRatings::RandreadIops,
+        DriveRatings::RandwriteIops,
+        DriveRatings::Read,
+        DriveRatings::Write,
+    ]
+    .map(|one| rating.value(one));
     assert_eq!(rated, [Some(2.7e6), Some(0.7e6), Some(14e9), Some(6.75e9)]);
 }
 
 #[test]
 fn backends_over_fabrics_have_as_much_in_flight_as_on_their_page_and_its_attributes() {
     let scenario = shipped("e4-backends-fabrics.toml");
-    for (stack, load) in
-        scenario.stacks.iter().flat_map(|stack| scenario.workloads.iter().map(move |load| (stack, load)))
+    for (stack, load) in scenario
+        .stacks
+        .iter()
+        .flat_map(|stack| scenario.workloads.iter().map(move |load| (stack, load)))
     {
         let of_a_disk: u32 = load.jobs.iter().map(|job| job.iodepth * job.numjobs).sum();
-        assert_eq!(u64::from(of_a_disk) * stack.targets(), 64, "{} under {}", stack.name, load.name);
+        assert_eq!(
+            u64::from(of_a_disk) * stack.targets(),
+            64,
+            "{} under {}",
+            stack.name,
+            load.name
+        );
     }
     for file in ["e4-backends-fabrics.toml", "e4-one-vm.toml"] {
         let scenario = shipped(file);
-        for attribute in ["emulate-3pc", "emulate-tpu", "emulate-caw", "emulate-tpws", "is-nonrot"] {
+        for attribute in ["emulate-3pc", "emulate-tpu", "emulate-caw", "emulate-tpws", "is-nonrot"]
+        {
             assert_eq!(
                 options_of(&scenario, "iscsi", attribute),
                 [Some("true")].into(),
                 "{file} {attribute}"
             );
         }
-        assert_eq!(options_of(&scenario, "iscsi", "max-write-same-len"), [Some("65535")].into(), "{file}");
+        assert_eq!(
+            options_of(&scenario, "iscsi", "max-write-same-len"),
+            [Some("65535")].into(),
+            "{file}"
+        );
     }
 }
 
@@ -183,7 +234,8 @@ fn backends_over_fabrics_have_as_much_in_flight_as_on_their_page_and_its_attribu
 fn the_six_loads_of_fio_are_those_of_their_page_on_one_guest_and_drive_by_drive() {
     let [one_vm, drives] = ["e4-one-vm.toml", "e4-drives.toml"].map(shipped);
     let loads = |scenario: &Scenario| {
-        let said = scenario.workloads.iter().map(|load| format!("{}: {}", load.name, load.subject()));
+        let said =
+            scenario.workloads.iter().map(|load| format!("{}: {}", load.name, load.subject()));
         said.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(loads(&one_vm));

@@ -10,7 +10,8 @@ use std::fmt;
 /// Key of `[measure]`, and an option of `run` and `report`.
 pub const KEY: &str = "slo";
 
-const EXAMPLES: &str = "write it as \"p99 < 500us\", \"read p99.9 < 2ms\" or \"fdatasync p99 < 10ms\"";
+const EXAMPLES: &str =
+    "write it as \"p99 < 500us\", \"read p99.9 < 2ms\" or \"fdatasync p99 < 10ms\"";
 
 /// A latency that a percentile must stay below.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,16 +19,13 @@ pub struct ServiceLevel {
     /// What must keep it; `None`: reads, writes and trims, each by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<LatencyMetric>,
-    /// 99.9 of `p99.9`.
     pub percent: f64,
-    /// Nanoseconds.
     pub below_ns: u64,
 }
 
 /// Whose latency a service level is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "each is its word")]
 pub enum LatencyMetric {
     Read,
     Write,
@@ -37,7 +35,6 @@ pub enum LatencyMetric {
 }
 
 impl LatencyMetric {
-    /// All of them.
     pub const ALL: [LatencyMetric; 5] = [
         LatencyMetric::Read,
         LatencyMetric::Write,
@@ -46,7 +43,6 @@ impl LatencyMetric {
         LatencyMetric::Fdatasync,
     ];
 
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             LatencyMetric::Read => "read",
@@ -89,10 +85,11 @@ impl ServiceLevel {
         1.0 - self.percent / 100.0
     }
 
-    /// `p99 < 500us`.
     pub fn words(&self) -> String {
-        const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")];
-        let (ns, unit) = UNITS.into_iter().find(|(ns, _)| self.below_ns >= *ns).unwrap_or((1, "ns"));
+        const UNITS: [(u64, &str); 4] =
+            [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us"), (1, "ns")];
+        let (ns, unit) =
+            UNITS.into_iter().find(|(ns, _)| self.below_ns >= *ns).unwrap_or((1, "ns"));
         format!("p{} < {}{unit}", self.percent, self.below_ns as f64 / ns as f64)
     }
 
@@ -108,20 +105,30 @@ impl ServiceLevel {
         let metric = match metric {
             None => None,
             Some(word) => {
-                Some(LatencyMetric::ALL.into_iter().find(|known| known.word() == word).ok_or_else(|| {
-                    Fault::unknown("latency", word, &LatencyMetric::ALL.map(LatencyMetric::word))
-                })?)
+                Some(LatencyMetric::ALL.into_iter().find(|known| known.word() == word).ok_or_else(
+                    || {
+                        Fault::unknown(
+                            "latency",
+                            word,
+                            &LatencyMetric::ALL.map(LatencyMetric::word),
+                        )
+                    },
+                )?)
             }
         };
-        let percent: Option<f64> = percentile.strip_prefix('p').and_then(|number| number.parse().ok());
-        let percent = percent.filter(|percent| *percent > 0.0 && *percent < 100.0).ok_or_else(|| {
-            Fault::hint(
-                format!("\"{percentile}\" is not a percentile: it is above p0 and below p100"),
-                EXAMPLES,
-            )
-        })?;
-        let time = units::parse_duration(time.trim()).map_err(|clause| Fault::from_clause(&clause))?;
-        let below_ns = u64::try_from(time.as_nanos()).ok().filter(|ns| *ns > 0).ok_or_else(wrong)?;
+        let percent: Option<f64> =
+            percentile.strip_prefix('p').and_then(|number| number.parse().ok());
+        let percent =
+            percent.filter(|percent| *percent > 0.0 && *percent < 100.0).ok_or_else(|| {
+                Fault::hint(
+                    format!("\"{percentile}\" is not a percentile: it is above p0 and below p100"),
+                    EXAMPLES,
+                )
+            })?;
+        let time =
+            units::parse_duration(time.trim()).map_err(|clause| Fault::from_clause(&clause))?;
+        let below_ns =
+            u64::try_from(time.as_nanos()).ok().filter(|ns| *ns > 0).ok_or_else(wrong)?;
         Ok(ServiceLevel { metric, percent, below_ns })
     }
 }
@@ -153,7 +160,8 @@ pub fn parse_list(list: &str) -> Result<Vec<ServiceLevel>, Fault> {
 /// # Errors
 /// The first that is of no workload.
 pub fn check(levels: &[ServiceLevel], workloads: &[Workload]) -> Result<(), Fault> {
-    let idle = |level: &&ServiceLevel| workloads.iter().all(|workload| level.metrics(workload).is_empty());
+    let idle =
+        |level: &&ServiceLevel| workloads.iter().all(|workload| level.metrics(workload).is_empty());
     let Some(level) = levels.iter().find(idle) else { return Ok(()) };
     let (why, hint) = match level.metric {
         None => ("no workload issues I/O".to_owned(), "name a load with rw".to_owned()),
@@ -180,7 +188,8 @@ mod tests {
 
     #[test]
     fn levels_are_read_and_shown() {
-        let all = parse_list("p99 < 500us,read p99.9<2ms , fdatasync p50 < 1500ms,p99 < 500us").unwrap();
+        let all =
+            parse_list("p99 < 500us,read p99.9<2ms , fdatasync p50 < 1500ms,p99 < 500us").unwrap();
         let shown: Vec<String> = all.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["p99 < 500us", "read p99.9 < 2ms", "fdatasync p50 < 1.5s"]);
         assert!((all[1].allowed() - 0.001).abs() < 1e-9);
@@ -195,7 +204,11 @@ mod tests {
             format!("{}; {}", fault.why, fault.hint.unwrap_or_default())
         };
         for text in ["p99", "", "p99 < 1ms,", "a read p99 < 1ms", "p99 < 0s"] {
-            assert!(why(text).contains("is not a service level; write it as"), "{text}: {}", why(text));
+            assert!(
+                why(text).contains("is not a service level; write it as"),
+                "{text}: {}",
+                why(text)
+            );
         }
         assert!(why("p100 < 1ms").starts_with("\"p100\" is not a percentile"));
         assert!(why("99 < 1ms").starts_with("\"99\" is not a percentile"));
@@ -208,11 +221,17 @@ mod tests {
         let mix = workload(Job { rw: Rw::RandRw, fdatasync: 1, ..Job::default() });
         let reads = workload(Job { fdatasync: 1, ..Job::default() });
         let of = |text: &str, on: &Workload| {
-            parse_list(text).unwrap()[0].metrics(on).into_iter().map(LatencyMetric::word).collect::<Vec<_>>()
+            parse_list(text).unwrap()[0]
+                .metrics(on)
+                .into_iter()
+                .map(LatencyMetric::word)
+                .collect::<Vec<_>>()
         };
         assert_eq!(of("p99 < 1ms", &mix), ["read", "write"]);
         assert_eq!(of("fdatasync p99 < 1ms", &mix), ["fdatasync"]);
-        assert!(of("fsync p99 < 1ms", &mix).is_empty() && of("fdatasync p99 < 1ms", &reads).is_empty());
+        assert!(
+            of("fsync p99 < 1ms", &mix).is_empty() && of("fdatasync p99 < 1ms", &reads).is_empty()
+        );
         let refused = |text: &str| check(&parse_list(text).unwrap(), std::slice::from_ref(&reads));
         assert_eq!(refused("p99 < 1ms"), Ok(()));
         let fault = refused("p99 < 1ms,fsync p99 < 1ms").unwrap_err();

@@ -1,5 +1,6 @@
-//! From a parsed stack to checked ones: layers, options, grids (media: media.rs). It refuses what no layer of
-//! this version can do, and says where that is written. Nothing here looks at the machine.
+//! From a parsed stack to checked ones: layers, options, grids (media: media.rs). It refuses what
+//! no layer of this version can do, and says where that is written. Nothing here looks at the
+//! machine.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
 use super::bdev;
@@ -19,7 +20,6 @@ const MOST_CELLS: usize = 64;
 /// Medium and layers of one stack, not yet named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackCell {
-    /// The bottom.
     pub medium: Medium,
     /// From the bottom up.
     pub layers: Vec<LayerSpec>,
@@ -60,7 +60,10 @@ pub fn stacked(
     let choices = layer_choices(help, layer)?;
     if cells.len() * choices.len() > MOST_CELLS {
         let fault = Fault::hint(
-            format!("the grid has {} stacks, at most {MOST_CELLS} are compared", cells.len() * choices.len()),
+            format!(
+                "the grid has {} stacks, at most {MOST_CELLS} are compared",
+                cells.len() * choices.len()
+            ),
             "write fewer values in [...]",
         );
         return Err(TextFault::new(layer.span.clone(), fault));
@@ -90,14 +93,21 @@ pub fn stacked(
     Ok(grown)
 }
 
-/// `each` says that nothing joins the members, so a layer that does contradicts it, but for one in a guest, which joins its disks.
-fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr], names: &StackNames) -> Checked<()> {
+/// `each` says that nothing joins the members, so a layer that does contradicts it, but for one in
+/// a guest, which joins its disks.
+fn only_generators_on_each(
+    members: &[MediumExpr],
+    layers: &[LayerExpr],
+    names: &StackNames,
+) -> Checked<()> {
     let joins = |layer: &&LayerExpr| names.layer(&layer.name).is_some_and(|help| help.joins);
-    let guest =
-        |layer: &&LayerExpr| names.layer(&layer.name).is_some_and(|help| help.role == LayerRole::Guest);
+    let guest = |layer: &&LayerExpr| {
+        names.layer(&layer.name).is_some_and(|help| help.role == LayerRole::Guest)
+    };
     match layers.iter().take_while(|layer| !guest(layer)).find(joins) {
         Some(layer) if members.len() > 1 => {
-            let why = format!("each([..]) is measured bare, and \"{}\" joins its members", layer.name);
+            let why =
+                format!("each([..]) is measured bare, and \"{}\" joins its members", layer.name);
             let hint = format!("leave each out: [..] | {layer}");
             Err(TextFault::new(layer.span.clone(), Fault::hint(why, hint)))
         }
@@ -107,7 +117,8 @@ fn only_generators_on_each(members: &[MediumExpr], layers: &[LayerExpr], names: 
 
 /// Where both ends of a layer live, as steps know their places.
 fn ends(layer: &LayerExpr, names: &StackNames) -> Checked<(Option<Place>, Option<Place>)> {
-    let named = |word: &str| names.place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault));
+    let named =
+        |word: &str| names.place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault));
     let Some((near, far)) = &layer.place else { return Ok((None, None)) };
     Ok((Some(named(near)?), far.as_ref().map(|far| named(far)).transpose()?))
 }
@@ -137,20 +148,29 @@ pub(super) fn known_layer(layer: &LayerExpr, names: &StackNames) -> Checked<&'st
 }
 
 /// Whether the layer can stand here.
-fn fits(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Place>) -> Checked<()> {
+fn fits(
+    cell: &StackCell,
+    help: &LayerHelp,
+    layer: &LayerExpr,
+    place: Option<&Place>,
+) -> Checked<()> {
     let name = help.name;
     let fault = if layer.fanout.is_some_and(|count| count > 1 && help.role != LayerRole::Guest) {
         Fault::hint(
             format!("\"{name}\" is one, and only guests run side by side in this version"),
             "write xN behind vm(...), or leave it out",
         )
-    } else if cell.layers.iter().any(|below| below.copies > 1) && help.role == LayerRole::Generator {
+    } else if cell.layers.iter().any(|below| below.copies > 1) && help.role == LayerRole::Generator
+    {
         Fault::hint(
             "many guests are loaded by iotax's own engines, which begin at one time",
             "leave the engine out",
         )
     } else if !help.fabric && layer.place.as_ref().is_some_and(|(_, far)| far.is_some()) {
-        Fault::hint(format!("\"{name}\" has one end, so it lives in one place"), "write one place, as @host")
+        Fault::hint(
+            format!("\"{name}\" has one end, so it lives in one place"),
+            "write one place, as @host",
+        )
     } else if let Some(fault) = not_of_fio(cell, help, layer) {
         fault
     } else if let Some(fault) = place.and_then(|place| lives_elsewhere(cell, name, place)) {
@@ -165,7 +185,10 @@ fn fits(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Pl
         && help.role != LayerRole::Guest
     {
         Fault::hint(
-            format!("\"{name}\" stands on a file or a device, and {} is neither", cell.medium.text()),
+            format!(
+                "\"{name}\" stands on a file or a device, and {} is neither",
+                cell.medium.text()
+            ),
             "only vm and null go on cpu and net",
         )
     } else if help.role == LayerRole::Guest && cell.medium.far_end().is_some_and(Place::is_ssh) {
@@ -179,10 +202,15 @@ fn fits(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Pl
         fault
     } else if let Some(fault) = not_on_parts(cell, help, layer) {
         fault
-    } else if devices(&cell.medium, &cell.layers).each > 1 && !help.joins && help.role != LayerRole::Guest {
+    } else if devices(&cell.medium, &cell.layers).each > 1
+        && !help.joins
+        && help.role != LayerRole::Guest
+    {
         Fault::hint(
             format!("each([..]) is measured bare, and \"{name}\" stands on one device"),
-            format!("name one medium below \"{name}\", or put a layer that joins several between, as mdraid"),
+            format!(
+                "name one medium below \"{name}\", or put a layer that joins several between, as mdraid"
+            ),
         )
     } else if cell.medium.agent() == LoadIssuer::Fio {
         Fault::hint(
@@ -201,7 +229,10 @@ fn fits(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr, place: Option<&Pl
         )
     } else if help.only_here && !cell.place().is_host() {
         Fault::hint(
-            format!("\"{name}\" is set up on this host only, and what is below is on {}", cell.place()),
+            format!(
+                "\"{name}\" is set up on this host only, and what is below is on {}",
+                cell.place()
+            ),
             "name files or devices of this host",
         )
     } else if let Some(fault) = not_in_its_guest(cell, name) {
@@ -245,7 +276,8 @@ fn not_on_parts(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option
     })
 }
 
-/// Members of an `each([..])` in several places have nothing set up on them: each is loaded as it is.
+/// Members of an `each([..])` in several places have nothing set up on them: each is loaded as it
+/// is.
 fn not_in_several_places(cell: &StackCell, name: &str) -> Option<Fault> {
     let places: Vec<String> = cell.medium.places().iter().map(ToString::to_string).collect();
     (places.len() > 1).then(|| {
@@ -269,7 +301,10 @@ fn not_of_fio(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option<F
     };
     (other && cell.medium.agent() == LoadIssuer::Fio).then(|| {
         Fault::hint(
-            format!("\"{}\" needs iotax's own generator, and with agent=fio there is none", layer.name),
+            format!(
+                "\"{}\" needs iotax's own generator, and with agent=fio there is none",
+                layer.name
+            ),
             "leave agent=fio out, or the layer",
         )
     })
@@ -280,7 +315,9 @@ fn not_in_its_guest(cell: &StackCell, name: &str) -> Option<Fault> {
     let guest = cell.guest()?;
     if guest.option("image").is_some() {
         return Some(Fault::hint(
-            format!("\"{name}\" cannot be set up in a guest from an image with a system of its own"),
+            format!(
+                "\"{name}\" cannot be set up in a guest from an image with a system of its own"
+            ),
             "leave image= out: our own guests boot what has the programs",
         ));
     }
@@ -316,7 +353,8 @@ fn layer_choices(help: &LayerHelp, layer: &LayerExpr) -> Checked<Vec<Choice>> {
     for option in &layer.options {
         let (name, values) = option_values(help, option)?;
         if choices[0].contains_key(&name) {
-            let fault = Fault::new(format!("option \"{name}\" of \"{}\" is written twice", help.name));
+            let fault =
+                Fault::new(format!("option \"{name}\" of \"{}\" is written twice", help.name));
             return Err(TextFault::new(option.span.clone(), fault));
         }
         if choices.len() * values.len() > MOST_CELLS {
@@ -350,10 +388,15 @@ fn option_values(help: &LayerHelp, option: &OptionExpr) -> Checked<(String, Vec<
     for value in &values {
         let value = def.check(value).map_err(|fault| {
             let meant = alias::value(help, value).map(|write| format!("did you mean {write}?"));
-            at(Fault { why: format!("option \"{key}\": {}", fault.why), hint: meant.or(fault.hint) })
+            at(Fault {
+                why: format!("option \"{key}\": {}", fault.why),
+                hint: meant.or(fault.hint),
+            })
         })?;
         if checked.contains(&value) {
-            return Err(at(Fault::new(format!("option \"{key}\": \"{value}\" stands twice in the grid"))));
+            return Err(at(Fault::new(format!(
+                "option \"{key}\": \"{value}\" stands twice in the grid"
+            ))));
         }
         checked.push(value);
     }
@@ -375,9 +418,10 @@ fn keyed(help: &LayerHelp, option: &OptionExpr) -> Result<(String, Vec<String>),
     let word = option.values.join(",");
     match (help.option(&word), help.positional) {
         (Some(def), _) if def.kind == OptionKind::Flag => Ok((word, vec!["true".to_owned()])),
-        (Some(def), _) => {
-            Err(Fault::hint(format!("option \"{word}\" without a value"), format!("write {}=...", def.name)))
-        }
+        (Some(def), _) => Err(Fault::hint(
+            format!("option \"{word}\" without a value"),
+            format!("write {}=...", def.name),
+        )),
         (None, Some(positional)) => Ok((positional.to_owned(), vec![word])),
         (None, None) => {
             let known: Vec<&str> = help.options.iter().map(|option| option.name).collect();
@@ -403,8 +447,9 @@ fn wants_one_of(help: &LayerHelp, choice: &Choice) -> Result<(), Fault> {
 impl Medium {
     /// As the one-line grammar writes it.
     pub fn text(&self) -> String {
-        let size =
-            |size: &Option<u64>| size.map(|bytes| format!(",size={}", exact_size(bytes))).unwrap_or_default();
+        let size = |size: &Option<u64>| {
+            size.map(|bytes| format!(",size={}", exact_size(bytes))).unwrap_or_default()
+        };
         match self {
             Medium::File { path, size: bytes, keep } => {
                 let keep = if *keep { ",keep=true" } else { "" };
@@ -424,7 +469,8 @@ impl Medium {
             Medium::Cpu { place: Place::Host } => "cpu".to_owned(),
             Medium::Cpu { place } => format!("cpu @{place}"),
             Medium::Net { place, to, address, port } => {
-                let address = address.map(|address| format!(",address={address}")).unwrap_or_default();
+                let address =
+                    address.map(|address| format!(",address={address}")).unwrap_or_default();
                 let port = port.map(|port| format!(",port={port}")).unwrap_or_default();
                 let at = if place.is_host() { String::new() } else { format!(" @{place}") };
                 format!("net:{to}{address}{port}{at}")
@@ -436,7 +482,9 @@ impl Medium {
                 };
                 format!("rbd:{}", quote(&format!("{pool}/{image}{conf}"), &[]))
             }
-            Medium::VhostUser { path } => format!("vhost-user:{}", quote(&path.to_string_lossy(), &[])),
+            Medium::VhostUser { path } => {
+                format!("vhost-user:{}", quote(&path.to_string_lossy(), &[]))
+            }
             Medium::Many { members, .. } => {
                 // The place of drives is that of the whole list, unless other places are in it.
                 let in_one = self.places().len() == 1;
@@ -450,7 +498,8 @@ impl Medium {
                 match self.groups() {
                     1 => list(members),
                     groups => {
-                        let lists: Vec<String> = members.chunks(members.len() / groups).map(list).collect();
+                        let lists: Vec<String> =
+                            members.chunks(members.len() / groups).map(list).collect();
                         format!("[{}]", lists.join(","))
                     }
                 }
@@ -459,7 +508,8 @@ impl Medium {
     }
 }
 
-/// Whether nothing joins several media: all prefixes of a stack below the layer that joins are such, the bare one first.
+/// Whether nothing joins several media: all prefixes of a stack below the layer that joins are
+/// such, the bare one first.
 fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
     let first = layers.iter().find(|layer| !layer.works_anywhere()).and_then(LayerSpec::help);
     matches!(medium, Medium::Many { .. }) && !first.is_some_and(|help| help.joins)
@@ -470,7 +520,8 @@ fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
 struct Devices {
     /// Devices side by side: of each list, and in each guest.
     each: usize,
-    /// Lists of media of which the same is made; their devices are shared out among guests as one lot.
+    /// Lists of media of which the same is made; their devices are shared out among guests as one
+    /// lot.
     groups: usize,
 }
 
@@ -483,7 +534,7 @@ impl Devices {
     /// With a layer on them.
     fn below(self, layer: &LayerSpec) -> Devices {
         let Some(help) = layer.help() else {
-            // Of a layer of a later version nothing is known but that it stands on all of them.
+            // Of a layer of a later version nothing is known but that it is on all of them.
             return Devices { each: 1, ..self };
         };
         if help.anywhere {
@@ -512,16 +563,18 @@ pub(super) fn parts(layers: &[LayerSpec]) -> Option<usize> {
     last.option(last.help()?.splits?)?.parse().ok()
 }
 
-/// How many targets are loaded at once in each place: media that nothing joins, parts, arrays, disks of a guest.
+/// How many targets are loaded at once in each place: media that nothing joins, parts, arrays,
+/// disks of a guest.
 fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
     let Devices { each, groups } = devices(medium, layers);
-    let is_each = matches!(medium, Medium::Many { .. }) && layers.iter().all(LayerSpec::works_anywhere);
+    let is_each =
+        matches!(medium, Medium::Many { .. }) && layers.iter().all(LayerSpec::works_anywhere);
     Some(each * groups).filter(|all| is_each || *all > 1)
 }
 
 impl Stack {
-    /// Members of an `each([..])`, or parts of a device, on all of which every job runs at the same time; `None`: the load has
-    /// one target.
+    /// Members of an `each([..])`, or parts of a device, on all of which every job runs at the same
+    /// time; `None`: the load has one target.
     pub fn loaded_at_once(&self) -> Option<usize> {
         loaded_at_once(&self.medium, &self.layers)
     }
@@ -531,7 +584,7 @@ impl Stack {
         parts(&self.layers).is_some()
     }
 
-    /// Its layers, each with how many devices it stands on.
+    /// Its layers, each with how many devices it is on.
     pub fn layers_with_members(&self) -> impl Iterator<Item = (&LayerSpec, usize)> {
         let mut devices = Devices::from_medium(&self.medium);
         self.layers.iter().map(move |layer| {
@@ -546,7 +599,8 @@ impl Stack {
         u64::from(self.guests()) * self.loaded_at_once().unwrap_or(1) as u64
     }
 
-    /// The choice of a layer by which it acknowledges flushes and does nothing: `zfs(sync=disabled)`.
+    /// The choice of a layer by which it acknowledges flushes and does nothing:
+    /// `zfs(sync=disabled)`.
     pub fn drops_flushes(&self) -> Option<String> {
         self.layers.iter().find_map(|layer| {
             let (option, value) = layer
@@ -583,9 +637,12 @@ impl LayerSpec {
     /// As the one-line grammar writes it, with every option that was written.
     pub fn text(&self) -> String {
         // What is below says it.
-        let written = self.options.iter().filter(|(key, _)| *key != vm::SOCKET || !self.is(LayerRole::Guest));
-        let options: Vec<String> = written.map(|(key, value)| self.option_text(key, value)).collect();
-        let options = if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
+        let written =
+            self.options.iter().filter(|(key, _)| *key != vm::SOCKET || !self.is(LayerRole::Guest));
+        let options: Vec<String> =
+            written.map(|(key, value)| self.option_text(key, value)).collect();
+        let options =
+            if options.is_empty() { String::new() } else { format!("({})", options.join(",")) };
         let far = self.far.as_ref().map(|far| format!(">@{far}")).unwrap_or_default();
         let place = self.place.as_ref().map(|place| format!(" @{place}{far}")).unwrap_or_default();
         let copies = if self.copies > 1 { format!(" x{}", self.copies) } else { String::new() };
@@ -623,7 +680,6 @@ impl StackCell {
         far.unwrap_or_else(|| self.medium.place())
     }
 
-    /// As [`Stack::loaded_at_once`].
     pub(super) fn loaded_at_once(&self) -> Option<usize> {
         loaded_at_once(&self.medium, &self.layers)
     }
@@ -638,6 +694,13 @@ impl StackCell {
 
     /// A stack with this name.
     pub fn named(self, name: String, own: bool) -> Stack {
-        Stack { name, text: self.text(), medium: self.medium, layers: self.layers, own, state: None }
+        Stack {
+            name,
+            text: self.text(),
+            medium: self.medium,
+            layers: self.layers,
+            own,
+            state: None,
+        }
     }
 }

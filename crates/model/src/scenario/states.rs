@@ -1,5 +1,6 @@
-//! `states = ["healthy", "failed(1)", "rebuilding", "healthy"]`: stacks that can lose a member are measured in all of them,
-//! one after the other, each as a stack of its own. The others are measured as they are.
+//! `states = ["healthy", "failed(1)", "rebuilding", "healthy"]`: stacks that can lose a member are
+//! measured in all of them, one after the other, each as a stack of its own. The others are
+//! measured as they are.
 
 use super::Stack;
 use super::error::Fault;
@@ -12,7 +13,6 @@ use serde::{Deserialize, Serialize};
 pub struct InState {
     /// Position among the scenario's states; at 0 it is as it was set up.
     pub position: usize,
-    /// The state.
     pub state: AskedState,
     /// Index of the same stack at position 0.
     pub of: usize,
@@ -43,7 +43,8 @@ pub fn parse(words: &str) -> Result<Vec<AskedState>, Fault> {
 /// Puts each stack that can lose members there once for every state.
 ///
 /// # Errors
-/// States that cannot follow each other; more failures than any layer bears; no stack that has states.
+/// States that cannot follow each other; more failures than any layer bears; no stack that has
+/// states.
 pub(super) fn expand(stacks: Vec<Stack>, states: &[AskedState]) -> Result<Vec<Stack>, Fault> {
     if states.is_empty() {
         return Ok(stacks);
@@ -67,8 +68,12 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[AskedState]) -> Result<Vec<St
             let why = format!("{}: {most} is more than it survives ({bears})", stack.text);
             return Err(Fault::hint(why, "use another level, or fewer failures"));
         }
-        if let Some(out) = goes_out.filter(|_| !stated_by(&stack).is_some_and(|states| states.out)) {
-            let why = format!("{}: its members cannot be taken out, so {out} is not possible", stack.text);
+        if let Some(out) = goes_out.filter(|_| !stated_by(&stack).is_some_and(|states| states.out))
+        {
+            let why = format!(
+                "{}: its members cannot be taken out, so {out} is not possible",
+                stack.text
+            );
             return Err(Fault::hint(
                 why,
                 "write failed(1), or use a separate run for the stack that has this state",
@@ -77,7 +82,10 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[AskedState]) -> Result<Vec<St
         any = true;
         let of = all.len();
         all.extend(
-            states.iter().enumerate().map(|(position, state)| in_state(&stack, of, position, states, *state)),
+            states
+                .iter()
+                .enumerate()
+                .map(|(position, state)| in_state(&stack, of, position, states, *state)),
         );
     }
     match any {
@@ -101,11 +109,18 @@ pub fn told_by(stack: &Stack) -> &'static str {
 
 /// States of a stack's array: those of the layer that bears most.
 fn stated_by(stack: &Stack) -> Option<layer::States> {
-    let most = stack.layers_with_members().max_by_key(|(layer, members)| layer.redundancy(*members));
+    let most =
+        stack.layers_with_members().max_by_key(|(layer, members)| layer.redundancy(*members));
     most.and_then(|(layer, _)| layer.help()).and_then(|help| help.states)
 }
 
-fn in_state(stack: &Stack, of: usize, position: usize, states: &[AskedState], state: AskedState) -> Stack {
+fn in_state(
+    stack: &Stack,
+    of: usize,
+    position: usize,
+    states: &[AskedState],
+    state: AskedState,
+) -> Stack {
     let word = match states[..position].iter().filter(|before| **before == state).count() {
         0 => state.to_string(),
         1 => format!("{state} again"),
@@ -127,12 +142,12 @@ fn check_order(states: &[AskedState]) -> Result<(), Fault> {
     }
     for pair in states.windows(2) {
         let follows = match (pair[0], pair[1]) {
-            (AskedState::Healthy, AskedState::Failed(_)) | (AskedState::Rebuilding, AskedState::Healthy) => {
-                true
-            }
+            (AskedState::Healthy, AskedState::Failed(_))
+            | (AskedState::Rebuilding, AskedState::Healthy) => true,
             (AskedState::Failed(before), AskedState::Failed(after)) => before < after,
             (AskedState::Failed(_), AskedState::Rebuilding) => true,
-            (AskedState::Healthy, AskedState::Out(_)) | (AskedState::Out(_), AskedState::Healthy) => true,
+            (AskedState::Healthy, AskedState::Out(_))
+            | (AskedState::Out(_), AskedState::Healthy) => true,
             (AskedState::Out(before), AskedState::Out(after)) => before < after,
             _ => false,
         };
@@ -165,10 +180,15 @@ mod tests {
         assert!(ok("failed(1)").unwrap_err().contains("set up healthy"));
         assert!(ok("healthy,rebuilding").unwrap_err().contains("rebuilding cannot follow healthy"));
         assert!(ok("healthy,failed(2),failed(1)").is_err());
-        assert!(ok("healthy,failed(1),out(1)").unwrap_err().contains("out(1) cannot follow failed(1)"));
+        assert!(
+            ok("healthy,failed(1),out(1)").unwrap_err().contains("out(1) cannot follow failed(1)")
+        );
         let degraded = parse("healthy,degraded").unwrap_err();
         assert_eq!(degraded.why, "\"degraded\" is not a state");
-        assert_eq!(degraded.hint.as_deref(), Some("states are healthy, failed(1), out(1), rebuilding"));
+        assert_eq!(
+            degraded.hint.as_deref(),
+            Some("states are healthy, failed(1), out(1), rebuilding")
+        );
     }
 
     #[test]
@@ -181,9 +201,14 @@ mod tests {
             expand(vec![stack.clone()], &parse(words).unwrap()).map_err(|fault| fault.why)
         };
         let names = expanded(layer("ceph", &[]), "healthy,out(1),healthy").unwrap();
-        assert!(names[1].name.ends_with(" out(1)") && names[1].state.as_ref().unwrap().lost().is_none());
+        assert!(
+            names[1].name.ends_with(" out(1)") && names[1].state.as_ref().unwrap().lost().is_none()
+        );
         let raid = expanded(layer("mdraid", &[("level", "5")]), "healthy,out(1)").unwrap_err();
-        assert!(raid.ends_with("its members cannot be taken out, so out(1) is not possible"), "{raid}");
+        assert!(
+            raid.ends_with("its members cannot be taken out, so out(1) is not possible"),
+            "{raid}"
+        );
         let many = expanded(layer("ceph", &[]), "healthy,out(2)").unwrap_err();
         assert!(many.ends_with("out(2) is more than it survives (1)"), "{many}");
     }
@@ -198,10 +223,14 @@ mod tests {
         let states = parse(&format!("healthy,{cycle},{cycle},{cycle}")).unwrap();
         let all = expand(vec![stack], &states).unwrap();
         let names: Vec<&str> = all.iter().map(|stack| stack.name.as_str()).collect();
-        assert_eq!(names[3..6], ["raid5 healthy again", "raid5 failed(1) again", "raid5 rebuilding again"]);
+        assert_eq!(
+            names[3..6],
+            ["raid5 healthy again", "raid5 failed(1) again", "raid5 rebuilding again"]
+        );
         assert_eq!(names[9], "raid5 healthy again 3");
-        let of =
-            |part: fn(&Stack) -> &String| all.iter().map(part).collect::<std::collections::BTreeSet<_>>();
+        let of = |part: fn(&Stack) -> &String| {
+            all.iter().map(part).collect::<std::collections::BTreeSet<_>>()
+        };
         assert_eq!((of(|stack| &stack.name).len(), of(|stack| &stack.text).len()), (10, 10));
     }
 
@@ -225,7 +254,11 @@ mod tests {
         assert_eq!(told(vec![zfs("raidz2")]), (2, "zpool status"));
         let parts = |number| layer("split", &[("parts", number)]);
         let mirror = || layer("mdraid", &[("level", "1")]);
-        assert_eq!(told(vec![raid5(), parts("3"), mirror()]), (2, "sysfs"), "it has three members, not four");
+        assert_eq!(
+            told(vec![raid5(), parts("3"), mirror()]),
+            (2, "sysfs"),
+            "it has three members, not four"
+        );
         assert_eq!(told(vec![layer("spdk", &[("raid", "raid1")])]), (3, "bdev_raid_get_bdevs"));
     }
 }

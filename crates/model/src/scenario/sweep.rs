@@ -1,5 +1,6 @@
-//! Sweeps: a list in place of one value makes an ordinary workload of every value, and two lists a grid. It
-//! refuses words that cannot be swept, a value twice, and more points than anybody would wait for.
+//! Sweeps: a list in place of one value makes an ordinary workload of every value, and two lists a
+//! grid. It refuses words that cannot be swept, a value twice, and more points than anybody would
+//! wait for.
 
 use super::draft::{WorkloadDraft, name_of, name_without};
 use super::error::{Fault, InputError, Origin};
@@ -17,7 +18,6 @@ pub const MOST_WORDS: usize = 2;
 
 /// A word that takes a list.
 pub struct SweptDef {
-    /// One of [`WORDS`](super::words::WORDS).
     pub word: &'static str,
     /// fio reads `A,B` as one value for reads and one for writes.
     pub directional: bool,
@@ -45,7 +45,13 @@ pub const SWEPT: &[SweptDef] = &[
         show: |value| value.to_string(),
         unit: "1",
     },
-    SweptDef { word: "bs", directional: true, of: |job| Some(job.bs), show: block_size_word, unit: "B" },
+    SweptDef {
+        word: "bs",
+        directional: true,
+        of: |job| Some(job.bs),
+        show: block_size_word,
+        unit: "B",
+    },
     SweptDef {
         word: "rate_iops",
         directional: true,
@@ -99,7 +105,8 @@ impl Workload {
     }
 }
 
-/// The words of one job as workloads: one, or the points of a sweep, the first list running fastest.
+/// The words of one job as workloads: one, or the points of a sweep, the first list running
+/// fastest.
 ///
 /// # Errors
 /// A word or value without a meaning, a list where none can stand, too many points.
@@ -116,8 +123,10 @@ pub(super) fn drafts(
     axes.retain(|axis| axis.items.len() > 1);
     check_extent(&axes)?;
     let points = axes.iter().rev().fold(vec![words], |points, axis| axis.across(&points));
-    let drafts =
-        points.iter().map(|words| draft(words, name, engine, &axes)).collect::<Result<Vec<_>, _>>()?;
+    let drafts = points
+        .iter()
+        .map(|words| draft(words, name, engine, &axes))
+        .collect::<Result<Vec<_>, _>>()?;
     check_twins(&axes, &drafts)?;
     Ok(drafts)
 }
@@ -140,14 +149,18 @@ struct Axis {
 impl Axis {
     /// Each of the points at each value, the values running fastest.
     fn across(&self, points: &[JobWords]) -> Vec<JobWords> {
-        points.iter().flat_map(|words| self.items.iter().map(|item| words.with(self.word, item))).collect()
+        points
+            .iter()
+            .flat_map(|words| self.items.iter().map(|item| words.with(self.word, item)))
+            .collect()
     }
 }
 
 fn axes(words: &JobWords) -> Result<Vec<Axis>, InputError> {
     let mut axes = Vec::new();
     for (word, written) in words.in_order() {
-        let listed = listed(word, written).map_err(|fault| written.origin.error(&written.key, fault))?;
+        let listed =
+            listed(word, written).map_err(|fault| written.origin.error(&written.key, fault))?;
         if let Some(items) = listed {
             let (key, origin) = (written.key.clone(), written.origin.clone());
             axes.push(Axis { word, key, origin, items });
@@ -156,12 +169,13 @@ fn axes(words: &JobWords) -> Result<Vec<Axis>, InputError> {
     Ok(axes)
 }
 
-/// The values of a list; `None`: one value stands there.
+/// The values of a list; `None`: one value is there.
 fn listed(word: &str, written: &Written) -> Result<Option<Vec<SweepItem>>, Fault> {
     let items = match &written.list {
         Some(items) => Some(items.clone()),
         None => texts(word, &written.value)?.map(|texts| {
-            let item = |text: &str| SweepItem { text: text.to_owned(), origin: written.origin.clone() };
+            let item =
+                |text: &str| SweepItem { text: text.to_owned(), origin: written.origin.clone() };
             texts.into_iter().map(item).collect()
         }),
     };
@@ -172,7 +186,9 @@ fn listed(word: &str, written: &Written) -> Result<Option<Vec<SweepItem>>, Fault
         return Err(Fault::hint(why, "write one value, or a workload for each in a scenario file"));
     }
     match items.iter().any(|item| item.text.is_empty()) || items.is_empty() {
-        true => Err(Fault::hint("a list with nothing in it, or between two commas", "write [1,4,16]")),
+        true => {
+            Err(Fault::hint("a list with nothing in it, or between two commas", "write [1,4,16]"))
+        }
         false => Ok(Some(items)),
     }
 }
@@ -214,14 +230,16 @@ fn check_extent(axes: &[Axis]) -> Result<(), InputError> {
     if let Some(third) = axes.get(MOST_WORDS) {
         let words: Vec<&str> = axes.iter().map(|axis| axis.word).collect();
         let why = format!("a sweep over {} words: {}", words.len(), words.join(", "));
-        let fault = Fault::hint(why, format!("sweep over at most {MOST_WORDS}, and write more workloads"));
+        let fault =
+            Fault::hint(why, format!("sweep over at most {MOST_WORDS}, and write more workloads"));
         return Err(third.origin.error(&third.key, fault));
     }
     let points: usize = axes.iter().map(|axis| axis.items.len()).product();
     match axes.last() {
         Some(last) if points > MOST_POINTS => {
             let why = format!("a sweep of {points} points; {MOST_POINTS} are the most");
-            let fault = Fault::hint(why, "leave values out: each point takes its own budget of time");
+            let fault =
+                Fault::hint(why, "leave values out: each point takes its own budget of time");
             Err(last.origin.error(&last.key, fault))
         }
         _ => Ok(()),
@@ -261,10 +279,12 @@ fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError
     let points: Vec<&SweepPoint> = drafts.iter().filter_map(|draft| draft.sweep.as_ref()).collect();
     for (number, point) in points.iter().enumerate() {
         let Some(twin) = points[..number].iter().find(|twin| twin.at == point.at) else { continue };
-        // Values differ along the axis first, so the first point that comes again shows which list is at fault.
+        // Values differ along the axis first, so the first point that comes again shows which list
+        // is at fault.
         let axis = axes.iter().zip(&twin.at).find(|(axis, at)| repeats(axis, at, drafts));
         if let Some((axis, at)) = axis {
-            let fault = Fault::hint(format!("{} stands twice in the list", at.shown()), "remove one");
+            let fault =
+                Fault::hint(format!("{} stands twice in the list", at.shown()), "remove one");
             return Err(axis.origin.error(&axis.key, fault));
         }
     }
@@ -273,7 +293,8 @@ fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError
 
 /// Whether more points have this value than every value of the list has.
 fn repeats(axis: &Axis, at: &Coordinate, drafts: &[WorkloadDraft]) -> bool {
-    let holds = |draft: &&WorkloadDraft| draft.sweep.as_ref().is_some_and(|sweep| sweep.at.contains(at));
+    let holds =
+        |draft: &&WorkloadDraft| draft.sweep.as_ref().is_some_and(|sweep| sweep.at.contains(at));
     drafts.iter().filter(holds).count() > drafts.len() / axis.items.len()
 }
 

@@ -11,7 +11,10 @@ const STACKS: [&str; 1] = ["file:/srv/x.img,size=4GiB"];
 
 fn asked(words: &[(&str, &str)]) -> Result<Scenario, InputError> {
     let words = words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    from_stacks(&STACKS.map(str::to_owned), &ScenarioRequest { words, ..ScenarioRequest::default() })
+    from_stacks(
+        &STACKS.map(str::to_owned),
+        &ScenarioRequest { words, ..ScenarioRequest::default() },
+    )
 }
 
 fn written(text: &str) -> Result<Scenario, String> {
@@ -19,14 +22,16 @@ fn written(text: &str) -> Result<Scenario, String> {
     let path = folder.path().join("x.toml");
     std::fs::write(&path, format!("[stack.a]\ntext = \"{}\"\n{text}", STACKS[0])).unwrap();
     let prefix = format!("{}/", folder.path().display());
-    from_path(&path, &ScenarioRequest::default()).map_err(|error| error.to_string().replace(&prefix, ""))
+    from_path(&path, &ScenarioRequest::default())
+        .map_err(|error| error.to_string().replace(&prefix, ""))
 }
 
 fn listing(workloads: &[Workload]) -> String {
     let mut text = String::new();
     for workload in workloads {
         let sweep = workload.sweep.as_ref().unwrap();
-        let at: Vec<String> = sweep.at.iter().map(|at| format!("{}={}", at.word, at.value)).collect();
+        let at: Vec<String> =
+            sweep.at.iter().map(|at| format!("{}={}", at.word, at.value)).collect();
         let (name, common, own) = (&workload.name, workload.sweep_subject(), workload.subject());
         writeln!(text, "{name}: {} at {}\n    {common}; {own}", sweep.sweep, at.join(" ")).unwrap();
     }
@@ -112,7 +117,8 @@ fn refused_sweeps() {
     let mut table = String::new();
     for words in on_the_command_line {
         let error = asked(words).map(|_| ()).unwrap_err();
-        let shown: Vec<String> = words.iter().map(|(key, value)| format!("--{key} {value}")).collect();
+        let shown: Vec<String> =
+            words.iter().map(|(key, value)| format!("--{key} {value}")).collect();
         writeln!(table, "{}\n    {error}", shown.join(" ").replace(&many, "[1,...,65]")).unwrap();
     }
     for text in in_a_file {
@@ -123,7 +129,9 @@ fn refused_sweeps() {
 
 #[test]
 fn a_list_is_not_fios() {
-    for (word, value) in [("iodepth", "1,4"), ("numjobs", "[1,2]"), ("bs", "[4k,8k]"), ("rw", "[read]")] {
+    for (word, value) in
+        [("iodepth", "1,4"), ("numjobs", "[1,2]"), ("bs", "[4k,8k]"), ("rw", "[read]")]
+    {
         let fault = refuse_in_job_file(word, value).unwrap_err();
         assert!(fault.hint.unwrap().contains("scenario file"), "{word}");
     }

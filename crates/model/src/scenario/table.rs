@@ -1,5 +1,6 @@
-//! `[table]`: the table in which the figures of a comparison are printed, as articles do it: a row a load, a column a system,
-//! each also as a share of one column; one such table a group of stacks. It refuses names that are not known.
+//! `[table]`: the table in which the figures of a comparison are printed, as articles do it: a row
+//! a load, a column a system, each also as a share of one column; one such table a group of stacks.
+//! It refuses names that are not known.
 
 use super::error::{Fault, InputError, Located};
 use super::published::{Metric, PublishedDirection};
@@ -20,14 +21,12 @@ pub struct TableSpec {
     /// What is shown; `None`: I/Os or bytes a second, whichever people speak of under that load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
-    /// A table each.
     pub groups: Vec<TableGroup>,
 }
 
-/// One table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableGroup {
-    /// What stands above it; `None` of a table that is the only one.
+    /// What is above it; `None` of a table that is the only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What it shows, where that is another metric than that of all.
@@ -40,7 +39,6 @@ pub struct TableGroup {
     pub stacks: Vec<Option<String>>,
 }
 
-/// `[table]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OutputTable {
@@ -65,7 +63,7 @@ struct GroupWire {
 /// A column that a group has no stack for.
 const NONE: &str = "-";
 
-/// `[table]` as it stands in the file, before the names of stacks and workloads are settled.
+/// `[table]` as it is in the file, before the names of stacks and workloads are settled.
 pub(super) struct OutputTableDraft {
     wire: Spanned<OutputTable>,
     file: Located,
@@ -79,8 +77,12 @@ impl OutputTableDraft {
     /// With every name held against those of the scenario.
     ///
     /// # Errors
-    /// What is not known, stands twice, or does not fit.
-    pub(super) fn settled(&self, stacks: &[Stack], workloads: &[Workload]) -> Result<TableSpec, InputError> {
+    /// What is not known, is twice, or does not fit.
+    pub(super) fn settled(
+        &self,
+        stacks: &[Stack],
+        workloads: &[Workload],
+    ) -> Result<TableSpec, InputError> {
         let wire = self.wire.get_ref();
         let mut groups = self.groups(stacks)?;
         let columns = self.columns(&groups)?;
@@ -97,7 +99,8 @@ impl OutputTableDraft {
         };
         for (group, written) in groups.iter_mut().zip(&wire.group) {
             let written = written.get_ref();
-            group.rows = written.rows.as_ref().map(|own| self.rows(Some(own), workloads)).transpose()?;
+            group.rows =
+                written.rows.as_ref().map(|own| self.rows(Some(own), workloads)).transpose()?;
             let shown = of(group.rows.as_ref().unwrap_or(&rows));
             let own = written.metric.as_ref().map(|word| self.metric(word, &shown)).transpose()?;
             group.metric = own;
@@ -136,11 +139,12 @@ impl OutputTableDraft {
             return Err(self.file.error("stacks", &span, fault));
         }
         let only = wire.stacks.iter().map(|stacks| (None, stacks));
-        let named = wire.group.iter().map(|group| (Some(&group.get_ref().name), &group.get_ref().stacks));
+        let named =
+            wire.group.iter().map(|group| (Some(&group.get_ref().name), &group.get_ref().stacks));
         let mut groups: Vec<TableGroup> = Vec::new();
         for (name, stacks) in only.chain(named) {
-            if let Some(name) =
-                name.filter(|name| groups.iter().any(|one| one.name.as_ref() == Some(name.get_ref())))
+            if let Some(name) = name
+                .filter(|name| groups.iter().any(|one| one.name.as_ref() == Some(name.get_ref())))
             {
                 let fault = Fault::new(format!("group \"{}\" stands twice", name.get_ref()));
                 return Err(self.file.error("name", &name.span(), fault));
@@ -156,7 +160,11 @@ impl OutputTableDraft {
         Ok(groups)
     }
 
-    fn stacks(&self, names: &[Spanned<String>], known: &[Stack]) -> Result<Vec<Option<String>>, InputError> {
+    fn stacks(
+        &self,
+        names: &[Spanned<String>],
+        known: &[Stack],
+    ) -> Result<Vec<Option<String>>, InputError> {
         let mut found: Vec<Option<String>> = Vec::new();
         for name in names {
             let stack = match name.get_ref().as_str() {
@@ -179,9 +187,10 @@ impl OutputTableDraft {
     fn columns(&self, groups: &[TableGroup]) -> Result<Vec<String>, InputError> {
         let Some(columns) = &self.wire.get_ref().columns else {
             return match groups {
-                [TableGroup { name: None, stacks, .. }] => {
-                    Ok(stacks.iter().map(|name| name.clone().unwrap_or_else(|| NONE.to_owned())).collect())
-                }
+                [TableGroup { name: None, stacks, .. }] => Ok(stacks
+                    .iter()
+                    .map(|name| name.clone().unwrap_or_else(|| NONE.to_owned()))
+                    .collect()),
                 _ => {
                     let hint = "write columns = [...]: a head for the first stack of every group, for the second, and so on";
                     let fault = Fault::hint("groups have no heads of columns", hint);
@@ -213,7 +222,8 @@ impl OutputTableDraft {
         let at = at.ok_or_else(|| refuse(Fault::unknown("column", name.get_ref(), &heads)))?;
         match groups.iter().find(|group| group.stacks[at].is_none()) {
             Some(group) => {
-                let of = group.name.as_deref().map(|name| format!("of \"{name}\" ")).unwrap_or_default();
+                let of =
+                    group.name.as_deref().map(|name| format!("of \"{name}\" ")).unwrap_or_default();
                 Err(refuse(Fault::hint(
                     format!("the table {of}has no such stack"),
                     "take a column that every table has",
@@ -236,7 +246,9 @@ impl OutputTableDraft {
         for row in rows {
             let name = row.get_ref();
             let fault = match known.contains(&name.as_str()) {
-                true if names.contains(name) => Fault::new(format!("workload \"{name}\" stands twice")),
+                true if names.contains(name) => {
+                    Fault::new(format!("workload \"{name}\" stands twice"))
+                }
                 true => {
                     names.push(name.clone());
                     continue;

@@ -15,8 +15,8 @@ use super::sweep::{self, SweepItem};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
-    DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names, operator,
-    place, probes, profile, published, rating, slo, table, tools,
+    DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names,
+    operator, place, probes, profile, published, rating, slo, table, tools,
 };
 use crate::state::AskedState;
 use ::toml::Spanned;
@@ -30,14 +30,16 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Reads a scenario file and the job files that it names; `given` has other media for its devices, `NAME=MEDIUM`.
+/// Reads a scenario file and the job files that it names; `given` has other media for its devices,
+/// `NAME=MEDIUM`.
 ///
 /// # Errors
 /// The first key or value at fault.
 pub(super) fn read(path: &Path, given: &[String]) -> Result<ScenarioParts, InputError> {
     let file = path.display().to_string();
-    let text = read_text(path)
-        .map_err(|error| InputError::new(&file, Fault::new(format!("cannot read the scenario: {error}"))))?;
+    let text = read_text(path).map_err(|error| {
+        InputError::new(&file, Fault::new(format!("cannot read the scenario: {error}")))
+    })?;
     let source = TomlSource {
         file,
         text: &text,
@@ -59,7 +61,8 @@ pub(super) fn read_tools(
         .map_err(|error| unread(format!("cannot read the tools in {}: {error}", path.display())))?;
     let (file, folder) = (path.display().to_string(), path.parent().unwrap_or(Path::new("")));
     let source = TomlSource { file, text: &text, lines: LineStarts::from_text(&text), folder };
-    let wire: tools::FileWire = ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
+    let wire: tools::FileWire =
+        ::toml::from_str(&text).map_err(|error| source.wire_error(&error))?;
     source.add_tools(&wire.tool, names)
 }
 
@@ -117,7 +120,8 @@ struct StackWire {
     operator: Option<Spanned<operator::OperatorTable>>,
 }
 
-/// A table whose keys another room lists ([`WORDS`](super::words::WORDS), [`KEYS`](measure::KEYS)), in the order of the file.
+/// A table whose keys another room lists ([`WORDS`](super::words::WORDS), [`KEYS`](measure::KEYS)),
+/// in the order of the file.
 #[derive(Default)]
 struct WordTable(Vec<(Spanned<String>, Spanned<Word>)>);
 
@@ -154,7 +158,8 @@ impl WordTable {
     }
 }
 
-/// A word that may be written as a text, a whole number or true and false; or a list or a table of these.
+/// A word that may be written as a text, a whole number or true and false; or a list or a table of
+/// these.
 enum Word {
     One(String),
     Many(Vec<Spanned<Word>>),
@@ -162,12 +167,15 @@ enum Word {
 }
 
 impl Word {
-    /// Its one value.
     fn single_value(&self) -> Result<&str, Fault> {
         match self {
             Word::One(word) => Ok(word),
-            Word::Many(_) => Err(Fault::hint("one value is expected here, not a list", "write one value")),
-            Word::Table(_) => Err(Fault::hint("one value is expected here, not a table", "write one value")),
+            Word::Many(_) => {
+                Err(Fault::hint("one value is expected here, not a list", "write one value"))
+            }
+            Word::Table(_) => {
+                Err(Fault::hint("one value is expected here, not a table", "write one value"))
+            }
         }
     }
 }
@@ -230,7 +238,8 @@ impl TomlSource<'_> {
         parts.bill = wire.bill.unwrap_or(false);
         let baseline = wire.baseline.as_ref().map(|name| name.get_ref().clone());
         let file = || Located::new(&self.file, self.text);
-        parts.published = wire.published.map(|wire| published::PublishedDraft::new(wire, file(), baseline));
+        parts.published =
+            wire.published.map(|wire| published::PublishedDraft::new(wire, file(), baseline));
         parts.table = wire.table.map(|wire| table::OutputTableDraft::new(wire, file()));
         parts.rating = wire.rating.map(|words| self.rating(&words)).transpose()?;
         parts.baseline = wire.baseline.map(|name| (self.origin(&name.span()), name.into_inner()));
@@ -242,7 +251,8 @@ impl TomlSource<'_> {
         parts.stacks = self.stacks(&wire.stack, &parts.names)?;
         for (name, stack) in &wire.stack {
             let Some(wire) = &stack.get_ref().operator else { continue };
-            let operator = wire.get_ref().checked().map_err(|fault| self.fault(&wire.span(), fault))?;
+            let operator =
+                wire.get_ref().checked().map_err(|fault| self.fault(&wire.span(), fault))?;
             parts.operators.insert(name.clone(), operator);
         }
         for workload in wire.workload {
@@ -251,7 +261,9 @@ impl TomlSource<'_> {
         parts.engine = engine;
         self.measure(&wire.measure, &mut parts)?;
         let state = |word: &Spanned<String>| {
-            self.value(word, |word| word.parse::<AskedState>().map_err(|why| Fault::from_clause(&why)))
+            self.value(word, |word| {
+                word.parse::<AskedState>().map_err(|why| Fault::from_clause(&why))
+            })
         };
         parts.states = wire.states.iter().map(state).collect::<Result<_, _>>()?;
         if let Some(first) = wire.states.first() {
@@ -259,7 +271,8 @@ impl TomlSource<'_> {
         }
         parts.durability = wire.durability.map(|words| self.durability(&words)).transpose()?;
         for text in &wire.destroy {
-            let consent = parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
+            let consent =
+                parse_consent(text.get_ref()).map_err(|fault| self.fault(&text.span(), fault))?;
             parts.consent.push(consent);
         }
         for text in &wire.change {
@@ -278,7 +291,9 @@ impl TomlSource<'_> {
             let Some(first) = list.first() else { continue };
             let why = match other_writer(path) {
                 Ok(None) => continue,
-                Ok(Some(found)) => format!("another user could have written \"{key}\" here ({found})"),
+                Ok(Some(found)) => {
+                    format!("another user could have written \"{key}\" here ({found})")
+                }
                 Err(error) => format!("cannot tell who could have written \"{key}\" here: {error}"),
             };
             let hint = format!(
@@ -296,7 +311,10 @@ impl TomlSource<'_> {
         self.add_tools(&wire.tool, names)?;
         wire.tools.iter().try_for_each(|word| {
             read_tools(&self.folder.join(word.get_ref()), names, |why| {
-                self.fault(&word.span(), Fault::hint(why, "they are looked for beside the scenario"))
+                self.fault(
+                    &word.span(),
+                    Fault::hint(why, "they are looked for beside the scenario"),
+                )
             })
         })
     }
@@ -310,9 +328,15 @@ impl TomlSource<'_> {
             plain_name(name).map_err(|fault| self.fault(&tool.span(), fault))?;
             let tool = tools::tool_of(name, tool)
                 .map_err(|(span, fault)| self.fault(&span, fault))
-                .map_err(|error| InputError { why: format!("[tool.{name}]: {}", error.why), ..error })?;
+                .map_err(|error| InputError {
+                    why: format!("[tool.{name}]: {}", error.why),
+                    ..error
+                })?;
             if names.tools.insert(name.clone(), tool).is_some() {
-                let fault = Fault::hint(format!("there is a tool \"{name}\" already"), "rename one of them");
+                let fault = Fault::hint(
+                    format!("there is a tool \"{name}\" already"),
+                    "rename one of them",
+                );
                 return Err(InputError::new(self.file.clone(), fault));
             }
         }
@@ -324,7 +348,9 @@ impl TomlSource<'_> {
         wire: &BTreeMap<String, Spanned<DeviceWire>>,
         places: &StackNames,
     ) -> Result<BTreeMap<String, Medium>, InputError> {
-        wire.iter().map(|(name, device)| Ok((name.clone(), self.device(name, device, places)?))).collect()
+        wire.iter()
+            .map(|(name, device)| Ok((name.clone(), self.device(name, device, places)?)))
+            .collect()
     }
 
     /// Where the paths of devices are written.
@@ -381,8 +407,10 @@ impl TomlSource<'_> {
 
     fn device_options(&self, device: &DeviceWire) -> Vec<super::ast::OptionExpr> {
         let size = device.size.as_ref().map(|size| ("size", size.get_ref().clone(), size.span()));
-        let keep = device.keep.as_ref().map(|keep| ("keep", keep.get_ref().to_string(), keep.span()));
-        let agent = device.agent.as_ref().map(|agent| ("agent", agent.get_ref().clone(), agent.span()));
+        let keep =
+            device.keep.as_ref().map(|keep| ("keep", keep.get_ref().to_string(), keep.span()));
+        let agent =
+            device.agent.as_ref().map(|agent| ("agent", agent.get_ref().clone(), agent.span()));
         let option = |(key, value, span): (&str, String, Range<usize>)| super::ast::OptionExpr {
             key: Some(key.to_owned()),
             values: vec![value],
@@ -403,10 +431,12 @@ impl TomlSource<'_> {
         for name in order {
             plain_name(name).map_err(|fault| self.fault(&wire[name].span(), fault))?;
             let own = wire[name].get_ref().own.unwrap_or(false);
-            let cells = Resolver { source: self, wire, known: names }.cells(name, &mut Vec::new())?;
+            let cells =
+                Resolver { source: self, wire, known: names }.cells(name, &mut Vec::new())?;
             let suffixes = names::grid_suffixes(&cells);
             for (cell, suffix) in cells.into_iter().zip(suffixes) {
-                let name = if suffix.is_empty() { name.clone() } else { format!("{name} {suffix}") };
+                let name =
+                    if suffix.is_empty() { name.clone() } else { format!("{name} {suffix}") };
                 stacks.push(cell.named(name, own));
             }
         }
@@ -427,10 +457,9 @@ impl TomlSource<'_> {
         let engine = own.unwrap_or(engine);
         let (file, profile, probe) = (take("file")?, take("profile")?, take("probe")?);
         if let Some(list) = probe.filter(|_| file.is_none() && profile.is_none()) {
-            let words = wire
-                .0
-                .iter()
-                .map(|(key, word)| Ok((key.get_ref().clone(), self.single_word(word)?.into_inner())));
+            let words = wire.0.iter().map(|(key, word)| {
+                Ok((key.get_ref().clone(), self.single_word(word)?.into_inner()))
+            });
             let words = words.collect::<Result<Vec<_>, InputError>>()?;
             let origin = self.origin(&list.span());
             parts.drafts.extend(probes::drafts(list.get_ref(), name.as_deref(), &words, &origin)?);
@@ -447,7 +476,9 @@ impl TomlSource<'_> {
         match (file, profile, wire.0.first()) {
             (Some(file), None, None) => self.job_file(name.as_deref(), &file, engine, parts),
             (Some(_), None, Some((_, word))) => beside("file", word, "write it in the job file"),
-            (None, Some(_), Some((_, word))) => beside("profile", word, "write the load in words of its own"),
+            (None, Some(_), Some((_, word))) => {
+                beside("profile", word, "write the load in words of its own")
+            }
             (Some(_), Some(profile), _) => {
                 let fault = Fault::hint(
                     "cannot be combined with \"file\"",
@@ -483,7 +514,8 @@ impl TomlSource<'_> {
                 _ => words.set(key.get_ref(), self.single_word(word)?.get_ref(), &origin),
             };
             if !known {
-                let known = [vec!["name", "file", "profile", "probe", "engine"], known_words()].concat();
+                let known =
+                    [vec!["name", "file", "profile", "probe", "engine"], known_words()].concat();
                 return Err(self.unknown_key(key, &known));
             }
         }
@@ -492,7 +524,8 @@ impl TomlSource<'_> {
 
     /// The one value of a word that takes no list.
     fn single_word(&self, word: &Spanned<Word>) -> Result<Spanned<String>, InputError> {
-        let text = word.get_ref().single_value().map_err(|fault| self.fault(&word.span(), fault))?;
+        let text =
+            word.get_ref().single_value().map_err(|fault| self.fault(&word.span(), fault))?;
         Ok(Spanned::new(word.span(), text.to_owned()))
     }
 
@@ -536,12 +569,16 @@ impl TomlSource<'_> {
                 return Err(self.unknown_key(key, &measure::names()));
             }
             let value = match word.get_ref() {
-                Word::Many(list) if name == slo::KEY => {
-                    self.items(list)?.into_iter().map(|item| item.text).collect::<Vec<_>>().join(",")
-                }
+                Word::Many(list) if name == slo::KEY => self
+                    .items(list)?
+                    .into_iter()
+                    .map(|item| item.text)
+                    .collect::<Vec<_>>()
+                    .join(","),
                 _ => self.single_word(word)?.into_inner(),
             };
-            measure::set(&mut parts.measure, name, &value).map_err(|fault| self.fault(&span, fault))?;
+            measure::set(&mut parts.measure, name, &value)
+                .map_err(|fault| self.fault(&span, fault))?;
             parts.measure_origins.insert(name.clone(), self.origin(&span));
         }
         Ok(())
@@ -601,7 +638,8 @@ impl TomlSource<'_> {
 
     /// A fault of a value: the key is the one that the value belongs to.
     fn fault(&self, span: &Range<usize>, fault: Fault) -> InputError {
-        let error = InputError::new(self.file.clone(), fault).at_position(self.lines.position(span.start));
+        let error =
+            InputError::new(self.file.clone(), fault).at_position(self.lines.position(span.start));
         match key_at(self.text, span.start) {
             Some(key) => error.key(key),
             None => error,
@@ -612,8 +650,9 @@ impl TomlSource<'_> {
     fn text_fault(&self, value: &Spanned<String>, fault: TextFault) -> InputError {
         let text = value.get_ref();
         let start = value.span().start;
-        // Without escapes the text stands in the file as it is, one quote behind the value's start.
-        let verbatim = self.text.get(start + 1..).is_some_and(|rest| rest.starts_with(text.as_str()));
+        // Without escapes the text is in the file as it is, one quote after the value's start.
+        let verbatim =
+            self.text.get(start + 1..).is_some_and(|rest| rest.starts_with(text.as_str()));
         let offset = if verbatim { start + 1 + fault.span.start } else { start };
         let excerpt = super::error::excerpt(text, &fault.span);
         let error = self.fault(&value.span(), fault.fault).at_position(self.lines.position(offset));
@@ -634,12 +673,14 @@ impl TomlSource<'_> {
             _ => key_at(self.text, start),
         };
         let fault = wire_fault(message, key.as_deref().unwrap_or_default());
-        let place = InputError::new(self.file.clone(), fault).at_position(self.lines.position(start));
+        let place =
+            InputError::new(self.file.clone(), fault).at_position(self.lines.position(start));
         InputError { key: key.map(String::into_boxed_str), ..place }
     }
 }
 
-/// The workloads of a file or a profile under the name that the scenario gives them, by its engine if it says one.
+/// The workloads of a file or a profile under the name that the scenario gives them, by its engine
+/// if it says one.
 fn named(
     drafts: Vec<WorkloadDraft>,
     name: Option<&str>,
@@ -679,7 +720,8 @@ fn other_medium(
         return Err(fault(Fault::hint(format!("\"{text}\" is not one medium"), example)));
     };
     let medium = medium_of(medium, places).map_err(|error| fault(error.fault))?;
-    let declared = medium.path().map(|path| (path.to_owned(), format!("command line: --device {name}")));
+    let declared =
+        medium.path().map(|path| (path.to_owned(), format!("command line: --device {name}")));
     devices.insert(name.to_owned(), medium);
     Ok(declared)
 }
@@ -719,15 +761,17 @@ fn wire_fault(message: &str, key: &str) -> Fault {
             "a command is a list of a program and its arguments, run without a shell; several are a list of such \
              lists: [[\"PROGRAM\", \"ARGUMENT\"]]",
         ),
-        [..] if key == "published" && message.starts_with("invalid type") => {
-            Fault::hint("there is one", "write [published], with one bracket, and [[published.figures]]")
-        }
+        [..] if key == "published" && message.starts_with("invalid type") => Fault::hint(
+            "there is one",
+            "write [published], with one bracket, and [[published.figures]]",
+        ),
         [..] if ["rating", "table"].contains(&key) && message.starts_with("invalid type") => {
             Fault::hint("there is one", format!("write [{key}], with one bracket"))
         }
-        [..] if key == "printed" && message.starts_with("invalid type") => {
-            Fault::hint(plain, "printed figures are texts, as they were printed: \"26.0k\", \"28.7MiB/s\"")
-        }
+        [..] if key == "printed" && message.starts_with("invalid type") => Fault::hint(
+            plain,
+            "printed figures are texts, as they were printed: \"26.0k\", \"28.7MiB/s\"",
+        ),
         [..] if message.starts_with("invalid type") && WITH_UNIT.contains(&key) => Fault::hint(
             plain,
             "sizes, times and percentages are texts with a unit: \"4KiB\", \"30s\", \"1%\"",
@@ -751,7 +795,8 @@ fn plain_words(message: &str) -> String {
         _ if found == "map" => "a table".to_owned(),
         _ => "another value".to_owned(),
     };
-    let is_number = |word: &str| word.starts_with(['i', 'u', 'f']) && word[1..].parse::<u8>().is_ok();
+    let is_number =
+        |word: &str| word.starts_with(['i', 'u', 'f']) && word[1..].parse::<u8>().is_ok();
     let expected = match expected {
         "a string" | "a borrowed string" => "a text in quotes",
         "a boolean" => "true or false",
@@ -792,12 +837,14 @@ fn key_in(table: &DeTable<'_>, byte: usize) -> Option<String> {
 
 /// Names are used in tables, in file names and in the one-line grammar.
 fn plain_name(name: &str) -> Result<(), Fault> {
-    let plain =
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let plain = !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     if plain {
         return Ok(());
     }
-    Err(Fault::new(format!("name \"{name}\" has signs other than letters, digits, \"_\", \"-\" and \".\"")))
+    Err(Fault::new(format!(
+        "name \"{name}\" has signs other than letters, digits, \"_\", \"-\" and \".\""
+    )))
 }
 
 struct Resolver<'a> {
@@ -836,15 +883,20 @@ impl Resolver<'_> {
         cells_of(&expr, self.known, &self.layer_origin(text)).map_err(fault)
     }
 
-    fn below(&self, on: &Spanned<String>, open: &mut Vec<String>) -> Result<Vec<StackCell>, InputError> {
+    fn below(
+        &self,
+        on: &Spanned<String>,
+        open: &mut Vec<String>,
+    ) -> Result<Vec<StackCell>, InputError> {
         let name = on.get_ref();
         let fault = match (self.wire.contains_key(name), self.known.devices.get(name)) {
             (true, Some(_)) => {
                 Fault::hint(format!("\"{name}\" is a stack and a device"), "rename one of them")
             }
-            (true, None) if open.contains(name) => {
-                Fault::new(format!("stacks stand on each other in a circle: {} on {name}", open.join(" on ")))
-            }
+            (true, None) if open.contains(name) => Fault::new(format!(
+                "stacks stand on each other in a circle: {} on {name}",
+                open.join(" on ")
+            )),
             (true, None) => return self.cells(name, open),
             (false, Some(medium)) => {
                 return Ok(vec![StackCell { medium: medium.clone(), layers: Vec::new() }]);

@@ -33,8 +33,12 @@ fn a_path_is_told_with_the_line_that_declares_it() {
     let text = "[device.drive]\npath = \"/dev/sdx\"\n\n[stack.a]\non = \"drive\"\n\n[stack.b]\ntext = \"/dev/sdy | loop\"\n";
     std::fs::write(&file, text).unwrap();
     let scenario = from_path(&file, &ScenarioRequest::default()).unwrap();
-    let place = |stack: usize, path: &str| scenario.place_of(&scenario.stacks[stack], Path::new(path));
-    assert_eq!(place(0, "/dev/sdx"), format!("{}:2:8: key \"path\" of [device.drive]: ", file.display()));
+    let place =
+        |stack: usize, path: &str| scenario.place_of(&scenario.stacks[stack], Path::new(path));
+    assert_eq!(
+        place(0, "/dev/sdx"),
+        format!("{}:2:8: key \"path\" of [device.drive]: ", file.display())
+    );
     assert_eq!(place(1, "/dev/sdy"), "/dev/sdy | loop: ");
 }
 
@@ -44,9 +48,13 @@ fn the_command_line_names_another_medium_for_a_device() {
     let file = folder.path().join("x.toml");
     let read = |text: &str, given: &str| {
         std::fs::write(&file, text).unwrap();
-        from_path(&file, &ScenarioRequest { devices: vec![given.to_owned()], ..ScenarioRequest::default() })
+        from_path(
+            &file,
+            &ScenarioRequest { devices: vec![given.to_owned()], ..ScenarioRequest::default() },
+        )
     };
-    let text = "[device.drive]\npath = \"/dev/sdx\"\n\n[stack.a]\non = \"drive\"\nlayers = [\"loop\"]\n";
+    let text =
+        "[device.drive]\npath = \"/dev/sdx\"\n\n[stack.a]\non = \"drive\"\nlayers = [\"loop\"]\n";
     let scenario = read(text, "drive=/dev/sdy").unwrap();
     assert_eq!(scenario.stacks[0].medium, Medium::Device { path: "/dev/sdy".into() });
     assert_eq!(
@@ -85,11 +93,18 @@ fn the_command_line_names_the_stacks_that_are_measured() {
     let some = read(&["c vcpus=2", "b"]).unwrap();
     assert_eq!(names(&some), ["b", "c vcpus=2"]);
     assert_eq!((some.baseline, some.table.is_some()), (0, false), "the baseline is not among them");
-    assert!(some.notes.iter().any(|note| note.starts_with("[table] is left out")), "{:?}", some.notes);
+    assert!(
+        some.notes.iter().any(|note| note.starts_with("[table] is left out")),
+        "{:?}",
+        some.notes
+    );
     let all = read(&[]).unwrap();
     assert_eq!((names(&all).len(), all.table.is_some()), (4, true));
     let refused = read(&["d"]).unwrap_err().to_string();
-    assert!(refused.starts_with("command line: key \"only\": unknown stack \"d\"; hint: "), "{refused}");
+    assert!(
+        refused.starts_with("command line: key \"only\": unknown stack \"d\"; hint: "),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -158,11 +173,14 @@ engine = "auto"
 
 #[test]
 fn stacks_keep_the_order_of_the_file() {
-    let text = "[stack.z]\ntext=\"/dev/z\"\n[stack.a]\ntext=\"/dev/a\"\n[stack.m]\ntext=\"/dev/m\"\n";
-    let names: Vec<String> = read_text(text).unwrap().stacks.into_iter().map(|stack| stack.name).collect();
+    let text =
+        "[stack.z]\ntext=\"/dev/z\"\n[stack.a]\ntext=\"/dev/a\"\n[stack.m]\ntext=\"/dev/m\"\n";
+    let names: Vec<String> =
+        read_text(text).unwrap().stacks.into_iter().map(|stack| stack.name).collect();
     assert_eq!(names, ["z", "a", "m"]);
     let text = "stack = { z = { text = \"/dev/z\" }, a = { text = \"/dev/a\" } }\n";
-    let names: Vec<String> = read_text(text).unwrap().stacks.into_iter().map(|stack| stack.name).collect();
+    let names: Vec<String> =
+        read_text(text).unwrap().stacks.into_iter().map(|stack| stack.name).collect();
     assert_eq!(names, ["z", "a"]);
 }
 
@@ -177,7 +195,7 @@ fn a_file_that_is_said_to_be_on_this_host_is_on_this_host() {
 
 const STACK: &str = "[stack.a]\ntext = \"file:/x,size=1GiB\"\n";
 
-/// What is wrong, put before or behind one good stack.
+/// What is wrong, put before or after one good stack.
 const BAD_TOP: &[&str] = &[
     "",
     "bil = true\n",
@@ -309,7 +327,7 @@ fn refused_published_figures() {
     insta::assert_snapshot!(table);
 }
 
-/// Two stacks, two workloads, and what stands behind them.
+/// Two stacks, two workloads, and what is after them.
 fn with_tables(text: &str) -> String {
     format!(
         "{STACK}[stack.b]\ntext = \"file:/y,size=1GiB\"\n[[workload]]\nname = \"reads\"\nrw = \"randread\"\n[[workload]]\nname = \"mix\"\nrw = \"randrw\"\n{text}"
@@ -369,7 +387,10 @@ fn tables_take_their_heads_from_the_stacks_and_their_rows_from_the_loads() {
         "[table]\ncolumns = [\"A\", \"B\"]\nrows = [\"mix\"]\nmetric = \"durable iops\"\n[[table.group]]\nname = \"x\"\nstacks = [\"a\", \"-\"]\n",
     );
     assert_eq!(groups.groups[0].stacks, [Some("a".to_owned()), None]);
-    assert_eq!((groups.rows.len(), groups.metric.unwrap().to_string()), (1, "durable iops".to_owned()));
+    assert_eq!(
+        (groups.rows.len(), groups.metric.unwrap().to_string()),
+        (1, "durable iops".to_owned())
+    );
 }
 
 #[test]
@@ -377,10 +398,12 @@ fn figures_of_one_direction_and_rows_that_were_printed_twice_are_read() {
     let of = |text: &str| read_text(&with_tables(text)).unwrap();
     let table = "[table]\nstacks = [\"a\", \"b\"]\nrows = [\"mix\"]\nmetric = \"write iops\"\n";
     assert_eq!(of(table).table.unwrap().metric.unwrap().to_string(), "write iops");
-    let row =
-        |metric: &str, note: &str| format!("[[published.figures]]\n{}{note}", cell("mix", metric, "25.0k"));
+    let row = |metric: &str, note: &str| {
+        format!("[[published.figures]]\n{}{note}", cell("mix", metric, "25.0k"))
+    };
     let rows =
-        [row("write iops", ""), row("write iops", "note = \"its counts\"\n"), row("read iops", "")].concat();
+        [row("write iops", ""), row("write iops", "note = \"its counts\"\n"), row("read iops", "")]
+            .concat();
     let reads = format!("[[published.figures]]\n{}", cell("reads", "read throughput", "102MiB/s"));
     let found = of(&format!("[published]\n{GOOD_HEAD}{rows}{reads}")).published.unwrap();
     let said = |one: &PublishedFigure| (one.metric.to_string(), one.note.clone());
@@ -527,9 +550,15 @@ fn refused_tools() {
             "",
         ),
         change("[[\"arrayctl\", \"delete\", \"{name}\"]]", "\"arrayctl delete {name}\""),
-        change("[[\"arrayctl\", \"delete\", \"{name}\"]]", "[\"arrayctl\", \"delete\", \"{name}\"]"),
+        change(
+            "[[\"arrayctl\", \"delete\", \"{name}\"]]",
+            "[\"arrayctl\", \"delete\", \"{name}\"]",
+        ),
         change("[[\"arrayctl\", \"delete\", \"{name}\"]]", "[]"),
-        change("\"arrayctl\", \"delete\", \"{name}\"", "\"sh\", \"-c\", \"arrayctl delete {name}\""),
+        change(
+            "\"arrayctl\", \"delete\", \"{name}\"",
+            "\"sh\", \"-c\", \"arrayctl delete {name}\"",
+        ),
         change("\"arrayctl\", \"delete\", \"{name}\"", "\"arrayctl delete\", \"{name}\""),
         change("\"delete\", \"{name}\"", "\"delete\", \"--all\""),
         change("\"show\", \"{name}\"", "\"show\", \"{part}\""),
@@ -555,7 +584,9 @@ fn refused_tools() {
         change("members = ", "undoo = 1\nmembers = "),
         change("capacity = \"sum-1\"\n", "capacity_by = { of = \"mode\", fast = \"sum\" }\n"),
         at_end("[tool.array.capacity_by]\nof = \"mode\"\n"),
-        at_end("[tool.array.state]\ncommand = [\"arrayctl\", \"show\", \"{name}\"]\nhealthy = []\n"),
+        at_end(
+            "[tool.array.state]\ncommand = [\"arrayctl\", \"show\", \"{name}\"]\nhealthy = []\n",
+        ),
         at_end(
             "[tool.array.settings]\ncommand = [\"arrayctl\", \"show\"]\npointers = { strip = \"strip\" }\n",
         ),
@@ -565,7 +596,8 @@ fn refused_tools() {
         let differs = tool.lines().find(|line| !TOOL.lines().any(|other| other == *line));
         report(differs.unwrap_or("a line is missing"), &with_tool("array", tool), &mut table);
     });
-    for layer in ["aray", "array(stirp=1KiB)", "array(strip=64)", "array(mode=fats)", "array(fast)"] {
+    for layer in ["aray", "array(stirp=1KiB)", "array(strip=64)", "array(mode=fats)", "array(fast)"]
+    {
         report(layer, &with_tool(layer, TOOL), &mut table);
     }
     report("tools", &format!("tools = [\"none.toml\"]\n{}", with_tool("array", "")), &mut table);
@@ -580,10 +612,15 @@ fn the_tools_that_are_shipped_are_sound() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let is_socket = std::fs::read_to_string(&path).unwrap().contains("vhost-user-blk");
-        let layer = if is_socket { format!("{name} | vm(attach=vhost-user-blk)") } else { name.clone() };
+        let layer =
+            if is_socket { format!("{name} | vm(attach=vhost-user-blk)") } else { name.clone() };
         let text = with_tool(&layer, "").replace("[/dev/a,/dev/b]", "/dev/c");
         let scenario = read_text(&format!("tools = [\"{}\"]\n{text}", path.display()));
-        assert_eq!(scenario.unwrap().stacks[0].layers[0].name, name, "a file is called as its tool is");
+        assert_eq!(
+            scenario.unwrap().stacks[0].layers[0].name,
+            name,
+            "a file is called as its tool is"
+        );
         known.push(name);
     }
     assert!(known.len() >= 2, "{known:?}");
@@ -591,7 +628,8 @@ fn the_tools_that_are_shipped_are_sound() {
 
 #[test]
 fn a_place_may_be_a_virtual_machine_and_has_facts_in_the_users_words() {
-    let stack = "[stack.a]\ntext = \"/dev/vdb @vm1\"\n[stack.b]\ntext = \"ssh:root@vm2:/dev/vdb\"\n";
+    let stack =
+        "[stack.a]\ntext = \"/dev/vdb @vm1\"\n[stack.b]\ntext = \"ssh:root@vm2:/dev/vdb\"\n";
     let places = "[place.vm1]\nlibvirt = \"db1\"\non = \"ssh:root@kvm3\"\nuri = \"qemu:///system\"\n\
                   facts = { switch = \"SN2010\", ports = 25 }\n\
                   [place.second]\nssh = \"root@vm2\"\nproxmox = 101\nfacts = [\"switch: SN2010\", \"note: a: b\"]\n\
@@ -605,7 +643,10 @@ fn a_place_may_be_a_virtual_machine_and_has_facts_in_the_users_words() {
         ("libvirt:db1".into(), "ssh:root@kvm3".into(), Some("qemu:///system".into()))
     );
     let vm2 = described("ssh:root@vm2");
-    assert_eq!((vm2.vm.unwrap().to_string(), vm2.facts["note"].as_str()), ("proxmox:101".into(), "a: b"));
+    assert_eq!(
+        (vm2.vm.unwrap().to_string(), vm2.facts["note"].as_str()),
+        ("proxmox:101".into(), "a: b")
+    );
     assert_eq!(described("ssh:vm1").facts["ports"], "25");
     assert_eq!(described("host").facts["switch"], "SN2410");
 }
@@ -613,8 +654,14 @@ fn a_place_may_be_a_virtual_machine_and_has_facts_in_the_users_words() {
 #[test]
 fn a_place_that_is_described_badly_is_refused_with_its_line() {
     let cases = [
-        ("[place.vm1]\nlibvirt = \"a\"\nproxmox = 1\n", "\"proxmox\": cannot be combined with \"libvirt\""),
-        ("[place.vm1]\nlibvirt = \"a\"\ndrives = 2\n", "\"drives\": cannot be combined with \"libvirt\""),
+        (
+            "[place.vm1]\nlibvirt = \"a\"\nproxmox = 1\n",
+            "\"proxmox\": cannot be combined with \"libvirt\"",
+        ),
+        (
+            "[place.vm1]\nlibvirt = \"a\"\ndrives = 2\n",
+            "\"drives\": cannot be combined with \"libvirt\"",
+        ),
         ("[place.vm1]\nssh = \"a\"\non = \"ssh:b\"\n", "\"on\": there is no virtual machine here"),
         ("[place.vm1]\nlibvirt = \"-a\"\n", "\"-a\" is not a name of a virtual machine"),
         ("[place.vm1]\nproxmox = \"db\"\n", "\"db\" is not a VMID; hint: write its number"),
@@ -661,7 +708,8 @@ fn a_consent_in_a_file_that_another_user_could_have_written_is_refused() {
     let stack = "[stack.a]\ntext = \"/dev/vdb\"\n";
     for (key, word) in [("destroy", "serial=S1,wipe=gpt"), ("change", "libvirt:db1,force")] {
         std::fs::write(&path, format!("{key} = [\"{word}\"]\n{stack}")).unwrap();
-        for (of_file, of_folder) in [(0o644, 0o700), (0o666, 0o700), (0o644, 0o777), (0o664, 0o755)] {
+        for (of_file, of_folder) in [(0o644, 0o700), (0o666, 0o700), (0o644, 0o777), (0o664, 0o755)]
+        {
             set_permissions(&path, Permissions::from_mode(of_file)).unwrap();
             set_permissions(folder.path(), Permissions::from_mode(of_folder)).unwrap();
             let read = super::read(&path, &[]).map(drop).map_err(|error| error.to_string());
@@ -670,8 +718,14 @@ fn a_consent_in_a_file_that_another_user_could_have_written_is_refused() {
                 continue;
             }
             let why = read.unwrap_err();
-            assert!(why.contains(&format!("another user could have written \"{key}\" here (")), "{why}");
-            assert!(why.contains(&format!("hint: give it on the command line: --{key} {word}; or")), "{why}");
+            assert!(
+                why.contains(&format!("another user could have written \"{key}\" here (")),
+                "{why}"
+            );
+            assert!(
+                why.contains(&format!("hint: give it on the command line: --{key} {word}; or")),
+                "{why}"
+            );
         }
         std::fs::write(&path, stack).unwrap();
         super::read(&path, &[]).map(drop).unwrap();
@@ -717,8 +771,18 @@ fn values_of_the_wrong_kind_are_named_in_the_words_of_toml() {
         "place.p",
         "place.p.ssh",
     ];
-    let values =
-        ["3", "-4.5", "\"x\"", "true", "[1]", "{ a = 1 }", "2026-01-01", "[[\"x\"]]", "[{ a = 1 }]", "[]"];
+    let values = [
+        "3",
+        "-4.5",
+        "\"x\"",
+        "true",
+        "[1]",
+        "{ a = 1 }",
+        "2026-01-01",
+        "[[\"x\"]]",
+        "[{ a = 1 }]",
+        "[]",
+    ];
     let words = [
         "struct",
         "sequence",

@@ -1,13 +1,14 @@
-//! `[tool.NAME]`: the description of an engine that iotax does not know, and what is wrong with one. Its commands are
-//! checked before anything is created: a command that could not be undone or found again is refused here.
+//! `[tool.NAME]`: the description of an engine that iotax does not know, and what is wrong with
+//! one. Its commands are checked before anything is created: a command that could not be undone or
+//! found again is refused here.
 
 use super::error::{Fault, nearest};
 use crate::layer::tool::{Capacity, KINDS, MemberShare, SIZE, Tool, ToolOption};
 use crate::layer::{self, OptionKind};
 use ::toml::Spanned;
 use iotax_facts::tool::{
-    Argv, DEVICE, Each, Gives, MEMBER, MEMBERS, MadePath, NAME, NUMBER, PART, PARTS, PCI, RUN, SettingsQuery,
-    StateQuery, ToolCommands, WordPiece, has_slot, pieces,
+    Argv, CommandScope, DEVICE, EngineGives, MEMBER, MEMBERS, MadePath, NAME, NUMBER, PART, PARTS,
+    PCI, RUN, SettingsQuery, StateQuery, ToolCommands, WordPiece, has_slot, pieces,
 };
 use iotax_units as units;
 use serde::Deserialize;
@@ -15,7 +16,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Programs that read a line of text as commands.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"];
+const SHELLS: &[&str] =
+    &["sh", "bash", "dash", "ash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"];
 /// Placeholders that every command may have.
 const OWN: &[&str] = &[MEMBERS, NAME, RUN];
 /// Those by which a command is run once for each member.
@@ -23,7 +25,8 @@ const OF_MEMBER: &[&str] = &[MEMBER, NUMBER, DEVICE, PCI];
 /// The same and the one by which it is run once for each part.
 const SEVERAL: &[&str] = &[MEMBER, NUMBER, DEVICE, PCI, PART];
 /// Units that a size may be written in.
-pub const UNITS: &[(&str, u64)] = &[("B", 1), ("KiB", units::KIB), ("MiB", units::MIB), ("GiB", units::GIB)];
+pub const UNITS: &[(&str, u64)] =
+    &[("B", 1), ("KiB", units::KIB), ("MiB", units::MIB), ("GiB", units::GIB)];
 const LIMIT: u64 = 120;
 const LONG_LIMIT: u64 = 4 * 3600;
 
@@ -120,9 +123,14 @@ struct Slots<'a> {
 pub(super) fn tool_of(name: &str, wire: &Spanned<ToolWire>) -> At<Tool> {
     let (span, wire) = (wire.span(), wire.get_ref());
     if layer::find(name).is_some() {
-        return hint(span, format!("\"{name}\" is a layer of iotax"), "choose another name for the tool");
+        return hint(
+            span,
+            format!("\"{name}\" is a layer of iotax"),
+            "choose another name for the tool",
+        );
     }
-    let options = wire.options.iter().map(|(name, wire)| option_of(name, wire)).collect::<At<Vec<_>>>()?;
+    let options =
+        wire.options.iter().map(|(name, wire)| option_of(name, wire)).collect::<At<Vec<_>>>()?;
     let slots = Slots { options: &options };
     let commands = commands_of(&span, wire, &slots)?;
     let positional = wire.positional.as_ref().map(|word| {
@@ -176,7 +184,8 @@ fn members_of(word: &Spanned<String>) -> At<(usize, usize)> {
 fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
     let (span, wire) = (wire.span(), wire.get_ref());
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    if OWN.contains(&name) || OF_MEMBER.contains(&name) || name == PART || !plain || name.is_empty() {
+    if OWN.contains(&name) || OF_MEMBER.contains(&name) || name == PART || !plain || name.is_empty()
+    {
         let (own, of_member) = (OWN.join(", "), OF_MEMBER.join(", "));
         return hint(
             span,
@@ -188,7 +197,9 @@ fn option_of(name: &str, wire: &Spanned<OptionWire>) -> At<ToolOption> {
     }
     let kind = wire.kind.get_ref();
     if !KINDS.contains(&kind.as_str()) {
-        let near = nearest(kind, KINDS).map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        let near = nearest(kind, KINDS)
+            .map(|near| format!("did you mean \"{near}\"? "))
+            .unwrap_or_default();
         let known = format!("{near}known are {}", KINDS.join(", "));
         return hint(wire.kind.span(), format!("unknown kind of option \"{kind}\""), known);
     }
@@ -242,7 +253,11 @@ fn share_of(word: &Spanned<String>) -> At<MemberShare> {
 fn capacity_of(wire: &ToolWire, options: &[ToolOption]) -> At<Capacity> {
     let by = match (&wire.capacity, &wire.capacity_by) {
         (Some(_), Some(by)) => {
-            return hint(by.span(), "\"capacity\" and \"capacity_by\" are both set", "remove one of them");
+            return hint(
+                by.span(),
+                "\"capacity\" and \"capacity_by\" are both set",
+                "remove one of them",
+            );
         }
         (Some(word), None) => return Ok(Capacity::Fixed(share_of(word)?)),
         (None, None) => return Ok(Capacity::Fixed(MemberShare::AllBut(0))),
@@ -272,7 +287,8 @@ fn capacity_of(wire: &ToolWire, options: &[ToolOption]) -> At<Capacity> {
         return hint(span, why, format!("add \"{value}\" = \"sum-1\" (or the right capacity)"));
     }
     let shares = by.iter().filter(|(value, _)| *value != "of");
-    let shares = shares.map(|(value, word)| Ok((value.clone(), share_of(word)?))).collect::<At<_>>()?;
+    let shares =
+        shares.map(|(value, word)| Ok((value.clone(), share_of(word)?))).collect::<At<_>>()?;
     Ok(Capacity::By { option: option.name.clone(), shares })
 }
 
@@ -281,23 +297,31 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
         Some(list) => slots.commands(list, also),
         None => Ok(Vec::new()),
     };
-    let gives = wire.gives.as_ref().map_or(Ok(Gives::Block), |word| match word.get_ref().as_str() {
-        "block" => Ok(Gives::Block),
-        "file" => Ok(Gives::File),
-        "vhost-user" => Ok(Gives::VhostUser),
-        other => hint(
-            word.span(),
-            format!("gives = \"{other}\" is not supported"),
-            "write \"block\", \"file\" or \"vhost-user\"",
-        ),
+    let gives = wire.gives.as_ref().map_or(Ok(EngineGives::Block), |word| {
+        match word.get_ref().as_str() {
+            "block" => Ok(EngineGives::Block),
+            "file" => Ok(EngineGives::File),
+            "vhost-user" => Ok(EngineGives::VhostUser),
+            other => hint(
+                word.span(),
+                format!("gives = \"{other}\" is not supported"),
+                "write \"block\", \"file\" or \"vhost-user\"",
+            ),
+        }
     })?;
     let path = match (&wire.path, &wire.path_pointer) {
         (Some(path), None) => {
             slots.check(path.get_ref(), &[PART], &path.span())?;
             let (must, starts, is_there) = match gives {
-                Gives::Block => ("start with \"/dev/\"", "/dev/", path.get_ref().starts_with("/dev/")),
-                Gives::File => ("start with \"{run}/\"", "{run}/", path.get_ref().starts_with("{run}/")),
-                Gives::VhostUser => ("contain {name}", "{run}/", path.get_ref().contains("{name}")),
+                EngineGives::Block => {
+                    ("start with \"/dev/\"", "/dev/", path.get_ref().starts_with("/dev/"))
+                }
+                EngineGives::File => {
+                    ("start with \"{run}/\"", "{run}/", path.get_ref().starts_with("{run}/"))
+                }
+                EngineGives::VhostUser => {
+                    ("contain {name}", "{run}/", path.get_ref().contains("{name}"))
+                }
             };
             if !is_there {
                 let why = format!("with this \"gives\", path must {must}");
@@ -335,7 +359,11 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
         fail: list(&wire.fail, OF_MEMBER)?,
         bring_back: list(&wire.bring_back, OF_MEMBER)?,
         state: wire.state.as_ref().map(|state| slots.state(state)).transpose()?,
-        settings: wire.settings.as_ref().map(|settings| slots.settings(settings.get_ref())).transpose()?,
+        settings: wire
+            .settings
+            .as_ref()
+            .map(|settings| slots.settings(settings.get_ref()))
+            .transpose()?,
         gives,
         path,
         limit: wire.limit.as_ref().map_or(Ok(LIMIT), seconds_of)?,
@@ -350,12 +378,19 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
 /// What could not be found again, undone or brought into a state.
 fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) -> At<()> {
     // What a member is called may name it, too.
-    let named_by_member =
-        commands.member.as_ref().is_some_and(|member| has_slot(std::slice::from_ref(member), &[NAME]));
-    let lacks =
-        |argv: &&Argv| !(has_slot(argv, &[NAME]) || named_by_member && has_slot(argv, &[MEMBER, MEMBERS]));
+    let named_by_member = commands
+        .member
+        .as_ref()
+        .is_some_and(|member| has_slot(std::slice::from_ref(member), &[NAME]));
+    let lacks = |argv: &&Argv| {
+        !(has_slot(argv, &[NAME]) || named_by_member && has_slot(argv, &[MEMBER, MEMBERS]))
+    };
     // A member is the run's: nothing is made of it without consent.
-    if let Some(argv) = commands.undo.iter().find(|argv| lacks(argv) && Each::in_argv(argv) != Each::Member) {
+    if let Some(argv) = commands
+        .undo
+        .iter()
+        .find(|argv| lacks(argv) && CommandScope::in_argv(argv) != CommandScope::Member)
+    {
         let why = format!("{:?} does not contain {{name}}", argv.join(" "));
         return hint(
             wire.undo.span(),
@@ -372,7 +407,7 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
         );
     }
     for list in [&wire.fail, &wire.bring_back].into_iter().flatten() {
-        if list.get_ref().iter().all(|argv| Each::in_argv(argv) != Each::Member) {
+        if list.get_ref().iter().all(|argv| CommandScope::in_argv(argv) != CommandScope::Member) {
             return hint(
                 list.span(),
                 "no command contains {member} or {number}",
@@ -380,14 +415,17 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
             );
         }
     }
-    if let Some(codes) = wire.absent.as_ref().filter(|codes| codes.get_ref().iter().any(|code| *code < 1)) {
+    if let Some(codes) =
+        wire.absent.as_ref().filter(|codes| codes.get_ref().iter().any(|code| *code < 1))
+    {
         return hint(
             codes.span(),
             "absent cannot contain 0, which means success",
             "write exit codes from 1 on",
         );
     }
-    let moves = (!commands.fail.is_empty(), !commands.bring_back.is_empty(), commands.state.is_some());
+    let moves =
+        (!commands.fail.is_empty(), !commands.bring_back.is_empty(), commands.state.is_some());
     if (moves.0 || moves.1) && moves != (true, true, true) {
         return hint(
             span.clone(),
@@ -401,7 +439,11 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
 impl Slots<'_> {
     fn commands(&self, list: &Spanned<Vec<Argv>>, also: &[&str]) -> At<Vec<Argv>> {
         if list.get_ref().is_empty() {
-            return hint(list.span(), "the list has no command", "write [[\"PROGRAM\", \"ARGUMENT\"]]");
+            return hint(
+                list.span(),
+                "the list has no command",
+                "write [[\"PROGRAM\", \"ARGUMENT\"]]",
+            );
         }
         list.get_ref().iter().try_for_each(|argv| self.command(argv, also, &list.span()))?;
         Ok(list.get_ref().clone())
@@ -414,7 +456,7 @@ impl Slots<'_> {
     fn member(&self, word: &Spanned<String>) -> At<String> {
         self.check(word.get_ref(), &[NUMBER, DEVICE, PCI], &word.span())?;
         let words = std::slice::from_ref(word.get_ref());
-        if has_slot(words, &[MEMBERS]) || Each::in_argv(words) != Each::Member {
+        if has_slot(words, &[MEMBERS]) || CommandScope::in_argv(words) != CommandScope::Member {
             return hint(
                 word.span(),
                 "all members have the same name",
@@ -426,7 +468,11 @@ impl Slots<'_> {
 
     fn command(&self, argv: &Argv, also: &[&str], span: &Range<usize>) -> At<()> {
         let Some(program) = argv.first().filter(|program| !program.is_empty()) else {
-            return hint(span.clone(), "a command without a program", "write [[\"PROGRAM\", \"ARGUMENT\"]]");
+            return hint(
+                span.clone(),
+                "a command without a program",
+                "write [[\"PROGRAM\", \"ARGUMENT\"]]",
+            );
         };
         let base = program.rsplit('/').next().unwrap_or_default();
         if SHELLS.contains(&base) {
@@ -436,14 +482,15 @@ impl Slots<'_> {
                 "write the program and its arguments, or your own program that does all of it",
             );
         }
-        if program.contains(['{', '}', ' ']) || (program.contains('/') && !program.starts_with('/')) {
+        if program.contains(['{', '}', ' ']) || (program.contains('/') && !program.starts_with('/'))
+        {
             return hint(
                 span.clone(),
                 format!("\"{program}\" is not a program name or absolute path"),
                 "write each argument as a separate text",
             );
         }
-        if Each::in_argv(argv) == Each::Member && has_slot(argv, &[PART]) {
+        if CommandScope::in_argv(argv) == CommandScope::Member && has_slot(argv, &[PART]) {
             return hint(
                 span.clone(),
                 "a command is about a member or a part, not both",
@@ -458,16 +505,23 @@ impl Slots<'_> {
         let all = pieces(word).map_err(|clause| (span.clone(), Fault::from_clause(&clause)))?;
         for piece in all {
             let WordPiece::Slot(slot) = piece else { continue };
-            let (name, unit) = slot.split_once(':').map_or((slot, None), |(name, unit)| (name, Some(unit)));
+            let (name, unit) =
+                slot.split_once(':').map_or((slot, None), |(name, unit)| (name, Some(unit)));
             let option = self.options.iter().find(|option| option.name == name);
             let is_size = option.is_some_and(|option| option.def().kind == OptionKind::Size);
-            let is_ours = OWN.contains(&name) || (also.contains(&name) && (name != PART || self.has_parts()));
+            let is_ours =
+                OWN.contains(&name) || (also.contains(&name) && (name != PART || self.has_parts()));
             match unit {
                 Some(unit) if is_size && UNITS.iter().any(|(known, _)| known == &unit) => {}
                 None if is_ours || option.is_some() => {}
                 Some(_) if option.is_some() || is_ours => {
-                    let why = format!("{{{slot}}}: only size options take a unit ({})", units_list());
-                    return hint(span.clone(), why, format!("write {{{name}}}, or {{OPTION:KiB}} of a size"));
+                    let why =
+                        format!("{{{slot}}}: only size options take a unit ({})", units_list());
+                    return hint(
+                        span.clone(),
+                        why,
+                        format!("write {{{name}}}, or {{OPTION:KiB}} of a size"),
+                    );
                 }
                 None if name == PART && also.contains(&PART) => {
                     let write = "declare [tool.NAME.options.parts] with kind = \"count\" and default = \"1\"";
@@ -496,8 +550,9 @@ impl Slots<'_> {
     fn state(&self, wire: &Spanned<StateWire>) -> At<StateQuery> {
         let (span, wire) = (wire.span(), wire.get_ref());
         self.command(wire.command.get_ref(), &[], &wire.command.span())?;
-        let pointer =
-            |word: &Option<Spanned<String>>| word.as_ref().map(|word| self.pointer(word)).transpose();
+        let pointer = |word: &Option<Spanned<String>>| {
+            word.as_ref().map(|word| self.pointer(word)).transpose()
+        };
         if wire.healthy.is_empty() {
             return hint(
                 span,
@@ -519,8 +574,12 @@ impl Slots<'_> {
 
     fn settings(&self, wire: &SettingsWire) -> At<SettingsQuery> {
         self.command(wire.command.get_ref(), &[], &wire.command.span())?;
-        let pointers = wire.pointers.iter().map(|(name, word)| Ok((name.clone(), self.pointer(word)?)));
-        Ok(SettingsQuery { command: wire.command.get_ref().clone(), pointers: pointers.collect::<At<_>>()? })
+        let pointers =
+            wire.pointers.iter().map(|(name, word)| Ok((name.clone(), self.pointer(word)?)));
+        Ok(SettingsQuery {
+            command: wire.command.get_ref().clone(),
+            pointers: pointers.collect::<At<_>>()?,
+        })
     }
 }
 

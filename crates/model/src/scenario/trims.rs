@@ -1,5 +1,6 @@
-//! Workloads that trim: refused here, before anything is made, is what they cannot stand beside, and the stacks whose generator
-//! does not trim. Engines that workloads name are the drafts' business (draft.rs).
+//! Workloads that trim: refused here, before anything is made, is what they cannot stand beside,
+//! and the stacks whose generator does not trim. Engines that workloads name are the drafts'
+//! business (draft.rs).
 
 use super::error::Fault;
 use super::{Engine, LoadIssuer, Stack, Workload};
@@ -15,12 +16,16 @@ pub(super) fn by_engine(engine: Option<Engine>) -> bool {
     }
 }
 
-/// What was trimmed is no longer there to be read, and is new to whoever writes it: a run that trims does nothing else. `steady`: a
-/// pace is waited for. The notes that a reader needs.
+/// What was trimmed is no longer there to be read, and is new to whoever writes it: a run that
+/// trims does nothing else. `steady`: a pace is waited for. The notes that a reader needs.
 ///
 /// # Errors
 /// Why it cannot be measured.
-pub(super) fn check(stacks: &[Stack], workloads: &[Workload], steady: bool) -> Result<Vec<String>, Fault> {
+pub(super) fn check(
+    stacks: &[Stack],
+    workloads: &[Workload],
+    steady: bool,
+) -> Result<Vec<String>, Fault> {
     let jobs = || workloads.iter().flat_map(|workload| &workload.jobs);
     let Some(trims) = jobs().find(|job| job.rw.trims()) else { return Ok(Vec::new()) };
     if let Some(other) = jobs().find(|job| !job.rw.trims()) {
@@ -50,17 +55,27 @@ pub(super) fn check(stacks: &[Stack], workloads: &[Workload], steady: bool) -> R
 
 fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
     let refuse = |who: String, hint: &str| {
-        Err(Fault::hint(format!("job \"{}\" trims, and {who} does not: {}", job.name, stack.text), hint))
+        Err(Fault::hint(
+            format!("job \"{}\" trims, and {who} does not: {}", job.name, stack.text),
+            hint,
+        ))
     };
     if stack.medium.agent() == LoadIssuer::Fio {
-        return refuse("the fio of agent=fio".into(), "leave out agent=fio: the agent of iotax trims");
+        return refuse(
+            "the fio of agent=fio".into(),
+            "leave out agent=fio: the agent of iotax trims",
+        );
     }
     let named = |layer: &&super::LayerSpec| {
         let word = layer.option("name").filter(|_| layer.is(LayerRole::Generator));
-        word.is_some_and(|word| super::values::parse_engine(word).is_ok_and(|engine| !by_engine(engine)))
+        word.is_some_and(|word| {
+            super::values::parse_engine(word).is_ok_and(|engine| !by_engine(engine))
+        })
     };
     match stack.layers.iter().find(named).and_then(|layer| layer.option("name")) {
-        Some(word) => refuse(format!("the layer engine({word})"), "engine(sync), or leave the layer out"),
+        Some(word) => {
+            refuse(format!("the layer engine({word})"), "engine(sync), or leave the layer out")
+        }
         None => Ok(()),
     }
 }

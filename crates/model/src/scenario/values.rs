@@ -1,5 +1,6 @@
-//! What the value of one of fio's words means, in two dialects: fio's own, where `4096` is bytes, and ours, where
-//! a size has a unit. A value that would not be the load that was written is refused.
+//! What the value of one of fio's words means, in two dialects: fio's own, where `4096` is bytes,
+//! and ours, where a size has a unit. A value that would not be the load that was written is
+//! refused.
 
 use super::Engine;
 use super::error::Fault;
@@ -19,7 +20,6 @@ pub enum Dialect {
 /// A stretch of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Bytes.
     Bytes(u64),
     /// Percent of the target, which only a declared size makes bytes.
     Percent(u8),
@@ -46,8 +46,11 @@ fn unknown_engine(word: &str) -> Fault {
         "libaio" => "aio",
         "psync" | "pvsync" | "pvsync2" | "vsync" => "sync",
         _ => {
-            let known: Vec<&str> =
-                ["auto"].into_iter().chain(ALL.iter().map(|kind| kind.word)).chain(["fio"]).collect();
+            let known: Vec<&str> = ["auto"]
+                .into_iter()
+                .chain(ALL.iter().map(|kind| kind.word))
+                .chain(["fio"])
+                .collect();
             return Fault::unknown("engine", word, &known);
         }
     };
@@ -136,7 +139,9 @@ pub(super) fn parse_iomem(word: &str, _: Dialect) -> Result<Iomem, Fault> {
         "malloc" | "mmap" => Ok(Iomem::Malloc),
         "mmaphuge" => Ok(Iomem::MmapHuge),
         "shm" | "shmhuge" | "mmapshared" | "cudamalloc" => Err(Fault::hint(
-            format!("\"{word}\" is a kind of memory that is not here, and it would change what is measured"),
+            format!(
+                "\"{word}\" is a kind of memory that is not here, and it would change what is measured"
+            ),
             "write malloc, or mmaphuge for huge pages",
         )),
         other => Err(Fault::unknown("kind of memory", other, &["malloc", "mmaphuge"])),
@@ -148,7 +153,9 @@ const LARGEST_BLOCK: u64 = 1 << 30;
 pub(super) fn parse_bs(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     match parse_size(word, dialect)? {
         0 => Err(Fault::new("a block of nothing")),
-        bytes if bytes > LARGEST_BLOCK => Err(Fault::new(format!("\"{word}\": a block has at most 1 GiB"))),
+        bytes if bytes > LARGEST_BLOCK => {
+            Err(Fault::new(format!("\"{word}\": a block has at most 1 GiB")))
+        }
         bytes => Ok(bytes),
     }
 }
@@ -161,7 +168,8 @@ pub(super) fn parse_extent(word: &str, dialect: Dialect) -> Result<Extent, Fault
 }
 
 pub(super) fn parse_percent(word: &str, dialect: Dialect) -> Result<u8, Fault> {
-    let digits = if dialect == Dialect::Ours { word.strip_suffix('%').unwrap_or(word) } else { word };
+    let digits =
+        if dialect == Dialect::Ours { word.strip_suffix('%').unwrap_or(word) } else { word };
     match digits.trim().parse::<u8>() {
         Ok(percent @ 0..=100) => Ok(percent),
         _ => Err(Fault::new(format!("\"{word}\" is not a whole percentage from 0 to 100"))),
@@ -173,7 +181,9 @@ pub(super) fn parse_flag(word: &str, dialect: Dialect) -> Result<bool, Fault> {
     match (word, dialect) {
         ("1", _) | ("true", Dialect::Ours) => Ok(true),
         ("0", _) | ("false", Dialect::Ours) => Ok(false),
-        (_, Dialect::Fio) => Err(Fault::hint(format!("\"{word}\" is not 0 or 1"), "fio takes 0 and 1 only")),
+        (_, Dialect::Fio) => {
+            Err(Fault::hint(format!("\"{word}\" is not 0 or 1"), "fio takes 0 and 1 only"))
+        }
         _ => Err(Fault::new(format!("\"{word}\" is not true, false, 0 or 1"))),
     }
 }

@@ -1,5 +1,5 @@
-//! Workloads with `verify`: refused here, before anything is made, is what could not be told right from wrong on any stack. What depends on
-//! regions the load generator refuses.
+//! Workloads with `verify`: refused here, before anything is made, is what could not be told right
+//! from wrong on any stack. What depends on regions the load generator refuses.
 
 use super::error::Fault;
 use super::{Engine, LoadIssuer, Stack, Workload};
@@ -12,7 +12,8 @@ use iotax_load::{EngineName, verify};
 /// The first that cannot be, and why.
 pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
     workloads.iter().filter(|workload| workload.verifies()).try_for_each(|workload| {
-        let named = |(why, hint): (&str, &str)| Fault::hint(format!("\"{}\": {why}", workload.name), hint);
+        let named =
+            |(why, hint): (&str, &str)| Fault::hint(format!("\"{}\": {why}", workload.name), hint);
         let verified = || workload.jobs.iter().filter(|job| job.verify);
         if !verified().any(|job| job.rw.writes()) {
             return Err(named((
@@ -36,12 +37,17 @@ const BY_FIO: (&str, &str) = (
     "iotax puts its own stamps on what is written, which fio does not know",
     "an engine of iotax's own (engine = uring, aio or sync), or leave out verify",
 );
-const BY_NULL: (&str, &str) =
-    ("the engine null writes nothing that could be read back", "another engine, or leave out verify");
+const BY_NULL: (&str, &str) = (
+    "the engine null writes nothing that could be read back",
+    "another engine, or leave out verify",
+);
 
 fn on_stack(stack: &Stack) -> Result<(), (&'static str, &'static str)> {
     let engine = |word: &str| {
-        stack.layers.iter().any(|layer| layer.is(LayerRole::Generator) && layer.option("name") == Some(word))
+        stack
+            .layers
+            .iter()
+            .any(|layer| layer.is(LayerRole::Generator) && layer.option("name") == Some(word))
     };
     match () {
         () if stack.medium.agent() == LoadIssuer::Fio || engine("fio") => Err(BY_FIO),
@@ -57,9 +63,13 @@ mod tests {
     fn read(stack: &str, words: &[(&str, &str)], engine: Option<&str>) -> Result<String, String> {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let words = [("verify", "1")].iter().chain(words).map(own).collect();
-        let request =
-            ScenarioRequest { words, engine: engine.map(str::to_owned), ..ScenarioRequest::default() };
-        let scenario = from_stacks(&[stack.to_owned()], &request).map_err(|error| error.to_string())?;
+        let request = ScenarioRequest {
+            words,
+            engine: engine.map(str::to_owned),
+            ..ScenarioRequest::default()
+        };
+        let scenario =
+            from_stacks(&[stack.to_owned()], &request).map_err(|error| error.to_string())?;
         assert!(scenario.verifies() && scenario.workloads[0].jobs[0].verify);
         Ok(scenario.workloads[0].subject())
     }
@@ -75,22 +85,35 @@ mod tests {
     #[test]
     fn what_cannot_be_verified_is_refused_with_a_hint() {
         let write = ("rw", "randwrite");
-        let refused = |stack: &str, words: &[(&str, &str)], engine| read(stack, words, engine).unwrap_err();
+        let refused =
+            |stack: &str, words: &[(&str, &str)], engine| read(stack, words, engine).unwrap_err();
         assert!(
-            refused(FILE, &[("rw", "randread")], None).contains("no job with verify writes; hint: rw=randrw")
+            refused(FILE, &[("rw", "randread")], None)
+                .contains("no job with verify writes; hint: rw=randrw")
         );
-        assert!(refused(FILE, &[write], Some("fio")).contains("which fio does not know; hint: an engine"));
+        assert!(
+            refused(FILE, &[write], Some("fio"))
+                .contains("which fio does not know; hint: an engine")
+        );
         assert!(refused(FILE, &[write], Some("null")).contains("writes nothing"));
         assert!(
-            refused(&format!("{FILE} | engine(fio)"), &[write], None).contains("which fio does not know")
+            refused(&format!("{FILE} | engine(fio)"), &[write], None)
+                .contains("which fio does not know")
         );
-        assert!(refused(&format!("{FILE} | engine(null)"), &[write], None).contains("writes nothing"));
+        assert!(
+            refused(&format!("{FILE} | engine(null)"), &[write], None).contains("writes nothing")
+        );
         let dedupe = refused(FILE, &[write, ("dedupe_percentage", "20")], None);
-        assert!(dedupe.contains("blocks with stamps are all different; hint: leave out"), "{dedupe}");
+        assert!(
+            dedupe.contains("blocks with stamps are all different; hint: leave out"),
+            "{dedupe}"
+        );
         let zeros = refused(FILE, &[write, ("buffer_compress_percentage", "100")], None);
         assert!(zeros.contains("32 random bytes of a sector"), "{zeros}");
         assert!(
-            read(FILE, &[write, ("verify", "crc32c")], None).unwrap_err().contains("write verify = true")
+            read(FILE, &[write, ("verify", "crc32c")], None)
+                .unwrap_err()
+                .contains("write verify = true")
         );
     }
 }

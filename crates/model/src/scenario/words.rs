@@ -1,23 +1,23 @@
-//! fio's words for one job, from a job file, a scenario file or the command line, and what they mean together.
-//! Each is an entry of [`WORDS`]: the scenario file and the command line take their keys from there.
+//! fio's words for one job, from a job file, a scenario file or the command line, and what they
+//! mean together. Each is an entry of [`WORDS`]: the scenario file and the command line take their
+//! keys from there.
 
 use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
 use super::sweep::SweepItem;
 use super::values::{
-    Dialect, parse_bs, parse_class, parse_cpus, parse_distribution, parse_extent, parse_flag, parse_iomem,
-    parse_level, parse_number, parse_percent, parse_policy, parse_rate, parse_rw, parse_verify,
+    Dialect, parse_bs, parse_class, parse_cpus, parse_distribution, parse_extent, parse_flag,
+    parse_iomem, parse_level, parse_number, parse_percent, parse_policy, parse_rate, parse_rw,
+    parse_verify,
 };
 use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
 
 /// One of fio's words that is honoured.
 pub struct WordDef {
-    /// The word.
     pub name: &'static str,
     /// fio's other words for it.
     pub aliases: &'static [&'static str],
-    /// One line.
     pub help: &'static str,
 }
 
@@ -113,7 +113,10 @@ pub fn canonical(word: &str) -> Option<&'static str> {
 
 /// Every word and alias.
 pub fn known_words() -> Vec<&'static str> {
-    WORDS.iter().flat_map(|def| std::iter::once(def.name).chain(def.aliases.iter().copied())).collect()
+    WORDS
+        .iter()
+        .flat_map(|def| std::iter::once(def.name).chain(def.aliases.iter().copied()))
+        .collect()
 }
 
 /// The words of one job as written; the last one counts, as in fio.
@@ -148,7 +151,13 @@ impl JobWords {
         self.put(key, "", Some(list), origin)
     }
 
-    fn put(&mut self, key: &str, value: &str, list: Option<Vec<SweepItem>>, origin: &Origin) -> bool {
+    fn put(
+        &mut self,
+        key: &str,
+        value: &str,
+        list: Option<Vec<SweepItem>>,
+        origin: &Origin,
+    ) -> bool {
         let Some(name) = canonical(key) else {
             return false;
         };
@@ -171,7 +180,8 @@ impl JobWords {
 
     /// The words in the order in which they were written.
     pub(super) fn in_order(&self) -> Vec<(&'static str, &Written)> {
-        let mut words: Vec<_> = self.values.iter().map(|(name, written)| (*name, written)).collect();
+        let mut words: Vec<_> =
+            self.values.iter().map(|(name, written)| (*name, written)).collect();
         words.sort_by_key(|(_, written)| written.turn);
         words
     }
@@ -221,8 +231,11 @@ impl JobWords {
             fdatasync: read.number("fdatasync", 0, u32::MAX, 0)?,
             end_fsync: read.get("end_fsync", parse_flag)?.unwrap_or(false),
             direct,
-            rate_iops: Some(read.directional("rate_iops", rw, 0, parse_rate)?).filter(|rate| *rate > 0),
-            buffer_compress_percentage: read.get("buffer_compress_percentage", parse_percent)?.unwrap_or(0),
+            rate_iops: Some(read.directional("rate_iops", rw, 0, parse_rate)?)
+                .filter(|rate| *rate > 0),
+            buffer_compress_percentage: read
+                .get("buffer_compress_percentage", parse_percent)?
+                .unwrap_or(0),
             dedupe_percentage: read.get("dedupe_percentage", parse_percent)?.unwrap_or(0),
             continue_on_error: read.continue_on_error(rw)?,
             cpus_allowed: read.get("cpus_allowed", parse_cpus)?.unwrap_or_default(),
@@ -253,8 +266,9 @@ impl JobWords {
 
     /// Words in fio's "KiB" form, which fio reads as powers of 1000.
     pub fn thousands(&self) -> impl Iterator<Item = String> {
-        let sizes =
-            ["bs", "size", "offset", "offset_increment"].into_iter().filter_map(|key| self.values.get(key));
+        let sizes = ["bs", "size", "offset", "offset_increment"]
+            .into_iter()
+            .filter_map(|key| self.values.get(key));
         sizes.filter(|written| written.value.to_ascii_lowercase().contains("ib")).map(|written| {
             let (key, value) = (&written.key, &written.value);
             format!(
@@ -292,12 +306,16 @@ impl WordReader<'_> {
         };
         match u32::try_from(number) {
             Ok(number) if (least..=most).contains(&number) => Ok(number),
-            _ => Err(self.refuse(key, Fault::new(format!("{number} is not between {least} and {most}")))),
+            _ => {
+                Err(self
+                    .refuse(key, Fault::new(format!("{number} is not between {least} and {most}"))))
+            }
         }
     }
 
     fn direct(&self) -> Result<Option<bool>, InputError> {
-        let negated = self.words.values.get("direct").is_some_and(|written| written.key == "buffered");
+        let negated =
+            self.words.values.get("direct").is_some_and(|written| written.key == "buffered");
         Ok(self.get("direct", parse_flag)?.map(|flag| flag != negated))
     }
 
@@ -307,36 +325,50 @@ impl WordReader<'_> {
         match distribution.is_random() || rw.random() || self.dialect == Dialect::Fio {
             true => Ok(distribution),
             false => {
-                let why =
-                    format!("\"{distribution}\" is of random offsets, and rw={} is sequential", rw.word());
+                let why = format!(
+                    "\"{distribution}\" is of random offsets, and rw={} is sequential",
+                    rw.word()
+                );
                 let hint = format!("write rw=rand{}, or no random_distribution", rw.word());
                 Err(self.refuse("random_distribution", Fault::hint(why, hint)))
             }
         }
     }
 
-    /// fio keeps a map if nothing is said; here it is asked for. As in fio there is none of other laws, and none of a sequential rw.
+    /// fio keeps a map if nothing is said; here it is asked for. As in fio there is none of other
+    /// laws, and none of a sequential rw.
     fn random_map(&self, rw: Rw, distribution: Distribution) -> Result<bool, InputError> {
         let none = self.get("norandommap", parse_flag)?.unwrap_or(self.dialect == Dialect::Ours);
         let why = match (rw.random(), distribution.is_random()) {
             _ if none => return Ok(false),
             (true, true) => return Ok(true),
-            (false, _) => format!("each block once, of random offsets, and rw={} is sequential", rw.word()),
+            (false, _) => {
+                format!("each block once, of random offsets, and rw={} is sequential", rw.word())
+            }
             (_, false) => {
-                format!("each block once, and random_distribution={distribution} hits some more often")
+                format!(
+                    "each block once, and random_distribution={distribution} hits some more often"
+                )
             }
         };
         match self.dialect {
             Dialect::Fio => Ok(false),
-            Dialect::Ours => Err(self.refuse("norandommap", Fault::hint(why, "write no norandommap"))),
+            Dialect::Ours => {
+                Err(self.refuse("norandommap", Fault::hint(why, "write no norandommap")))
+            }
         }
     }
 
-    /// fio's `read` and `write` are of one direction, and a job of both goes on with both or with none here.
+    /// fio's `read` and `write` are of one direction, and a job of both goes on with both or with
+    /// none here.
     fn continue_on_error(&self, rw: Rw) -> Result<bool, InputError> {
         let known: Parse<&'static str> = |word, _| {
             const KNOWN: &[&str] = &["none", "io", "all", "read", "write", "0", "1"];
-            KNOWN.iter().copied().find(|one| *one == word).ok_or_else(|| Fault::unknown("value", word, KNOWN))
+            KNOWN
+                .iter()
+                .copied()
+                .find(|one| *one == word)
+                .ok_or_else(|| Fault::unknown("value", word, KNOWN))
         };
         match (self.get("continue_on_error", known)?, rw.reads(), rw.writes()) {
             (None | Some("none" | "0"), ..) => Ok(false),
@@ -352,17 +384,22 @@ impl WordReader<'_> {
 
     fn split(&self) -> Result<bool, InputError> {
         let split = self.get("cpus_allowed_policy", parse_policy)?;
-        if split.is_some() && self.dialect == Dialect::Ours && !self.words.values.contains_key("cpus_allowed")
+        if split.is_some()
+            && self.dialect == Dialect::Ours
+            && !self.words.values.contains_key("cpus_allowed")
         {
-            let fault =
-                Fault::hint("there are no cpus_allowed to be shared or split", "write cpus_allowed=0-3");
+            let fault = Fault::hint(
+                "there are no cpus_allowed to be shared or split",
+                "write cpus_allowed=0-3",
+            );
             return Err(self.refuse("cpus_allowed_policy", fault));
         }
         Ok(split.unwrap_or(false))
     }
 
     fn rwmixread(&self) -> Result<Option<u8>, InputError> {
-        let negated = self.words.values.get("rwmixread").is_some_and(|written| written.key == "rwmixwrite");
+        let negated =
+            self.words.values.get("rwmixread").is_some_and(|written| written.key == "rwmixwrite");
         let percent = self.get("rwmixread", parse_percent)?;
         Ok(percent.map(|percent| if negated { 100 - percent } else { percent }))
     }

@@ -8,7 +8,8 @@ pub fn addresses() -> Vec<IpAddr> {
     listed(&fs::read_to_string("/proc/net/fib_trie").unwrap_or_default())
 }
 
-/// Leaves of the kernel's tables of routes, each an address above what routes to it: `/32 host LOCAL` for one of its own.
+/// Leaves of the kernel's tables of routes, each an address above what routes to it: `/32 host
+/// LOCAL` for one of its own.
 fn listed(tables: &str) -> Vec<IpAddr> {
     let mut all: Vec<Ipv4Addr> = Vec::new();
     let mut leaf = None;

@@ -28,7 +28,7 @@ const TRIES: u32 = 4;
 /// The clocks are compared so often before a slice, within so long.
 const LOOKS: u32 = 5;
 const LOOKS_NS: u64 = 5_000_000;
-/// A stream has reached its rate behind so many round trips, mostly.
+/// A stream has reached its rate after so many round trips, mostly.
 const ROUND_TRIPS_TO_GROW: u64 = 10;
 /// What is discarded for the path's sake is no longer.
 const MOST_DISCARDED_NS: u64 = 2_000_000_000;
@@ -58,7 +58,8 @@ fn plan(spec: &ProbeSpec) -> Result<Plan, ProbeError> {
     })
 }
 
-/// What is discarded at a try that follows so many: at first as asked for, then at least 20, 80, 320 ms.
+/// What is discarded at a try that follows so many: at first as asked for, then at least 20, 80,
+/// 320 ms.
 fn longer_ns(asked_ns: u64, tries: u32) -> u64 {
     match tries {
         0 => asked_ns,
@@ -102,7 +103,8 @@ impl Client {
         let plan = plan(spec)?;
         let unfit = |why: &str| ProbeError::Unfit(format!("probe {spec}: {why}"));
         let peer = spec.peer.ok_or_else(|| unfit("no other end is named"))?;
-        let token = spec.token.as_deref().ok_or_else(|| unfit("the token of the other end is missing"))?;
+        let token =
+            spec.token.as_deref().ok_or_else(|| unfit("the token of the other end is missing"))?;
         let token: Token = token.parse()?;
         if spec.numjobs > MOST_STREAMS {
             return Err(unfit(&format!(
@@ -144,7 +146,6 @@ impl Client {
         Ok(client)
     }
 
-    /// One more flow.
     fn open(&mut self, role: ConnectionRole, token: Token) -> Result<(), ProbeError> {
         let index = self.lanes.len() as u32;
         let hello = Hello { role, token, session: self.session, index };
@@ -170,7 +171,8 @@ impl Client {
 
     /// Says hello by datagrams until the other end has heard one.
     fn open_datagrams(&mut self, hello: &Hello) -> Result<UdpSocket, ProbeError> {
-        let local = self.control.local_addr().map_err(|error| system("read the own address", error))?;
+        let local =
+            self.control.local_addr().map_err(|error| system("read the own address", error))?;
         let socket = UdpSocket::bind((local.ip(), 0))
             .and_then(|socket| socket.connect(self.peer).map(|()| socket))
             .map_err(|error| system("make a socket for datagrams", error))?;
@@ -181,7 +183,9 @@ impl Client {
             for wait_ms in [0, 2, 10, 50] {
                 std::thread::sleep(Duration::from_millis(wait_ms));
                 match self.ask(&ControlRequest::Flows)? {
-                    Reply::Flows { indices } if indices.contains(&hello.index) => return Ok(socket),
+                    Reply::Flows { indices } if indices.contains(&hello.index) => {
+                        return Ok(socket);
+                    }
                     Reply::Flows { .. } => {}
                     other => return Err(self.odd(&other)),
                 }
@@ -209,10 +213,14 @@ impl Client {
         let peer = self.peer;
         ProbeError::Failed(match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                format!("{peer} no longer answers; hint: check that its machine and the network are up")
+                format!(
+                    "{peer} no longer answers; hint: check that its machine and the network are up"
+                )
             }
             ErrorKind::InvalidData => {
-                format!("{peer} sent an answer that this version of iotax does not understand: {error}")
+                format!(
+                    "{peer} sent an answer that this version of iotax does not understand: {error}"
+                )
             }
             _ => gone(peer),
         })
@@ -256,20 +264,23 @@ impl Client {
         };
         // The shorter of two: a queue of the path shows in both, a stall of a thread in one.
         let drain_ns = self.drains_ns[0].min(self.drains_ns[1]);
-        let path_ns = (grown * round_trip_ns).max(drain_ns.saturating_mul(2)).min(MOST_DISCARDED_NS);
+        let path_ns =
+            (grown * round_trip_ns).max(drain_ns.saturating_mul(2)).min(MOST_DISCARDED_NS);
         spec.min_discard_ns.max(path_ns)
     }
 
     fn datagram_bytes(&self) -> u32 {
         match (self.plan.is_small, self.mss) {
             (true, _) => SMALL_DATAGRAM,
-            // A segment's headers are longer than a datagram's: what fits as the one fits as the other.
+            // A segment's headers are longer than a datagram's: what fits as the one fits as the
+            // other.
             (false, mss @ 100..) => mss.min(LONGEST_DATAGRAM),
             (false, _) => LONGEST_DATAGRAM,
         }
     }
 
-    /// Ethernet's 14 octets, IP's, and those of UDP, or of TCP with its time stamps; 0: the load are single messages.
+    /// Ethernet's 14 octets, IP's, and those of UDP, or of TCP with its time stamps; 0: the load
+    /// are single messages.
     fn header_bytes(&self) -> u32 {
         let ip = if self.peer.is_ipv4() { 20 } else { 40 };
         match (self.plan.roles, self.plan.is_tcp) {
@@ -280,12 +291,18 @@ impl Client {
     }
 
     /// Runs a slice; `None`: a thread of one end began too late.
-    fn attempt(&mut self, spec: &SliceSpec, window_ns: u64) -> Result<Option<SliceResult>, ProbeError> {
+    fn attempt(
+        &mut self,
+        spec: &SliceSpec,
+        window_ns: u64,
+    ) -> Result<Option<SliceResult>, ProbeError> {
         let clocks = self.clocks()?;
         let discard_ns = self.discard_ns(spec, clocks.round_trip_ns);
         let soon_ns = clock::now() + LEAD_NS + 2 * clocks.round_trip_ns;
-        let begin_ns =
-            spec.begin_ns.filter(|begin_ns| soon_ns <= begin_ns + discard_ns / 2).unwrap_or(soon_ns);
+        let begin_ns = spec
+            .begin_ns
+            .filter(|begin_ns| soon_ns <= begin_ns + discard_ns / 2)
+            .unwrap_or(soon_ns);
         let from_ns = begin_ns + discard_ns;
         self.slice = self.slice.wrapping_add(1);
         let senders = u64::from(self.spec.numjobs.max(1));
@@ -300,7 +317,8 @@ impl Client {
             course_ns: self.spec.course_ns,
         };
         let shifted = |ns: u64| ns.wrapping_add_signed(clocks.ahead_ns);
-        let (begin, from, to) = (shifted(here.begin_ns), shifted(here.from_ns), shifted(here.to_ns));
+        let (begin, from, to) =
+            (shifted(here.begin_ns), shifted(here.from_ns), shifted(here.to_ns));
         let there = FlowOrder { begin_ns: begin, from_ns: from, to_ns: to, ..here };
         self.say(&ControlRequest::Slice(there))?;
         self.lanes.iter().for_each(|(_, lane)| lane.order(here));
@@ -315,22 +333,28 @@ impl Client {
         patient(self, REACH)?;
         let Reply::Shares { shares } = reply else { return Err(self.odd(&reply)) };
         let theirs: Option<Vec<FlowShare>> = (0..own.len() as u32)
-            .map(|index| shares.iter().find(|(known, _)| *known == index).map(|(_, share)| share.clone()))
+            .map(|index| {
+                shares.iter().find(|(known, _)| *known == index).map(|(_, share)| share.clone())
+            })
             .collect();
-        let theirs =
-            theirs.ok_or_else(|| ProbeError::Failed(format!("{} did not report all flows", self.peer)))?;
+        let theirs = theirs
+            .ok_or_else(|| ProbeError::Failed(format!("{} did not report all flows", self.peer)))?;
         if !theirs.iter().all(FlowShare::is_possible) {
             return Err(ProbeError::Failed(format!("{} reported impossible counts", self.peer)));
         }
         if let Some(why) = theirs.iter().find_map(|share| share.failed.as_ref()) {
-            return Err(ProbeError::Failed(format!("{} could not finish the slice: {why}", self.peer)));
+            return Err(ProbeError::Failed(format!(
+                "{} could not finish the slice: {why}",
+                self.peer
+            )));
         }
         let drain = |shares: &[FlowShare], to_ns| {
             shares.iter().map(|share| share.ended_ns.saturating_sub(to_ns)).max().unwrap_or(0)
         };
         let drain_ns = drain(&own, here.to_ns).max(drain(&theirs, there.to_ns));
         self.drains_ns = [drain_ns, self.drains_ns[0]];
-        let is_late = |shares: &[FlowShare], from_ns| shares.iter().any(|share| share.began_ns > from_ns);
+        let is_late =
+            |shares: &[FlowShare], from_ns| shares.iter().any(|share| share.began_ns > from_ns);
         if is_late(&own, here.from_ns) || is_late(&theirs, there.from_ns) {
             return Ok(None);
         }
@@ -392,7 +416,8 @@ impl Client {
             result.cpu_system_ns += near.cpu_system_ns;
             exchange.peer_cpu_user_ns += far.cpu_user_ns;
             exchange.peer_cpu_system_ns += far.cpu_system_ns;
-            let (sender, receiver) = if *role == ConnectionRole::Receive { (far, near) } else { (near, far) };
+            let (sender, receiver) =
+                if *role == ConnectionRole::Receive { (far, near) } else { (near, far) };
             if *role == ConnectionRole::Ask {
                 result.read.ios += near.units;
                 result.read.bytes += near.bytes;
@@ -405,12 +430,16 @@ impl Client {
                 continue;
             }
             result.discarded_ios += receiver.outside;
-            // What was sent stands in the exchange.
-            let arrived = if *role == ConnectionRole::Send { &mut result.write } else { &mut result.read };
+            // What was sent is in the exchange.
+            let arrived =
+                if *role == ConnectionRole::Send { &mut result.write } else { &mut result.read };
             arrived.ios += receiver.units;
             arrived.bytes += receiver.bytes;
-            let way =
-                if *role == ConnectionRole::Send { &mut exchange.to_peer } else { &mut exchange.from_peer };
+            let way = if *role == ConnectionRole::Send {
+                &mut exchange.to_peer
+            } else {
+                &mut exchange.from_peer
+            };
             let way = way.get_or_insert_with(ExchangeDirection::default);
             way.sent += sender.marked;
             way.lost += sender.marked.saturating_sub(receiver.marked);
@@ -420,12 +449,14 @@ impl Client {
             way.bytes += receiver.bytes;
             way.course.resize(receiver.course.len().max(way.course.len()), 0);
             way.course.iter_mut().zip(&receiver.course).for_each(|(sum, more)| *sum += more);
-            whole[usize::from(*role == ConnectionRole::Receive)] += receiver.units + receiver.outside;
+            whole[usize::from(*role == ConnectionRole::Receive)] +=
+                receiver.units + receiver.outside;
         }
         let is_asked = |way: usize| {
             self.lanes.iter().any(|(role, _)| usize::from(*role == ConnectionRole::Receive) == way)
         };
-        // A window in which nothing arrived is a stall, and counts as it is; a slice in which nothing did is no measurement.
+        // A window in which nothing arrived is a stall, and counts as it is; a slice in which
+        // nothing did is no measurement.
         if (0..2).any(|way| is_asked(way) && whole[way] == 0) {
             return Err(ProbeError::Unfit(format!(
                 "probe {} with {}: nothing arrived in a slice of {:.0} ms; hint: use a longer slice, or look for a firewall or \
@@ -450,15 +481,16 @@ impl Probe for Client {
             return Err(ProbeError::Failed(why.clone()));
         }
         let SliceBound::Time { ns } = spec.bound else {
-            return Err(ProbeError::Unfit(format!("probe {} supports slices by time only", self.spec)));
+            return Err(ProbeError::Unfit(format!(
+                "probe {} supports slices by time only",
+                self.spec
+            )));
         };
         self.exchange = None;
         let bytes = self.datagram_bytes();
-        if self
-            .spec
-            .rate
-            .is_some_and(|rate| u128::from(rate) * u128::from(ns) < u128::from(bytes) * 1_000_000_000)
-        {
+        if self.spec.rate.is_some_and(|rate| {
+            u128::from(rate) * u128::from(ns) < u128::from(bytes) * 1_000_000_000
+        }) {
             return Err(ProbeError::Unfit(format!(
                 "probe {}: its rate sends no datagram of {bytes} bytes in a window of {:.0} ms; hint: use a higher rate or a longer slice",
                 self.spec,
@@ -563,9 +595,9 @@ fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<
         (Ok(()), Some(HelloAnswer { verdict: HelloVerdict::Full, .. })) => failed(format!(
             "{peer} has no room for more clients or flows; hint: use fewer streams, or end its other clients"
         )),
-        (Ok(()), _) => {
-            failed(format!("{peer} does not understand the request; hint: use the same iotax at both ends"))
-        }
+        (Ok(()), _) => failed(format!(
+            "{peer} does not understand the request; hint: use the same iotax at both ends"
+        )),
     }
 }
 
@@ -583,7 +615,8 @@ mod tests {
 
     #[test]
     fn a_slice_whose_threads_were_late_has_a_longer_start_each_time() {
-        let starts = |asked_ns| (0..TRIES).map(|tries| longer_ns(asked_ns, tries)).collect::<Vec<_>>();
+        let starts =
+            |asked_ns| (0..TRIES).map(|tries| longer_ns(asked_ns, tries)).collect::<Vec<_>>();
         assert_eq!(starts(1_000_000), [1_000_000, 20_000_000, 80_000_000, 320_000_000]);
         assert_eq!(starts(100_000_000), [100_000_000, 100_000_000, 100_000_000, 320_000_000]);
     }

@@ -1,4 +1,5 @@
-//! What crosses the control connection: requests of the client and replies of the server, JSON behind its length.
+//! What crosses the control connection: requests of the client and replies of the server, JSON
+//! after its length.
 
 use super::flow::{FlowOrder, FlowShare};
 use serde::de::DeserializeOwned;
@@ -26,24 +27,19 @@ pub(super) enum ControlRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Reply {
-    /// CLOCK_MONOTONIC there.
     Clock {
-        /// Nanoseconds.
         now_ns: u64,
     },
-    /// Their numbers.
     Flows {
         /// In the order in which they came.
         indices: Vec<u32>,
     },
     /// Of each flow, with its number.
     Shares {
-        /// In no order.
         shares: Vec<(u32, FlowShare)>,
     },
     /// It was not done.
     Refused {
-        /// Why.
         why: String,
     },
 }
@@ -69,7 +65,10 @@ pub(super) fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
     from.read_exact(&mut length)?;
     let length = u32::from_be_bytes(length) as usize;
     if length > LONGEST {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a frame of {length} bytes"),
+        ));
     }
     let mut frame = vec![0; length];
     from.read_exact(&mut frame)?;
@@ -86,12 +85,22 @@ mod tests {
         write(&mut bytes, &ControlRequest::Slice(FlowOrder::default())).unwrap();
         write(&mut bytes, &ControlRequest::Collect).unwrap();
         let mut from = &bytes[..];
-        assert_eq!(read::<ControlRequest>(&mut from).unwrap(), ControlRequest::Slice(FlowOrder::default()));
+        assert_eq!(
+            read::<ControlRequest>(&mut from).unwrap(),
+            ControlRequest::Slice(FlowOrder::default())
+        );
         assert_eq!(read::<ControlRequest>(&mut from).unwrap(), ControlRequest::Collect);
-        assert_eq!(read::<ControlRequest>(&mut from).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-        for odd in
-            [&b"\xff\xff\xff\xff{}"[..], b"\0\0\0\x02{}", b"\0\0\0\x03\"no", b"\0\0\0\x09\"clock\"", b"\0\0"]
-        {
+        assert_eq!(
+            read::<ControlRequest>(&mut from).unwrap_err().kind(),
+            io::ErrorKind::UnexpectedEof
+        );
+        for odd in [
+            &b"\xff\xff\xff\xff{}"[..],
+            b"\0\0\0\x02{}",
+            b"\0\0\0\x03\"no",
+            b"\0\0\0\x09\"clock\"",
+            b"\0\0",
+        ] {
             assert!(read::<ControlRequest>(odd).is_err(), "{odd:?}");
         }
     }

@@ -1,8 +1,10 @@
-//! What a thread does with its socket in a slice: send, receive, ask, echo; over a stream or by datagrams. Both ends use it.
+//! What a thread does with its socket in a slice: send, receive, ask, echo; over a stream or by
+//! datagrams. Both ends use it.
 //!
-//! What counts is what arrives in the window, by the clock of the end at which it arrives. The content of a stream is bytes below
-//! 0x80, and a last byte of 0xff ends the slice: who receives looks at one byte of what a call gave, and the stream is quiet until the next
-//! slice. A datagram begins with a [`Header`].
+//! What counts is what arrives in the window, by the clock of the end at which it arrives. The
+//! content of a stream is bytes below 0x80, and a last byte of 0xff ends the slice: who receives
+//! looks at one byte of what a call gave, and the stream is quiet until the next slice. A datagram
+//! begins with a [`Header`].
 
 use super::hello::{ConnectionRole, part};
 use super::sequence::Sequence;
@@ -44,7 +46,6 @@ pub(super) struct FlowOrder {
     pub(super) begin_ns: u64,
     /// When the window begins.
     pub(super) from_ns: u64,
-    /// When both end.
     pub(super) to_ns: u64,
     /// Bytes of a datagram.
     pub(super) datagram_bytes: u32,
@@ -68,8 +69,8 @@ impl FlowOrder {
         self.course_ns.map_or(0, |step| (self.to_ns - self.begin_ns) / step.max(1)) as usize
     }
 
-    /// When nothing comes for so long, also not the word that the slice is over, nothing more will: longer than a machine that is
-    /// busy lets a datagram lie.
+    /// When nothing comes for so long, also not the word that the slice is over, nothing more will:
+    /// longer than a machine that is busy lets a datagram lie.
     fn quiet_ns(&self) -> u64 {
         QUIET_NS + 2 * self.round_trip_ns
     }
@@ -83,7 +84,9 @@ impl FlowOrder {
             _ if self.to_ns > now_ns.saturating_add(MOST_NS) => {
                 Some("the slice ends in more than ten minutes")
             }
-            _ if self.round_trip_ns > PATIENCE_NS => Some("the round trip is longer than ten seconds"),
+            _ if self.round_trip_ns > PATIENCE_NS => {
+                Some("the round trip is longer than ten seconds")
+            }
             _ if !(Header::BYTES as u32..=LONGEST_DATAGRAM).contains(&self.datagram_bytes) => {
                 Some("the size of datagrams is not 24 to 1400 bytes")
             }
@@ -99,17 +102,17 @@ impl FlowOrder {
 pub(super) struct FlowShare {
     /// When the thread was awake for it, by its clock.
     pub(super) began_ns: u64,
-    /// When it was done: nothing in flight, or all sent that an end by datagrams sends in its slice.
+    /// When it was done: nothing in flight, or all sent that an end by datagrams sends in its
+    /// slice.
     pub(super) ended_ns: u64,
     /// Blocks, datagrams, round trips in the window.
     pub(super) units: u64,
-    /// Their bytes.
     pub(super) bytes: u64,
-    /// Units outside it.
     pub(super) outside: u64,
-    /// Datagrams that the sender sent in its window; of the end that receives, those of these that arrived, whenever.
+    /// Datagrams that the sender sent in its window; of the end that receives, those of these that
+    /// arrived, whenever.
     pub(super) marked: u64,
-    /// Datagrams that came behind one that was sent later.
+    /// Datagrams that came after one that was sent later.
     pub(super) reordered: u64,
     /// Datagrams that came once more.
     pub(super) duplicates: u64,
@@ -119,7 +122,6 @@ pub(super) struct FlowShare {
     pub(super) unanswered: u64,
     /// CPU time of the thread over the slice.
     pub(super) cpu_user_ns: u64,
-    /// In the kernel.
     pub(super) cpu_system_ns: u64,
     /// Bytes of a stream, or datagrams, that arrived in each step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -161,7 +163,8 @@ impl FlowShare {
     }
 
     fn arrived(&mut self, order: &FlowOrder, now_ns: u64, amount: u64) {
-        let step = now_ns.saturating_sub(order.begin_ns) / order.course_ns.unwrap_or(u64::MAX).max(1);
+        let step =
+            now_ns.saturating_sub(order.begin_ns) / order.course_ns.unwrap_or(u64::MAX).max(1);
         if let Some(sum) = self.course.get_mut(step as usize) {
             *sum += amount;
         }
@@ -177,8 +180,8 @@ impl FlowShare {
         }
     }
 
-    /// As the generator counts I/Os: those that ended in the window; times of these unless they took longer than the discarded
-    /// start, of which those are kept that began in it.
+    /// As the generator counts I/Os: those that ended in the window; times of these unless they
+    /// took longer than the discarded start, of which those are kept that began in it.
     fn round_trip(&mut self, order: &FlowOrder, asked_ns: u64, now_ns: u64) {
         let took_ns = now_ns - asked_ns;
         self.count(order, now_ns, MESSAGE);
@@ -202,10 +205,8 @@ pub(super) enum FlowStop {
     /// This end wants no more.
     #[error("the slice was given up")]
     Aborted,
-    /// Nothing came.
     #[error("nothing came from it for {} s", PATIENCE_NS / 1_000_000_000)]
     Silent,
-    /// The system refused.
     #[error("cannot {0}: {1}")]
     System(&'static str, io::Error),
 }
@@ -223,7 +224,6 @@ struct Header {
 enum FlowKind {
     /// Sent outside the window.
     Outside,
-    /// Sent in it.
     Marked,
     /// The slice is over; its number is how many were sent.
     End,
@@ -254,11 +254,8 @@ impl Header {
     }
 }
 
-/// A connected socket.
 pub(super) enum Socket {
-    /// TCP.
     Stream(TcpStream),
-    /// UDP.
     Datagram(UdpSocket),
 }
 
@@ -311,16 +308,24 @@ impl Flow {
         let (began_ns, cpu) = (clock::now(), ThreadCpu::of_thread());
         let mut share = match (&self.socket, self.role, self.is_server) {
             (Socket::Stream(stream), ConnectionRole::Send, false)
-            | (Socket::Stream(stream), ConnectionRole::Receive, true) => self.send_stream(stream, order),
+            | (Socket::Stream(stream), ConnectionRole::Receive, true) => {
+                self.send_stream(stream, order)
+            }
             (Socket::Stream(stream), ConnectionRole::Ask, false) => self.ask_stream(stream, order),
             (Socket::Stream(stream), ConnectionRole::Ask, true) => self.echo_stream(stream, order),
             (Socket::Datagram(socket), ConnectionRole::Send, false)
             | (Socket::Datagram(socket), ConnectionRole::Receive, true) => {
                 send_datagrams(socket, order, &self.abort, self.session, &mut self.buffer)
             }
-            (Socket::Datagram(socket), ConnectionRole::Ask, false) => self.ask_datagrams(socket, order),
-            (Socket::Datagram(socket), ConnectionRole::Ask, true) => self.echo_datagrams(socket, order),
-            (Socket::Stream(stream), ..) => receive_stream(stream, order, &self.abort, &mut self.buffer),
+            (Socket::Datagram(socket), ConnectionRole::Ask, false) => {
+                self.ask_datagrams(socket, order)
+            }
+            (Socket::Datagram(socket), ConnectionRole::Ask, true) => {
+                self.echo_datagrams(socket, order)
+            }
+            (Socket::Stream(stream), ..) => {
+                receive_stream(stream, order, &self.abort, &mut self.buffer)
+            }
             (Socket::Datagram(socket), ..) => {
                 receive_datagrams(socket, order, &self.abort, self.session, &mut self.buffer)
             }
@@ -337,8 +342,13 @@ impl Flow {
     }
 
     /// Blocks one after the other until the end of the window.
-    fn send_stream(&self, mut stream: &TcpStream, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
-        let again = |stream: &TcpStream| iotax_sys::tcp::info(stream).map_or(0, |info| info.retransmits);
+    fn send_stream(
+        &self,
+        mut stream: &TcpStream,
+        order: &FlowOrder,
+    ) -> Result<FlowShare, FlowStop> {
+        let again =
+            |stream: &TcpStream| iotax_sys::tcp::info(stream).map_or(0, |info| info.retransmits);
         let (mut share, before) = (FlowShare::default(), again(stream));
         share.began_ns = wait(order.begin_ns, &self.abort)?;
         while clock::now() < order.to_ns {
@@ -349,7 +359,8 @@ impl Flow {
             }
         }
         // At once, also what is not a whole segment.
-        let nodelay = |on| stream.set_nodelay(on).map_err(|error| FlowStop::System("set TCP_NODELAY", error));
+        let nodelay =
+            |on| stream.set_nodelay(on).map_err(|error| FlowStop::System("set TCP_NODELAY", error));
         nodelay(true)?;
         put(stream, &[END], order.to_ns + PATIENCE_NS, &self.abort)?;
         nodelay(false)?;
@@ -424,7 +435,8 @@ impl Flow {
         loop {
             check(&self.abort)?;
             let bytes = receive_one(socket, &mut message)?.unwrap_or(0);
-            match Header::read(&message[..bytes]).filter(|header| header.is_of(self.session, order)) {
+            match Header::read(&message[..bytes]).filter(|header| header.is_of(self.session, order))
+            {
                 Some(Header { kind: FlowKind::End, .. }) => return Ok(share),
                 Some(_) => {
                     send_one(socket, &message[..bytes])?;
@@ -461,7 +473,8 @@ fn receive_stream(
                 share.arrived(order, now_ns, bytes as u64);
                 all += bytes as u64;
                 if buffer[bytes - 1] == END {
-                    // As many blocks as they would be: how the kernel cuts what arrives means nothing.
+                    // As many blocks as they would be: how the kernel cuts what arrives means
+                    // nothing.
                     share.units = share.bytes.div_ceil(BLOCK as u64);
                     share.outside = (all - share.bytes).div_ceil(BLOCK as u64);
                     return Ok(share);
@@ -492,8 +505,8 @@ fn send_datagrams(
     share.began_ns = wait(order.begin_ns, abort)?;
     loop {
         check(abort)?;
-        let due_ns =
-            interval_ns.map_or(0, |interval| order.begin_ns + (header.number as f64 * interval) as u64);
+        let due_ns = interval_ns
+            .map_or(0, |interval| order.begin_ns + (header.number as f64 * interval) as u64);
         if due_ns >= order.to_ns {
             wait(order.to_ns, abort)?;
         } else if clock::now() < due_ns {
@@ -531,7 +544,10 @@ fn receive_datagrams(
         check(abort)?;
         let given = receive_one(socket, buffer)?;
         let now_ns = clock::now();
-        match given.and_then(|bytes| Header::read(&buffer[..bytes])).filter(|one| one.is_of(session, order)) {
+        match given
+            .and_then(|bytes| Header::read(&buffer[..bytes]))
+            .filter(|one| one.is_of(session, order))
+        {
             Some(Header { kind: FlowKind::End, number, .. }) => sent = Some(number),
             Some(Header { kind, number, .. }) => {
                 last_ns = last_ns.max(now_ns);
@@ -567,7 +583,9 @@ fn end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(), Fl
 fn send_one(socket: &UdpSocket, datagram: &[u8]) -> Result<bool, FlowStop> {
     match socket.send(datagram) {
         Ok(_) => Ok(true),
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error()) => Ok(false),
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error()) => {
+            Ok(false)
+        }
         Err(error) => pass("send a datagram", error).map(|()| false),
     }
 }

@@ -1,5 +1,6 @@
-//! The first bytes of a connection, and the first datagram of a flow: what it is for, and the token. Their beginning, magic and
-//! version, is the same in every version, so that ends of two versions can say so.
+//! The first bytes of a connection, and the first datagram of a flow: what it is for, and the
+//! token. Their beginning, magic and version, is the same in every version, so that ends of two
+//! versions can say so.
 
 use crate::ProbeError;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -44,11 +45,12 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], ProbeError> {
     match getrandom(&mut bytes[..], GetRandomFlags::empty()) {
         Ok(given) if given == N => Ok(bytes),
         Ok(_) => Err(ProbeError::Failed("the system gave too few random bytes".into())),
-        Err(error) => Err(ProbeError::System { action: "get random bytes".into(), source: error.into() }),
+        Err(error) => {
+            Err(ProbeError::System { action: "get random bytes".into(), source: error.into() })
+        }
     }
 }
 
-/// 32 hexadecimal digits.
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -59,7 +61,8 @@ impl FromStr for Token {
     type Err = ProbeError;
 
     fn from_str(text: &str) -> Result<Token, ProbeError> {
-        let digit = |at: usize| text.as_bytes().get(at).and_then(|digit| (*digit as char).to_digit(16));
+        let digit =
+            |at: usize| text.as_bytes().get(at).and_then(|digit| (*digit as char).to_digit(16));
         let bytes: Option<Vec<u8>> =
             (0..16).map(|at| Some((digit(2 * at)? << 4 | digit(2 * at + 1)?) as u8)).collect();
         match bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok()) {
@@ -77,9 +80,7 @@ impl FromStr for Token {
 pub(super) enum ConnectionRole {
     /// Requests and replies about slices.
     Control,
-    /// The client sends.
     Send,
-    /// The client receives.
     Receive,
     /// The client asks, the server echoes.
     Ask,
@@ -91,9 +92,7 @@ const ROLES: [ConnectionRole; 4] =
 /// The first words of a client.
 #[derive(Clone, Copy)]
 pub(super) struct Hello {
-    /// What for.
     pub(super) role: ConnectionRole,
-    /// The proof.
     pub(super) token: Token,
     /// The session that it belongs to; 0 of [`ConnectionRole::Control`], which begins one.
     pub(super) session: u64,
@@ -135,7 +134,6 @@ impl Hello {
 /// What the server says to a [`Hello`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HelloVerdict {
-    /// Come in.
     Welcome,
     /// The ends do not understand each other.
     OtherVersion,
@@ -200,11 +198,14 @@ pub(super) fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 
 /// What somebody else wrote, for an error: the first of it, readable.
 pub(super) fn shown(bytes: &[u8]) -> String {
-    bytes.iter().take_while(|byte| **byte != b'\n').take(24).fold(String::new(), |mut text, byte| {
-        // A string takes what is written to it.
-        let _ = write!(text, "{}", byte.escape_ascii());
-        text
-    })
+    bytes.iter().take_while(|byte| **byte != b'\n').take(24).fold(
+        String::new(),
+        |mut text, byte| {
+            // A string takes what is written to it.
+            let _ = write!(text, "{}", byte.escape_ascii());
+            text
+        },
+    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The interface of a guest of ours: it gets its address, since nothing else in there would give it one.
+//! The interface of a guest of ours: it gets its address, since nothing else in there would give it
+//! one.
 
 use super::netlink;
 use crate::ProbeError;
@@ -49,8 +50,12 @@ fn with_mac(class: &Path, mac: &str) -> Option<(String, u32)> {
     let read = |folder: &Path, name: &str| {
         fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned())
     };
-    let folder = folders.into_iter().find(|folder| read(folder, "address").is_some_and(|own| own == mac))?;
-    Some((folder.file_name()?.to_string_lossy().into_owned(), read(&folder, "ifindex")?.parse().ok()?))
+    let folder =
+        folders.into_iter().find(|folder| read(folder, "address").is_some_and(|own| own == mac))?;
+    Some((
+        folder.file_name()?.to_string_lossy().into_owned(),
+        read(&folder, "ifindex")?.parse().ok()?,
+    ))
 }
 
 #[cfg(test)]
@@ -60,7 +65,9 @@ mod tests {
     #[test]
     fn the_interface_with_a_hardware_address_is_found() {
         let class = tempfile::tempdir().unwrap();
-        for (name, mac, index) in [("lo", "00:00:00:00:00:00", "1"), ("eth0", "52:54:00:0a:0b:0c", "2")] {
+        for (name, mac, index) in
+            [("lo", "00:00:00:00:00:00", "1"), ("eth0", "52:54:00:0a:0b:0c", "2")]
+        {
             fs::create_dir(class.path().join(name)).unwrap();
             fs::write(class.path().join(name).join("address"), format!("{mac}\n")).unwrap();
             fs::write(class.path().join(name).join("ifindex"), format!("{index}\n")).unwrap();

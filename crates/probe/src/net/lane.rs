@@ -1,4 +1,5 @@
-//! A resident thread with one end of a flow: it waits for orders, does its part of a slice, and gives what it did.
+//! A resident thread with one end of a flow: it waits for orders, does its part of a slice, and
+//! gives what it did.
 
 use super::flow::{Flow, FlowOrder, FlowShare, FlowStop};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -40,13 +41,13 @@ impl Lane {
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("probe-net".into()).stack_size(STACK).spawn(body)?;
+        let thread =
+            std::thread::Builder::new().name("probe-net".into()).stack_size(STACK).spawn(body)?;
         let lane = Lane { index, orders: Some(orders), shares, thread: Some(thread) };
         seated.recv().map_err(|_| io::Error::other("the thread ended at once"))??;
         Ok(lane)
     }
 
-    /// Orders a slice.
     pub(super) fn order(&self, order: FlowOrder) {
         // A thread that is gone gives no share, which says so.
         let _ = self.orders.as_ref().map(|orders| orders.send(order));
@@ -60,9 +61,10 @@ impl Lane {
         match self.shares.recv_timeout(within) {
             Ok(share) => Some(share),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => {
-                Some(Err(FlowStop::System("run a slice", io::Error::other("the thread ended by a panic"))))
-            }
+            Err(RecvTimeoutError::Disconnected) => Some(Err(FlowStop::System(
+                "run a slice",
+                io::Error::other("the thread ended by a panic"),
+            ))),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Two places over a network: a [`ProbeServer`] listens in one, probes connect from the other and measure in slices. [`path`] says what
-//! lies between them.
+//! Two places over a network: a [`ProbeServer`] listens in one, probes connect from the other and
+//! measure in slices. [`path`] says what lies between them.
 //!
-//! `hello` and `control` are what crosses the network beside the load, `flow` is the load, `lane` its threads; `server` and
-//! `client` are the two ends.
+//! `hello` and `control` are what crosses the network beside the load, `flow` is the load, `lane`
+//! its threads; `server` and `client` are the two ends.
 
 mod addresses;
 mod client;
@@ -30,7 +30,6 @@ pub(crate) use server::free_port;
 use crate::{Argument, Definition, ProbeUnit};
 use serde::{Deserialize, Serialize};
 
-/// All of them.
 pub const ALL: &[&Definition] = &[&TCP, &UDP, &RR];
 
 /// What a network probe saw in a slice beside its result: losses, and the other end's part.
@@ -50,13 +49,13 @@ pub struct Exchange {
     /// From the other to this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_peer: Option<ExchangeDirection>,
-    /// Bytes of the headers of a segment or datagram in a frame of Ethernet, where the load is one of those.
+    /// Bytes of the headers of a segment or datagram in a frame of Ethernet, where the load is one
+    /// of those.
     pub header_bytes: u32,
     /// Requests by datagram that got no response in time.
     pub unanswered: u64,
     /// CPU time of the other end's threads in user mode over the whole slice.
     pub peer_cpu_user_ns: u64,
-    /// The same in the kernel.
     pub peer_cpu_system_ns: u64,
 }
 
@@ -70,14 +69,14 @@ pub struct ExchangeDirection {
     pub sent: u64,
     /// Of these, those that never arrived.
     pub lost: u64,
-    /// Datagrams of the whole slice that arrived behind one that was sent later.
+    /// Datagrams of the whole slice that arrived after one that was sent later.
     pub reordered: u64,
     /// Datagrams of the whole slice that arrived once more.
     pub duplicates: u64,
     /// TCP segments of the whole slice that were sent again.
     pub retransmits: u64,
-    /// Bytes of TCP, or datagrams, that arrived in each step from the beginning of the load to the end of the window, where the probe
-    /// asks for that.
+    /// Bytes of TCP, or datagrams, that arrived in each step from the beginning of the load to the
+    /// end of the window, where the probe asks for that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub course: Vec<u64>,
 }
@@ -85,9 +84,11 @@ pub struct ExchangeDirection {
 impl Exchange {
     /// Returns all counts and times, to be checked: a peer that lies may report any value.
     pub fn counts(&self) -> Vec<u64> {
-        let own = [self.round_trip_ns, self.unanswered, self.peer_cpu_user_ns, self.peer_cpu_system_ns];
+        let own =
+            [self.round_trip_ns, self.unanswered, self.peer_cpu_user_ns, self.peer_cpu_system_ns];
         let of_way = |way: &ExchangeDirection| {
-            let counts = [way.bytes, way.sent, way.lost, way.reordered, way.duplicates, way.retransmits];
+            let counts =
+                [way.bytes, way.sent, way.lost, way.reordered, way.duplicates, way.retransmits];
             counts.into_iter().chain(way.course.clone())
         };
         own.into_iter()

@@ -1,9 +1,12 @@
-//! The kernel's own words on a route and on an interface, over a netlink socket: in every place, also one without iproute2. In a
-//! guest of ours, which has none, an interface gets its address the same way.
+//! The kernel's own words on a route and on an interface, over a netlink socket: in every place,
+//! also one without iproute2. In a guest of ours, which has none, an interface gets its address the
+//! same way.
 
 use super::hello::part;
 use rustix::net::netlink::SocketAddrNetlink;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
+};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -13,7 +16,8 @@ const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
 const GET_ROUTE: u16 = 26;
-/// Flags of a message: a request; with them, one that makes something that must not be there, and is answered.
+/// Flags of a message: a request; with them, one that makes something that must not be there, and
+/// is answered.
 const REQUEST: u16 = 1;
 const MAKE: u16 = REQUEST | 0x4 | 0x200 | 0x400;
 
@@ -32,7 +36,6 @@ pub(super) struct Route {
     pub(super) mtu: Option<u32>,
 }
 
-/// An interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NetworkInterface {
     pub(super) name: String,
@@ -63,7 +66,7 @@ pub(super) fn route(to: IpAddr) -> io::Result<Route> {
 /// # Errors
 /// The kernel's: there is no such interface.
 pub(super) fn link(index: u32) -> io::Result<NetworkInterface> {
-    // struct ifinfomsg: the index behind family, padding and type.
+    // struct ifinfomsg: the index after family, padding and type.
     let mut body = vec![0; 16];
     body[4..8].copy_from_slice(&index.to_ne_bytes());
     read_link(&ask(GET_LINK, REQUEST, &body)?).ok_or_else(odd)
@@ -77,7 +80,8 @@ pub(super) fn add_address(index: u32, address: Ipv4Addr, prefix: u8) -> io::Resu
     // struct ifaddrmsg: family, length of the prefix, flags and scope, index.
     let mut body = vec![AddressFamily::INET.as_raw() as u8, prefix, 0, 0];
     body.extend(index.to_ne_bytes());
-    // The interface's own address, and that of the other end, which is the same where there is no such end.
+    // The interface's own address, and that of the other end, which is the same where there is no
+    // such end.
     add_attribute(&mut body, 2, &address.octets());
     add_attribute(&mut body, 1, &address.octets());
     ask(NEW_ADDRESS, MAKE, &body).map(drop)
@@ -157,11 +161,12 @@ fn read_route(answer: &[u8]) -> Option<Route> {
             4 => route.interface = number_of(value)?,
             5 => route.gateway = address(value),
             7 => route.source = address(value),
-            // A gateway of the other family stands behind its family.
+            // A gateway of the other family is after its family.
             18 => route.gateway = address(value.get(2..)?),
             8 => {
-                route.mtu =
-                    attributes(value).find(|(number, _)| *number == 2).and_then(|(_, mtu)| number_of(mtu))
+                route.mtu = attributes(value)
+                    .find(|(number, _)| *number == 2)
+                    .and_then(|(_, mtu)| number_of(mtu))
             }
             _ => {}
         }
@@ -176,7 +181,10 @@ fn read_link(answer: &[u8]) -> Option<NetworkInterface> {
         match number {
             3 => link.name = text(value),
             4 => link.mtu = number_of(value)?,
-            18 => link.kind = attributes(value).find(|(number, _)| *number == 1).map(|(_, kind)| text(kind)),
+            18 => {
+                link.kind =
+                    attributes(value).find(|(number, _)| *number == 1).map(|(_, kind)| text(kind))
+            }
             _ => {}
         }
     }
@@ -217,10 +225,13 @@ mod tests {
     }
 
     fn bytes(hex: &str) -> Vec<u8> {
-        (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap()).collect()
+        (0..hex.len() / 2)
+            .map(|at| u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).unwrap())
+            .collect()
     }
 
-    /// Recorded on a machine with 192.0.2.2/24 and fd00::2/64 on its second interface, by python's socket module.
+    /// Recorded on a machine with 192.0.2.2/24 and fd00::2/64 on its second interface, by python's
+    /// socket module.
     const LOOPBACK: &str = "680000001800000001000000b77f000002200000fe0000020002008008000f00fe000000080001007f0000010800040001000000080007007f000001080019000000000024000c000e0000009e164a00000000000000000000000000000000000000000000000000";
     const FAR: &str = "700000001800000001000000b77f000002200000fe0000010002000008000f00fe0000000800010008080808080004000400000008000700c000020208000500c0000201080019000000000024000c000200000064164a00000000000000000000000000000000000000000000000000";
     const FAR_6: &str = "b00000001800000001000000b77f00000a808000fe0300010000000008000f00fe0000001400010020010db8000000000000000000000001140002000000000000000000000000000000000014000700fd000000000000000000000000000002080006000004000014000500fd000000000000000000000000000001080004000400000024000c000200000010164a000000000000000000000000000000000000000000000000000500140000000000";
@@ -228,12 +239,22 @@ mod tests {
     #[test]
     fn recorded_routes_are_read() {
         let ip = |text: &str| Some(text.parse().unwrap());
-        let own = Route { is_local: true, interface: 1, source: ip("127.0.0.1"), ..Route::default() };
+        let own =
+            Route { is_local: true, interface: 1, source: ip("127.0.0.1"), ..Route::default() };
         assert_eq!(read_route(&bytes(LOOPBACK)), Some(own));
-        let far =
-            Route { interface: 4, gateway: ip("192.0.2.1"), source: ip("192.0.2.2"), ..Route::default() };
+        let far = Route {
+            interface: 4,
+            gateway: ip("192.0.2.1"),
+            source: ip("192.0.2.2"),
+            ..Route::default()
+        };
         assert_eq!(read_route(&bytes(FAR)), Some(far));
-        let six = Route { interface: 4, gateway: ip("fd00::1"), source: ip("fd00::2"), ..Route::default() };
+        let six = Route {
+            interface: 4,
+            gateway: ip("fd00::1"),
+            source: ip("fd00::2"),
+            ..Route::default()
+        };
         assert_eq!(read_route(&bytes(FAR_6)), Some(six));
         for cut in 0..LOOPBACK.len() / 2 {
             assert_eq!(read_route(&bytes(LOOPBACK)[..cut]), None);
@@ -260,7 +281,8 @@ mod tests {
         let mut answer = ((HEADER + body.len()) as u32).to_ne_bytes().to_vec();
         answer.resize(HEADER, 0);
         answer.extend(body);
-        let expected = NetworkInterface { name: "ve-a".into(), mtu: 1450, kind: Some("veth".into()) };
+        let expected =
+            NetworkInterface { name: "ve-a".into(), mtu: 1450, kind: Some("veth".into()) };
         assert_eq!(read_link(&answer), Some(expected));
     }
 

@@ -1,4 +1,5 @@
-//! What lies between this place and an address, as facts: which way the kernel takes, over which interface, and what that can do.
+//! What lies between this place and an address, as facts: which way the kernel takes, over which
+//! interface, and what that can do.
 
 use super::netlink::{self, NetworkInterface, Route};
 use crate::ProbeError;
@@ -33,7 +34,6 @@ pub struct PathFacts {
     /// The address that this place sends from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<IpAddr>,
-    /// The other end's.
     pub peer: IpAddr,
     /// How far it is.
     pub kind: PathKind,
@@ -44,49 +44,59 @@ pub struct PathFacts {
     pub interface: String,
     /// Of the route, or the interface, bytes.
     pub mtu: u32,
-    /// What makes the interface: `loopback`, `veth`, `bridge`, `tun`, or the driver of a virtual machine's card, `virtio_net`; `None`:
-    /// hardware.
+    /// What makes the interface: `loopback`, `veth`, `bridge`, `tun`, or the driver of a virtual
+    /// machine's card, `virtio_net`; `None`: hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_kind: Option<String>,
-    /// Megabits a second that the interface says; one that the kernel makes says nothing that means anything.
+    /// Megabits a second that the interface says; one that the kernel makes says nothing that means
+    /// anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mbit: Option<u32>,
-    /// `full` or `half`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplex: Option<String>,
     /// Driver of the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// Receive queues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rx_queues: Option<u32>,
-    /// Transmit queues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tx_queues: Option<u32>,
-    /// What the card or the kernel's network stack does in larger pieces, by ethtool's names; `None`: ethtool is not installed.
+    /// What the card or the kernel's network stack does in larger pieces, by ethtool's names;
+    /// `None`: ethtool is not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offloads: Option<BTreeMap<String, bool>>,
 }
 
-/// `10.0.0.2 over eth0 (virtio_net, mtu 1500, 2 and 2 queues), on the same link, offloads: tso, gro`.
+/// `10.0.0.2 over eth0 (virtio_net, mtu 1500, 2 and 2 queues), on the same link, offloads: tso,
+/// gro`.
 impl fmt::Display for PathFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.virtual_kind.as_ref().or(self.driver.as_ref());
         let kind = kind.map(|kind| format!("{kind}, ")).unwrap_or_default();
         let speed = self.speed_mbit.map(|speed| format!(", {speed} Mbit/s")).unwrap_or_default();
         let queues = self.rx_queues.zip(self.tx_queues);
-        let queues =
-            queues.map(|(rx, tx)| format!(", {rx} receive and {tx} send queues")).unwrap_or_default();
+        let queues = queues
+            .map(|(rx, tx)| format!(", {rx} receive and {tx} send queues"))
+            .unwrap_or_default();
         let way = match self.kind {
             PathKind::SameHost => "on the same host",
             PathKind::SameSubnet => "on the same link",
             PathKind::Routed => "through a router",
             PathKind::Public => "at a public address, through a router",
         };
-        write!(f, "{} over {} ({kind}mtu {}{speed}{queues}), {way}", self.peer, self.interface, self.mtu)?;
+        write!(
+            f,
+            "{} over {} ({kind}mtu {}{speed}{queues}), {way}",
+            self.peer, self.interface, self.mtu
+        )?;
         let Some(offloads) = &self.offloads else { return Ok(()) };
-        let on: Vec<&str> = offloads.iter().filter(|(_, on)| **on).map(|(name, _)| name.as_str()).collect();
-        if on.is_empty() { write!(f, ", no offloads") } else { write!(f, ", offloads: {}", on.join(", ")) }
+        let on: Vec<&str> =
+            offloads.iter().filter(|(_, on)| **on).map(|(name, _)| name.as_str()).collect();
+        if on.is_empty() {
+            write!(f, ", no offloads")
+        } else {
+            write!(f, ", offloads: {}", on.join(", "))
+        }
     }
 }
 
@@ -114,13 +124,17 @@ const SYS: &str = "/sys/class/net";
 /// When no way leads there.
 pub fn facts(peer: IpAddr) -> Result<PathFacts, ProbeError> {
     let route = netlink::route(peer).map_err(|source| match source.kind() {
-        std::io::ErrorKind::NetworkUnreachable | std::io::ErrorKind::HostUnreachable => ProbeError::Unfit(
-            format!("there is no route to {peer}; hint: ip route shows the routes of this machine"),
-        ),
+        std::io::ErrorKind::NetworkUnreachable | std::io::ErrorKind::HostUnreachable => {
+            ProbeError::Unfit(format!(
+                "there is no route to {peer}; hint: ip route shows the routes of this machine"
+            ))
+        }
         _ => ProbeError::System { action: format!("find the route to {peer}"), source },
     })?;
-    let link = netlink::link(route.interface)
-        .map_err(|source| ProbeError::System { action: "look at the interface of a route".into(), source })?;
+    let link = netlink::link(route.interface).map_err(|source| ProbeError::System {
+        action: "look at the interface of a route".into(),
+        source,
+    })?;
     let offloads = ethtool(&link.name);
     Ok(combine(peer, &route, &link, Path::new(SYS), offloads.as_deref()))
 }
@@ -142,13 +156,15 @@ fn combine(
     ethtool: Option<&str>,
 ) -> PathFacts {
     let folder = sys.join(&link.name);
-    let read = |name: &str| fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned());
+    let read =
+        |name: &str| fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned());
     let driver = fs::read_link(folder.join("device/driver"))
         .ok()
         .and_then(|driver| Some(driver.file_name()?.to_string_lossy().into_owned()));
     let of_hypervisor = driver.clone().filter(|driver| OF_HYPERVISORS.contains(&driver.as_str()));
     let is_loopback = route.is_local && link.kind.is_none() && driver.is_none();
-    let kernel_made = || (driver.is_none() && folder.join("tun_flags").exists()).then(|| "tun".to_owned());
+    let kernel_made =
+        || (driver.is_none() && folder.join("tun_flags").exists()).then(|| "tun".to_owned());
     PathFacts {
         local: route.source,
         peer,
@@ -160,7 +176,8 @@ fn combine(
             true => Some("loopback".into()),
             false => link.kind.clone().or(of_hypervisor).or_else(kernel_made),
         },
-        // -1 of one that does not know; of one that the kernel makes (bridge, tap, veth) the figure means nothing.
+        // -1 of one that does not know; of one that the kernel makes (bridge, tap, veth) the figure
+        // means nothing.
         speed_mbit: read("speed")
             .and_then(|speed| speed.parse().ok())
             .filter(|speed| *speed > 0 && link.kind.is_none()),
@@ -207,7 +224,8 @@ fn is_public(address: IpAddr) -> bool {
 fn queues(folder: &Path, begins: &str) -> Option<u32> {
     let entries = fs::read_dir(folder.join("queues")).ok()?;
     let is_one = |name: &str| name.starts_with(begins);
-    let number = entries.flatten().filter(|entry| is_one(&entry.file_name().to_string_lossy())).count();
+    let number =
+        entries.flatten().filter(|entry| is_one(&entry.file_name().to_string_lossy())).count();
     (number > 0).then_some(number as u32)
 }
 
@@ -240,9 +258,16 @@ mod tests {
 
     #[test]
     fn paths_are_told_apart_by_route_and_address() {
-        assert_eq!(kind(ip("10.0.0.1"), &Route { is_local: true, ..Route::default() }), PathKind::SameHost);
+        assert_eq!(
+            kind(ip("10.0.0.1"), &Route { is_local: true, ..Route::default() }),
+            PathKind::SameHost
+        );
         assert_eq!(to("10.0.0.2", None), PathKind::SameSubnet);
-        assert_eq!(to("8.8.8.8", None), PathKind::SameSubnet, "hosters give public addresses to one switch");
+        assert_eq!(
+            to("8.8.8.8", None),
+            PathKind::SameSubnet,
+            "hosters give public addresses to one switch"
+        );
         let routed = [
             "10.1.0.2",
             "192.168.9.9",
@@ -257,7 +282,9 @@ mod tests {
         for peer in routed {
             assert_eq!(to(peer, Some("10.0.0.1")), PathKind::Routed, "{peer}");
         }
-        for peer in ["8.8.8.8", "100.128.0.1", "172.32.0.1", "198.20.0.1", "2a01:4f8::1", "2001:4860::1"] {
+        for peer in
+            ["8.8.8.8", "100.128.0.1", "172.32.0.1", "198.20.0.1", "2a01:4f8::1", "2001:4860::1"]
+        {
             assert_eq!(to(peer, Some("10.0.0.1")), PathKind::Public, "{peer}");
         }
     }
@@ -266,22 +293,33 @@ mod tests {
         tcp-segmentation-offload: on\n\ttx-tcp-segmentation: on\ngeneric-receive-offload: off\nlarge-receive-offload: off [fixed]\n\
         highdma: on [fixed]\n";
 
-    /// Files of /sys/class/net/NAME.
-    fn interface(files: &[(&str, &str)], driver: Option<&str>, queues: &[&str]) -> tempfile::TempDir {
+    fn interface(
+        files: &[(&str, &str)],
+        driver: Option<&str>,
+        queues: &[&str],
+    ) -> tempfile::TempDir {
         let sys = tempfile::tempdir().unwrap();
         let folder = sys.path().join("eth0");
         fs::create_dir_all(folder.join("device")).unwrap();
         files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
         if let Some(driver) = driver {
-            symlink(format!("/sys/bus/virtio/drivers/{driver}"), folder.join("device/driver")).unwrap();
+            symlink(format!("/sys/bus/virtio/drivers/{driver}"), folder.join("device/driver"))
+                .unwrap();
         }
-        queues.iter().for_each(|name| fs::create_dir_all(folder.join("queues").join(name)).unwrap());
+        queues
+            .iter()
+            .for_each(|name| fs::create_dir_all(folder.join("queues").join(name)).unwrap());
         sys
     }
 
-    fn facts_of(sys: &tempfile::TempDir, link_kind: Option<&str>, ethtool: Option<&str>) -> PathFacts {
+    fn facts_of(
+        sys: &tempfile::TempDir,
+        link_kind: Option<&str>,
+        ethtool: Option<&str>,
+    ) -> PathFacts {
         let route = Route { interface: 2, source: Some(ip("10.0.0.1")), ..Route::default() };
-        let link = NetworkInterface { name: "eth0".into(), mtu: 1500, kind: link_kind.map(str::to_owned) };
+        let link =
+            NetworkInterface { name: "eth0".into(), mtu: 1500, kind: link_kind.map(str::to_owned) };
         combine(ip("10.0.0.2"), &route, &link, sys.path(), ethtool)
     }
 
@@ -292,10 +330,16 @@ mod tests {
         let facts = facts_of(&sys, None, Some(ETHTOOL));
         assert_eq!((facts.speed_mbit, facts.duplex.as_deref()), (Some(25_000), Some("full")));
         assert_eq!((facts.rx_queues, facts.tx_queues), (Some(2), Some(3)));
-        assert_eq!((facts.driver.as_deref(), facts.virtual_kind.as_deref()), (Some("mlx5_core"), None));
+        assert_eq!(
+            (facts.driver.as_deref(), facts.virtual_kind.as_deref()),
+            (Some("mlx5_core"), None)
+        );
         let offloads = facts.offloads.clone().unwrap();
         assert_eq!((offloads.len(), offloads["tcp-segmentation-offload"]), (5, true));
-        assert_eq!((offloads["generic-receive-offload"], offloads["rx-checksumming"]), (false, true));
+        assert_eq!(
+            (offloads["generic-receive-offload"], offloads["rx-checksumming"]),
+            (false, true)
+        );
         assert_eq!(
             serde_json::from_str::<PathFacts>(&serde_json::to_string(&facts).unwrap()).unwrap(),
             facts
@@ -305,7 +349,8 @@ mod tests {
     #[test]
     fn what_is_virtual_says_so() {
         let unknown = [("speed", "-1\n"), ("duplex", "unknown\n")];
-        let guest = facts_of(&interface(&unknown, Some("virtio_net"), &["rx-0", "tx-0"]), None, None);
+        let guest =
+            facts_of(&interface(&unknown, Some("virtio_net"), &["rx-0", "tx-0"]), None, None);
         assert_eq!((guest.virtual_kind.as_deref(), guest.speed_mbit), (Some("virtio_net"), None));
         assert_eq!((guest.duplex, guest.offloads), (None, None));
         let veth = facts_of(&interface(&[("speed", "10000\n")], None, &[]), Some("veth"), None);

@@ -3,7 +3,8 @@
 /// So far back it is known which number has come.
 const REACH: u64 = 1 << 14;
 
-/// The numbers that arrived. Memory of fixed size: of a number that is further back than [`REACH`] it is taken that it comes for the first time.
+/// The numbers that arrived. Memory of fixed size: of a number that is further back than [`REACH`]
+/// it is taken that it comes for the first time.
 pub(super) struct Sequence {
     /// A bit for each of the last numbers.
     bits: Vec<u64>,
@@ -11,15 +12,20 @@ pub(super) struct Sequence {
     next: u64,
     /// Different ones that came.
     pub(super) distinct: u64,
-    /// Of these, behind one with a higher number.
+    /// Of these, after one with a higher number.
     pub(super) reordered: u64,
-    /// Came once more.
     pub(super) duplicates: u64,
 }
 
 impl Sequence {
     pub(super) fn new() -> Sequence {
-        Sequence { bits: vec![0; (REACH / 64) as usize], next: 0, distinct: 0, reordered: 0, duplicates: 0 }
+        Sequence {
+            bits: vec![0; (REACH / 64) as usize],
+            next: 0,
+            distinct: 0,
+            reordered: 0,
+            duplicates: 0,
+        }
     }
 
     /// Notes an arrival; whether it is the first of its number.

@@ -1,8 +1,10 @@
-//! The end that listens: one thread looks at what comes to the port, one serves the control connection of each session, one each flow.
+//! The end that listens: one thread looks at what comes to the port, one serves the control
+//! connection of each session, one each flow.
 //!
-//! Nothing that comes is trusted before its hello was checked. A stranger has two seconds and 64 bytes; when more wait than there is
-//! room for, the one that waits longest goes, since a client speaks at once. Only who has the token costs threads and memory, and of
-//! these there is a most too.
+//! Nothing that comes is trusted before its hello was checked. A stranger has two seconds and 64
+//! bytes; when more wait than there is room for, the one that waits longest goes, since a client
+//! speaks at once. Only who has the token costs threads and memory, and of these there is a most
+//! too.
 
 use super::control::{self, ControlRequest, Reply};
 use super::flow::{BLOCK, Flow, FlowOrder, FlowShare, PATIENCE_NS, Socket};
@@ -28,7 +30,6 @@ use std::time::Duration;
 const MOST_STRANGERS: usize = 64;
 /// So long they may take.
 const STRANGER_NS: u64 = 2_000_000_000;
-/// Sessions at once.
 const MOST_SESSIONS: usize = 64;
 /// Flows at once, of all sessions: a thread each, and with it a block of memory: 32 MiB.
 const MOST_FLOWS: usize = (32 << 20) / BLOCK;
@@ -68,8 +69,14 @@ impl ProbeServer {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|error| system("make an event")(error.into()))?;
         let stop = Arc::new(ServerStop { asked: AtomicBool::new(false), wake });
-        let mut door =
-            Door { tcp, udp, token, stop: stop.clone(), strangers: Vec::new(), sessions: BTreeMap::new() };
+        let mut door = Door {
+            tcp,
+            udp,
+            token,
+            stop: stop.clone(),
+            strangers: Vec::new(),
+            sessions: BTreeMap::new(),
+        };
         let thread = std::thread::Builder::new()
             .name("probe-net-door".into())
             .spawn(move || door.keep())
@@ -77,7 +84,6 @@ impl ProbeServer {
         Ok(ProbeServer { address, token, stop, thread: Some(thread) })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -104,7 +110,8 @@ impl Drop for ProbeServer {
 /// When it is taken, or the address is not this place's.
 pub(crate) fn free_port(bind: IpAddr, port: Option<u16>) -> Result<SocketAddr, ProbeError> {
     let (tcp, _) = sockets(bind, port)?;
-    tcp.local_addr().map_err(|source| ProbeError::System { action: "find a free port".to_owned(), source })
+    tcp.local_addr()
+        .map_err(|source| ProbeError::System { action: "find a free port".to_owned(), source })
 }
 
 /// Both sockets, at one port.
@@ -133,10 +140,14 @@ fn sockets(bind: IpAddr, port: Option<u16>) -> Result<(TcpListener, UdpSocket), 
             "cannot listen at {at}: the port is taken by another program; hint: name another port, or none to get a free one (ss -lntup shows the program)"
         ),
         ErrorKind::AddrNotAvailable => {
-            format!("cannot listen at {bind}: it is not an address of this machine; hint: ip addr lists them")
+            format!(
+                "cannot listen at {bind}: it is not an address of this machine; hint: ip addr lists them"
+            )
         }
         ErrorKind::PermissionDenied => {
-            format!("cannot listen at {at}: {error}; hint: ports below 1024 require root; use a higher one")
+            format!(
+                "cannot listen at {at}: {error}; hint: ports below 1024 require root; use a higher one"
+            )
         }
         _ => format!("cannot listen at {at}: {error}"),
     }))
@@ -157,7 +168,8 @@ struct Stranger {
     since_ns: u64,
     bytes: [u8; HELLO],
     filled: usize,
-    /// It has its answer, and only has to go: were it closed with bytes unread, the answer could be lost.
+    /// It has its answer, and only has to go: were it closed with bytes unread, the answer could be
+    /// lost.
     is_answered: bool,
 }
 
@@ -199,11 +211,11 @@ impl Door {
         }
     }
 
-    /// Until something comes.
     fn sleep(&self) {
         let fds = [self.stop.wake.as_fd(), self.tcp.as_fd(), self.udp.as_fd()];
         let all = fds.into_iter().chain(self.strangers.iter().map(|one| one.stream.as_fd()));
-        let mut polled: Vec<PollFd> = all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let mut polled: Vec<PollFd> =
+            all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         if poll(&mut polled, Some(&LOOK)).is_err() {
             // Of memory, or by a signal: not in a busy loop.
             std::thread::sleep(Duration::from_millis(10));
@@ -212,8 +224,12 @@ impl Door {
 
     /// Lets go of sessions and strangers that are at their end.
     fn reap(&mut self) {
-        let ended: Vec<u64> =
-            self.sessions.iter().filter(|(_, one)| one.thread.is_finished()).map(|(id, _)| *id).collect();
+        let ended: Vec<u64> = self
+            .sessions
+            .iter()
+            .filter(|(_, one)| one.thread.is_finished())
+            .map(|(id, _)| *id)
+            .collect();
         for id in ended {
             let _ = self.sessions.remove(&id).map(|session| session.thread.join());
         }
@@ -230,7 +246,13 @@ impl Door {
                         self.strangers.remove(0);
                     }
                     let (since_ns, bytes) = (clock::now(), [0; HELLO]);
-                    self.strangers.push(Stranger { stream, since_ns, bytes, filled: 0, is_answered: false });
+                    self.strangers.push(Stranger {
+                        stream,
+                        since_ns,
+                        bytes,
+                        filled: 0,
+                        is_answered: false,
+                    });
                 }
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -347,11 +369,9 @@ impl Door {
 }
 
 enum Heard {
-    /// Not all yet.
     Nothing,
     /// It went, or is to go.
     End,
-    /// All of it.
     Hello,
 }
 
@@ -428,7 +448,9 @@ fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> i
         lanes.extend(come.try_iter());
         let reply = match request {
             ControlRequest::Clock => Reply::Clock { now_ns: clock::now() },
-            ControlRequest::Flows => Reply::Flows { indices: lanes.iter().map(|lane| lane.index).collect() },
+            ControlRequest::Flows => {
+                Reply::Flows { indices: lanes.iter().map(|lane| lane.index).collect() }
+            }
             ControlRequest::Slice(_) if ordered.is_some() => {
                 return Err(io::Error::new(ErrorKind::InvalidData, "a slice in a slice"));
             }

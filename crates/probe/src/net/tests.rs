@@ -21,7 +21,11 @@ fn server() -> ProbeServer {
 }
 
 fn spec(text: &str, server: &ProbeServer) -> ProbeSpec {
-    ProbeSpec { peer: Some(server.address()), token: Some(server.token()), ..ProbeSpec::parse(text).unwrap() }
+    ProbeSpec {
+        peer: Some(server.address()),
+        token: Some(server.token()),
+        ..ProbeSpec::parse(text).unwrap()
+    }
 }
 
 fn client(text: &str, server: &ProbeServer) -> Box<dyn Probe> {
@@ -36,7 +40,8 @@ fn of_ms(ms: u64) -> SliceSpec {
     SliceSpec::now(SliceBound::Time { ns: ms * MS }, 30 * MS, false)
 }
 
-/// A slice; again where the machine was too busy with other tests to carry anything, or to wake up in time.
+/// A slice; again where the machine was too busy with other tests to carry anything, or to wake up
+/// in time.
 fn measured(probe: &mut Box<dyn Probe>, ms: u64) -> SliceResult {
     for _ in 0..30 {
         match probe.slice(&of_ms(ms)) {
@@ -61,13 +66,19 @@ fn streams_carry_bytes_in_the_directions_asked_for() {
             assert_eq!((result.read.bytes > 0, result.write.bytes > 0), (reads, writes), "{text}");
             assert_eq!((result.read.ios > 0, result.write.ios > 0), (reads, writes), "{text}");
             assert_eq!(result.window_ns, 200 * MS);
-            assert!(result.discarded_ns >= 30 * MS && result.cpu_user_ns + result.cpu_system_ns > 0);
+            assert!(
+                result.discarded_ns >= 30 * MS && result.cpu_user_ns + result.cpu_system_ns > 0
+            );
             let exchange = probe.exchange().unwrap();
             assert_eq!((exchange.from_peer.is_some(), exchange.to_peer.is_some()), (reads, writes));
-            let told =
-                exchange.from_peer.unwrap_or_default().bytes + exchange.to_peer.unwrap_or_default().bytes;
+            let told = exchange.from_peer.unwrap_or_default().bytes
+                + exchange.to_peer.unwrap_or_default().bytes;
             assert_eq!(told, result.read.bytes + result.write.bytes);
-            assert!(exchange.round_trip_ns > 0 && exchange.mss > 500 && exchange.datagram_bytes.is_none());
+            assert!(
+                exchange.round_trip_ns > 0
+                    && exchange.mss > 500
+                    && exchange.datagram_bytes.is_none()
+            );
         }
     }
 }
@@ -83,7 +94,8 @@ fn datagrams_are_counted_where_they_are_sent_and_where_they_arrive() {
             let exchange = probe.exchange().unwrap();
             let size = if text.contains("small") { 64 } else { 1400 };
             assert_eq!(exchange.datagram_bytes, Some(size), "{text}");
-            let (near, far) = (text.contains("receive") || text.contains("both"), !text.contains("receive"));
+            let (near, far) =
+                (text.contains("receive") || text.contains("both"), !text.contains("receive"));
             assert_eq!((result.read.ios > 0, result.write.ios > 0), (near, far), "{text}");
             assert_eq!(result.read.bytes, result.read.ios * u64::from(size));
             assert_eq!(result.write.bytes, result.write.ios * u64::from(size));
@@ -111,7 +123,9 @@ fn what_arrives_is_recorded_in_steps_where_that_is_asked_for() {
         let result = measured(&mut probe, 200);
         let exchange = probe.exchange().unwrap();
         let steps = (result.discarded_ns + result.window_ns) / step;
-        for (way, arrived) in [(&exchange.to_peer, &result.write), (&exchange.from_peer, &result.read)] {
+        for (way, arrived) in
+            [(&exchange.to_peer, &result.write), (&exchange.from_peer, &result.read)]
+        {
             let Some(way) = way else { continue };
             assert_eq!(way.course.len() as u64, steps, "{text}");
             let in_window = if text.starts_with("tcp") { arrived.bytes } else { arrived.ios };
@@ -143,7 +157,8 @@ fn every_round_trip_has_its_time() {
         for _ in 0..3 {
             let result = measured(&mut probe, 200);
             assert!(result.read.ios > 0 && result.read.latency.min().unwrap() > 0, "{text}");
-            // One of each thread may have begun within and ended behind the window, or before and within.
+            // One of each thread may have begun within and ended after the window, or before and
+            // within.
             assert!(result.read.latency.count().abs_diff(result.read.ios) <= 2, "{text}");
             let (mean, units) = (result.read.latency.mean().unwrap(), result.read.ios as f64);
             assert!(
@@ -173,21 +188,33 @@ fn a_slice_begins_when_it_is_asked_to_and_one_that_comes_too_late_when_it_comes(
 #[test]
 fn what_does_not_fit_is_refused_with_its_reason() {
     let server = server();
-    let words = client("tcp", &server).slice(&SliceSpec::now(SliceBound::Bytes { bytes: 1 }, 0, false));
+    let words =
+        client("tcp", &server).slice(&SliceSpec::now(SliceBound::Bytes { bytes: 1 }, 0, false));
     assert!(words.unwrap_err().to_string().contains("slices by time only"));
     let own = |text: &str| spec(text, &server);
     assert!(refused(&ProbeSpec { rate: Some(1), ..own("tcp") }).contains("for udp only"));
     assert!(refused(&ProbeSpec { numjobs: 65, ..own("tcp") }).contains("at most 64 streams"));
     assert!(refused(&ProbeSpec { peer: None, ..own("tcp") }).contains("no other end is named"));
-    assert!(refused(&ProbeSpec { token: None, ..own("tcp") }).contains("token of the other end is missing"));
-    assert!(refused(&ProbeSpec { token: Some("x".into()), ..own("tcp") }).contains("32 hexadecimal digits"));
+    assert!(
+        refused(&ProbeSpec { token: None, ..own("tcp") })
+            .contains("token of the other end is missing")
+    );
+    assert!(
+        refused(&ProbeSpec { token: Some("x".into()), ..own("tcp") })
+            .contains("32 hexadecimal digits")
+    );
     let nowhere = ProbeSpec { cpus_allowed: vec![1023], ..own("tcp") };
     assert!(refused(&nowhere).contains("processor 1023 does not exist"), "{}", refused(&nowhere));
-    assert!(refused(&ProbeSpec { cpus_allowed: vec![5000], ..own("rr(udp)") }).contains("processor 5000"));
+    assert!(
+        refused(&ProbeSpec { cpus_allowed: vec![5000], ..own("rr(udp)") })
+            .contains("processor 5000")
+    );
     let mut slow = prepare(&ProbeSpec { rate: Some(14_000), ..own("udp") }).unwrap();
     let words = slow.slice(&of_ms(10)).unwrap_err().to_string();
     assert!(
-        words.contains("sends no datagram of 1400 bytes in a window of 10 ms; hint: use a higher rate"),
+        words.contains(
+            "sends no datagram of 1400 bytes in a window of 10 ms; hint: use a higher rate"
+        ),
         "{words}"
     );
     assert!(measured(&mut slow, 200).write.ios > 0, "it can be asked again");
@@ -203,7 +230,8 @@ fn clients_do_not_meet_each_other() {
             (0..4).map(|_| measured(&mut probe, 200).read.ios).min().unwrap()
         })
     };
-    let all = ["tcp(both)", "tcp(receive)", "rr", "rr(udp)", "udp(both)", "udp(small-receive)"].map(run);
+    let all =
+        ["tcp(both)", "tcp(receive)", "rr", "rr(udp)", "udp(both)", "udp(small-receive)"].map(run);
     for (number, one) in all.into_iter().enumerate() {
         assert!(one.join().unwrap() > 0, "{number}");
     }
@@ -225,7 +253,12 @@ fn one_that_listens_at_all_addresses_answers_at_the_one_that_was_asked() {
 }
 
 /// A connection that begins as a client's does, and its session.
-fn raw(server: &ProbeServer, role: ConnectionRole, session: u64, token: &str) -> (TcpStream, HelloAnswer) {
+fn raw(
+    server: &ProbeServer,
+    role: ConnectionRole,
+    session: u64,
+    token: &str,
+) -> (TcpStream, HelloAnswer) {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     let hello = Hello { role, token: token.parse().unwrap(), session, index: 0 };
     stream.write_all(&hello.encode()).unwrap();
@@ -250,7 +283,8 @@ fn ends(mut stream: &TcpStream) -> bool {
 #[test]
 fn strangers_are_dropped_and_stand_in_nobodys_way() {
     let server = server();
-    let idle: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    let idle: Vec<TcpStream> =
+        (0..200).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     still_serves(&server);
     let mut loud = TcpStream::connect(server.address()).unwrap();
     loud.write_all(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n").unwrap();
@@ -287,7 +321,10 @@ fn each_refusal_has_its_words() {
         refused(&ProbeSpec { token: Some(other.clone()), ..spec("tcp", &server) })
             .contains("does not accept the token")
     );
-    assert_eq!(raw(&server, ConnectionRole::Control, 0, &other).1.verdict, HelloVerdict::WrongToken);
+    assert_eq!(
+        raw(&server, ConnectionRole::Control, 0, &other).1.verdict,
+        HelloVerdict::WrongToken
+    );
     assert_eq!(
         raw(&server, ConnectionRole::Send, 5, &server.token()).1.verdict,
         HelloVerdict::Unknown,
@@ -339,7 +376,10 @@ fn a_port_that_is_taken_and_an_address_of_another_are_named() {
     let words = |bind, port| ProbeServer::listen(bind, port).err().unwrap().to_string();
     assert!(words(HERE, Some(port)).contains("the port is taken by another program; hint"));
     let udp = UdpSocket::bind((HERE, 0)).unwrap();
-    assert!(words(HERE, Some(udp.local_addr().unwrap().port())).contains("is taken"), "UDP alone too");
+    assert!(
+        words(HERE, Some(udp.local_addr().unwrap().port())).contains("is taken"),
+        "UDP alone too"
+    );
     let far = words("192.0.2.250".parse().unwrap(), None);
     assert!(far.contains("it is not an address of this machine"), "{far}");
     drop(first);
@@ -368,7 +408,8 @@ fn an_end_that_goes_in_a_slice_is_named_and_the_probe_stays_broken() {
 #[test]
 fn a_client_that_goes_in_a_slice_leaves_nothing_behind() {
     let server = server();
-    let (control, HelloAnswer { session, .. }) = raw(&server, ConnectionRole::Control, 0, &server.token());
+    let (control, HelloAnswer { session, .. }) =
+        raw(&server, ConnectionRole::Control, 0, &server.token());
     let (stream, answer) = raw(&server, ConnectionRole::Receive, session, &server.token());
     assert_eq!(answer.verdict, HelloVerdict::Welcome);
     assert_eq!(
@@ -378,7 +419,13 @@ fn a_client_that_goes_in_a_slice_leaves_nothing_behind() {
     );
     let now = clock::now();
     let (begin_ns, to_ns) = (now + MS, now + 500_000 * MS);
-    let order = FlowOrder { begin_ns, from_ns: begin_ns, to_ns, datagram_bytes: 64, ..FlowOrder::default() };
+    let order = FlowOrder {
+        begin_ns,
+        from_ns: begin_ns,
+        to_ns,
+        datagram_bytes: 64,
+        ..FlowOrder::default()
+    };
     control::write(&control, &ControlRequest::Slice(order)).unwrap();
     (&stream).read_exact(&mut [0; 1000]).unwrap();
     drop((control, stream));
@@ -418,7 +465,9 @@ fn frames_that_are_none_end_the_session_and_slices_that_cannot_be_are_refused() 
     assert_eq!(refusal(None), "no slice was ordered");
     assert!(refusal(Some(FlowOrder { from_ns: 0, ..good })).contains("not in order"));
     assert!(refusal(Some(FlowOrder { to_ns: u64::MAX, ..good })).contains("ten minutes"));
-    assert!(refusal(Some(FlowOrder { datagram_bytes: 65_000, ..good })).contains("size of datagrams"));
+    assert!(
+        refusal(Some(FlowOrder { datagram_bytes: 65_000, ..good })).contains("size of datagrams")
+    );
     assert!(refusal(Some(FlowOrder { round_trip_ns: u64::MAX, ..good })).contains("round trip"));
     assert!(refusal(Some(FlowOrder { course_ns: Some(0), ..good })).contains("1024 steps"));
     assert_eq!(refusal(Some(good)), "Shares { shares: [] }");
@@ -488,8 +537,8 @@ fn a_stream_is_quiet_after_a_slice_and_all_that_was_sent_has_arrived() {
     }
 }
 
-/// Passes datagrams on and drops, doubles and swaps some; gives how many of those sent in the window it dropped, and how many it
-/// doubled and swapped.
+/// Passes datagrams on and drops, doubles and swaps some; gives how many of those sent in the
+/// window it dropped, and how many it doubled and swapped.
 fn bad_path(from: &UdpSocket, to: &UdpSocket) -> (u64, u64, u64) {
     let (mut dropped, mut doubled, mut swapped) = (0, 0, 0);
     let mut held: Option<Vec<u8>> = None;
@@ -551,6 +600,10 @@ fn lost_doubled_and_overtaken_datagrams_are_counted() {
 #[test]
 fn definitions_need_the_other_end() {
     for one in ALL {
-        assert!(one.needs_peer && one.program.is_none() && one.shortest_slice_ns >= 20 * MS, "{}", one.name);
+        assert!(
+            one.needs_peer && one.program.is_none() && one.shortest_slice_ns >= 20 * MS,
+            "{}",
+            one.name
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What processors compute: integers and texts, floating-point numbers. Both do what old and known benchmarks do in a pass, with code
-//! of their own, so that a rate tells about the same.
+//! What processors compute: integers and texts, floating-point numbers. Both do what old and known
+//! benchmarks do in a pass, with code of their own, so that a rate tells about the same.
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
 use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
@@ -20,7 +20,6 @@ pub(super) static INTEGER: Definition = Definition {
     prepare: |spec| prepare(spec, integer),
 };
 
-/// Whetstone's mix.
 pub(super) static FLOAT: Definition = Definition {
     name: "float",
     argument: Argument::None,
@@ -55,7 +54,12 @@ struct Integer {
 
 fn integer(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
     let record = ComputeRecord { kind: 1, number: 1, text: TEXT };
-    Ok(Box::new(Integer { first: record.clone(), second: record, table: [[0; SIDE]; SIDE], pass: 0 }))
+    Ok(Box::new(Integer {
+        first: record.clone(),
+        second: record,
+        table: [[0; SIDE]; SIDE],
+        pass: 0,
+    }))
 }
 
 impl Work for Integer {

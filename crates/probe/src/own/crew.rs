@@ -12,11 +12,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The clock is read so seldom that reading it costs nothing, and so often that a slice ends in time.
+/// The clock is read so seldom that reading it costs nothing, and so often that a slice ends in
+/// time.
 const BATCH_NS: u64 = 1_000_000;
 /// No unit takes so long; a thread that does not answer for longer is given up.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Threads begin together so long behind the order, each with time to wake.
+/// Threads begin together so long after the order, each with time to wake.
 const LEAD_NS: u64 = 300_000;
 
 /// A request to a thread for one slice.
@@ -80,18 +81,21 @@ impl ProbeCrew {
         for member in &self.members {
             member.orders.send(order).map_err(|_| gone())?;
         }
-        self.members.iter().map(|member| member.shares.recv_timeout(limit).map_err(|_| gone())?).collect()
+        self.members
+            .iter()
+            .map(|member| member.shares.recv_timeout(limit).map_err(|_| gone())?)
+            .collect()
     }
 }
 
-/// The processors that threads take in turn: those that were asked for, else all that this process may use, the last first: interrupts
-/// are served by the first.
+/// The processors that threads take in turn: those that were asked for, else all that this process
+/// may use, the last first: interrupts are served by the first.
 ///
 /// # Errors
 /// When one is not there.
 fn seats(spec: &ProbeSpec) -> Result<Vec<u32>, ProbeError> {
-    let allowed =
-        sched_getaffinity(None).map_err(|error| super::refused("read the allowed processors", error))?;
+    let allowed = sched_getaffinity(None)
+        .map_err(|error| super::refused("read the allowed processors", error))?;
     let is_allowed = |cpu: u32| (cpu as usize) < CpuSet::MAX_CPU && allowed.is_set(cpu as usize);
     if let Some(cpu) = spec.cpus_allowed.iter().find(|cpu| !is_allowed(**cpu)) {
         return Err(ProbeError::Unfit(format!(
@@ -160,7 +164,8 @@ impl Drop for ProbeCrew {
 fn sit(cpu: u32) -> Result<(), ProbeError> {
     let mut set = CpuSet::new();
     set.set(cpu as usize);
-    sched_setaffinity(None, &set).map_err(|error| super::refused(&format!("run on processor {cpu}"), error))
+    sched_setaffinity(None, &set)
+        .map_err(|error| super::refused(&format!("run on processor {cpu}"), error))
 }
 
 /// Returns the number of units that take about a batch's time. It is a power of two, so that the
@@ -194,7 +199,13 @@ fn slice(work: &mut dyn Work, batch: u64, run: CrewRun) -> Result<CrewShare, Pro
         (units, discarded) = (units + inside, discarded + counted - inside);
         before = now;
     }
-    Ok(CrewShare { start_ns: window.start, units, discarded, times, cpu: ThreadCpu::of_thread().since(cpu) })
+    Ok(CrewShare {
+        start_ns: window.start,
+        units,
+        discarded,
+        times,
+        cpu: ThreadCpu::of_thread().since(cpu),
+    })
 }
 
 /// Returns the share of a batch's time that lies in the window.
@@ -221,7 +232,10 @@ impl Probe for ProbeCrew {
     /// The window is that of the last thread to begin, except for a fraction of a unit.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError> {
         let SliceBound::Time { ns: window_ns } = spec.bound else {
-            return Err(ProbeError::Unfit(format!("probe {} supports slices by time only", self.spec)));
+            return Err(ProbeError::Unfit(format!(
+                "probe {} supports slices by time only",
+                self.spec
+            )));
         };
         let begin_ns = spec.begin_ns.unwrap_or(clock::now() + LEAD_NS);
         let run = CrewRun { begin_ns, discard_ns: spec.min_discard_ns, window_ns };
@@ -332,7 +346,10 @@ mod tests {
     fn a_batch_across_an_end_of_the_window_counts_by_its_share() {
         let window = 1000..2000;
         let shares = [0..1000, 900..1100, 1500..1600, 1900..2300, 0..4000, 5..5];
-        assert_eq!(shares.map(|batch| share_inside(batch, &window)), [0.0, 0.5, 1.0, 0.25, 0.25, 0.0]);
+        assert_eq!(
+            shares.map(|batch| share_inside(batch, &window)),
+            [0.0, 0.5, 1.0, 0.25, 0.25, 0.0]
+        );
     }
 
     #[test]

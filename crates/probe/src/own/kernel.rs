@@ -1,4 +1,5 @@
-//! What the kernel does for programs: system calls, pipes, switches between processes, processes made and ended.
+//! What the kernel does for programs: system calls, pipes, switches between processes, processes
+//! made and ended.
 
 use super::small::Small;
 use super::{SHORTEST_SLICE_NS, Work, prepare, refused};
@@ -50,7 +51,6 @@ pub(super) static SWITCH: Definition = Definition {
     prepare: |spec| prepare(spec, switch),
 };
 
-/// A process made.
 pub(super) static FORK: Definition = Definition {
     name: "fork",
     argument: Argument::None,
@@ -64,7 +64,6 @@ pub(super) static FORK: Definition = Definition {
     prepare: |spec| prepare(spec, |_| small_work(0)),
 };
 
-/// A program started.
 pub(super) static EXEC: Definition = Definition {
     name: "exec",
     argument: Argument::None,
@@ -81,8 +80,9 @@ pub(super) static EXEC: Definition = Definition {
 struct Syscall(File);
 
 fn syscall(_: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
-    let null =
-        File::open("/dev/null").or_else(|_| File::open("/")).map_err(|error| refused("open /", error))?;
+    let null = File::open("/dev/null")
+        .or_else(|_| File::open("/"))
+        .map_err(|error| refused("open /", error))?;
     Ok(Box::new(Syscall(null)))
 }
 
@@ -112,7 +112,8 @@ impl Work for Pipe {
     fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
         let mut bytes = [7; 512];
         for _ in 0..units {
-            let done = self.writer.write_all(&bytes).and_then(|()| self.reader.read_exact(&mut bytes));
+            let done =
+                self.writer.write_all(&bytes).and_then(|()| self.reader.read_exact(&mut bytes));
             done.map_err(|error| refused("use a pipe", error))?;
         }
         Ok(())
@@ -150,7 +151,8 @@ fn small_work(what: u64) -> Result<Box<dyn Work>, ProbeError> {
 
 impl Work for SmallWork {
     fn batch(&mut self, units: u64, _: &mut Histogram) -> Result<(), ProbeError> {
-        let order: Vec<u8> = [self.what, units].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let order: Vec<u8> =
+            [self.what, units].iter().flat_map(|word| word.to_ne_bytes()).collect();
         let mut done = [0; 8];
         self.small.ask(&order, &mut done)?;
         match u64::from_ne_bytes(done) {

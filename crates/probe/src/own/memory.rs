@@ -1,6 +1,7 @@
-//! Memory: how fast it is copied, and how long a load takes that the next one depends on, over sizes from a first cache to beyond the
-//! last. Buffers lie on huge pages where the kernel gives them. On pages of 4 KiB two equal processes differed by up to 17 %, by where
-//! their pages happened to lie, and no number of rounds cancels that.
+//! Memory: how fast it is copied, and how long a load takes that the next one depends on, over
+//! sizes from a first cache to beyond the last. Buffers lie on huge pages where the kernel gives
+//! them. On pages of 4 KiB two equal processes differed by up to 17 %, by where their pages
+//! happened to lie, and no number of rounds cancels that.
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
 use crate::spec::MOST_BYTES;
@@ -30,7 +31,6 @@ pub(super) static COPY: Definition = Definition {
     prepare: |spec| prepare(spec, copy),
 };
 
-/// Along a chain.
 pub(super) static CHASE: Definition = Definition {
     name: "chase",
     argument: Argument::Bytes { default: 256 * MIB, least: 4096 },
@@ -137,7 +137,7 @@ struct Chase {
 }
 
 impl Chase {
-    /// One circle through all lines (Sattolo): each line is put behind one that came before it.
+    /// One circle through all lines (Sattolo): each line is put after one that came before it.
     fn new(spec: &ProbeSpec) -> Result<Chase, ProbeError> {
         let many = size(spec) / LINE;
         let mut held = Held::new(spec, many, CacheLine { next: 0 })?;

@@ -1,5 +1,6 @@
-//! iotax's own probes: resident threads, each on a processor of its own, that do units of work for a slice. [`Work`] is what a
-//! thread does; `crew` has the threads; each other module has some of the family.
+//! iotax's own probes: resident threads, each on a processor of its own, that do units of work for
+//! a slice. [`Work`] is what a thread does; `crew` has the threads; each other module has some of
+//! the family.
 
 mod compute;
 mod crew;
@@ -11,7 +12,6 @@ mod wait;
 use crate::{Definition, Probe, ProbeError, ProbeSpec};
 use iotax_load::Histogram;
 
-/// All of them.
 pub const ALL: &[&Definition] = &[
     &compute::INTEGER,
     &compute::FLOAT,
@@ -31,7 +31,8 @@ const SHORTEST_SLICE_NS: u64 = 20_000_000;
 
 /// What a thread of a probe does. It is made in its thread, which is on its processor by then.
 trait Work {
-    /// Does so many units, and records the times of those that take longer than the clock's reading by far.
+    /// Does so many units, and records the times of those that take longer than the clock's reading
+    /// by far.
     ///
     /// # Errors
     /// When the system refuses what a unit is.
@@ -47,8 +48,8 @@ trait Work {
         0
     }
 
-    /// Whether it serves all slices. Else it is made anew for each, so that the luck of its addresses and pages counts as noise of
-    /// a slice, not as a difference between two places.
+    /// Whether it serves all slices. Else it is made again for each, so that the luck of its
+    /// addresses and pages counts as noise of a slice, not as a difference between two places.
     fn lasts(&self) -> bool {
         false
     }

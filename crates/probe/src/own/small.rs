@@ -1,5 +1,5 @@
-//! The small process (small/main.rs), which this crate carries in itself: it runs from memory, without a file, and ends when its
-//! pipes do.
+//! The small process (small/main.rs), which this crate carries in itself: it runs from memory,
+//! without a file, and ends when its pipes do.
 
 use super::refused;
 use crate::ProbeError;
@@ -11,7 +11,6 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/small"));
 
-/// One that runs.
 pub(super) struct Small {
     child: Child,
     orders: ChildStdin,
@@ -22,7 +21,8 @@ impl Small {
     /// Starts one with a word: `serve`, `echo`. It is on the processor of the calling thread.
     ///
     /// # Errors
-    /// When the system does not run programs from memory, or iotax was built for another machine than it knows.
+    /// When the system does not run programs from memory, or iotax was built for another machine
+    /// than it knows.
     pub(super) fn start(word: &str) -> Result<Small, ProbeError> {
         if PROGRAM.is_empty() {
             return Err(ProbeError::Unfit("this probe requires x86-64 or arm64".into()));
@@ -32,7 +32,10 @@ impl Small {
         let mut command = Command::new(path);
         command.arg(word).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| {
-            refused("run the helper process from memory (requires /proc, and vm.memfd_noexec below 2)", error)
+            refused(
+                "run the helper process from memory (requires /proc, and vm.memfd_noexec below 2)",
+                error,
+            )
         })?;
         match (child.stdin.take(), child.stdout.take()) {
             (Some(orders), Some(answers)) => Ok(Small { child, orders, answers }),

@@ -1,4 +1,5 @@
-//! Time that passes unasked: how late a sleeper wakes, and for how long a busy thread stands still. Both are histograms first.
+//! Time that passes unasked: how late a sleeper wakes, and for how long a busy thread stands still.
+//! Both are histograms first.
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
 use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
@@ -7,7 +8,6 @@ use iotax_load::{Histogram, clock};
 /// A gap between two readings of the clock that is this long is no reading of the clock.
 const STALL_NS: u64 = 5_000;
 
-/// After a sleep.
 pub(super) static WAKEUP: Definition = Definition {
     name: "wakeup",
     argument: Argument::Time { default_ns: 500_000 },
@@ -21,7 +21,6 @@ pub(super) static WAKEUP: Definition = Definition {
     prepare: |spec| prepare(spec, wakeup),
 };
 
-/// While busy.
 pub(super) static STALL: Definition = Definition {
     name: "stall",
     argument: Argument::None,
@@ -92,9 +91,13 @@ mod tests {
         let took_ns = clock::now() - began;
         let gaps_ns = gaps.mean().unwrap_or(0.0) * gaps.count() as f64;
         let us = stall.counted(100_000);
-        // A histogram knows its times to a few percent, and the two readings around the batch are outside.
+        // A histogram knows its times to a few percent, and the two readings around the batch are
+        // outside.
         let all_ns = us as f64 * 1e3 + gaps_ns;
-        assert!(us > 0 && all_ns <= took_ns as f64 + 700.0 + 0.05 * gaps_ns, "{us} us, {gaps_ns}, {took_ns}");
+        assert!(
+            us > 0 && all_ns <= took_ns as f64 + 700.0 + 0.05 * gaps_ns,
+            "{us} us, {gaps_ns}, {took_ns}"
+        );
         assert!(stall.undisturbed_ns < 1_000 && stall.counted(0) == 0);
     }
 }

@@ -23,7 +23,11 @@ pub(super) const DEFINITION: Definition = Definition {
             ProbeUnit::Bytes,
             "TCP both ways at once: to the other end, and back as the other direction",
         ),
-        ("udp", ProbeUnit::Bytes, "datagrams sent to the other end as fast as possible: those that arrive"),
+        (
+            "udp",
+            ProbeUnit::Bytes,
+            "datagrams sent to the other end as fast as possible: those that arrive",
+        ),
     ]),
     unit: ProbeUnit::Bytes,
     subject: "iperf3's stream",
@@ -78,7 +82,9 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
     // It ends with success also then.
     if let Some(why) = json.get("error").and_then(Value::as_str) {
         let [address, port] = end(asked.spec.peer);
-        let hint = format!("is `iperf3 -s -p {port}` running at {address}, and does a firewall let it in?");
+        let hint = format!(
+            "is `iperf3 -s -p {port}` running at {address}, and does a firewall let it in?"
+        );
         return Err(format!("\"{why}\"; {hint}"));
     }
     let (ns, read) = received(&json, "sum_received", asked)?;
@@ -104,7 +110,12 @@ fn exchange(json: &Value, ns: u64) -> Result<Exchange, String> {
         Ok::<u64, String>((percent.max(0.0) / 100.0 * ns as f64) as u64)
     };
     Ok(Exchange {
-        to_peer: Some(ExchangeDirection { sent, lost, retransmits, ..ExchangeDirection::default() }),
+        to_peer: Some(ExchangeDirection {
+            sent,
+            lost,
+            retransmits,
+            ..ExchangeDirection::default()
+        }),
         peer_cpu_user_ns: cpu_ns("user")?,
         peer_cpu_system_ns: cpu_ns("system")?,
         ..Exchange::default()
@@ -113,7 +124,8 @@ fn exchange(json: &Value, ns: u64) -> Result<Exchange, String> {
 
 /// Time and amount of one of its sums.
 fn received(json: &Value, sum: &str, asked: &ToolRequest) -> Result<(u64, Direction), String> {
-    let sum_of = json.pointer(&format!("/end/{sum}")).ok_or_else(|| format!("no \"{sum}\" at its end"))?;
+    let sum_of =
+        json.pointer(&format!("/end/{sum}")).ok_or_else(|| format!("no \"{sum}\" at its end"))?;
     let figure = |key: &str| {
         let number = sum_of.get(key).and_then(Value::as_f64).filter(|number| *number >= 0.0);
         number.ok_or_else(|| format!("no \"{key}\" in \"{sum}\""))
@@ -151,7 +163,8 @@ mod tests {
         let reading = read_sample("iperf3(udp)", &TOOL, UDP, "").unwrap();
         assert_eq!((reading.read.bytes, reading.read.ios), (121_700_352, 3813 - 99));
         assert_eq!(reading.write.ios, 0, "what was sent is no unit");
-        let (lost, of_tcp) = (way(&reading), way(&read_sample("iperf3(tcp)", &TOOL, TCP, "").unwrap()));
+        let (lost, of_tcp) =
+            (way(&reading), way(&read_sample("iperf3(tcp)", &TOOL, TCP, "").unwrap()));
         assert_eq!((lost.sent, lost.lost, of_tcp.sent, of_tcp.retransmits), (3813, 99, 0, 8));
         let exchange = reading.exchange.unwrap();
         assert_eq!((exchange.peer_cpu_user_ns, exchange.peer_cpu_system_ns), (47_032_802, 0));
@@ -165,7 +178,9 @@ mod tests {
         let why = reads("iperf3", &TOOL, refused, "").unwrap_err();
         assert!(why.contains("Connection refused") && why.contains("iperf3 -s"), "{why}");
         assert!(
-            reads("iperf3(bidir)", &TOOL, TCP, "").unwrap_err().contains("no \"sum_received_bidir_reverse\"")
+            reads("iperf3(bidir)", &TOOL, TCP, "")
+                .unwrap_err()
+                .contains("no \"sum_received_bidir_reverse\"")
         );
         assert!(reads("iperf3(udp)", &TOOL, TCP, "").unwrap_err().contains("no \"packets\""));
     }

@@ -1,10 +1,13 @@
-//! mbw: copies of one array to another, by three methods. `0 Method: MEMCPY Elapsed: 0.01035 MiB: 128.00000 Copy: 12366.1 MiB/s`.
+//! mbw: copies of one array to another, by three methods. `0 Method: MEMCPY Elapsed: 0.01035 MiB:
+//! 128.00000 Copy: 12366.1 MiB/s`.
 //!
-//! A test has the name that mbw prints. Before version 1.4, and Debian has 1.2.2, two names are swapped in mbw itself: what it
-//! calls MEMCPY is its loop, and DUMB is memcpy (`worker` and `printout` of its mbw.c; twice as fast here).
+//! A test has the name that mbw prints. Before version 1.4, and Debian has 1.2.2, two names are
+//! swapped in mbw itself: what it calls MEMCPY is its loop, and DUMB is memcpy (`worker` and
+//! `printout` of its mbw.c; twice as fast here).
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, ask, ns, number, shown, version_behind, whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, ns, number, shown, version_behind,
+    whole_number,
 };
 use crate::{Argument, Definition, ProbeError, ProbeUnit};
 use std::path::Path;
@@ -51,9 +54,13 @@ const TOOL: Tool = Tool {
     version,
     copies: true,
     arguments: |asked| {
-        let method = ["memcpy", "dumb", "mcblock"].iter().position(|one| *one == asked.test()).unwrap_or(0);
+        let method =
+            ["memcpy", "dumb", "mcblock"].iter().position(|one| *one == asked.test()).unwrap_or(0);
         let runs = asked.ns * RUNS_A_SECOND / 1_000_000_000;
-        format!("-q -n {} -t{method} {ARRAY_MIB}", runs.max(5)).split(' ').map(str::to_owned).collect()
+        format!("-q -n {} -t{method} {ARRAY_MIB}", runs.max(5))
+            .split(' ')
+            .map(str::to_owned)
+            .collect()
     },
     expected: |asked| Duration::from_nanos(asked.ns) + Duration::from_secs(1),
     read,
@@ -65,10 +72,11 @@ fn version(program: &Path) -> Result<Option<String>, ProbeError> {
     if own.is_some() || program != Path::new("/usr/bin/mbw") {
         return Ok(own);
     }
-    let package =
-        ask(Path::new("/usr/bin/dpkg-query"), &["-W", "-f", "${Version}", "mbw"]).unwrap_or_default();
+    let package = ask(Path::new("/usr/bin/dpkg-query"), &["-W", "-f", "${Version}", "mbw"])
+        .unwrap_or_default();
     let upstream = package.rsplit_once('-').map_or(package.as_str(), |(upstream, _)| upstream);
-    Ok(Some(upstream.to_owned()).filter(|text| text.starts_with(|sign: char| sign.is_ascii_digit())))
+    Ok(Some(upstream.to_owned())
+        .filter(|text| text.starts_with(|sign: char| sign.is_ascii_digit())))
 }
 
 fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
@@ -76,7 +84,9 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
     let mut average = false;
     for line in printed.stdout.lines().filter(|line| line.contains("Method:")) {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let [run, "Method:", method, "Elapsed:", _, "MiB:", size, "Copy:", rate, "MiB/s"] = fields[..] else {
+        let [run, "Method:", method, "Elapsed:", _, "MiB:", size, "Copy:", rate, "MiB/s"] =
+            fields[..]
+        else {
             return Err(format!("{} is not a run of mbw", shown(line)));
         };
         let (size, rate) = (number(size, line)?, number(rate, line)?);
@@ -125,12 +135,26 @@ mod tests {
     #[test]
     fn what_is_cut_off_or_of_another_test_is_an_error() {
         let cut = SAMPLE.split_inclusive('\n').take(3).collect::<String>();
-        assert!(reads("mbw(mcblock)", &TOOL, &cut, "").unwrap_err().contains("ends without its average"));
+        assert!(
+            reads("mbw(mcblock)", &TOOL, &cut, "")
+                .unwrap_err()
+                .contains("ends without its average")
+        );
         assert!(reads("mbw(mcblock)", &TOOL, "", "").unwrap_err().contains("printed nothing"));
-        assert!(reads("mbw(memcpy)", &TOOL, SAMPLE, "").unwrap_err().contains("is not memcpy of 128 MiB"));
+        assert!(
+            reads("mbw(memcpy)", &TOOL, SAMPLE, "")
+                .unwrap_err()
+                .contains("is not memcpy of 128 MiB")
+        );
         let other = SAMPLE.replace("MiB/s", "GB/s");
-        assert!(reads("mbw(mcblock)", &TOOL, &other, "").unwrap_err().contains("is not a run of mbw"));
+        assert!(
+            reads("mbw(mcblock)", &TOOL, &other, "").unwrap_err().contains("is not a run of mbw")
+        );
         let zero = SAMPLE.replace("Copy: ", "Copy: -");
-        assert!(reads("mbw(mcblock)", &TOOL, &zero, "").unwrap_err().contains("is not a number above 0"));
+        assert!(
+            reads("mbw(mcblock)", &TOOL, &zero, "")
+                .unwrap_err()
+                .contains("is not a number above 0")
+        );
     }
 }

@@ -1,6 +1,8 @@
-//! The field's own tools, where people trust their names: a slice is one run of the program (a visit), as long as the slice's bound
-//! or the tool's own shortest time. `visit` runs a program and holds it to its limit; each other module has one tool: its tests, its
-//! exact arguments, and a strict reading of its output. What a tool prints that is not as expected is an error, never a zero.
+//! The field's own tools, where people trust their names: a slice is one run of the program (a
+//! visit), as long as the slice's bound or the tool's own shortest time. `visit` runs a program and
+//! holds it to its limit; each other module has one tool: its tests, its exact arguments, and a
+//! strict reading of its output. What a tool prints that is not as expected is an error, never a
+//! zero.
 
 mod iperf3;
 mod mbw;
@@ -21,7 +23,6 @@ pub use served::ServedTool;
 use crate::{Definition, ProbeSpec, ProbeUnit};
 use std::net::SocketAddr;
 
-/// All of them.
 pub const ALL: &[&Definition] = &[
     &unixbench::DEFINITION,
     &mbw::DEFINITION,
@@ -47,14 +48,14 @@ pub fn server(spec: &ProbeSpec, listen: SocketAddr) -> Option<Vec<String>> {
     Some(server(spec, listen))
 }
 
-/// What tools and people take for the figure of several runs, side by side: the best alone says what a machine does in luck.
+/// What tools and people take for the figure of several runs, side by side: the best alone says
+/// what a machine does in luck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunSpread {
     /// The highest rate, the shortest time.
     pub best: f64,
     /// The middle one, the mean of two.
     pub median: f64,
-    /// The arithmetic mean.
     pub mean: f64,
 }
 
@@ -106,7 +107,8 @@ mod tests {
             }
             probe => {
                 let mut probe = probe.unwrap();
-                let result = probe.slice(&SliceSpec::now(SliceBound::Time { ns: 1_000_000_000 }, 0, false));
+                let result =
+                    probe.slice(&SliceSpec::now(SliceBound::Time { ns: 1_000_000_000 }, 0, false));
                 Some((probe, result))
             }
         }
@@ -131,7 +133,11 @@ mod tests {
             spec.peer = Some(free);
             let command = server(&spec, free).unwrap();
             let mut program = Command::new(&command[0]);
-            program.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            program
+                .args(&command[1..])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             let Ok(child) = iotax_sys::child::ends_with_us(&mut program).spawn() else {
                 println!("skipped: {} is not installed", command[0]);
                 continue;
@@ -149,7 +155,9 @@ mod tests {
             });
             let result = result.unwrap();
             let measured = match probe {
-                "sockperf(tcp)" => result.read.latency.count() == result.read.ios && result.read.ios > 0,
+                "sockperf(tcp)" => {
+                    result.read.latency.count() == result.read.ios && result.read.ios > 0
+                }
                 _ => result.read.bytes > 0 && result.write.bytes > 0,
             };
             assert!(measured, "{probe}: {result:?}");
@@ -160,7 +168,10 @@ mod tests {
     fn best_median_and_mean_are_three_figures() {
         let of = |figures| RunSpread::among_figures(ProbeUnit::Count("loops"), figures);
         assert_eq!(of(&[4.0, 1.0, 10.0]), Some(RunSpread { best: 10.0, median: 4.0, mean: 5.0 }));
-        assert_eq!(of(&[4.0, 1.0, 10.0, 5.0]), Some(RunSpread { best: 10.0, median: 4.5, mean: 5.0 }));
+        assert_eq!(
+            of(&[4.0, 1.0, 10.0, 5.0]),
+            Some(RunSpread { best: 10.0, median: 4.5, mean: 5.0 })
+        );
         assert_eq!(of(&[7.0]), Some(RunSpread { best: 7.0, median: 7.0, mean: 7.0 }));
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[1.0, f64::NAN]), None);
@@ -187,8 +198,11 @@ mod tests {
     #[test]
     fn the_page_has_every_tool_and_test() {
         let page = include_str!("../../../../docs/probes-tools.md");
-        let table =
-            page.split("## Tools and units").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+        let table = page
+            .split("## Tools and units")
+            .nth(1)
+            .and_then(|rest| rest.split("\n## ").next())
+            .unwrap();
         for definition in ALL {
             let tests = match definition.argument {
                 Argument::Test(tests) => tests.iter().map(|(word, ..)| *word).collect(),
@@ -205,7 +219,12 @@ mod tests {
         let listen = "127.0.0.1:5201".parse().unwrap();
         for definition in ALL {
             let spec = ProbeSpec::parse(definition.name).unwrap();
-            assert_eq!(server(&spec, listen).is_some(), definition.needs_peer, "{}", definition.name);
+            assert_eq!(
+                server(&spec, listen).is_some(),
+                definition.needs_peer,
+                "{}",
+                definition.name
+            );
         }
     }
 }

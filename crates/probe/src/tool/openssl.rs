@@ -1,5 +1,5 @@
-//! `openssl speed`: one cipher or digest in blocks of 16 KiB, or signatures. Counts and times are `+R:count:name:seconds` on standard
-//! error; `+F` lines on standard output end a whole run.
+//! `openssl speed`: one cipher or digest in blocks of 16 KiB, or signatures. Counts and times are
+//! `+R:count:name:seconds` on standard error; `+F` lines on standard output end a whole run.
 
 use super::visit::{
     self, Tool, ToolReading, ToolRequest, ToolText, ask, last_words, ns, number, shown, units,
@@ -15,7 +15,11 @@ const SIGNATURES: ProbeUnit = ProbeUnit::Count("signatures");
 pub(super) const DEFINITION: Definition = Definition {
     name: "openssl",
     argument: Argument::Test(&[
-        ("aes-256-gcm", ProbeUnit::Bytes, "encryption with AES in hardware where the processor has it"),
+        (
+            "aes-256-gcm",
+            ProbeUnit::Bytes,
+            "encryption with AES in hardware where the processor has it",
+        ),
         ("aes-128-gcm", ProbeUnit::Bytes, "the same with shorter keys"),
         ("chacha20-poly1305", ProbeUnit::Bytes, "encryption in vector units"),
         ("sha256", ProbeUnit::Bytes, "a digest"),
@@ -100,7 +104,9 @@ fn lines(printed: &ToolText, kind: &str, name: &str) -> Result<Vec<(u64, u64)>, 
             [found, count, what, seconds] if found == kind && what.eq_ignore_ascii_case(name) => {
                 all.push((whole_number(count, line)?, ns(number(seconds, line)?)));
             }
-            [found, ..] if found == kind => return Err(format!("{} is not of {name}", shown(line))),
+            [found, ..] if found == kind => {
+                return Err(format!("{} is not of {name}", shown(line)));
+            }
             _ => {}
         }
     }
@@ -140,7 +146,10 @@ mod tests {
 
     #[test]
     fn workers_are_added_up_over_the_longest_time() {
-        assert_eq!(over_one_time(&[(100, 1_000_000_000), (50, 2_000_000_000)]), (2_000_000_000, 250));
+        assert_eq!(
+            over_one_time(&[(100, 1_000_000_000), (50, 2_000_000_000)]),
+            (2_000_000_000, 250)
+        );
     }
 
     #[test]
@@ -151,8 +160,8 @@ mod tests {
         assert!(why.contains("0 lines \"+R\" of aes-128-gcm instead of 1"), "{why}");
         let why = reads("openssl(sha256)", &TOOL, AES[0], AES[1]).unwrap_err();
         assert!(why.contains("is not of sha256"), "{why}");
-        let why =
-            reads("openssl(rsa2048)", &TOOL, RSA[0], &RSA[1].replace(":1.00\n", ":0.00\n")).unwrap_err();
+        let why = reads("openssl(rsa2048)", &TOOL, RSA[0], &RSA[1].replace(":1.00\n", ":0.00\n"))
+            .unwrap_err();
         assert!(why.contains("is not a number above 0"), "{why}");
     }
 }

@@ -17,18 +17,20 @@ pub(super) fn read_sample(
     stderr: &str,
 ) -> Result<ToolReading, String> {
     let spec = ProbeSpec::parse(probe).unwrap();
-    let asked = ToolRequest { spec: &spec, program: Path::new("tool"), version: "1.0", ns: WALL_NS };
-    let printed = ToolText { stdout: stdout.to_owned(), stderr: stderr.to_owned(), wall_ns: WALL_NS };
+    let asked =
+        ToolRequest { spec: &spec, program: Path::new("tool"), version: "1.0", ns: WALL_NS };
+    let printed =
+        ToolText { stdout: stdout.to_owned(), stderr: stderr.to_owned(), wall_ns: WALL_NS };
     (tool.read)(&asked, &printed)
 }
 
-/// The same without what it holds, for errors.
 pub(super) fn reads(probe: &str, tool: &Tool, stdout: &str, stderr: &str) -> Result<(), String> {
     read_sample(probe, tool, stdout, stderr).map(|_| ())
 }
 
-/// Writes a script that can be run. Another process does: a test beside this one that starts a program at that moment would hold the
-/// file open for writing, and it could not be run ("text file busy").
+/// Writes a script that can be run. Another process does: a test beside this one that starts a
+/// program at that moment would hold the file open for writing, and it could not be run ("text file
+/// busy").
 pub(super) fn write_program(file: &Path, script: &str) {
     let mut shell = Command::new("sh");
     shell.args(["-c", "cat >\"$1\" && chmod +x \"$1\"", "sh"]).arg(file).stdin(Stdio::piped());

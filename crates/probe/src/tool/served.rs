@@ -1,5 +1,6 @@
-//! The other end of a tool: its server, started for a probe in the place that answers, and ended with it. It refuses a port that is
-//! taken before it starts anything, and ends nothing but the process that it started.
+//! The other end of a tool: its server, started for a probe in the place that answers, and ended
+//! with it. It refuses a port that is taken before it starts anything, and ends nothing but the
+//! process that it started.
 
 use super::visit::{find, last_words_of};
 use crate::net::free_port;
@@ -25,18 +26,23 @@ pub struct ServedTool {
 }
 
 impl ServedTool {
-    /// Starts the server of a tool at an address of this place; without a port at one that is free. The kernel ends the program when
-    /// the thread that called this ends, in whatever way.
+    /// Starts the server of a tool at an address of this place; without a port at one that is free.
+    /// The kernel ends the program when the thread that called this ends, in whatever way.
     ///
     /// # Errors
     /// When the port is taken, or the program is missing, ends or does not listen.
-    pub fn start(spec: &ProbeSpec, bind: IpAddr, port: Option<u16>) -> Result<ServedTool, ProbeError> {
+    pub fn start(
+        spec: &ProbeSpec,
+        bind: IpAddr,
+        port: Option<u16>,
+    ) -> Result<ServedTool, ProbeError> {
         let address = free_port(bind, port).map_err(|error| match error {
             ProbeError::Unfit(why) => ProbeError::Unfit(format!("the server of {spec}: {why}")),
             other => other,
         })?;
-        let words = super::server(spec, address)
-            .ok_or_else(|| ProbeError::Unfit(format!("the probe {spec} has no server of its own")))?;
+        let words = super::server(spec, address).ok_or_else(|| {
+            ProbeError::Unfit(format!("the probe {spec} has no server of its own"))
+        })?;
         let (name, arguments) =
             words.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -50,34 +56,39 @@ impl ServedTool {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let shown = words.join(" ");
         let child = ends_with_us(command.process_group(0)).spawn();
-        let child = child.map_err(|source| ProbeError::System { action: format!("run {shown}"), source })?;
+        let child = child
+            .map_err(|source| ProbeError::System { action: format!("run {shown}"), source })?;
         let mut served = ServedTool { child, address };
         served.wait(&shown)?;
         Ok(served)
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Until it listens.
     fn wait(&mut self, shown: &str) -> Result<(), ProbeError> {
         let start = Instant::now();
         while !listens(self.child.id(), self.address.port()) {
             let failed = |why: String| ProbeError::Failed(format!("{shown} {why}"));
             match ended_within(&mut self.child, LOOK) {
-                Ok(Some(status)) => return Err(failed(format!("ended ({status}): {}", self.last_words()))),
+                Ok(Some(status)) => {
+                    return Err(failed(format!("ended ({status}): {}", self.last_words())));
+                }
                 Ok(None) if start.elapsed() < LISTENS_WITHIN => {}
                 Ok(None) => {
-                    return Err(failed(format!("does not listen after {} s", LISTENS_WITHIN.as_secs())));
+                    return Err(failed(format!(
+                        "does not listen after {} s",
+                        LISTENS_WITHIN.as_secs()
+                    )));
                 }
                 Err(source) => {
                     return Err(ProbeError::System { action: format!("wait for {shown}"), source });
                 }
             }
         }
-        // What it complains of later is the business of the end that measures; a full pipe would stop it.
+        // What it complains of later is the business of the end that measures; a full pipe would
+        // stop it.
         if let Some(mut stderr) = self.child.stderr.take() {
             std::thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
         }
@@ -98,18 +109,24 @@ impl Drop for ServedTool {
     }
 }
 
-/// Whether that process has a socket that listens at that port, by TCP, or waits for datagrams there.
+/// Whether that process has a socket that listens at that port, by TCP, or waits for datagrams
+/// there.
 fn listens(pid: u32, port: u16) -> bool {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let links = files.filter_map(|file| fs::read_link(file.path()).ok()?.into_os_string().into_string().ok());
+    let links = files
+        .filter_map(|file| fs::read_link(file.path()).ok()?.into_os_string().into_string().ok());
     let own: BTreeSet<String> = links.filter(|link| link.starts_with("socket:[")).collect();
     ["tcp", "tcp6", "udp", "udp6"].iter().any(|table| {
         let sockets = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
-        sockets.lines().skip(1).any(|line| waits_at(line, port).is_some_and(|inode| own.contains(&inode)))
+        sockets
+            .lines()
+            .skip(1)
+            .any(|line| waits_at(line, port).is_some_and(|inode| own.contains(&inode)))
     })
 }
 
-/// Of a line of `/proc/PID/net/tcp` or `udp`, where its socket waits at that port: `socket:[INODE]`.
+/// Of a line of `/proc/PID/net/tcp` or `udp`, where its socket waits at that port:
+/// `socket:[INODE]`.
 fn waits_at(line: &str, port: u16) -> Option<String> {
     /// As the kernel numbers them: listens; has no other end.
     const WAITS: [&str; 2] = ["0A", "07"];
@@ -146,7 +163,9 @@ mod tests {
         for probe in ["iperf3(udp)", "sockperf(udp)", "sockperf(tcp)"] {
             let Some(served) = started(probe) else { continue };
             let (pid, port) = (served.child.id(), served.address().port());
-            assert!(listens(pid, port) && !listens(pid, port ^ 1) && !listens(std::process::id(), port));
+            assert!(
+                listens(pid, port) && !listens(pid, port ^ 1) && !listens(std::process::id(), port)
+            );
             drop(served);
             assert!(!is_alive(pid), "{probe}");
         }
@@ -154,7 +173,8 @@ mod tests {
 
     #[test]
     fn a_server_ends_with_the_thread_that_started_it() {
-        let start = || started("iperf3(tcp)").map(|served| std::mem::ManuallyDrop::new(served).child.id());
+        let start =
+            || started("iperf3(tcp)").map(|served| std::mem::ManuallyDrop::new(served).child.id());
         let Some(pid) = std::thread::spawn(start).join().unwrap() else { return };
         let since = Instant::now();
         while is_alive(pid) && since.elapsed() < Duration::from_secs(10) {
@@ -169,8 +189,9 @@ mod tests {
         let port = taken.local_addr().unwrap().port();
         let spec = ProbeSpec::parse("sockperf(udp)").unwrap();
         let why = ServedTool::start(&spec, HERE, Some(port)).err().unwrap().to_string();
-        let expected =
-            format!("the server of sockperf(udp): cannot listen at 127.0.0.1:{port}: the port is taken");
+        let expected = format!(
+            "the server of sockperf(udp): cannot listen at 127.0.0.1:{port}: the port is taken"
+        );
         assert!(why.starts_with(&expected), "{why}");
     }
 

@@ -1,7 +1,8 @@
 //! 7-Zip's benchmark: the rating of compressing and decompressing with LZMA.
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, after_text, amount, ask, number, units, version_behind,
+    self, Tool, ToolReading, ToolRequest, ToolText, after_text, amount, ask, number, units,
+    version_behind,
 };
 use crate::{Argument, Definition, ProbeUnit};
 use std::time::Duration;
@@ -100,7 +101,8 @@ mod tests {
     fn old_ones_are_not_asked_for_a_time() {
         let spec = ProbeSpec::parse("7z").unwrap();
         let arguments = |version| {
-            let asked = ToolRequest { spec: &spec, program: Path::new("7z"), version, ns: 4_000_000_000 };
+            let asked =
+                ToolRequest { spec: &spec, program: Path::new("7z"), version, ns: 4_000_000_000 };
             (TOOL.arguments)(&asked).join(" ")
         };
         assert_eq!(arguments("26.02"), "b -mmt1 -md22 -mtime=2");

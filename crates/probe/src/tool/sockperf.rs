@@ -2,8 +2,8 @@
 
 use super::iperf3::end;
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, ask, last_words, ns, number, shown, version_behind,
-    whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, ask, last_words, ns, number, shown,
+    version_behind, whole_number,
 };
 use crate::{Argument, Definition, ProbeSpec, ProbeUnit};
 use std::net::SocketAddr;
@@ -58,12 +58,14 @@ pub(super) fn server(spec: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
 
 fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let text = &printed.stdout;
-    let complaint = |line: &&str| line.contains("ERROR") || line.contains("No messages were received");
+    let complaint =
+        |line: &&str| line.contains("ERROR") || line.contains("No messages were received");
     // It ends with success also then.
     if let Some(line) = text.lines().chain(printed.stderr.lines()).find(complaint) {
         let [address, port] = end(asked.spec.peer);
-        let hint =
-            format!("is `sockperf server -p {port}` running at {address}, and does a firewall let it in?");
+        let hint = format!(
+            "is `sockperf server -p {port}` running at {address}, and does a firewall let it in?"
+        );
         return Err(format!("{}; {hint}", shown(line)));
     }
     let part = |line: &'_ str, label: &str, end: &str| {
@@ -75,22 +77,26 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
         line.ok_or_else(|| format!("no line \"{label}\"; its last line: {}", last_words(printed)))
     };
     let valid = line_with("[Valid Duration]")?;
-    let seconds = part(valid, "RunTime=", " sec").ok_or_else(|| format!("no time in {}", shown(valid)))?;
+    let seconds =
+        part(valid, "RunTime=", " sec").ok_or_else(|| format!("no time in {}", shown(valid)))?;
     let received = valid.rsplit_once("ReceivedMessages=").map(|(_, number)| number);
     let received = whole_number(received.unwrap_or_default(), valid)?;
     let lost = line_with("# dropped messages")?;
-    let errors =
-        part(lost, "dropped messages = ", ";").ok_or_else(|| format!("no number in {}", shown(lost)))?;
+    let errors = part(lost, "dropped messages = ", ";")
+        .ok_or_else(|| format!("no number in {}", shown(lost)))?;
     let mut reading = ToolReading { ns: ns(number(&seconds, valid)?), ..ToolReading::default() };
     reading.errors = whole_number(&errors, lost)?;
     reading.first_error =
         (reading.errors > 0).then(|| format!("{} messages were not answered", reading.errors));
 
-    let rows =
-        text.lines().skip_while(|line| !line.starts_with("packet, txTime(sec), rxTime(sec), latency(usec)"));
+    let rows = text
+        .lines()
+        .skip_while(|line| !line.starts_with("packet, txTime(sec), rxTime(sec), latency(usec)"));
     for line in rows.skip(1).take_while(|line| !line.starts_with("---")) {
         match line.split(", ").collect::<Vec<_>>()[..] {
-            [_, _, _, microseconds] => reading.read.latency.record(ns(number(microseconds, line)? / 1e6)),
+            [_, _, _, microseconds] => {
+                reading.read.latency.record(ns(number(microseconds, line)? / 1e6))
+            }
             _ => return Err(format!("{} is not a message of its log", shown(line))),
         }
     }
@@ -128,11 +134,17 @@ mod tests {
     fn what_is_cut_off_or_of_other_words_is_an_error() {
         let cut = SAMPLE.split("\n5, ").next().unwrap();
         assert!(
-            reads("sockperf", &TOOL, cut, "").unwrap_err().contains("its log has 5 messages instead of 12")
+            reads("sockperf", &TOOL, cut, "")
+                .unwrap_err()
+                .contains("its log has 5 messages instead of 12")
         );
-        assert!(reads("sockperf", &TOOL, "", "").unwrap_err().contains("no line \"[Valid Duration]\""));
+        assert!(
+            reads("sockperf", &TOOL, "", "").unwrap_err().contains("no line \"[Valid Duration]\"")
+        );
         let none = "sockperf: No messages were received from the server. Is the server down?\n";
-        assert!(reads("sockperf", &TOOL, none, "").unwrap_err().contains("does a firewall let it in?"));
+        assert!(
+            reads("sockperf", &TOOL, none, "").unwrap_err().contains("does a firewall let it in?")
+        );
         let other = SAMPLE.replace("RunTime=0.550 sec", "RunTime=0.550 minutes");
         assert!(reads("sockperf", &TOOL, &other, "").unwrap_err().contains("no time in"));
     }

@@ -1,7 +1,9 @@
 //! STREAM's four loops, by stress-ng's stressor of that name: no Debian package has STREAM itself.
 
 use super::stress_ng::{StressorFigures, arguments};
-use super::visit::{self, Tool, ToolReading, ToolRequest, ToolText, amount, ask, bytes, ns, version_behind};
+use super::visit::{
+    self, Tool, ToolReading, ToolRequest, ToolText, amount, ask, bytes, ns, version_behind,
+};
 use crate::{Argument, Definition, ProbeUnit};
 use std::time::Duration;
 
@@ -83,8 +85,11 @@ mod tests {
     #[test]
     fn a_run_without_rates_is_an_error() {
         let log = "stress-ng: info:  [7] stream: run duration too short to determine memory rate\n";
-        let without: String = SAMPLE.split_inclusive('\n').filter(|line| !line.contains("memory-")).collect();
+        let without: String =
+            SAMPLE.split_inclusive('\n').filter(|line| !line.contains("memory-")).collect();
         assert!(reads("stream", &TOOL, &without, log).unwrap_err().contains("longer slices"));
-        assert!(reads("stream", &TOOL, &without, "").unwrap_err().contains("no figure \"memory-read"));
+        assert!(
+            reads("stream", &TOOL, &without, "").unwrap_err().contains("no figure \"memory-read")
+        );
     }
 }

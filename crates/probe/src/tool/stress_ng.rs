@@ -78,14 +78,19 @@ impl<'t> StressorFigures<'t> {
     ///
     /// # Errors
     /// When the YAML is not whole, or of another stressor.
-    pub(super) fn read(stressor: &str, printed: &'t ToolText) -> Result<StressorFigures<'t>, String> {
+    pub(super) fn read(
+        stressor: &str,
+        printed: &'t ToolText,
+    ) -> Result<StressorFigures<'t>, String> {
         let lines = printed.stdout.lines().map(str::trim);
         // Newer versions log to the same output.
-        let mut lines =
-            lines.filter(|line| !line.starts_with("stress-ng: ")).skip_while(|line| *line != "metrics:");
+        let mut lines = lines
+            .filter(|line| !line.starts_with("stress-ng: "))
+            .skip_while(|line| *line != "metrics:");
         let cut = || format!("its YAML is incomplete; its last line: {}", last_words(printed));
         lines.next().ok_or_else(cut)?;
-        let name = lines.next().and_then(|line| line.strip_prefix("- stressor:")).ok_or_else(cut)?.trim();
+        let name =
+            lines.next().and_then(|line| line.strip_prefix("- stressor:")).ok_or_else(cut)?.trim();
         if name != stressor {
             return Err(format!("figures of {} instead of \"{stressor}\"", shown(name)));
         }
@@ -130,10 +135,12 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
     Ok(ToolReading { ns: ns(figures.number("wall-clock-time")?), read, ..ToolReading::default() })
 }
 
-/// What cyclic logs: the number of samples and percentiles. A time between two of these is taken for the longer.
+/// What cyclic logs: the number of samples and percentiles. A time between two of these is taken
+/// for the longer.
 fn lateness(printed: &ToolText) -> Result<Histogram, String> {
     let log = [printed.stderr.as_str(), printed.stdout.as_str()].join("\n");
-    let lines = log.lines().filter_map(|line| line.split_once("] cyclic:").map(|(_, rest)| rest.trim()));
+    let lines =
+        log.lines().filter_map(|line| line.split_once("] cyclic:").map(|(_, rest)| rest.trim()));
     let (mut samples, mut longest, mut ranks) = (None, None, Vec::new());
     for line in lines {
         if let Some(rest) = line.strip_suffix(" samples") {
@@ -182,9 +189,13 @@ mod tests {
         let reading = read_sample("stress-ng(cyclic)", &TOOL, CYCLIC_YAML, CYCLIC_LOG).unwrap();
         let times = &reading.read.latency;
         assert_eq!((reading.read.ios, times.count()), (7824, 7824));
-        for (share, ns) in
-            [(0.25, 13_396.0), (0.5, 14_392.0), (0.99, 34_720.0), (0.999, 70_184.0), (1.0, 626_468.0)]
-        {
+        for (share, ns) in [
+            (0.25, 13_396.0),
+            (0.5, 14_392.0),
+            (0.99, 34_720.0),
+            (0.999, 70_184.0),
+            (1.0, 626_468.0),
+        ] {
             let kept = times.percentile(share).unwrap() as f64;
             assert!((kept / ns - 1.0).abs() < 1.0 / 128.0, "{share}: {kept}");
         }
@@ -197,11 +208,17 @@ mod tests {
         let skipped = "stress-ng: warn:  [7] cyclic: stressor will be skipped, need CAP_SYS_NICE\n";
         let why = reads("stress-ng(cyclic)", &TOOL, "---\n...\n", skipped).unwrap_err();
         assert!(why.contains("will be skipped"), "{why}");
-        assert!(reads("stress-ng(cyclic)", &TOOL, CYCLIC_YAML, "").unwrap_err().contains("no percentiles"));
+        assert!(
+            reads("stress-ng(cyclic)", &TOOL, CYCLIC_YAML, "")
+                .unwrap_err()
+                .contains("no percentiles")
+        );
         assert!(reads("stress-ng(vm)", &TOOL, CPU, "").unwrap_err().contains("instead of \"vm\""));
         let other = CPU.replace("wall-clock-time", "real-time");
         assert!(
-            reads("stress-ng(cpu)", &TOOL, &other, "").unwrap_err().contains("no figure \"wall-clock-time\"")
+            reads("stress-ng(cpu)", &TOOL, &other, "")
+                .unwrap_err()
+                .contains("no figure \"wall-clock-time\"")
         );
     }
 }

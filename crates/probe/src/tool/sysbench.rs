@@ -1,8 +1,8 @@
 //! sysbench 1.0: its tests of processors, memory, threads and mutexes.
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, after_text, ask, ns, number, units, version_behind,
-    whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, after_text, ask, ns, number, units,
+    version_behind, whole_number,
 };
 use crate::{Argument, Definition, ProbeUnit};
 use iotax_load::Direction;
@@ -14,7 +14,11 @@ const BLOCK: u64 = 1024;
 pub(super) const DEFINITION: Definition = Definition {
     name: "sysbench",
     argument: Argument::Test(&[
-        ("cpu", ProbeUnit::Count("searches for primes"), "searches for all primes up to 10,000, by division"),
+        (
+            "cpu",
+            ProbeUnit::Count("searches for primes"),
+            "searches for all primes up to 10,000, by division",
+        ),
         (
             "memory",
             ProbeUnit::Bytes,
@@ -66,8 +70,9 @@ const TOOL: Tool = Tool {
 fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let text = &printed.stdout;
     let time = after_text(text, "total time:")?;
-    let seconds =
-        time.strip_suffix('s').ok_or_else(|| format!("\"total time: {time}\" is not in seconds"))?;
+    let seconds = time
+        .strip_suffix('s')
+        .ok_or_else(|| format!("\"total time: {time}\" is not in seconds"))?;
     let events = after_text(text, "total number of events:")?;
     let ios = whole_number(events, events)?;
     let read = match asked.test() {
@@ -76,7 +81,9 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
             let operations = after_text(text, "Total operations:")?;
             let number = operations.split(' ').next().unwrap_or_default();
             if size != "1KiB" || whole_number(number, operations)? != ios {
-                return Err(format!("{ios} events, blocks of {size} and \"Total operations: {operations}\""));
+                return Err(format!(
+                    "{ios} events, blocks of {size} and \"Total operations: {operations}\""
+                ));
             }
             Direction { ios, bytes: ios * BLOCK, ..Direction::default() }
         }
@@ -106,13 +113,26 @@ mod tests {
     fn what_is_cut_off_or_of_other_words_is_an_error() {
         let cut = CPU.split("General").next().unwrap();
         let why = reads("sysbench", &TOOL, cut, "").unwrap_err();
-        assert!(why.contains("no line \"total time:\"") && why.contains("events per second"), "{why}");
+        assert!(
+            why.contains("no line \"total time:\"") && why.contains("events per second"),
+            "{why}"
+        );
         let other = CPU.replace("1.0040s", "1.0040 min");
         assert!(reads("sysbench", &TOOL, &other, "").unwrap_err().contains("is not in seconds"));
         let none = CPU.replace("1669", "many");
-        assert!(reads("sysbench", &TOOL, &none, "").unwrap_err().contains("\"many\" is not a whole number"));
+        assert!(
+            reads("sysbench", &TOOL, &none, "")
+                .unwrap_err()
+                .contains("\"many\" is not a whole number")
+        );
         let blocks = MEMORY.replace("1KiB", "4KiB");
-        assert!(reads("sysbench(memory)", &TOOL, &blocks, "").unwrap_err().contains("blocks of 4KiB"));
-        assert!(reads("sysbench(memory)", &TOOL, CPU, "").unwrap_err().contains("no line \"block size:\""));
+        assert!(
+            reads("sysbench(memory)", &TOOL, &blocks, "").unwrap_err().contains("blocks of 4KiB")
+        );
+        assert!(
+            reads("sysbench(memory)", &TOOL, CPU, "")
+                .unwrap_err()
+                .contains("no line \"block size:\"")
+        );
     }
 }

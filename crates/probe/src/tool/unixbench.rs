@@ -1,9 +1,9 @@
-//! UnixBench's programs, one by one, of a checkout that the user names. A program prints `COUNT|41392763|1|lps` on standard error,
-//! and `TIME|15.032` if it measures its time itself.
+//! UnixBench's programs, one by one, of a checkout that the user names. A program prints
+//! `COUNT|41392763|1|lps` on standard error, and `TIME|15.032` if it measures its time itself.
 
 use super::visit::{
-    self, Tool, ToolReading, ToolRequest, ToolText, Visit, amount, last_words, ns, number, shown, units,
-    whole_number,
+    self, Tool, ToolReading, ToolRequest, ToolText, Visit, amount, last_words, ns, number, shown,
+    units, whole_number,
 };
 use crate::{Argument, Definition, Probe, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::Direction;
@@ -11,7 +11,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Names the checkout.
 const VARIABLE: &str = "UNIXBENCH";
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -31,7 +30,11 @@ pub(super) const DEFINITION: Definition = Definition {
             "a number to another process and back, through two pipes",
         ),
         ("spawn", ProbeUnit::Count("processes"), "fork, and wait until it has ended"),
-        ("syscall", ProbeUnit::Count("rounds of system calls"), "dup, close, getpid, getuid and umask"),
+        (
+            "syscall",
+            ProbeUnit::Count("rounds of system calls"),
+            "dup, close, getpid, getuid and umask",
+        ),
         (
             "fstime",
             ProbeUnit::Bytes,
@@ -107,11 +110,14 @@ fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError>
     };
     let test = spec.argument.as_deref().unwrap_or_default();
     let programs = folder.join("pgms");
-    let Some(program) =
-        visit::find(program_of(test), programs.as_os_str()).filter(|program| program.starts_with(&programs))
+    let Some(program) = visit::find(program_of(test), programs.as_os_str())
+        .filter(|program| program.starts_with(&programs))
     else {
         let missing = programs.join(program_of(test));
-        let why = format!("{} is not a program; hint: build UnixBench's programs there", missing.display());
+        let why = format!(
+            "{} is not a program; hint: build UnixBench's programs there",
+            missing.display()
+        );
         return Err(ProbeError::Unfit(why));
     };
     let mut visit = Visit::new(spec, &TOOL, program)?;
@@ -125,7 +131,8 @@ fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError>
 /// `my $version = "6.0.0";` of its script `Run`.
 fn version(program: &Path) -> Result<Option<String>, ProbeError> {
     let script = program.ancestors().nth(2).map(|folder| folder.join("Run"));
-    let text = script.and_then(|script| iotax_sys::regular::read_text(&script).ok()).unwrap_or_default();
+    let text =
+        script.and_then(|script| iotax_sys::regular::read_text(&script).ok()).unwrap_or_default();
     let line = text.lines().find_map(|line| line.trim().strip_prefix("my $version = \""));
     Ok(line.and_then(|rest| Some(rest.split_once('"')?.0.to_owned())))
 }
@@ -145,7 +152,8 @@ fn arguments(asked: &ToolRequest) -> Vec<String> {
             None => vec![seconds],
             Some((block, blocks)) => {
                 let (block, blocks) = (block.to_string(), blocks.to_string());
-                let words = ["-c", "-t", &seconds, "-d", &within(2, "tmp"), "-b", &block, "-m", &blocks];
+                let words =
+                    ["-c", "-t", &seconds, "-d", &within(2, "tmp"), "-b", &block, "-m", &blocks];
                 words.map(str::to_owned).into()
             }
         },
@@ -154,7 +162,8 @@ fn arguments(asked: &ToolRequest) -> Vec<String> {
 
 fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let last = |label: &str| printed.stderr.lines().rev().find(|line| line.starts_with(label));
-    // As its own script: of several (context1 has two processes, fstime three tests) the last counts.
+    // As its own script: of several (context1 has two processes, fstime three tests) the last
+    // counts.
     let line = last("COUNT|")
         .ok_or_else(|| format!("no line \"COUNT|\"; its last line: {}", last_words(printed)))?;
     let ["COUNT", count, base, label] = line.split('|').collect::<Vec<_>>()[..] else {
@@ -188,7 +197,8 @@ mod tests {
     fn checkout(programs: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("pgms")).unwrap();
-        fs::write(folder.path().join("Run"), "#!/usr/bin/perl\nmy $version = \"5.1.3\";\n").unwrap();
+        fs::write(folder.path().join("Run"), "#!/usr/bin/perl\nmy $version = \"5.1.3\";\n")
+            .unwrap();
         for (name, script) in programs {
             write_program(&folder.path().join("pgms").join(name), script);
         }
@@ -206,7 +216,8 @@ mod tests {
 
     #[test]
     fn a_program_is_run_for_whole_seconds_and_its_count_read() {
-        let script = "echo \"$# $1 $UB_BINDIR\" >&2; head -c 1 /dev/stdin; echo 'COUNT|1234|1|lps' >&2";
+        let script =
+            "echo \"$# $1 $UB_BINDIR\" >&2; head -c 1 /dev/stdin; echo 'COUNT|1234|1|lps' >&2";
         let folder = checkout(&[("pipe", script)]);
         let mut visit = prepared("unixbench(pipe)", &folder);
         assert_eq!(visit.name(), "UnixBench 5.1.3");
@@ -224,7 +235,10 @@ mod tests {
             let words = prepared(probe, &folder).command().unwrap().join(" ");
             words.replace(&*folder.path().to_string_lossy(), "DIR")
         };
-        assert_eq!(words("unixbench(fsbuffer)"), "DIR/pgms/fstime -c -t 2 -d DIR/tmp -b 256 -m 500");
+        assert_eq!(
+            words("unixbench(fsbuffer)"),
+            "DIR/pgms/fstime -c -t 2 -d DIR/tmp -b 256 -m 500"
+        );
         assert_eq!(words("unixbench(shell8)"), "DIR/pgms/looper 2 DIR/pgms/multi.sh 8");
     }
 
@@ -262,7 +276,8 @@ mod tests {
     #[test]
     fn without_a_checkout_the_error_says_what_to_do() {
         let spec = ProbeSpec::parse("unixbench(pipe)").unwrap();
-        let why = |named: Option<&Path>| ready(&spec, named.map(Into::into)).err().unwrap().to_string();
+        let why =
+            |named: Option<&Path>| ready(&spec, named.map(Into::into)).err().unwrap().to_string();
         assert!(why(None).contains("UNIXBENCH is not set in this place; set it to the folder"));
         assert!(why(Some(Path::new("/proc"))).contains("UNIXBENCH=/proc has no folder pgms"));
         let unbuilt = checkout(&[]);
@@ -288,11 +303,17 @@ mod tests {
     #[test]
     fn other_words_are_an_error_that_shows_them() {
         let why = |probe: &str, stderr: &str| reads(probe, &TOOL, "", stderr).unwrap_err();
-        assert!(why("unixbench(pipe)", "COUNT|12\n").contains("\"COUNT|12\" is not COUNT|number|base|unit"));
-        assert!(why("unixbench(pipe)", "COUNT|12|0|KBps\n").contains("is not the unit of pipe"));
-        assert!(why("unixbench(pipe)", "COUNT|-1|1|lps\n").contains("\"-1\" is not a whole number"));
         assert!(
-            why("unixbench(pipe)", "pipe: fork failed\n").contains("its last line: \"pipe: fork failed\"")
+            why("unixbench(pipe)", "COUNT|12\n")
+                .contains("\"COUNT|12\" is not COUNT|number|base|unit")
+        );
+        assert!(why("unixbench(pipe)", "COUNT|12|0|KBps\n").contains("is not the unit of pipe"));
+        assert!(
+            why("unixbench(pipe)", "COUNT|-1|1|lps\n").contains("\"-1\" is not a whole number")
+        );
+        assert!(
+            why("unixbench(pipe)", "pipe: fork failed\n")
+                .contains("its last line: \"pipe: fork failed\"")
         );
     }
 }

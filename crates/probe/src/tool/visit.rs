@@ -1,5 +1,5 @@
-//! A program that is run once a slice: found, asked for its version, started in a group of its own that ends with us, held to a limit,
-//! and read.
+//! A program that is run once a slice: found, asked for its version, started in a group of its own
+//! that ends with us, held to a limit, and read.
 
 use crate::net::Exchange;
 use crate::{Definition, Probe, ProbeError, ProbeSpec};
@@ -43,9 +43,7 @@ pub(super) struct Tool {
 
 /// What a run is asked for.
 pub(super) struct ToolRequest<'a> {
-    /// The probe.
     pub(super) spec: &'a ProbeSpec,
-    /// The program.
     pub(super) program: &'a Path,
     /// Its version; empty where it does not say.
     pub(super) version: &'a str,
@@ -93,9 +91,7 @@ pub(super) struct Visit {
     program: PathBuf,
     version: String,
     ns: u64,
-    /// Beside `LC_ALL`.
     pub(super) variables: Vec<(&'static str, PathBuf)>,
-    /// Where it runs.
     pub(super) folder: PathBuf,
     /// It is killed after so long; `None`: after a multiple of what is expected.
     pub(super) limit: Option<Duration>,
@@ -134,7 +130,8 @@ pub(super) fn prepare(
 /// A program of that name in a list of folders, or in those that every system has.
 pub(super) fn find(name: &str, path: &OsStr) -> Option<PathBuf> {
     let executable = |file: &PathBuf| {
-        std::fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        std::fs::metadata(file)
+            .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     };
     std::env::split_paths(path)
         .chain(["/usr/bin", "/bin"].map(PathBuf::from))
@@ -153,11 +150,12 @@ pub(super) fn ask(program: &Path, question: &[&str]) -> Result<String, ProbeErro
     Ok(text(&output.stdout) + &text(&output.stderr))
 }
 
-/// The first word behind a label that looks like a version: `3.12` of `iperf 3.12 (cJSON 1.7.15)`.
+/// The first word after a label that looks like a version: `3.12` of `iperf 3.12 (cJSON 1.7.15)`.
 pub(super) fn version_behind(label: &str, text: &str) -> Option<String> {
     let (_, rest) = text.split_once(label)?;
     let mut words = rest.lines().next()?.split([' ', ',', '\t']);
-    let is_version = |word: &&str| word.starts_with(|sign: char| sign.is_ascii_digit()) && word.contains('.');
+    let is_version =
+        |word: &&str| word.starts_with(|sign: char| sign.is_ascii_digit()) && word.contains('.');
     words.find(is_version).map(str::to_owned)
 }
 
@@ -166,10 +164,16 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Runs a program without input in a group of its own; kills what it leaves.
-fn run(command: &mut Command, shown: &str, limit: Duration) -> Result<(ChildEnd, CpuTime), ProbeError> {
-    let system = |action: &str, source| ProbeError::System { action: format!("{action} {shown}"), source };
+fn run(
+    command: &mut Command,
+    shown: &str,
+    limit: Duration,
+) -> Result<(ChildEnd, CpuTime), ProbeError> {
+    let system =
+        |action: &str, source| ProbeError::System { action: format!("{action} {shown}"), source };
     command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = ends_with_us(command.process_group(0)).spawn().map_err(|source| system("run", source))?;
+    let child =
+        ends_with_us(command.process_group(0)).spawn().map_err(|source| system("run", source))?;
     let group = Pid::from_child(&child);
     let ended = run_within_timed(child, limit).map_err(|source| system("wait for", source))?;
     if matches!(ended.0, ChildEnd::Held(_)) {
@@ -195,7 +199,11 @@ impl Visit {
     ///
     /// # Errors
     /// When it does not run.
-    pub(super) fn new(spec: &ProbeSpec, tool: &'static Tool, program: PathBuf) -> Result<Visit, ProbeError> {
+    pub(super) fn new(
+        spec: &ProbeSpec,
+        tool: &'static Tool,
+        program: PathBuf,
+    ) -> Result<Visit, ProbeError> {
         let version = (tool.version)(&program)?.unwrap_or_default();
         Ok(Visit {
             tool,
@@ -211,7 +219,12 @@ impl Visit {
     }
 
     fn asked(&self) -> ToolRequest<'_> {
-        ToolRequest { spec: &self.spec, program: &self.program, version: &self.version, ns: self.ns }
+        ToolRequest {
+            spec: &self.spec,
+            program: &self.program,
+            version: &self.version,
+            ns: self.ns,
+        }
     }
 
     /// One run, on processors of its own where some are wanted.
@@ -234,7 +247,8 @@ impl Visit {
         let (ended, cpu) = run(&mut command, &self.name(), limit)?;
         let wall_ns = start.elapsed().as_nanos() as u64;
         let output = whole(ended, &self.name(), limit)?;
-        let printed = ToolText { stdout: text(&output.stdout), stderr: text(&output.stderr), wall_ns };
+        let printed =
+            ToolText { stdout: text(&output.stdout), stderr: text(&output.stderr), wall_ns };
         if !output.status.success() {
             let words = last_words(&printed);
             return Err(self.failed(&format!("failed ({}): {words}", output.status)));
@@ -282,9 +296,11 @@ impl Probe for Visit {
         let window_start_ns = clock::now();
         let copies = if self.tool.copies { self.spec.numjobs.max(1) as usize } else { 1 };
         let this = &*self;
-        // A thread of its own: its processors are those of the program, and the program ends with it.
+        // A thread of its own: its processors are those of the program, and the program ends with
+        // it.
         let runs: Result<Vec<ToolRun>, ProbeError> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..copies).map(|copy| scope.spawn(move || this.run(copy))).collect();
+            let threads: Vec<_> =
+                (0..copies).map(|copy| scope.spawn(move || this.run(copy))).collect();
             let ended = threads.into_iter().map(|thread| {
                 let panicked = |_| Err(ProbeError::Failed("a thread of iotax stopped".to_owned()));
                 thread.join().unwrap_or_else(panicked)
@@ -336,14 +352,19 @@ fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
     let now = sched_setaffinity(None, &wanted).and_then(|()| sched_getaffinity(None));
     // The kernel leaves those out that it may not give.
     let given = now.is_ok_and(|now| cpus.iter().all(|cpu| fits(&cpu) && now.is_set(*cpu as usize)));
-    let source =
-        || io::Error::new(io::ErrorKind::InvalidInput, "they do not exist, or this process may not use them");
+    let source = || {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "they do not exist, or this process may not use them",
+        )
+    };
     let list = || cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     match given {
         true => Ok(()),
-        false => {
-            Err(ProbeError::System { action: format!("run on the processors {}", list()), source: source() })
-        }
+        false => Err(ProbeError::System {
+            action: format!("run on the processors {}", list()),
+            source: source(),
+        }),
     }
 }
 
@@ -353,7 +374,8 @@ pub(super) fn last_words(printed: &ToolText) -> String {
 }
 
 pub(super) fn last_words_of(stderr: &str, stdout: &str) -> String {
-    let last = |text: &str| text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(shown);
+    let last =
+        |text: &str| text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(shown);
     last(stderr).or_else(|| last(stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
 }
 
@@ -372,8 +394,9 @@ pub(super) fn after_text<'t>(text: &'t str, label: &str) -> Result<&'t str, Stri
         (Some(_), Some(_)) => Err(format!("more than one line \"{label}\"")),
         (None, _) => {
             let last = text.lines().rev().find(|line| !line.trim().is_empty());
-            let last =
-                last.map_or("nothing at all".to_owned(), |line| format!("the last line is {}", shown(line)));
+            let last = last.map_or("nothing at all".to_owned(), |line| {
+                format!("the last line is {}", shown(line))
+            });
             Err(format!("no line \"{label}\"; {last}"))
         }
     }
@@ -381,16 +404,18 @@ pub(super) fn after_text<'t>(text: &'t str, label: &str) -> Result<&'t str, Stri
 
 /// A number above zero; `line` is shown where it is none.
 pub(super) fn number(text: &str, line: &str) -> Result<f64, String> {
-    let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    let number =
+        text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| format!("{} is not a number above 0 in {}", shown(text), shown(line)))
 }
 
 /// A whole number, which may be 0.
 pub(super) fn whole_number(text: &str, line: &str) -> Result<u64, String> {
-    text.trim().parse().map_err(|_| format!("{} is not a whole number in {}", shown(text), shown(line)))
+    text.trim()
+        .parse()
+        .map_err(|_| format!("{} is not a whole number in {}", shown(text), shown(line)))
 }
 
-/// Seconds as nanoseconds.
 pub(super) fn ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
@@ -405,7 +430,6 @@ pub(super) fn bytes(bytes: u64) -> Direction {
     Direction { ios: bytes.div_ceil(1 << 20), bytes, ..Direction::default() }
 }
 
-/// So many units.
 pub(super) fn units(ios: u64) -> Direction {
     Direction { ios, ..Direction::default() }
 }
@@ -416,7 +440,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A tool that is a script with a version of its own: so many units in a second of its own time.
+    /// A tool that is a script with a version of its own: so many units in a second of its own
+    /// time.
     const SCRIPTED: Tool = Tool {
         label: "scripted",
         programs: &["iotax-scripted"],
@@ -472,12 +497,16 @@ mod tests {
     #[test]
     fn each_copy_runs_on_a_processor_of_its_own() {
         let allowed = sched_getaffinity(None).unwrap();
-        let cpus: Vec<u32> =
-            (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).take(2).map(|cpu| cpu as u32).collect();
+        let cpus: Vec<u32> = (0..CpuSet::MAX_CPU)
+            .filter(|cpu| allowed.is_set(*cpu))
+            .take(2)
+            .map(|cpu| cpu as u32)
+            .collect();
         let spec = ProbeSpec { numjobs: cpus.len() as u32, cpus_allowed: cpus.clone(), ..any() };
         // A power of ten for each of the first two processors.
         let script = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in";
-        let first = format!("{script} {}) echo made: 1;; *,*|*-*) ;; *) echo made: 100;; esac", cpus[0]);
+        let first =
+            format!("{script} {}) echo made: 1;; *,*|*-*) ;; *) echo made: 100;; esac", cpus[0]);
         let (_folder, mut visit) = scripted(&spec, &first);
         let made = slice(&mut visit, SECOND).unwrap().read.ios;
         assert_eq!(made, if cpus.len() == 2 { 101 } else { 1 });
@@ -497,7 +526,8 @@ mod tests {
         let (_folder, mut visit) = scripted(&any(), "echo made: 0");
         let why = slice(&mut visit, SECOND).unwrap_err();
         assert!(
-            why.contains("scripted 3.1-beta gave no figure: it counted nothing") && why.contains("made: 0"),
+            why.contains("scripted 3.1-beta gave no figure: it counted nothing")
+                && why.contains("made: 0"),
             "{why}"
         );
         let (_folder, mut visit) = scripted(&any(), "echo made of wood");
@@ -513,7 +543,8 @@ mod tests {
         assert!(why.contains("scripted 3.1-beta did not end within 0.3 s and was killed"), "{why}");
         let pid = fs::read_to_string(folder.path().join("iotax-scripted.pid")).unwrap();
         let gone = || {
-            !fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
+            !fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+                .is_ok_and(|stat| !stat.contains(") Z "))
         };
         let start = Instant::now();
         while !gone() && start.elapsed() < Duration::from_secs(10) {
@@ -539,7 +570,10 @@ mod tests {
     fn versions_are_found() {
         let of = |label, text| version_behind(label, text).unwrap_or_default();
         assert_eq!(of("iperf", "iperf 3.12 (cJSON 1.7.15)\n"), "3.12");
-        assert_eq!(of("stress-ng, version", "stress-ng, version 0.15.06 (gcc 12.2.0)\n"), "0.15.06");
+        assert_eq!(
+            of("stress-ng, version", "stress-ng, version 0.15.06 (gcc 12.2.0)\n"),
+            "0.15.06"
+        );
         assert_eq!(of("7-Zip", "\n7-Zip (z) 26.02 (x64) : Copyright\n"), "26.02");
         assert_eq!(of("7-Zip", "7-Zip [64] 16.02 : Copyright\n"), "16.02");
         assert_eq!(of("sockperf, version", "sockperf, version 3.7-no.git\n"), "3.7-no.git");

@@ -2,10 +2,9 @@
 
 use super::super::json::written;
 use super::{ComparisonRenderer, PageContext};
-use iotax_analysis::findings::against::Against;
+use iotax_analysis::findings::against::RunComparison;
 use serde::Serialize;
 
-/// Its entry.
 pub const RENDERER: ComparisonRenderer = ComparisonRenderer { name: "json", render };
 
 /// Name of the format.
@@ -18,9 +17,9 @@ struct ComparisonDocument<'a> {
     format: &'static str,
     version: u32,
     #[serde(flatten)]
-    against: &'a Against,
+    against: &'a RunComparison,
 }
 
-fn render(against: &Against, _page: &PageContext) -> String {
+fn render(against: &RunComparison, _page: &PageContext) -> String {
     written(&ComparisonDocument { format: FORMAT, version: VERSION, against })
 }

@@ -3,13 +3,13 @@
 use super::super::markdown::list;
 use super::super::table::escaped;
 use super::{ComparisonRenderer, PageContext, sheet};
-use iotax_analysis::findings::against::{Against, WorkloadChange};
+use iotax_analysis::findings::against::{RunComparison, WorkloadChange};
 
-/// Its entry.
 pub const RENDERER: ComparisonRenderer = ComparisonRenderer { name: "markdown", render };
 
-fn render(against: &Against, _page: &PageContext) -> String {
-    let mut out = format!("# iotax compare {} {}\n\n", escaped(&against.old.id), escaped(&against.new.id));
+fn render(against: &RunComparison, _page: &PageContext) -> String {
+    let mut out =
+        format!("# iotax compare {} {}\n\n", escaped(&against.old.id), escaped(&against.new.id));
     if let Some(result) = &against.result {
         out += &format!("**{}**\n\n", escaped(result));
     }
@@ -20,7 +20,10 @@ fn render(against: &Against, _page: &PageContext) -> String {
     out += &list("", vec![old, new, sheet::apart(against)]);
     against.workloads.iter().for_each(|workload| out += &section(workload));
     out += &list("Not compared", against.only.iter().map(|one| one.to_sentence()).collect());
-    out += &list("Differences and warnings", against.warnings.iter().map(|one| one.to_sentence()).collect());
+    out += &list(
+        "Differences and warnings",
+        against.warnings.iter().map(|one| one.to_sentence()).collect(),
+    );
     out + &list("Not excluded", against.not_excluded.clone())
 }
 

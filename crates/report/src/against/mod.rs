@@ -1,5 +1,5 @@
-//! The family of renderers for two runs against each other: the same numbers, tables and words as a report has.
-//! Nothing is computed here but positions and digits.
+//! The family of renderers for two runs against each other: the same numbers, tables and words as a
+//! report has. Nothing is computed here but positions and digits.
 
 mod json;
 mod markdown;
@@ -9,18 +9,16 @@ mod terminal;
 mod tests;
 
 use super::PageContext;
-use iotax_analysis::findings::against::Against;
+use iotax_analysis::findings::against::RunComparison;
 
 /// A form of comparison.
 pub struct ComparisonRenderer {
-    /// `--format NAME`.
     pub name: &'static str,
-    /// Makes the text.
-    pub render: fn(&Against, &PageContext) -> String,
+    pub render: fn(&RunComparison, &PageContext) -> String,
 }
 
-/// All of them.
-pub const ALL: &[&ComparisonRenderer] = &[&terminal::RENDERER, &markdown::RENDERER, &json::RENDERER];
+pub const ALL: &[&ComparisonRenderer] =
+    &[&terminal::RENDERER, &markdown::RENDERER, &json::RENDERER];
 
 /// The renderer of that name.
 pub fn by_name(name: &str) -> Option<&'static ComparisonRenderer> {

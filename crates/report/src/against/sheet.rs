@@ -3,7 +3,7 @@
 use super::super::number::{SPREADS, change, remark};
 use super::super::table::TextTable;
 use iotax_analysis::findings::against::{
-    Against, Basis, DirectionChange, RateChange, StackChange, WorkloadChange,
+    DirectionChange, RateChange, RunComparison, StackChange, VerdictBasis, WorkloadChange,
 };
 use iotax_analysis::findings::{MeasuredFigure, RunIdentity};
 use iotax_units::show_time;
@@ -39,9 +39,14 @@ pub(super) fn stacks(workload: &WorkloadChange) -> TextTable {
     };
     table.push("stack", 0, lines.iter().map(name).collect());
     for (head, rank, pick) in COLUMNS {
-        if workload.stacks.iter().any(|stack| pick(stack).is_some_and(|figure| figure.value().is_some())) {
+        if workload
+            .stacks
+            .iter()
+            .any(|stack| pick(stack).is_some_and(|figure| figure.value().is_some()))
+        {
             let cell = |line| {
-                figure(line, head, *pick).map_or_else(|| "-".to_owned(), |figure| change(figure).cell())
+                figure(line, head, *pick)
+                    .map_or_else(|| "-".to_owned(), |figure| change(figure).cell())
             };
             table.push(head, *rank, lines.iter().map(cell).collect());
         }
@@ -65,7 +70,11 @@ fn lines(stack: &StackChange) -> Vec<ComparisonLine<'_>> {
 }
 
 /// What a line has in a column.
-fn figure<'a>((stack, direction): &ComparisonLine<'a>, head: &str, pick: Pick) -> Option<&'a MeasuredFigure> {
+fn figure<'a>(
+    (stack, direction): &ComparisonLine<'a>,
+    head: &str,
+    pick: Pick,
+) -> Option<&'a MeasuredFigure> {
     match direction {
         Some(direction) => of_direction(direction, head),
         None => pick(stack),
@@ -95,7 +104,8 @@ pub(super) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
         None => rate.sentence.clone(),
     };
     let of_stack = |stack: &StackChange| {
-        let charges = stack.charges.iter().map(|one| format!("{}; {}", one.sentence, one.limit.sentence));
+        let charges =
+            stack.charges.iter().map(|one| format!("{}; {}", one.sentence, one.limit.sentence));
         let levels = stack.slo.iter().map(|one| one.sentence.clone());
         stack.rates.iter().map(line).chain(charges).chain(levels).collect::<Vec<_>>()
     };
@@ -107,7 +117,9 @@ pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<(bool, &str), Vec<&str>> = BTreeMap::new();
     for stack in &workload.stacks {
         for rate in &stack.rates {
-            let names = about.entry((rate.judged == Basis::AsItStands, rate.why.as_str())).or_default();
+            let names = about
+                .entry((rate.judged == VerdictBasis::AsItStands, rate.why.as_str()))
+                .or_default();
             if !names.contains(&stack.stack.as_str()) {
                 names.push(&stack.stack);
             }
@@ -116,7 +128,8 @@ pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
     about.iter().map(|((_, why), names)| format!("judged: {} {why}", names.join(", "))).collect()
 }
 
-/// Why figures are missing or weak, a line a reason. That the baseline has no baseline is no remark.
+/// Why figures are missing or weak, a line a reason. That the baseline has no baseline is no
+/// remark.
 pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for stack in &workload.stacks {
@@ -133,7 +146,7 @@ pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
 }
 
 /// The two runs, a line each.
-pub(super) fn runs(against: &Against) -> [String; 2] {
+pub(super) fn runs(against: &RunComparison) -> [String; 2] {
     let line = |word: &str, run: &RunIdentity| {
         format!("{word} run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
     };
@@ -141,7 +154,7 @@ pub(super) fn runs(against: &Against) -> [String; 2] {
 }
 
 /// How far apart they are.
-pub(super) fn apart(against: &Against) -> String {
+pub(super) fn apart(against: &RunComparison) -> String {
     match against.apart_s {
         Some(seconds) => format!("{} apart; the longer, the more a machine drifts", time(seconds)),
         None => "how far apart is not known".to_owned(),

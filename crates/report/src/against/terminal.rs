@@ -1,16 +1,17 @@
-//! A comparison in the terminal: fits 80 columns, uses more where there are more. Sentences and table by workload.
+//! A comparison in the terminal: fits 80 columns, uses more where there are more. Sentences and
+//! table by workload.
 
 use super::super::table::{LeftOut, wrapped};
 use super::super::terminal::{NARROWEST, list};
 use super::{ComparisonRenderer, PageContext, sheet};
-use iotax_analysis::findings::against::{Against, WorkloadChange};
+use iotax_analysis::findings::against::{RunComparison, WorkloadChange};
 
-/// Its entry.
 pub const RENDERER: ComparisonRenderer = ComparisonRenderer { name: "terminal", render };
 
-fn render(against: &Against, page: &PageContext) -> String {
+fn render(against: &RunComparison, page: &PageContext) -> String {
     let width = page.width.max(NARROWEST);
-    let mut out: String = sheet::runs(against).iter().map(|line| wrapped(line, width, "  ")).collect();
+    let mut out: String =
+        sheet::runs(against).iter().map(|line| wrapped(line, width, "  ")).collect();
     out += &wrapped(&sheet::apart(against), width, "  ");
     for line in &against.emulated {
         out += &wrapped(&format!("EMULATED: {line}"), width, "  ");
@@ -22,7 +23,11 @@ fn render(against: &Against, page: &PageContext) -> String {
         out += &format!("\n{}", wrapped(&said, width, "  "));
     }
     out += &list("Not compared", against.only.iter().map(|one| one.to_sentence()), width);
-    out += &list("Differences and warnings", against.warnings.iter().map(|one| one.to_sentence()), width);
+    out += &list(
+        "Differences and warnings",
+        against.warnings.iter().map(|one| one.to_sentence()),
+        width,
+    );
     out += &list("Not excluded", against.not_excluded.iter().cloned(), width);
     if let Some(result) = &against.result {
         out += &format!("\n{}", wrapped(result, width, "  "));

@@ -2,12 +2,12 @@
 
 use super::{ALL, PageContext, by_name};
 use iotax_analysis::against::against;
-use iotax_analysis::findings::against::{Against, RegressionLimits};
+use iotax_analysis::findings::against::{RegressionLimits, RunComparison};
 use iotax_analysis::twin;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-type Fixture = (&'static str, fn() -> Against);
+type Fixture = (&'static str, fn() -> RunComparison);
 const LIMITS: RegressionLimits = RegressionLimits { rate: Some(0.05), latency: None, cpu: None };
 
 const FIXTURES: [Fixture; 6] = [
@@ -19,53 +19,52 @@ const FIXTURES: [Fixture; 6] = [
     ("plain", plain),
 ];
 
-/// Those whose snapshots are kept in every form: between them they have every section of a comparison. The others have one for a
-/// terminal of 80 columns.
+/// Those whose snapshots are kept in every form: between them they have every section of a
+/// comparison. The others have one for a terminal of 80 columns.
 const IN_EVERY_FORM: [&str; 2] = ["emulated", "partial"];
 
-fn slower() -> Against {
+fn slower() -> RunComparison {
     against(&twin::a_week_before(21), &twin::a_week_later(22, 130_000.0), LIMITS).unwrap()
 }
 
-fn writes() -> Against {
+fn writes() -> RunComparison {
     let mut new = twin::writes();
     new.start.id = "20260101-130000-0007".into();
     new.start.at = "2026-01-01T13:00:00Z".into();
     against(&twin::writes(), &new, LIMITS).unwrap()
 }
 
-fn mixed() -> Against {
+fn mixed() -> RunComparison {
     let mut new = twin::mixed();
     new.start.id = "20260101-130000-0007".into();
     new.start.at = "2026-01-01T13:00:00Z".into();
     against(&twin::mixed(), &new, LIMITS).unwrap()
 }
 
-fn emulated() -> Against {
+fn emulated() -> RunComparison {
     let mut new = twin::guest();
     new.start.id = "20260101-130000-0007".into();
     new.places.iter_mut().for_each(|place| place.emulated = None);
     against(&twin::guest(), &new, LIMITS).unwrap()
 }
 
-fn partial() -> Against {
+fn partial() -> RunComparison {
     against(&twin::bill_of_seed(7), &twin::partial(), RegressionLimits::default()).unwrap()
 }
 
-fn plain() -> Against {
+fn plain() -> RunComparison {
     against(&twin::bill_of_seed(7), &twin::bill_of_seed(8), RegressionLimits::default()).unwrap()
 }
 
-/// Made once.
-fn all() -> impl Iterator<Item = (&'static str, &'static Against)> {
-    static FOUND: OnceLock<Vec<(&'static str, Against)>> = OnceLock::new();
+fn all() -> impl Iterator<Item = (&'static str, &'static RunComparison)> {
+    static FOUND: OnceLock<Vec<(&'static str, RunComparison)>> = OnceLock::new();
     FOUND
         .get_or_init(|| FIXTURES.map(|(name, make)| (name, make())).into())
         .iter()
         .map(|(name, one)| (*name, one))
 }
 
-fn render(against: &Against, name: &str, width: usize) -> String {
+fn render(against: &RunComparison, name: &str, width: usize) -> String {
     (by_name(name).unwrap().render)(against, &PageContext { width })
 }
 
@@ -126,7 +125,7 @@ fn json() {
 #[test]
 fn every_form_says_verdict_basis_limit_and_emulation() {
     for renderer in ALL {
-        let flat = |found: &Against| {
+        let flat = |found: &RunComparison| {
             let text = (renderer.render)(found, &PageContext { width: 160 });
             text.replace('\\', "").split_whitespace().collect::<Vec<_>>().join(" ")
         };

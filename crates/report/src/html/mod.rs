@@ -1,5 +1,6 @@
-//! One self-contained page: no script, no font, no request to anywhere. Sentences on top, drawings with a
-//! table beside each, facts and exact commands at the end. Reads in light, dark, on a phone and on paper.
+//! One self-contained page: no script, no font, no request to anywhere. Sentences on top, drawings
+//! with a table beside each, facts and exact commands at the end. Reads in light, dark, on a phone
+//! and on paper.
 
 mod plot;
 mod sweep;
@@ -25,8 +26,8 @@ use super::{PageContext, ReportRenderer, capital};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::{
-    Bill, BillLine, ChargeFinding, Charges, Comparison, LatencyFigures, MeasuredFigure, PlaceReport,
-    StackRow, WorkloadFindings,
+    Bill, BillLine, ChargeFinding, Charges, Comparison, LatencyFigures, MeasuredFigure,
+    PlaceReport, StackRow, WorkloadFindings,
 };
 use iotax_stats::Verdict;
 use iotax_units::harmless::lines;
@@ -34,8 +35,8 @@ use iotax_units::show_time;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use plot::{Bar, Curve, Scale};
 
-/// Its entry.
-pub const RENDERER: ReportRenderer = ReportRenderer { name: "html", endings: &["html", "htm"], render };
+pub const RENDERER: ReportRenderer =
+    ReportRenderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("style.css");
 /// Line styles in the style sheet.
@@ -88,7 +89,7 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
     )
 }
 
-/// A page of the house, with the style that only its kind needs behind that of all.
+/// A page of the house, with the style that only its kind needs after that of all.
 pub fn whole(title: &str, style: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -105,7 +106,8 @@ pub fn whole(title: &str, style: &str, content: &Markup) -> String {
     lines(&page.into_string()).into_owned()
 }
 
-/// `+-` of the plain texts as one sign, a minus before a number as a minus, a figure kept with its half-width.
+/// `+-` of the plain texts as one sign, a minus before a number as a minus, a figure kept with its
+/// half-width.
 fn signed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -123,7 +125,9 @@ fn signed(text: &str) -> String {
         }
         before = c;
     }
-    out.replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}").replace("\u{b1} ", "\u{b1}\u{a0}").replace(" %", "\u{a0}%")
+    out.replace(" \u{b1} ", "\u{a0}\u{b1}\u{a0}")
+        .replace("\u{b1} ", "\u{b1}\u{a0}")
+        .replace(" %", "\u{a0}%")
 }
 
 fn head(findings: &Findings) -> Markup {
@@ -152,7 +156,8 @@ fn head(findings: &Findings) -> Markup {
     }
 }
 
-/// Of more workloads than these each is opened by a click: what is concluded stands in its first line.
+/// Of more workloads than these each is opened by a click: what is concluded is in its first
+/// line.
 const MOST_OPEN: usize = 6;
 
 fn section(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Markup {
@@ -241,7 +246,6 @@ fn read_back(findings: &Findings) -> Markup {
     }
 }
 
-/// What was imported.
 fn of_others(findings: &Findings) -> Markup {
     let files = imported::files(findings);
     html! {
@@ -346,16 +350,17 @@ fn in_states(array: &ArrayStates, zone: f64) -> Markup {
 
 /// Comparisons with one stack, each by its name.
 fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) -> String) -> Markup {
-    let row = |one: &Comparison, note: String, verdict: &Verdict, ratio: &MeasuredFigure| IntervalRow {
-        name: named(one),
-        note,
-        mark: one.masked.as_ref().map(|masked| format!("masked: {}", masked.short())),
-        class: class_of(verdict),
-        total: false,
-        emulated: one.emulated.is_some(),
-        bar: Bar::from_ratio(ratio),
-        words: words_of(ratio),
-    };
+    let row =
+        |one: &Comparison, note: String, verdict: &Verdict, ratio: &MeasuredFigure| IntervalRow {
+            name: named(one),
+            note,
+            mark: one.masked.as_ref().map(|masked| format!("masked: {}", masked.short())),
+            class: class_of(verdict),
+            total: false,
+            emulated: one.emulated.is_some(),
+            bar: Bar::from_ratio(ratio),
+            words: words_of(ratio),
+        };
     let rows_of = |one: &&Comparison| {
         let whole = row(one, one.write_word().to_owned(), &one.rate.verdict, &one.rate.at_once());
         let directions = one.directions.iter().map(|direction| {
@@ -377,10 +382,12 @@ fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) ->
 
 /// Head and figure of a kind of charge.
 type PickCharge = (&'static str, fn(&Charges) -> &ChargeFinding);
-const LATENCY: PickCharge = ("Mean latency under the same load, against", |charges| &charges.latency);
+const LATENCY: PickCharge =
+    ("Mean latency under the same load, against", |charges| &charges.latency);
 const CPU: PickCharge = ("CPU time per I/O, against", |charges| &charges.cpu);
 
-/// Only intervals: of a stack that has none the sentences say why, and a value by itself stands in the table.
+/// Only intervals: of a stack that has none the sentences say why, and a value by itself is in
+/// the table.
 fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f64) -> Markup {
     let row = |one: &Charges, note: String, charge: &ChargeFinding| IntervalRow {
         name: one.stack.clone(),
@@ -493,7 +500,7 @@ fn cell(text: &str) -> Markup {
     }
 }
 
-/// What stands below a row is set in.
+/// What is below a row is set in.
 fn name_of_row(name: &str) -> Markup {
     html! { td class=[name.starts_with(' ').then_some("below")] { (breakable(name.trim_start())) } }
 }
@@ -503,17 +510,21 @@ fn figure_kept(text: &str) -> Markup {
     if !text.starts_with(|c: char| c.is_ascii_digit() || "+\u{2212}<".contains(c)) {
         return html! { (text) };
     }
-    let (value, interval) = text.split_once(" (").map_or((text, None), |(value, rest)| (value, Some(rest)));
+    let (value, interval) =
+        text.split_once(" (").map_or((text, None), |(value, rest)| (value, Some(rest)));
     html! {
         span class="whole" { (value) }
         @if let Some(interval) = interval { " " span class="whole" { "(" (interval) } }
     }
 }
 
-/// A name that may be broken behind its commas too; a mark stays with what it marks, and a state is of one piece.
+/// A name that may be broken after its commas too; a mark stays with what it marks, and a state is
+/// of one piece.
 fn breakable(name: &str) -> Markup {
-    let name =
-        name.replace(" *", "\u{a0}*").replace(" ~", "\u{a0}~").replace("healthy again", "healthy\u{a0}again");
+    let name = name
+        .replace(" *", "\u{a0}*")
+        .replace(" ~", "\u{a0}~")
+        .replace("healthy again", "healthy\u{a0}again");
     html! { @for part in name.split_inclusive(',') { (part) @if part.ends_with(',') { wbr; } } }
 }
 
@@ -592,14 +603,17 @@ fn figures(workload: &WorkloadFindings, explained: bool) -> Markup {
 }
 
 fn latency_charts(workload: &WorkloadFindings) -> Markup {
-    let directions: Vec<&'static str> =
-        ["read", "write"].into_iter().filter(|way| !curves(&workload.rows, way).is_empty()).collect();
+    let directions: Vec<&'static str> = ["read", "write"]
+        .into_iter()
+        .filter(|way| !curves(&workload.rows, way).is_empty())
+        .collect();
     html! { @for direction in directions { (latency_chart(workload, direction)) } }
 }
 
 /// Stacks that have a curve of a direction, each with the line style of its row.
 fn curves<'a>(rows: &'a [StackRow], direction: &str) -> Vec<(&'a StackRow, Curve<'a>)> {
-    let of = |latency: &&'a LatencyFigures| latency.direction == direction && latency.curve.len() > 1;
+    let of =
+        |latency: &&'a LatencyFigures| latency.direction == direction && latency.curve.len() > 1;
     let curve = |(at, row): (usize, &'a StackRow)| {
         let latency = row.latency.iter().find(of)?;
         Some((row, Curve { points: &latency.curve, class: format!("c{}", at % STYLES) }))
@@ -608,12 +622,16 @@ fn curves<'a>(rows: &'a [StackRow], direction: &str) -> Vec<(&'a StackRow, Curve
 }
 
 fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
-    let (rows, curves): (Vec<&StackRow>, Vec<Curve>) = curves(&workload.rows, direction).into_iter().unzip();
+    let (rows, curves): (Vec<&StackRow>, Vec<Curve>) =
+        curves(&workload.rows, direction).into_iter().unzip();
     let names: Vec<&str> = rows.iter().map(|row| row.stack.as_str()).collect();
-    let words =
-        format!("{direction} latency by percentile of {}; the table above has the figures", names.join(", "));
+    let words = format!(
+        "{direction} latency by percentile of {}; the table above has the figures",
+        names.join(", ")
+    );
     // Below the first chart: it has the lines of all directions.
-    let first = workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next();
+    let first =
+        workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next();
     let ratios = sheet::latency_ratios(&workload.comparisons).filter(|_| first == Some(direction));
     html! {
         h3 {
@@ -764,7 +782,7 @@ fn method_of_others() -> Markup {
     }
 }
 
-/// A sentence as it stands in the page, for tests.
+/// A sentence as it is in the page, for tests.
 #[cfg(test)]
 pub(super) fn escaped_signed(text: &str) -> String {
     html! { (signed(text)) }.into_string()

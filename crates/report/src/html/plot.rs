@@ -1,5 +1,6 @@
-//! Drawings as inline SVG. Positions across are percentages, so a drawing stretches with the page while its
-//! text and strokes keep their size; every drawing has a title for those who do not see it.
+//! Drawings as inline SVG. Positions across are percentages, so a drawing stretches with the page
+//! while its text and strokes keep their size; every drawing has a title for those who do not see
+//! it.
 
 use iotax_analysis::findings::MeasuredFigure;
 use iotax_units::show_ns;
@@ -60,11 +61,21 @@ impl Scale {
 /// 1, 2 or 5 times a power of ten.
 pub(super) fn nice_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.max(1e-3).log10().floor());
-    [1.0, 2.0, 5.0].into_iter().map(|step| step * power).find(|step| *step >= rough).unwrap_or(10.0 * power)
+    [1.0, 2.0, 5.0]
+        .into_iter()
+        .map(|step| step * power)
+        .find(|step| *step >= rough)
+        .unwrap_or(10.0 * power)
 }
 
 /// One interval on the shared axis, as high as the name beside it.
-pub(super) fn interval(bar: Option<Bar>, scale: Scale, zone: f64, class: &str, words: &str) -> Markup {
+pub(super) fn interval(
+    bar: Option<Bar>,
+    scale: Scale,
+    zone: f64,
+    class: &str,
+    words: &str,
+) -> Markup {
     html! {
         div class="lane" {
             svg class=(class) role="img" aria-label=(words) {
@@ -129,7 +140,8 @@ pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
     let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
     let low = all().map(|point| point.1).min().unwrap_or(1).max(1) as f64;
     let high = all().map(|point| point.1).max().unwrap_or(1).max(2) as f64;
-    let frame = PlotFrame::spanning(low, high, all().map(|point| nines(point.0)).fold(1.0, f64::max));
+    let frame =
+        PlotFrame::spanning(low, high, all().map(|point| nines(point.0)).fold(1.0, f64::max));
     html! {
         svg height=(HEIGHT + 24.0) role="img" aria-label=(words) {
             title { (words) }
@@ -176,7 +188,8 @@ impl PlotFrame {
     fn latency_ticks(&self) -> Vec<f64> {
         let steps: &[f64] = if self.high / self.low > 2e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
-        let all = decades.flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)));
+        let all =
+            decades.flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)));
         all.filter(|ns| (self.low..=self.high).contains(ns)).collect()
     }
 }
@@ -197,11 +210,16 @@ mod tests {
 
     #[test]
     fn the_axis_holds_bars_zero_and_zone() {
-        let bars =
-            [Bar { low: -16.2, middle: -15.7, high: -15.1 }, Bar { low: -3.0, middle: -1.0, high: 1.0 }];
+        let bars = [
+            Bar { low: -16.2, middle: -15.7, high: -15.1 },
+            Bar { low: -3.0, middle: -1.0, high: 1.0 },
+        ];
         let scale = Scale::holding_bars(&bars, 2.0);
         assert_eq!(scale, Scale { from: -20.0, to: 5.0, step: 5.0 });
-        assert_eq!((scale.left_percent(-20.0), scale.left_percent(0.0)), ("0.00%".into(), "80.00%".into()));
+        assert_eq!(
+            (scale.left_percent(-20.0), scale.left_percent(0.0)),
+            ("0.00%".into(), "80.00%".into())
+        );
         let none = Scale::holding_bars(&[], 2.0);
         assert!(none.from < -2.0 && none.to > 2.0);
         assert!(none.ticks().iter().any(|tick| tick.abs() < 1e-9));

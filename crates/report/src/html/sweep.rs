@@ -1,5 +1,5 @@
-//! A sweep on the page: what is concluded, cost and throughput as drawings, a table a stack; the points one by one
-//! are folded away below.
+//! A sweep on the page: what is concluded, cost and throughput as drawings, a table a stack; the
+//! points one by one are folded away below.
 
 use super::sweep_chart::{self, Dot, Range, Series};
 use super::{STYLES, section, signed, table};
@@ -12,8 +12,9 @@ use maud::{Markup, html};
 /// A sweep of a run, with its points folded away.
 pub(super) fn sweep_section(one: &SweepFindings, findings: &Findings) -> Markup {
     let (workloads, zone) = (&findings.workloads, 100.0 * findings.run.zone);
-    let points =
-        workloads.iter().filter(|workload| workload.sweep.as_ref().is_some_and(|at| at.sweep == one.name));
+    let points = workloads
+        .iter()
+        .filter(|workload| workload.sweep.as_ref().is_some_and(|at| at.sweep == one.name));
     html! {
         section {
             h2 { (sweep::title(one)) }
@@ -43,10 +44,12 @@ fn conclusions(one: &SweepFindings) -> Markup {
     }
 }
 
-/// One drawing for all stacks, or of a grid one for each stack with a line a curve; no more lines than styles.
+/// One drawing for all stacks, or of a grid one for each stack with a line a curve; no more lines
+/// than styles.
 fn drawings(one: &SweepFindings, zone: f64) -> Markup {
     let lines = lines(one);
-    let baseline = lines.iter().find(|line| line.stack.baseline).map_or("", |line| line.stack.stack.as_str());
+    let baseline =
+        lines.iter().find(|line| line.stack.baseline).map_or("", |line| line.stack.stack.as_str());
     let groups: Vec<&[DrawnLine]> = lines
         .chunk_by(|a, b| one.curve_word.is_none() || a.stack.stack == b.stack.stack)
         .flat_map(|group| group.chunks(STYLES))
@@ -94,7 +97,8 @@ struct DrawnLine<'a> {
 /// In the order of the drawings: stack by stack, and curve by curve within.
 fn lines(one: &SweepFindings) -> Vec<DrawnLine<'_>> {
     let stacks = one.curves.iter().map(|curve| curve.stacks.len()).min().unwrap_or(0);
-    let curves = |at| one.curves.iter().enumerate().map(move |(number, curve)| line(one, curve, number, at));
+    let curves =
+        |at| one.curves.iter().enumerate().map(move |(number, curve)| line(one, curve, number, at));
     (0..stacks).flat_map(curves).collect()
 }
 

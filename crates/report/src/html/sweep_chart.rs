@@ -1,5 +1,6 @@
-//! Drawings of a sweep as inline SVG: cost over the swept value, and throughput against latency with the knee.
-//! Across in percent and up in pixels, as in `plot`, so that a phone gets the same drawing.
+//! Drawings of a sweep as inline SVG: cost over the swept value, and throughput against latency
+//! with the knee. Across in percent and up in pixels, as in `plot`, so that a phone gets the same
+//! drawing.
 
 use super::plot::{nice_step, tick_words};
 use super::signed;
@@ -13,7 +14,8 @@ pub(super) struct Series {
     pub(super) points: Vec<Dot>,
 }
 
-/// A point with its intervals; across is a swept value or a latency, up a change in percent or a rate.
+/// A point with its intervals; across is a swept value or a latency, up a change in percent or a
+/// rate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dot {
     pub(super) label: String,
@@ -42,7 +44,8 @@ const TOP: f64 = 14.0;
 /// Shares of the width between which points lie; labels stand left of it.
 const LEFT: f64 = 14.0;
 const RIGHT: f64 = 96.0;
-/// Widths in pixels of a drawing on the narrowest phone and on a desktop: labels must collide on neither.
+/// Widths in pixels of a drawing on the narrowest phone and on a desktop: labels must collide on
+/// neither.
 const WIDTHS: [f64; 2] = [300.0, 1030.0];
 /// Pixels of a letter and of a line of text.
 const LETTER: f64 = 6.6;
@@ -60,10 +63,17 @@ struct Log {
 impl Log {
     /// Holds all ranges with some air, and is never empty.
     fn holding(ranges: impl Iterator<Item = Range> + Clone, air: f64) -> Log {
-        let low =
-            ranges.clone().map(|range| range.low).filter(|low| *low > 0.0).fold(f64::INFINITY, f64::min);
+        let low = ranges
+            .clone()
+            .map(|range| range.low)
+            .filter(|low| *low > 0.0)
+            .fold(f64::INFINITY, f64::min);
         let high = ranges.map(|range| range.high).fold(0.0, f64::max);
-        if low > high { Log { low: 1.0, high: 10.0 } } else { Log { low: low / air, high: high * air } }
+        if low > high {
+            Log { low: 1.0, high: 10.0 }
+        } else {
+            Log { low: low / air, high: high * air }
+        }
     }
 
     fn share(&self, value: f64) -> f64 {
@@ -102,7 +112,7 @@ fn up(share: f64) -> f64 {
     HEIGHT - (HEIGHT - TOP) * share
 }
 
-/// A drawing in the making: where each point lies, and what stands at the axes.
+/// A drawing in the making: where each point lies, and what is at the axes.
 struct SweepFrame {
     x: Log,
     y: Upright,
@@ -112,7 +122,6 @@ struct SweepFrame {
     aside: bool,
 }
 
-/// The axis upwards.
 #[derive(Clone, Copy, Debug)]
 enum Upright {
     Even { from: f64, to: f64 },
@@ -140,7 +149,8 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
     let tight = Log::holding(dots().map(|dot| dot.x), 1.0);
     // Points that step aside at the first value must not reach the labels.
     let x = Log::holding(dots().map(|dot| dot.x), (tight.high / tight.low).max(2.0).powf(0.05));
-    let mut values: Vec<(f64, String)> = dots().map(|dot| (dot.x.value, dot.label.clone())).collect();
+    let mut values: Vec<(f64, String)> =
+        dots().map(|dot| (dot.x.value, dot.label.clone())).collect();
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     values.dedup();
     let frame = SweepFrame {
@@ -161,7 +171,8 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
 /// Throughput against mean latency, both as logarithms: points of equal power lie on diagonals.
 pub(super) fn throughputs(series: &[Series], words: &str) -> Markup {
     let dots = || series.iter().flat_map(|one| &one.points);
-    let (x, y) = (Log::holding(dots().map(|dot| dot.x), 1.3), Log::holding(dots().map(|dot| dot.y), 1.3));
+    let (x, y) =
+        (Log::holding(dots().map(|dot| dot.x), 1.3), Log::holding(dots().map(|dot| dot.y), 1.3));
     let frame = SweepFrame {
         x_ticks: x.ticks(0.16).into_iter().map(|ns| (ns, tick_words(ns))).collect(),
         y_ticks: y.ticks(0.07).into_iter().map(|rate| (rate, rate_words(rate))).collect(),
@@ -250,8 +261,9 @@ impl SweepFrame {
         let mut placed: Vec<Label> = Vec::new();
         let (knees, others): (Vec<&Dot>, Vec<&Dot>) = all().partition(|dot| dot.knee);
         for dot in knees.into_iter().chain(others) {
-            let free =
-                |label: &Label| label.is_inside() && !placed.iter().chain(&dots).any(|one| label.hits(one));
+            let free = |label: &Label| {
+                label.is_inside() && !placed.iter().chain(&dots).any(|one| label.hits(one))
+            };
             if let Some(label) = self.places(dot).into_iter().find(free) {
                 placed.push(label);
             }
@@ -268,8 +280,14 @@ impl SweepFrame {
         let (share, middle) = (self.x.share(dot.x.value), self.y.height_at(dot.y.value));
         let away = if dot.knee { 12.0 } else { 7.0 };
         let text = if dot.knee { format!("knee {}", dot.label) } else { dot.label.clone() };
-        let corners =
-            [(1.0, LINE), (-1.0, -6.0), (1.0, -6.0), (-1.0, LINE), (1.0, 2.0 * LINE), (-1.0, -6.0 - LINE)];
+        let corners = [
+            (1.0, LINE),
+            (-1.0, -6.0),
+            (1.0, -6.0),
+            (-1.0, LINE),
+            (1.0, 2.0 * LINE),
+            (-1.0, -6.0 - LINE),
+        ];
         let place = |(side, down): (f64, f64)| Label {
             text: text.clone(),
             share,
@@ -335,7 +353,10 @@ mod tests {
         assert_eq!((log.share(0.0), log.share(1e9)), (0.0, 1.0));
         let ticks = Log { low: 90.0, high: 9e6 }.ticks(0.16);
         let gaps: Vec<f64> = ticks.windows(2).map(|pair| (pair[1] / pair[0]).ln()).collect();
-        assert!(ticks.len() >= 4 && gaps.iter().all(|gap| *gap >= 0.16 * (1e5f64).ln()), "{ticks:?}");
+        assert!(
+            ticks.len() >= 4 && gaps.iter().all(|gap| *gap >= 0.16 * (1e5f64).ln()),
+            "{ticks:?}"
+        );
         let none = Log::holding(std::iter::empty(), 1.0);
         assert!(none.share(5.0) > 0.0 && none.share(5.0) < 1.0);
     }
@@ -349,9 +370,11 @@ mod tests {
             knee,
             hollow: false,
         };
-        let crowd = (0..12).map(|at| dot(100.0 + f64::from(at), 10.0 + 0.1 * f64::from(at), at == 5));
+        let crowd =
+            (0..12).map(|at| dot(100.0 + f64::from(at), 10.0 + 0.1 * f64::from(at), at == 5));
         let points = crowd.chain([dot(900.0, 90.0, false)]).collect();
-        let page = throughputs(&[Series { name: "a".into(), style: 0, points }], "words").into_string();
+        let page =
+            throughputs(&[Series { name: "a".into(), style: 0, points }], "words").into_string();
         assert!(page.contains(">knee 105<") && page.contains(">900<"), "{page}");
         let shown = page.matches("class=\"label\"").count();
         assert!(shown < 12, "{shown} labels in one place");

@@ -1,4 +1,5 @@
-//! One cell of the check: the same simulated comparison again and again, each time with another seed.
+//! One cell of the check: the same simulated comparison again and again, each time with another
+//! seed.
 
 use super::conduct::{Conducted, one_after_the_other};
 use super::kinds::NoiseSource;
@@ -136,11 +137,12 @@ impl Repetition {
     /// Whether any comparison shows a false cost or gain by its simultaneous interval (none of them
     /// costs anything).
     pub fn any_false(outcomes: &[&Repetition]) -> bool {
-        let all: Vec<&Concluded> = outcomes.iter().flat_map(|outcome| &outcome.comparisons).collect();
+        let all: Vec<&Concluded> =
+            outcomes.iter().flat_map(|outcome| &outcome.comparisons).collect();
         let significant = family::significant(&all.iter().map(|one| one.p).collect::<Vec<_>>());
-        all.iter()
-            .zip(significant)
-            .any(|(one, sure)| sure && matches!(one.said, StatedVerdict::Costs | StatedVerdict::Gains))
+        all.iter().zip(significant).any(|(one, sure)| {
+            sure && matches!(one.said, StatedVerdict::Costs | StatedVerdict::Gains)
+        })
     }
 }
 
@@ -152,8 +154,9 @@ impl SimulatedCell {
         let done = self.source.conduct(&self.costs, &self.stop, ZONE, machine.clone(), order);
         let truth = |stack: usize| self.source.truth(self.costs[stack]);
         let Conducted { judged, took_s, pilot_s, limited, design, added, lone_s } = done;
-        let naive =
-            |each_s| one_after_the_other(&mut self.source.machine(&self.costs, machine.clone()), each_s);
+        let naive = |each_s| {
+            one_after_the_other(&mut self.source.machine(&self.costs, machine.clone()), each_s)
+        };
         Repetition {
             comparisons: judged
                 .iter()
@@ -175,8 +178,8 @@ impl SimulatedCell {
     }
 }
 
-/// All repetitions of all cells, spread over the machine's cores; the result does not depend on how.
-/// `tell` hears of each repetition before it runs and may end it all: then there is nothing.
+/// All repetitions of all cells, spread over the machine's cores; the result does not depend on
+/// how. `tell` hears of each repetition before it runs and may end it all: then there is nothing.
 pub fn repeat(
     cells: &[SimulatedCell],
     reps: u64,
@@ -184,7 +187,8 @@ pub fn repeat(
     tell: &(dyn Fn() -> ControlFlow<()> + Sync),
 ) -> Option<Vec<Vec<Repetition>>> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
-    // Small seeds differ in few bits, and so do repetitions: without mixing, one seed's repetitions are another's.
+    // Small seeds differ in few bits, and so do repetitions: without mixing, one seed's repetitions
+    // are another's.
     let base = Noise::new(seed).bits();
     let seed_of = |cell: usize, rep: u64| Noise::new(base ^ (cell as u64) << 40 ^ rep).bits();
     let share = |thread: u64| -> Option<Vec<Vec<Repetition>>> {
@@ -196,7 +200,8 @@ pub fn repeat(
         cells.iter().enumerate().map(of).collect()
     };
     let shares: Option<Vec<Vec<Vec<Repetition>>>> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|thread| scope.spawn(move || share(thread))).collect();
+        let running: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || share(thread))).collect();
         // A panic of a simulation is a bug and goes on as one.
         running
             .into_iter()

@@ -1,4 +1,5 @@
-//! A whole comparison on a simulated machine: pilot, rounds, stop, verdict, each asked of `stats` as a real run asks.
+//! A whole comparison on a simulated machine: pilot, rounds, stop, verdict, each asked of `stats`
+//! as a real run asks.
 
 use super::machine::SimulatedMachine;
 use crate::checks;
@@ -22,7 +23,8 @@ pub struct Conducted {
     pub limited: f64,
     /// What the pilot chose.
     pub design: Design,
-    /// What one I/O of each stack but the first takes more, seconds, where one is in flight at a time.
+    /// What one I/O of each stack but the first takes more, seconds, where one is in flight at a
+    /// time.
     pub added: Vec<Option<Difference>>,
     /// True mean time of such an I/O of the first, seconds.
     pub lone_s: f64,
@@ -53,7 +55,8 @@ pub fn conduct(machine: &mut SimulatedMachine, stop: &StopSpec, zone: f64, seed:
             break;
         }
     }
-    let question = |b: usize| Question { a: 0, b, value: SliceValue::Rate, zone, precision: stop.precision };
+    let question =
+        |b: usize| Question { a: 0, b, value: SliceValue::Rate, zone, precision: stop.precision };
     let windows: f64 = rounds.iter().flat_map(|round| &round.parts).map(|part| part.seconds).sum();
     Conducted {
         judged: stacks[1..].iter().map(|b| judge(&rounds, &question(*b))).collect(),

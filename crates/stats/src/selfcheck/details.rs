@@ -30,13 +30,18 @@ pub struct Detail {
     pub said: [f64; 4],
     /// Share whose verdict was refused for another reason than its width, by reason.
     pub refused: BTreeMap<&'static str, f64>,
-    /// Share of the runs whose pilot chose this order and length of slices, the most frequent first.
+    /// Share of the runs whose pilot chose this order and length of slices, the most frequent
+    /// first.
     pub designs: Vec<(String, f64)>,
 }
 
 impl Detail {
     /// Of a cell's outcomes.
-    pub fn from_cell(cell: &SimulatedCell, purpose: &'static str, outcomes: &[Repetition]) -> Detail {
+    pub fn from_cell(
+        cell: &SimulatedCell,
+        purpose: &'static str,
+        outcomes: &[Repetition],
+    ) -> Detail {
         let firsts = || outcomes.iter().map(|one| &one.comparisons[0]);
         let said = |what| mean(firsts().map(|one| f64::from(u8::from(one.said == what))));
         Detail {
@@ -73,7 +78,8 @@ fn designs(outcomes: &[Repetition]) -> Vec<(String, f64)> {
             slice_s => format!("{order} of {slice_s:.2} s"),
         }
     };
-    let mut all: Vec<(String, f64)> = shares(outcomes.iter().map(word), outcomes.len()).into_iter().collect();
+    let mut all: Vec<(String, f64)> =
+        shares(outcomes.iter().map(word), outcomes.len()).into_iter().collect();
     all.sort_by(|one, two| two.1.total_cmp(&one.1));
     all
 }

@@ -251,7 +251,8 @@ impl NoiseSource {
         }
     }
 
-    /// Carries out a comparison of stacks of these costs; `order` is the seed of the orders of slices.
+    /// Carries out a comparison of stacks of these costs; `order` is the seed of the orders of
+    /// slices.
     pub(super) fn conduct(
         &self,
         costs: &[f64],
@@ -268,7 +269,8 @@ impl NoiseSource {
         }
     }
 
-    /// A machine with stacks of these costs; only stack 1 meets what is B's own. For short slices there is another.
+    /// A machine with stacks of these costs; only stack 1 meets what is B's own. For short slices
+    /// there is another.
     pub fn machine(&self, costs: &[f64], mut noise: Noise) -> SimulatedMachine {
         let parts = match self {
             NoiseSource::MadeUp(kind) => (kind.make)(&mut noise),

@@ -1,4 +1,5 @@
-//! The table of what must hold: each line a figure of the simulations, its Monte-Carlo error and its bound.
+//! The table of what must hold: each line a figure of the simulations, its Monte-Carlo error and
+//! its bound.
 
 use super::cell::{Concluded, Repetition, SimulatedCell, StatedVerdict};
 use super::details::Detail;
@@ -84,13 +85,16 @@ impl LineBound {
         match self {
             LineBound::AtMost(most) => value <= most + allowance,
             LineBound::AtLeast(least) => value >= least - allowance,
-            LineBound::Between(least, most) => value >= least - allowance && value <= most + allowance,
+            LineBound::Between(least, most) => {
+                value >= least - allowance && value <= most + allowance
+            }
             LineBound::Shown => true,
         }
     }
 }
 
-/// Monte-Carlo errors by which a figure may be beyond its bound at so many repetitions: three below 2,000, else none.
+/// Monte-Carlo errors by which a figure may be beyond its bound at so many repetitions: three below
+/// 2,000, else none.
 pub fn allowance(reps: u64) -> f64 {
     if reps >= FULL { 0.0 } else { 3.0 }
 }
@@ -115,7 +119,16 @@ impl SelfcheckLine {
     ) -> SelfcheckLine {
         let (value, error) = (sample.value, sample.error);
         let holds = bound.admits(value, allowance(sample.reps) * error);
-        SelfcheckLine { figure: figure.into(), of: of.into(), value, error, unit, bound, n: sample.n, holds }
+        SelfcheckLine {
+            figure: figure.into(),
+            of: of.into(),
+            value,
+            error,
+            unit,
+            bound,
+            n: sample.n,
+            holds,
+        }
     }
 }
 
@@ -157,7 +170,7 @@ pub(super) enum CellPart {
     Standard(Class, f64),
     /// In short slices.
     Short(Class, f64),
-    /// A series of the user's own machine: it stands beside the others and enters no pooled figure.
+    /// A series of the user's own machine: it is beside the others and enters no pooled figure.
     Local(f64),
     Rare,
     Hard,
@@ -204,9 +217,9 @@ impl Plan {
         for source in local {
             match source {
                 NoiseSource::Short(short) => plan.add_short_source(short),
-                _ => {
-                    COSTS.iter().for_each(|cost| plan.add(CellPart::Local(*cost), cell(source, *cost, STOP)))
-                }
+                _ => COSTS
+                    .iter()
+                    .for_each(|cost| plan.add(CellPart::Local(*cost), cell(source, *cost, STOP))),
             }
         }
         plan
@@ -244,9 +257,13 @@ impl Plan {
         let long = StopSpec { min_time_s: 60.0, ..STOP };
         match source.class() {
             class @ (Class::Shared | Class::Own) => {
-                COSTS.iter().for_each(|cost| self.add(CellPart::Standard(class, *cost), cell(*cost, STOP)));
+                COSTS
+                    .iter()
+                    .for_each(|cost| self.add(CellPart::Standard(class, *cost), cell(*cost, STOP)));
             }
-            Class::Rare => [0.0, 0.02].iter().for_each(|cost| self.add(CellPart::Rare, cell(*cost, long))),
+            Class::Rare => {
+                [0.0, 0.02].iter().for_each(|cost| self.add(CellPart::Rare, cell(*cost, long)))
+            }
             Class::Hard => self.add(CellPart::Hard, cell(0.02, long)),
             Class::Throttled => {
                 self.add(CellPart::Throttled, cell(0.02, StopSpec { min_time_s: 30.0, ..STOP }))
@@ -265,7 +282,9 @@ impl Plan {
     /// The details, of the outcomes of all cells.
     pub fn details(&self, outcomes: &[Vec<Repetition>]) -> Vec<Detail> {
         let cells = self.cells.iter().zip(&self.parts).zip(outcomes);
-        cells.map(|((cell, part), outcomes)| Detail::from_cell(cell, part.purpose(), outcomes)).collect()
+        cells
+            .map(|((cell, part), outcomes)| Detail::from_cell(cell, part.purpose(), outcomes))
+            .collect()
     }
 
     /// The table, of the outcomes of all cells.
@@ -318,11 +337,24 @@ impl LineTable<'_> {
         let figure = "A/A false positives";
         let one = |(cell, outcomes): (&SimulatedCell, &Vec<Repetition>)| {
             let sample = share(firsts(outcomes).map(is_difference), self.reps);
-            SelfcheckLine::new(figure, &cell.source.name(), sample, LineUnit::Share, LineBound::AtMost(0.065))
+            SelfcheckLine::new(
+                figure,
+                &cell.source.name(),
+                sample,
+                LineUnit::Share,
+                LineBound::AtMost(0.065),
+            )
         };
         let mut lines: Vec<SelfcheckLine> = null().chain(local).map(one).collect();
-        let pooled = share(null().flat_map(|(_, outcomes)| firsts(outcomes)).map(is_difference), self.reps);
-        lines.push(SelfcheckLine::new(figure, "pooled", pooled, LineUnit::Share, LineBound::AtMost(0.053)));
+        let pooled =
+            share(null().flat_map(|(_, outcomes)| firsts(outcomes)).map(is_difference), self.reps);
+        lines.push(SelfcheckLine::new(
+            figure,
+            "pooled",
+            pooled,
+            LineUnit::Share,
+            LineBound::AtMost(0.053),
+        ));
         lines
     }
 
@@ -353,7 +385,9 @@ impl LineTable<'_> {
                 LineBound::Between(0.935, 0.98),
             ));
         }
-        for (cell, outcomes) in self.cells_for(|part| matches!(part, CellPart::Standard(Class::Own, _))) {
+        for (cell, outcomes) in
+            self.cells_for(|part| matches!(part, CellPart::Standard(Class::Own, _)))
+        {
             let figure = format!("coverage at true {} %, noise in B only", 100.0 * cell.costs[1]);
             let sample = share(covered(outcomes), self.reps);
             lines.push(SelfcheckLine::new(
@@ -372,8 +406,11 @@ impl LineTable<'_> {
             let truth = cell.source.truth(cell.costs[1]);
             let sample = share(firsts(outcomes).map(|one| one.is_wrong(truth)), self.reps);
             let figure = format!("wrong verdicts after 60 s at true {} %", 100.0 * cell.costs[1]);
-            let bound =
-                if cell.source.class() == Class::Hard { LineBound::Shown } else { LineBound::AtMost(0.05) };
+            let bound = if cell.source.class() == Class::Hard {
+                LineBound::Shown
+            } else {
+                LineBound::AtMost(0.05)
+            };
             SelfcheckLine::new(&figure, &cell.source.name(), sample, LineUnit::Share, bound)
         };
         self.cells_for(|part| matches!(part, CellPart::Rare | CellPart::Hard)).map(one).collect()
@@ -407,7 +444,9 @@ impl LineTable<'_> {
         let figure = "mean time to resolve 2 %";
         let mut lines = Vec::new();
         let mut means: Vec<RepeatedFigure> = Vec::new();
-        for (cell, outcomes) in self.cells_for(|part| part == CellPart::Standard(Class::Shared, 0.02)) {
+        for (cell, outcomes) in
+            self.cells_for(|part| part == CellPart::Standard(Class::Shared, 0.02))
+        {
             let name = cell.source.name();
             let sample = average(outcomes.iter().map(|one| one.took_s), self.reps);
             means.push(sample);
@@ -433,7 +472,8 @@ impl LineTable<'_> {
         }
         means.sort_by(|one, two| one.value.total_cmp(&two.value));
         let middle = means[means.len() / 2];
-        let median = RepeatedFigure { value: median(means.iter().map(|mean| mean.value)), ..middle };
+        let median =
+            RepeatedFigure { value: median(means.iter().map(|mean| mean.value)), ..middle };
         lines.push(SelfcheckLine::new(
             figure,
             "median of all",
@@ -447,7 +487,8 @@ impl LineTable<'_> {
     fn errors(&self) -> Vec<SelfcheckLine> {
         let one = |(cell, outcomes): (&SimulatedCell, &Vec<Repetition>)| {
             let name = cell.source.name();
-            let most = FIXED_OF.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, most)| *most);
+            let most =
+                FIXED_OF.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, most)| *most);
             let figure = "rms error of 120 s over that of 60 s + 60 s";
             SelfcheckLine::new(
                 figure,
@@ -461,7 +502,8 @@ impl LineTable<'_> {
     }
 
     fn refusals(&self) -> Vec<SelfcheckLine> {
-        let limited = self.cells_for(|part| part == CellPart::Throttled).flat_map(|(_, outcomes)| outcomes);
+        let limited =
+            self.cells_for(|part| part == CellPart::Throttled).flat_map(|(_, outcomes)| outcomes);
         // Both regimes must have been there to be told apart.
         let seen = limited.filter(|one| (0.1..=0.9).contains(&one.limited));
         let flagged = share(seen.map(|one| one.comparisons[0].refused.is_some()), self.reps);
@@ -478,7 +520,13 @@ impl LineTable<'_> {
                 LineUnit::Share,
                 LineBound::AtLeast(0.98),
             ),
-            SelfcheckLine::new("false refusals", "pooled", refused, LineUnit::Share, LineBound::AtMost(0.01)),
+            SelfcheckLine::new(
+                "false refusals",
+                "pooled",
+                refused,
+                LineUnit::Share,
+                LineBound::AtMost(0.01),
+            ),
         ]
     }
 
@@ -486,12 +534,20 @@ impl LineTable<'_> {
         let workloads: Vec<&Vec<Repetition>> =
             self.cells_for(|part| part == CellPart::Matrix).map(|(_, outcomes)| outcomes).collect();
         let any = |rep: usize| {
-            let matrix: Vec<&Repetition> = workloads.iter().map(|outcomes| &outcomes[rep]).collect();
+            let matrix: Vec<&Repetition> =
+                workloads.iter().map(|outcomes| &outcomes[rep]).collect();
             Repetition::any_false(&matrix)
         };
         let sample = share((0..self.reps as usize).map(any), self.reps);
-        let figure = format!("any false cost in {} null cells", MATRIX_WORKLOADS * (MATRIX_STACKS - 1));
-        vec![SelfcheckLine::new(&figure, "matrix", sample, LineUnit::Share, LineBound::AtMost(0.065))]
+        let figure =
+            format!("any false cost in {} null cells", MATRIX_WORKLOADS * (MATRIX_STACKS - 1));
+        vec![SelfcheckLine::new(
+            &figure,
+            "matrix",
+            sample,
+            LineUnit::Share,
+            LineBound::AtMost(0.065),
+        )]
     }
 }
 
@@ -515,6 +571,7 @@ fn rms_ratio(outcomes: &[Repetition], reps: u64) -> RepeatedFigure {
     };
     let (ours, naive) = (squares(&|one| one.comparisons[0].error), squares(&|one| one.naive_error));
     let value = (ours.value / naive.value).sqrt();
-    let relative = ((ours.error / ours.value).powi(2) + (naive.error / naive.value).powi(2)).sqrt() / 2.0;
+    let relative =
+        ((ours.error / ours.value).powi(2) + (naive.error / naive.value).powi(2)).sqrt() / 2.0;
     RepeatedFigure { value, error: value * relative, n: ours.n, reps }
 }

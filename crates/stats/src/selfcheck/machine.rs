@@ -1,5 +1,5 @@
-//! A simulated machine: stacks of known cost under one kind of noise. Slices take its time as they would take a
-//! real one's: what is discarded at the start, the window, the drain.
+//! A simulated machine: stacks of known cost under one kind of noise. Slices take its time as they
+//! would take a real one's: what is discarded at the start, the window, the drain.
 
 use super::signal::Signal;
 use crate::noise::Noise;

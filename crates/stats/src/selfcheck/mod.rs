@@ -1,5 +1,6 @@
-//! iotax proves its own statistics: simulated comparisons with a known truth, under every kind of noise that is known to
-//! mislead, through the code that runs real comparisons. Values in, values out; it measures nothing.
+//! iotax proves its own statistics: simulated comparisons with a known truth, under every kind of
+//! noise that is known to mislead, through the code that runs real comparisons. Values in, values
+//! out; it measures nothing.
 
 pub mod cell;
 mod conduct;

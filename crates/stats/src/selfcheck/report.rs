@@ -1,4 +1,5 @@
-//! The check as text and as JSON: the lines by figure, then what lies behind them. Values in, text out.
+//! The check as text and as JSON: the lines by figure, then what lies behind them. Values in, text
+//! out.
 
 use super::details::Detail;
 use super::lines::{FULL, LineBound, LineState, LineUnit, SelfcheckLine, allowance};
@@ -66,9 +67,11 @@ impl Findings {
     /// As JSON.
     pub fn json(&self) -> String {
         let lines = self.lines.iter().map(|line| Standing { line, state: line.state() }).collect();
-        let document = SelfcheckDocument { format: FORMAT, version: VERSION, findings: self, lines };
+        let document =
+            SelfcheckDocument { format: FORMAT, version: VERSION, findings: self, lines };
         // Plain figures, words and lists: a value that is no number becomes null.
-        serde_json::to_string_pretty(&document).map_or_else(|why| format!("{why}\n"), |text| text + "\n")
+        serde_json::to_string_pretty(&document)
+            .map_or_else(|why| format!("{why}\n"), |text| text + "\n")
     }
 
     /// As a table for so many columns.
@@ -92,10 +95,18 @@ impl Findings {
         let cells = self.details.len();
         line(
             out,
-            &format!("iotax {}: {cells} cells of {} repetitions, seed {}", self.iotax, self.reps, self.seed),
+            &format!(
+                "iotax {}: {cells} cells of {} repetitions, seed {}",
+                self.iotax, self.reps, self.seed
+            ),
         );
         let allowed = self.allowance;
-        line(out, &format!("A bound allows for Monte-Carlo errors: {allowed} (3 below {FULL} repetitions)."));
+        line(
+            out,
+            &format!(
+                "A bound allows for Monte-Carlo errors: {allowed} (3 below {FULL} repetitions)."
+            ),
+        );
         if !self.local.is_empty() {
             line(out, &format!("With series of this machine: {}", self.local.join(", ")));
         }
@@ -174,7 +185,7 @@ fn trimmed(figure: &str) -> String {
     format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// From here on what a kind is stands beside its name.
+/// From here on what a kind is is beside its name.
 const WIDE: usize = 120;
 
 /// A kind of noise: its name and what it is, then two lines a cell, or one where there is room.
@@ -201,7 +212,8 @@ fn kind_lines(out: &mut String, kind: &[Detail], columns: usize) {
 }
 
 fn figures(cell: &Detail) -> String {
-    let purpose = if cell.purpose.is_empty() { String::new() } else { format!(" ({})", cell.purpose) };
+    let purpose =
+        if cell.purpose.is_empty() { String::new() } else { format!(" ({})", cell.purpose) };
     format!(
         "{:>2.0} %{purpose}: {:.1} s, +- {:.2} %, bias {:+.3} %",
         100.0 * cell.cost,
@@ -214,14 +226,16 @@ fn figures(cell: &Detail) -> String {
 /// What the pilots chose, what is rarer than one in a hundred together, and what was refused.
 fn choices(cell: &Detail) -> String {
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-    let (often, rare): (Vec<_>, Vec<_>) = cell.designs.iter().partition(|(_, share)| *share >= 0.01);
+    let (often, rare): (Vec<_>, Vec<_>) =
+        cell.designs.iter().partition(|(_, share)| *share >= 0.01);
     let mut said: Vec<String> =
         often.iter().map(|(design, share)| format!("{design} {}", percent(*share))).collect();
     let rare: f64 = rare.iter().map(|(_, share)| share).sum();
     if rare >= 0.005 {
         said.push(format!("others {}", percent(rare)));
     }
-    let refused = cell.refused.iter().map(|(why, share)| format!("refused as {why} {:.1} %", 100.0 * share));
+    let refused =
+        cell.refused.iter().map(|(why, share)| format!("refused as {why} {:.1} %", 100.0 * share));
     said.extend(refused);
     said.join(", ")
 }
@@ -306,7 +320,10 @@ mod tests {
     fn it_fits_its_columns() {
         for columns in [80, 160] {
             let text = found().table(columns);
-            assert!(text.lines().all(|line| line.len() <= columns && line == line.trim_end()), "{text}");
+            assert!(
+                text.lines().all(|line| line.len() <= columns && line == line.trim_end()),
+                "{text}"
+            );
         }
         assert!(found().table(160).lines().count() < found().table(80).lines().count());
     }
@@ -318,23 +335,29 @@ mod tests {
         assert!(json["lines"][4]["value"].is_null());
         assert_eq!(json["details"][0]["refused"]["carry_over"], 0.01);
         assert_eq!((&json["format"], &json["version"]), (&FORMAT.into(), &VERSION.into()));
-        let states: Vec<&str> =
-            json["lines"].as_array().unwrap().iter().filter_map(|line| line["state"].as_str()).collect();
+        let states: Vec<&str> = json["lines"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|line| line["state"].as_str())
+            .collect();
         assert!(states.contains(&"fails") && states.contains(&"within_error"), "{states:?}");
     }
 
     #[test]
     fn what_is_ended_early_gives_nothing() {
-        let source =
-            |(name, text): &(&str, &str)| NoiseSource::Recorded(Arc::new(parse(name, text).unwrap()));
+        let source = |(name, text): &(&str, &str)| {
+            NoiseSource::Recorded(Arc::new(parse(name, text).unwrap()))
+        };
         let plan = Plan::new(&[source(&SHIPPED[3])], &[]);
         assert!(repeat(&plan.cells, 2, 5, &|| ControlFlow::Break(())).is_none());
     }
 
     #[test]
     fn own_series_stand_beside_the_others_and_change_none_of_them() {
-        let source =
-            |(name, text): &(&str, &str)| NoiseSource::Recorded(Arc::new(parse(name, text).unwrap()));
+        let source = |(name, text): &(&str, &str)| {
+            NoiseSource::Recorded(Arc::new(parse(name, text).unwrap()))
+        };
         let local = parse("mine", SHIPPED[3].1).unwrap();
         let lines = |local: &[NoiseSource]| {
             let plan = Plan::new(&[source(&SHIPPED[3])], local);
@@ -342,11 +365,16 @@ mod tests {
             plan.lines(&outcomes, 2)
         };
         let (without, with) = (lines(&[]), lines(&[NoiseSource::Recorded(Arc::new(local))]));
-        let mine: Vec<&SelfcheckLine> = with.iter().filter(|line| line.of == "replay mine").collect();
+        let mine: Vec<&SelfcheckLine> =
+            with.iter().filter(|line| line.of == "replay mine").collect();
         assert_eq!(mine.len(), 6, "false positives, four coverages, a time: {mine:?}");
-        assert!(mine.iter().any(|line| line.unit == LineUnit::Seconds && line.bound == LineBound::Shown));
+        assert!(
+            mine.iter()
+                .any(|line| line.unit == LineUnit::Seconds && line.bound == LineBound::Shown)
+        );
         assert_eq!(mine.iter().filter(|line| line.bound != LineBound::Shown).count(), 5);
-        let others: Vec<SelfcheckLine> = with.into_iter().filter(|line| line.of != "replay mine").collect();
+        let others: Vec<SelfcheckLine> =
+            with.into_iter().filter(|line| line.of != "replay mine").collect();
         // By their text, since what is not a number equals nothing.
         assert_eq!(format!("{others:?}"), format!("{without:?}"));
     }

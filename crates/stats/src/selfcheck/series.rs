@@ -1,5 +1,6 @@
-//! Recorded noise: how the rate of a real target moved while nothing was changed. The ones that come with iotax were
-//! recorded on a 2-core cloud VM; `selfcheck stats --record` adds those of other machines.
+//! Recorded noise: how the rate of a real target moved while nothing was changed. The ones that
+//! come with iotax were recorded on a 2-core cloud VM; `selfcheck stats --record` adds those of
+//! other machines.
 
 use super::signal::Series;
 use std::fmt::Write as _;
@@ -62,7 +63,11 @@ pub fn parse(name: &str, text: &str) -> Result<Recorded, String> {
     let mut lines = text.lines().enumerate();
     let what = match lines.next().and_then(|(_, line)| line.strip_prefix(MARK)) {
         Some(what) => what.to_owned(),
-        None => return Err(format!("line 1: not a noise series of format 1 (it begins with {MARK:?})")),
+        None => {
+            return Err(format!(
+                "line 1: not a noise series of format 1 (it begins with {MARK:?})"
+            ));
+        }
     };
     if lines.next().is_none_or(|(_, line)| line != HEADER) {
         return Err(format!("line 2: the columns are not {HEADER}"));
@@ -75,18 +80,23 @@ pub fn parse(name: &str, text: &str) -> Result<Recorded, String> {
 fn row(line: &str) -> Result<SeriesRow, String> {
     let fields = line.split(',').map(str::parse).collect::<Result<Vec<u64>, _>>();
     match fields.as_deref() {
-        Ok([stack @ (0 | 1), start_us, length_us, ios]) if *length_us > 0 => {
-            Ok(SeriesRow { stack: *stack as usize, start_us: *start_us, length_us: *length_us, ios: *ios })
-        }
-        _ => Err(format!("{line:?} is not {HEADER} in whole numbers, the stack 0 or 1, the length not 0")),
+        Ok([stack @ (0 | 1), start_us, length_us, ios]) if *length_us > 0 => Ok(SeriesRow {
+            stack: *stack as usize,
+            start_us: *start_us,
+            length_us: *length_us,
+            ios: *ios,
+        }),
+        _ => Err(format!(
+            "{line:?} is not {HEADER} in whole numbers, the stack 0 or 1, the length not 0"
+        )),
     }
 }
 
 /// Slices below which a series says too little of a machine.
 pub const LEAST_ROWS: usize = 200;
 
-/// A level holds until the next slice begins. Two that took turns saw one machine; what differs between them is not
-/// its noise.
+/// A level holds until the next slice begins. Two that took turns saw one machine; what differs
+/// between them is not its noise.
 fn levels(rows: &[SeriesRow]) -> Result<Series, String> {
     if !rows.windows(2).all(|pair| pair[0].start_us + pair[0].length_us <= pair[1].start_us) {
         return Err("slices overlap or are not in order of time".into());
@@ -94,9 +104,11 @@ fn levels(rows: &[SeriesRow]) -> Result<Series, String> {
     if rows.len() < LEAST_ROWS {
         return Err(format!("{} slices, needed are {LEAST_ROWS}", rows.len()));
     }
-    let mut levels: Vec<f64> = rows.iter().map(|row| row.ios as f64 / row.length_us as f64).collect();
+    let mut levels: Vec<f64> =
+        rows.iter().map(|row| row.ios as f64 / row.length_us as f64).collect();
     for stack in [0, 1] {
-        let ours = || rows.iter().enumerate().filter(|(_, row)| row.stack == stack).map(|(at, _)| at);
+        let ours =
+            || rows.iter().enumerate().filter(|(_, row)| row.stack == stack).map(|(at, _)| at);
         let own = ours().map(|at| levels[at]).sum::<f64>() / ours().count().max(1) as f64;
         ours().for_each(|at| levels[at] /= own);
     }
@@ -104,7 +116,8 @@ fn levels(rows: &[SeriesRow]) -> Result<Series, String> {
     let end_us = rows.last().map_or(0, |row| row.start_us + row.length_us);
     let ends: Vec<f64> = next.chain([end_us]).map(|us| us as f64 / 1e6).collect();
     let begins = [0.0].into_iter().chain(ends.iter().copied());
-    let area: f64 = begins.zip(&ends).zip(&levels).map(|((begin, end), level)| level * (end - begin)).sum();
+    let area: f64 =
+        begins.zip(&ends).zip(&levels).map(|((begin, end), level)| level * (end - begin)).sum();
     let mean = area / end_us as f64 * 1e6;
     match mean > 0.0 && mean.is_finite() {
         true => Ok(Series { ends, levels: levels.iter().map(|level| level / mean).collect() }),
@@ -122,8 +135,10 @@ mod tests {
             let found = parse(name, text).unwrap();
             let series = &found.series;
             let mut from = 0.0;
-            let of = |(end, level): (&f64, &f64)| level * (end - std::mem::replace(&mut from, *end));
-            let mean = series.ends.iter().zip(&series.levels).map(of).sum::<f64>() / series.length_s();
+            let of =
+                |(end, level): (&f64, &f64)| level * (end - std::mem::replace(&mut from, *end));
+            let mean =
+                series.ends.iter().zip(&series.levels).map(of).sum::<f64>() / series.length_s();
             assert!((mean - 1.0).abs() < 1e-9 && series.length_s() > 15.0, "{name}: {mean}");
         }
     }
@@ -156,7 +171,11 @@ mod tests {
                 "# iotax noise series, format 1: x\nstack,start_us,length_us,ios\n0,1,x,3\n",
                 "line 3",
             ),
-            ("stack", "# iotax noise series, format 1: x\nstack,start_us,length_us,ios\n2,1,1,3\n", "line 3"),
+            (
+                "stack",
+                "# iotax noise series, format 1: x\nstack,start_us,length_us,ios\n2,1,1,3\n",
+                "line 3",
+            ),
             (
                 "order",
                 "# iotax noise series, format 1: x\nstack,start_us,length_us,ios\n0,9,1,3\n0,1,1,3\n",

@@ -1,5 +1,5 @@
-//! How the level of a simulated machine moves in time: one kind of noise each. A signal is asked for its mean over a
-//! stretch of time, and stretches only ever go forward.
+//! How the level of a simulated machine moves in time: one kind of noise each. A signal is asked
+//! for its mean over a stretch of time, and stretches only ever go forward.
 
 use crate::noise::Noise;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Noise that remembers (AR(1) in steps): standard deviation of the logarithm, and the time after which
-    /// correlation has fallen to 1/e.
+    /// Noise that remembers (AR(1) in steps): standard deviation of the logarithm, and the time
+    /// after which correlation has fallen to 1/e.
     pub fn remembering(mut noise: Noise, deviation: f64, memory_s: f64) -> Walk {
         let step_s = STEP_S.min(memory_s / 4.0);
         let keep = (-step_s / memory_s).exp();
@@ -244,14 +244,15 @@ impl Replay {
             self.at = 0;
         }
         self.at += ends[self.at..].partition_point(|end| *end <= at);
-        // Only rounding can lead behind the end.
+        // Only rounding can lead after the end.
         self.at = self.at.min(ends.len() - 1);
     }
 }
 
 impl Signal for Replay {
     fn mean(&mut self, from: f64, to: f64) -> f64 {
-        let (mut at, mut left, mut sum) = ((from + self.shift_s) % self.series.length_s(), to - from, 0.0);
+        let (mut at, mut left, mut sum) =
+            ((from + self.shift_s) % self.series.length_s(), to - from, 0.0);
         loop {
             self.seek(at);
             let end = self.series.ends[self.at];
@@ -281,7 +282,9 @@ mod tests {
     fn long_means_are_what_is_expected() {
         let mut noise = Noise::new(1);
         let mut episodes = Episodes::new(noise.fork(), 3.0, 1.0, 0.4);
-        assert!((long_mean(&mut episodes, 20_000) - Episodes::expected(3.0, 1.0, 0.4)).abs() < 0.01);
+        assert!(
+            (long_mean(&mut episodes, 20_000) - Episodes::expected(3.0, 1.0, 0.4)).abs() < 0.01
+        );
         let mut periodic = Periodic { period_s: 0.21, stall_s: 0.02, level: 0.1, phase_s: 0.05 };
         assert!((long_mean(&mut periodic, 100) - (1.0 - 0.9 * 0.02 / 0.21)).abs() < 1e-3);
         let mut walk = Walk::remembering(noise.fork(), 0.1, 1.0);
@@ -308,8 +311,10 @@ mod tests {
 
     #[test]
     fn a_walk_does_not_depend_on_how_it_is_asked() {
-        let (mut one, mut other) = (Walk::random(Noise::new(3), 0.05), Walk::random(Noise::new(3), 0.05));
-        let parts: f64 = (0..10).map(|i| one.mean(f64::from(i) * 0.013, f64::from(i + 1) * 0.013)).sum();
+        let (mut one, mut other) =
+            (Walk::random(Noise::new(3), 0.05), Walk::random(Noise::new(3), 0.05));
+        let parts: f64 =
+            (0..10).map(|i| one.mean(f64::from(i) * 0.013, f64::from(i + 1) * 0.013)).sum();
         assert!((parts / 10.0 - other.mean(0.0, 0.13)).abs() < 1e-12);
     }
 }

@@ -1,5 +1,5 @@
-//! Files of another machine's /proc, /sys and /etc, as they were read over ssh, laid out in a folder and read by the code
-//! that reads this host's. A name that leads anywhere else is refused.
+//! Files of another machine's /proc, /sys and /etc, as they were read over ssh, laid out in a
+//! folder and read by the code that reads this host's. A name that leads anywhere else is refused.
 
 use super::posix::by_name;
 use anyhow::{Context, Result, ensure};
@@ -7,7 +7,8 @@ use iotax_host::facts::{self, Facts};
 use iotax_host::probe::Probe;
 use std::path::{Component, Path, PathBuf};
 
-/// Facts from sections that are called after files, with those of `paths`, whose devices sections `device` tell in turn.
+/// Facts from sections that are called after files, with those of `paths`, whose devices sections
+/// `device` tell in turn.
 pub(super) fn of_files(sections: &[(String, String)], paths: &[PathBuf]) -> Result<Facts> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     for (name, text) in by_name(sections).into_iter().filter(|(name, _)| name.starts_with('/')) {
@@ -22,7 +23,11 @@ pub(super) fn of_files(sections: &[(String, String)], paths: &[PathBuf]) -> Resu
     let asked: Vec<PathBuf> = paths
         .iter()
         .zip(devices)
-        .map(|(path, device)| if is_device(path) { Path::new("/dev").join(device) } else { path.clone() })
+        .map(
+            |(path, device)| {
+                if is_device(path) { Path::new("/dev").join(device) } else { path.clone() }
+            },
+        )
         .collect();
     let mut found = facts::gather_from(&probe, &asked, &[]);
     // A link's device is told under the name that was asked for.

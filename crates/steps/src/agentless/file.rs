@@ -1,5 +1,6 @@
-//! Files under test on a host without an agent: made new, marked and filled like those of this host, and removed only
-//! with our marker and as the file that was made. fio itself never makes one.
+//! Files under test on a host without an agent: made new, marked and filled like those of this
+//! host, and removed only with our marker and as the file that was made. fio itself never makes
+//! one.
 
 use super::{Host, QUICK};
 use crate::StepOutput;
@@ -23,7 +24,11 @@ fn host(name: &str, path: &Path) -> Host {
 fn describe(found: &Inspection) -> String {
     match (&found.kind, &found.marker) {
         (InspectedKind::File, Some(marker)) => {
-            format!("exists already, made by iotax run {} with {}", marker.run_id, show_bytes(marker.bytes))
+            format!(
+                "exists already, made by iotax run {} with {}",
+                marker.run_id,
+                show_bytes(marker.bytes)
+            )
         }
         _ => "exists already and is not a file of iotax, so it is never written".into(),
     }
@@ -35,14 +40,17 @@ fn describe(found: &Inspection) -> String {
 /// When something else is there, there is no room, or the host fails.
 pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOutput> {
     let host = host(name, path);
-    let refuse = |why: String| Failed::input(format!("cannot create {} on {name}: {why}", path.display()));
+    let refuse =
+        |why: String| Failed::input(format!("cannot create {} on {name}: {why}", path.display()));
     if bytes == 0 || bytes % MIB != 0 {
-        return Err(refuse("its size is not a positive multiple of 1 MiB; hint: size=1GiB".into()).into());
+        return Err(
+            refuse("its size is not a positive multiple of 1 MiB; hint: size=1GiB".into()).into()
+        );
     }
     if let Some(found) = host.inspect(path)? {
         let ours = found.marker.clone().filter(|marker| marker.bytes == bytes && !found.symlink);
-        let marker =
-            ours.ok_or_else(|| refuse(format!("it {}; hint: name another path", describe(&found))))?;
+        let marker = ours
+            .ok_or_else(|| refuse(format!("it {}; hint: name another path", describe(&found))))?;
         if !marker.filled {
             fill(&host, path, &marker)?;
         }
@@ -50,13 +58,24 @@ pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOut
     }
     let made = host.say("create a file", &host.shell.create(path), QUICK)?;
     let made = host.understood("create a file", host.shell.created(&made))?;
-    let marker =
-        Marker { run_id: run_id.into(), inode: made.inode, device: 0, born_ns: None, bytes, filled: false };
-    if bytes.saturating_add(marker::TRAILER) > made.free.saturating_sub(made.total / marker::KEPT_FREE) {
+    let marker = Marker {
+        run_id: run_id.into(),
+        inode: made.inode,
+        device: 0,
+        born_ns: None,
+        bytes,
+        filled: false,
+    };
+    if bytes.saturating_add(marker::TRAILER)
+        > made.free.saturating_sub(made.total / marker::KEPT_FREE)
+    {
         host.act("remove a file", &host.shell.remove(path, made.inode), QUICK)?;
         let (free, total) = (show_bytes(made.free), show_bytes(made.total));
-        let text = format!("{free} of {total} are free there, and 10 % stay free; hint: a smaller size");
-        return Err(Failed::need(format!("cannot create {} on {name}: {text}", path.display())).into());
+        let text =
+            format!("{free} of {total} are free there, and 10 % stay free; hint: a smaller size");
+        return Err(
+            Failed::need(format!("cannot create {} on {name}: {text}", path.display())).into()
+        );
     }
     // First of all, so that what a kill leaves is known as ours.
     mark(&host, path, &marker)?;
@@ -101,7 +120,10 @@ pub fn remove(name: &str, path: &Path, made: &StepOutput, run_id: &str) -> Resul
     let inode = made.inode.context("no inode was recorded")?;
     let Some(found) = host.inspect(path)? else { return Ok(()) };
     if found.marker.is_none_or(|marker| marker.inode != inode || marker.run_id != run_id) {
-        let text = format!("did not remove {} on {name}: it is not the file that was made", path.display());
+        let text = format!(
+            "did not remove {} on {name}: it is not the file that was made",
+            path.display()
+        );
         return Err(NotOurs(text).into());
     }
     host.act("remove a file", &host.shell.remove(path, inode), QUICK)

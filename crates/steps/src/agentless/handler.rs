@@ -1,5 +1,5 @@
-//! The answers of a host without an agent: facts, the guard's look, and workers that are its fio. Refuses steps, guests'
-//! disks and whatever takes a program of ours there.
+//! The answers of a host without an agent: facts, the guard's look, and workers that are its fio.
+//! Refuses steps, guests' disks and whatever takes a program of ours there.
 
 use super::site::AgentlessHost as Site;
 use super::{Host, QUICK};
@@ -14,7 +14,9 @@ use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, QuiesceGate};
 use iotax_host::block::Identity;
 use iotax_host::facts::Facts;
-use iotax_host::guard::found::{InspectedKind, Inspection, InspectionCheck, Signature, Unchecked};
+use iotax_host::guard::found::{
+    InspectedKind, Inspection, InspectionCheck, Signature, UncheckedPoint,
+};
 use iotax_host::guard::judge::{Intent, judge};
 use iotax_host::guard::{sample, signature};
 use iotax_load::{Job, TargetSpec};
@@ -70,9 +72,10 @@ impl Host {
             .filter(|found| matches!(found.kind, InspectedKind::Disk | InspectedKind::Partition(_)))
         {
             if let Err(error) = self.read_content(found) {
-                found
-                    .unchecked
-                    .push(Unchecked { check: InspectionCheck::Content, why: format!("{error:#}") });
+                found.unchecked.push(UncheckedPoint {
+                    check: InspectionCheck::Content,
+                    why: format!("{error:#}"),
+                });
             }
         }
         Ok(found)
@@ -100,7 +103,8 @@ impl Host {
     }
 }
 
-/// Neighbours among these positions and the blocks in which signatures are looked for as runs: first block, how many.
+/// Neighbours among these positions and the blocks in which signatures are looked for as runs:
+/// first block, how many.
 fn runs(bytes: u64, positions: &[u64]) -> Vec<(u64, u64)> {
     let block = sample::BLOCK;
     let mut numbers: Vec<u64> = positions.iter().map(|position| position / block).collect();
@@ -140,7 +144,9 @@ fn copy_of(bytes: u64, runs: &[(u64, u64)], content: &[u8]) -> Result<std::fs::F
 
 /// What takes a program of ours there.
 fn no_agent<T>(what: &str) -> Result<T> {
-    bail!(Failed::input(format!("{what} needs iotax there, and the host is loaded by its fio (agent=fio)")))
+    bail!(Failed::input(format!(
+        "{what} needs iotax there, and the host is loaded by its fio (agent=fio)"
+    )))
 }
 
 impl Handler for AgentlessHandler {
@@ -157,7 +163,8 @@ impl Handler for AgentlessHandler {
     }
 
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
-        self.allowed = serde_json::from_value(payload).context("cannot understand what may be written")?;
+        self.allowed =
+            serde_json::from_value(payload).context("cannot understand what may be written")?;
         Ok(serde_json::Value::Null)
     }
 

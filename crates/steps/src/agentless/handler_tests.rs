@@ -22,7 +22,10 @@ fn blocks_come_back_to_their_places_or_are_refused() {
         copy.read_exact_at(&mut byte, at).unwrap();
         byte[0]
     };
-    assert_eq!([byte(0), byte(4096), byte(8192), byte(400 * 4096), byte(bytes - 1)], [1, 2, 0, 3, 3]);
+    assert_eq!(
+        [byte(0), byte(4096), byte(8192), byte(400 * 4096), byte(bytes - 1)],
+        [1, 2, 0, 3, 3]
+    );
     let short = copy_of(bytes, &runs, &content[1..]).unwrap_err().to_string();
     assert!(short.contains("could be read"), "{short}");
     let long = copy_of(bytes, &runs, &[&content[..], b"x"].concat()).unwrap_err().to_string();

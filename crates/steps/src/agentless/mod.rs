@@ -1,7 +1,8 @@
-//! A host over ssh that our binary is not on (Windows, another architecture, nowhere to put a program): the fio that is
-//! installed there issues the load. This end answers the wire's requests like any agent, by commands over ssh, each ended
-//! when the connection ends; what cannot be asked so (CPU time, dirty pages, the host's clock) is left out, not made up.
-//! What cannot be looked at is not written without a word for that very check.
+//! A host over ssh that our binary is not on (Windows, another architecture, nowhere to put a
+//! program): the fio that is installed there issues the load. This end answers the wire's requests
+//! like any agent, by commands over ssh, each ended when the connection ends; what cannot be asked
+//! so (CPU time, dirty pages, the host's clock) is left out, not made up. What cannot be looked at
+//! is not written without a word for that very check.
 
 mod facts;
 pub mod file;
@@ -36,7 +37,8 @@ const SERIALS: &str = "cat /sys/block/*/serial /sys/block/*/device/serial /sys/b
 /// A host that is off does not answer, and is not waited for as long as one that is to be measured.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
-/// The serials and WWNs of all drives of a host, among other words; `None`: it does not answer, or has no sysfs.
+/// The serials and WWNs of all drives of a host, among other words; `None`: it does not answer, or
+/// has no sysfs.
 pub fn serials_on(host: &str) -> Option<String> {
     let mut command = ssh::command(host, SERIALS, &SshOptions::from_env()).ok()?;
     let output = output_of(&mut command, ANSWERS_WITHIN).ok()?;
@@ -48,7 +50,6 @@ pub fn serials_on(host: &str) -> Option<String> {
 pub struct ShellRequest {
     /// For any login shell of its system: nothing of the user's is in it.
     pub command: String,
-    /// Its standard input.
     pub input: Vec<u8>,
     /// The input stays open as long as it runs: its end is that of the connection, and ends it.
     pub held: bool,
@@ -70,7 +71,8 @@ pub trait Shell: Send + Sync {
     /// # Errors
     /// As above.
     fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>>;
-    /// The content of runs of 4 KiB blocks, first and count of each; `None` where it cannot be asked for.
+    /// The content of runs of 4 KiB blocks, first and count of each; `None` where it cannot be
+    /// asked for.
     fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest>;
     /// fio with these options, the job on its standard input.
     fn fio(&self, options: &[String], job_file: &str) -> ShellRequest;
@@ -85,18 +87,20 @@ pub trait Shell: Send + Sync {
     fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>>;
     /// Makes a new empty file, never one over another.
     fn create(&self, path: &Path) -> ShellRequest;
-    /// What tells that file from every other, as the marker's inode; and the bytes of its file system and those free.
+    /// What tells that file from every other, as the marker's inode; and the bytes of its file
+    /// system and those free.
     ///
     /// # Errors
     /// As above.
     fn created(&self, said: &[u8]) -> Result<Created>;
-    /// Makes the file so many bytes long and writes `marker` behind them.
+    /// Makes the file so many bytes long and writes `marker` after them.
     fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest;
     /// Fills so many bytes with what does not compress.
     fn fill(&self, path: &Path, bytes: u64) -> ShellRequest;
     /// Removes the file, if it is still that.
     fn remove(&self, path: &Path, inode: u64) -> ShellRequest;
-    /// The answer to what only does something, where there is one: silence may be that of a shell that did nothing.
+    /// The answer to what only does something, where there is one: silence may be that of a shell
+    /// that did nothing.
     ///
     /// # Errors
     /// As above.
@@ -107,10 +111,8 @@ pub trait Shell: Send + Sync {
     fn how_to_get_fio(&self, os: Option<&str>) -> String;
 }
 
-/// What is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeenHost {
-    /// Of the machine.
     pub facts: Facts,
     /// `fio 3.33`; `None`: there is none.
     pub fio: Option<String>,
@@ -138,7 +140,8 @@ pub struct Host {
 impl Host {
     /// The host by its name and any path on it, which tells its system.
     pub fn new(name: &str, path: &Path, options: SshOptions) -> Host {
-        let shell: &'static dyn Shell = if is_of_windows(path) { &windows::Windows } else { &posix::Posix };
+        let shell: &'static dyn Shell =
+            if is_of_windows(path) { &windows::Windows } else { &posix::Posix };
         Host { name: name.to_owned(), options, shell }
     }
 
@@ -160,17 +163,21 @@ impl Host {
 
     /// Asks; what it wrote.
     fn say(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<Vec<u8>> {
-        let failed = |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
-        let ended = self.run(ask, limit).map_err(|error| failed(format!("cannot start ssh: {error}")))?;
+        let failed =
+            |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
+        let ended =
+            self.run(ask, limit).map_err(|error| failed(format!("cannot start ssh: {error}")))?;
         if matches!(ended, ChildEnd::Killed) {
             return Err(failed(format!("no answer within {limit:?}")).into());
         }
-        let output = ended.output(limit).map_err(|why| failed(format!("the command there {why}")))?;
+        let output =
+            ended.output(limit).map_err(|why| failed(format!("the command there {why}")))?;
         match output.status.code() {
             Some(0) => Ok(output.stdout),
             // ssh itself ends with this code.
             Some(255) => {
-                let why = ssh::without_connection(&self.name, &String::from_utf8_lossy(&output.stderr));
+                let why =
+                    ssh::without_connection(&self.name, &String::from_utf8_lossy(&output.stderr));
                 Err(Failed::need(format!("ssh:{}: cannot {what}: {why}", self.name)).into())
             }
             _ => Err(failed(last_words(&output)).into()),
@@ -178,7 +185,9 @@ impl Host {
     }
 
     fn understood<T>(&self, what: &str, answer: Result<T>) -> Result<T> {
-        answer.with_context(|| format!("ssh:{}: cannot {what}: its answer is not understood", self.name))
+        answer.with_context(|| {
+            format!("ssh:{}: cannot {what}: its answer is not understood", self.name)
+        })
     }
 
     /// Asks for something to be done.
@@ -194,9 +203,11 @@ impl Host {
 }
 
 fn last_words(output: &Output) -> String {
-    let all = [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let all =
+        [&output.stderr, &output.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let lines = all.iter().flat_map(|text| text.lines()).map(str::trim);
-    let lines: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with(ssh::MARK)).collect();
+    let lines: Vec<&str> =
+        lines.filter(|line| !line.is_empty() && !line.starts_with(ssh::MARK)).collect();
     let words = ssh::tail(&lines[lines.len().saturating_sub(5)..].join("; "));
     if words.is_empty() { format!("it ended with {}", output.status) } else { words }
 }

@@ -1,13 +1,13 @@
-//! Linux and its relatives: one line of sh, read from standard input, so that whatever login shell there is passes on
-//! fixed words. What a login profile prints is told from our sections by their marks. Facts are the kernel's own files, read
-//! by the same code as on this host.
+//! Linux and its relatives: one line of sh, read from standard input, so that whatever login shell
+//! there is passes on fixed words. What a login profile prints is told from our sections by their
+//! marks. Facts are the kernel's own files, read by the same code as on this host.
 
 use super::{Created, SeenHost, Shell, ShellRequest, facts};
 use crate::engine::fio::{self, Ioengines};
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_host::block::{Identity, PartitionExtent};
 use iotax_host::guard::found::{
-    Finding, InspectedKind, Inspection, InspectionCheck, Signature, Unchecked, Use,
+    Finding, InspectedKind, Inspection, InspectionCheck, Signature, TargetUse, UncheckedPoint,
 };
 use iotax_host::guard::marker;
 use iotax_units::shell;
@@ -18,11 +18,12 @@ use std::path::{Path, PathBuf};
 /// A system with sh.
 pub(super) struct Posix;
 
-/// Reads a line and runs it; what follows on the input is for the line's own programs. Neither csh nor fish finds
-/// anything of their own in it.
+/// Reads a line and runs it; what follows on the input is for the line's own programs. Neither csh
+/// nor fish finds anything of their own in it.
 const COMMAND: &str = "exec sh -c 'IFS= read -r s; eval \"$s\"'";
 
-/// System programs are not in every user's PATH. `s NAME COMMAND...` makes a section of what a command writes.
+/// System programs are not in every user's PATH. `s NAME COMMAND...` makes a section of what a
+/// command writes.
 const PRELUDE: &str = concat!(
     "export LC_ALL=C PATH=\"$PATH:/usr/local/bin:/usr/sbin:/sbin:/usr/local/sbin:/opt/homebrew/bin\"; ",
     "s() { echo; echo \"IOTAX-SSH [ $1\"; shift; \"$@\" 2>/dev/null; echo; echo 'IOTAX-SSH ]'; }; ",
@@ -35,8 +36,7 @@ const FILES: &str = concat!(
     "/sys/kernel/mm/transparent_hugepage/enabled /sys/devices/system/clocksource/clocksource0/current_clocksource ",
     "/sys/devices/system/cpu/vulnerabilities/*",
 );
-const OF_DEVICE: &str =
-    "size serial wwid device/model device/serial device/wwid device/firmware_rev device/rev queue/*";
+const OF_DEVICE: &str = "size serial wwid device/model device/serial device/wwid device/firmware_rev device/rev queue/*";
 
 /// Sets `d` to the device at `$p` or below the file there, and `b` to its kernel name.
 const DEVICE: &str = concat!(
@@ -44,8 +44,8 @@ const DEVICE: &str = concat!(
     "b=${d##*/}; ",
 );
 
-/// Who has it, its partitions or what stands on it open; in which mounts of any namespace they are; and whether the kernel
-/// gives it exclusively, which perl asks for.
+/// Who has it, its partitions or what is on it open; in which mounts of any namespace they are;
+/// and whether the kernel gives it exclusively, which perl asks for.
 const USERS: &str = concat!(
     "nodes() { lsblk -nrpo NAME \"$p\" 2>/dev/null; echo \"$p\"; }; ",
     "openers() { nodes | sort -u | while read -r q; do for f in /proc/[0-9]*/fd/*; do ",
@@ -71,7 +71,8 @@ const WATCHED: &str = concat!(
     "exec 3<&-; wait $f; r=$?; kill $w 2>/dev/null; exit $r",
 );
 
-const COLUMNS: &str = "NAME,PATH,MAJ:MIN,TYPE,SIZE,RO,MOUNTPOINT,FSTYPE,PTTYPE,SERIAL,WWN,MODEL,PKNAME";
+const COLUMNS: &str =
+    "NAME,PATH,MAJ:MIN,TYPE,SIZE,RO,MOUNTPOINT,FSTYPE,PTTYPE,SERIAL,WWN,MODEL,PKNAME";
 
 /// EBUSY of Linux, where alone an exclusive open means something.
 const BUSY: &str = "16";
@@ -102,7 +103,8 @@ impl Shell for Posix {
         facts.kernel = facts.kernel.or_else(|| section_text(&sections, "kernel"));
         facts.kernel_build = facts.kernel_build.or_else(|| section_text(&sections, "build"));
         facts.os = facts.os.or_else(|| section_text(&sections, "system"));
-        facts.cpu.threads = facts.cpu.threads.or_else(|| section_text(&sections, "threads")?.parse().ok());
+        facts.cpu.threads =
+            facts.cpu.threads.or_else(|| section_text(&sections, "threads")?.parse().ok());
         let version = section_text(&sections, "fio").unwrap_or_default();
         let fio = fio::named(version.as_bytes());
         facts.tools.extend(fio.is_some().then(|| ("fio".to_owned(), version)));
@@ -127,8 +129,10 @@ impl Shell for Posix {
     fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>> {
         let sections = sections(said);
         let kind = section_text(&sections, "kind").context("it does not say what is there")?;
-        let mut found =
-            Inspection { symlink: section_text(&sections, "link").is_some(), ..Inspection::blank(path) };
+        let mut found = Inspection {
+            symlink: section_text(&sections, "link").is_some(),
+            ..Inspection::blank(path)
+        };
         found.afar = true;
         match kind.as_str() {
             "nothing" => return Ok(None),
@@ -146,8 +150,8 @@ impl Shell for Posix {
         Some(ask(&line, runs.as_bytes()))
     }
 
-    /// The job ends with a line of ours; after it the input ends only when the connection does. The shell reads it, as a
-    /// sed may wait for the line after.
+    /// The job ends with a line of ours; after it the input ends only when the connection does. The
+    /// shell reads it, as a sed may wait for the line after.
     fn fio(&self, options: &[String], job_file: &str) -> ShellRequest {
         let line = format!(
             "exec 3<&0; cd /; n=$(printf '\\nx'); n=${{n%x}}; j=; \
@@ -159,7 +163,11 @@ impl Shell for Posix {
     }
 
     fn ioengines(&self) -> Ioengines {
-        Ioengines { at_depth_one: "psync", deeper: &["io_uring", "libaio", "posixaio"], has_disk_util: true }
+        Ioengines {
+            at_depth_one: "psync",
+            deeper: &["io_uring", "libaio", "posixaio"],
+            has_disk_util: true,
+        }
     }
 
     /// dd opens, flushes and writes nothing; `date` of some systems knows no nanoseconds.
@@ -175,7 +183,8 @@ impl Shell for Posix {
     }
 
     fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>> {
-        let text = section_text(&sections(said), "flushed").context("it does not say that it flushed")?;
+        let text =
+            section_text(&sections(said), "flushed").context("it does not say that it flushed")?;
         // Since 1970: seconds alone are shorter by nine digits.
         let nanoseconds = |word: &str| word.parse::<u64>().ok().filter(|ns| *ns > 1 << 56);
         let times: Vec<Option<u64>> = text.split(' ').map(nanoseconds).collect();
@@ -197,12 +206,16 @@ impl Shell for Posix {
 
     fn created(&self, said: &[u8]) -> Result<Created> {
         let sections = sections(said);
-        let (_, inode) = size_and_inode(&sections).context("stat does not tell the new file's inode")?;
+        let (_, inode) =
+            size_and_inode(&sections).context("stat does not tell the new file's inode")?;
         let room = section_text(&sections, "room").unwrap_or_default();
         let words: Vec<&str> = room.lines().last().unwrap_or_default().split_whitespace().collect();
-        let kib = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok()).map(|kib| kib << 10);
+        let kib = |at: usize| {
+            words.get(at).and_then(|word| word.parse::<u64>().ok()).map(|kib| kib << 10)
+        };
         let room = kib(1).zip(kib(3));
-        let (total, free) = room.with_context(|| format!("df does not tell the room: {words:?}"))?;
+        let (total, free) =
+            room.with_context(|| format!("df does not tell the room: {words:?}"))?;
         Ok(Created { inode, total, free })
     }
 
@@ -241,7 +254,9 @@ impl Shell for Posix {
         let by = |names: &[&str]| names.iter().any(|name| os.contains(name));
         match () {
             () if by(&["debian", "ubuntu"]) => "apt-get install fio",
-            () if by(&["red hat", "fedora", "centos", "rocky", "alma", "oracle"]) => "dnf install fio",
+            () if by(&["red hat", "fedora", "centos", "rocky", "alma", "oracle"]) => {
+                "dnf install fio"
+            }
             () if by(&["suse"]) => "zypper install fio",
             () if by(&["alpine"]) => "apk add fio",
             () if by(&["arch"]) => "pacman -S fio",
@@ -259,7 +274,7 @@ fn ask(line: &str, data: &[u8]) -> ShellRequest {
     ShellRequest { command: COMMAND.to_owned(), input, held: false }
 }
 
-/// Sections in their order; what stands outside of them is a profile's.
+/// Sections in their order; what is outside of them is a profile's.
 pub(super) fn sections(said: &[u8]) -> Vec<(String, String)> {
     let text = String::from_utf8_lossy(said);
     let mut found: Vec<(String, String)> = Vec::new();
@@ -316,16 +331,17 @@ fn openers(found: &mut Inspection, sections: &[(String, String)]) {
     let root = section_text(sections, "user").as_deref() == Some("0");
     if !linux || (!root && found.kind != InspectedKind::File) {
         let why = "open files of other users' processes are not seen over ssh there".to_owned();
-        found.unchecked.push(Unchecked { check: InspectionCheck::Open, why });
+        found.unchecked.push(UncheckedPoint { check: InspectionCheck::Open, why });
     }
     let open = section_text(sections, "open").unwrap_or_default();
-    let processes: BTreeSet<(&str, &str)> =
-        open.lines().filter_map(|line| Some((line.split('/').nth(2)?, line.split_once(' ')?.1))).collect();
-    found.occupied.extend(
-        processes
-            .into_iter()
-            .map(|(pid, name)| Finding { kind: Use::Open, text: format!("open in process {pid} ({name})") }),
-    );
+    let processes: BTreeSet<(&str, &str)> = open
+        .lines()
+        .filter_map(|line| Some((line.split('/').nth(2)?, line.split_once(' ')?.1)))
+        .collect();
+    found.occupied.extend(processes.into_iter().map(|(pid, name)| Finding {
+        kind: TargetUse::Open,
+        text: format!("open in process {pid} ({name})"),
+    }));
 }
 
 /// lsblk writes numbers as numbers or, before util-linux 2.33, as texts.
@@ -371,7 +387,9 @@ fn device(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
     let all: Lsblk = serde_json::from_str(&text).map_err(|error| anyhow!("lsblk: {error}"))?;
     let node = all.blockdevices.into_iter().next().context("lsblk does not list it")?;
     found.kind = match node.kind.as_deref() {
-        Some("part") => InspectedKind::Partition(node.pkname.clone().unwrap_or_else(|| "its disk".into())),
+        Some("part") => {
+            InspectedKind::Partition(node.pkname.clone().unwrap_or_else(|| "its disk".into()))
+        }
         _ => InspectedKind::Disk,
     };
     found.bytes = node.size.as_ref().and_then(number).context("lsblk does not tell its size")?;
@@ -380,29 +398,34 @@ fn device(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
     openers(found, sections);
     stands_on_it(found, &node, true);
     for point in section_text(sections, "mounts").unwrap_or_default().lines() {
-        let known =
-            found.occupied.iter().any(|finding| finding.text.ends_with(&format!("mounted at {point}")));
-        found
+        let known = found
             .occupied
-            .extend((!known).then(|| Finding { kind: Use::Mounted, text: format!("mounted at {point}") }));
+            .iter()
+            .any(|finding| finding.text.ends_with(&format!("mounted at {point}")));
+        found.occupied.extend(
+            (!known)
+                .then(|| Finding { kind: TargetUse::Mounted, text: format!("mounted at {point}") }),
+        );
     }
     match section_text(sections, "exclusive").as_deref() {
         Some("free") => {}
         Some(BUSY) => found.occupied.push(Finding {
-            kind: Use::Exclusive,
-            text: "held exclusively by the kernel (an exclusive open says: device or resource busy)".into(),
+            kind: TargetUse::Exclusive,
+            text:
+                "held exclusively by the kernel (an exclusive open says: device or resource busy)"
+                    .into(),
         }),
         other => {
             let why = format!(
                 "it cannot be opened exclusively over ssh: {}",
                 other.map_or("there is no perl".into(), |errno| format!("error {errno}"))
             );
-            found.unchecked.push(Unchecked { check: InspectionCheck::Exclusive, why });
+            found.unchecked.push(UncheckedPoint { check: InspectionCheck::Exclusive, why });
         }
     }
     if matches!(found.kind, InspectedKind::Partition(_)) {
         let why = "who uses the whole disk of a partition is not looked at over ssh".to_owned();
-        found.unchecked.push(Unchecked { check: InspectionCheck::Open, why });
+        found.unchecked.push(UncheckedPoint { check: InspectionCheck::Open, why });
     }
     Ok(())
 }
@@ -415,12 +438,13 @@ fn identity(node: &LsblkNode, sections: &[(String, String)]) -> Identity {
     let others: Option<Serials> =
         section_text(sections, "serials").and_then(|text| serde_json::from_str(&text).ok());
     let disk = node.pkname.as_deref().unwrap_or(&node.name);
-    let same = |other: &SerialOf| other.name != disk && serial.is_some() && word(&other.serial) == serial;
-    let shared =
-        others.map(|all| all.blockdevices.into_iter().filter(same).map(|other| other.name).collect());
+    let same =
+        |other: &SerialOf| other.name != disk && serial.is_some() && word(&other.serial) == serial;
+    let shared = others
+        .map(|all| all.blockdevices.into_iter().filter(same).map(|other| other.name).collect());
     let attached = section_text(sections, "boot").zip(section_text(sections, "sequence"));
-    let transient =
-        attached.and_then(|(boot, sequence)| Some(format!("boot-{}-diskseq-{sequence}", boot.get(..8)?)));
+    let transient = attached
+        .and_then(|(boot, sequence)| Some(format!("boot-{}-diskseq-{sequence}", boot.get(..8)?)));
     Identity {
         name: Some(node.name.clone()),
         devnum: node.devnum.clone(),
@@ -441,24 +465,32 @@ fn part(node: &LsblkNode, sections: &[(String, String)]) -> Option<PartitionExte
     }
     let told = |name: &str| section_text(sections, name)?.parse::<u64>().ok();
     let start = told("start")?.checked_mul(512)?;
-    Some(PartitionExtent { number: told("partition")?, start, bytes: node.size.as_ref().and_then(number)? })
+    Some(PartitionExtent {
+        number: told("partition")?,
+        start,
+        bytes: node.size.as_ref().and_then(number)?,
+    })
 }
 
 /// Mounts, swap, what the kernel stacks on it, and signatures, down to the last partition.
 fn stands_on_it(found: &mut Inspection, node: &LsblkNode, top: bool) {
     let name = &node.name;
     match node.mountpoint.as_deref() {
-        Some("[SWAP]") => {
-            found.occupied.push(Finding { kind: Use::Swap, text: format!("{name} is swap space") })
-        }
-        Some(point) => {
-            found.occupied.push(Finding { kind: Use::Mounted, text: format!("{name} is mounted at {point}") })
-        }
+        Some("[SWAP]") => found
+            .occupied
+            .push(Finding { kind: TargetUse::Swap, text: format!("{name} is swap space") }),
+        Some(point) => found.occupied.push(Finding {
+            kind: TargetUse::Mounted,
+            text: format!("{name} is mounted at {point}"),
+        }),
         None => {}
     }
     let kind = node.kind.as_deref().unwrap_or("something");
     if !top && kind != "part" {
-        found.occupied.push(Finding { kind: Use::Holder, text: format!("{name} ({kind}) stands on it") });
+        found.occupied.push(Finding {
+            kind: TargetUse::Holder,
+            text: format!("{name} ({kind}) stands on it"),
+        });
     }
     let place = if top { "by lsblk".to_owned() } else { format!("in {name} by lsblk") };
     for signature in [&node.fstype, &node.pttype].into_iter().flatten() {

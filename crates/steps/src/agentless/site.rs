@@ -66,9 +66,15 @@ impl Site for AgentlessHost {
         [&["ssh".to_owned(), self.0.name.clone(), "fio".to_owned()], options].concat()
     }
 
-    fn run(&self, options: &[String], job_file: &str, limit: Duration) -> Result<Output, EngineError> {
+    fn run(
+        &self,
+        options: &[String],
+        job_file: &str,
+        limit: Duration,
+    ) -> Result<Output, EngineError> {
         let ended = self.0.run(&self.0.shell.fio(options, job_file), limit);
-        let ended = ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
+        let ended =
+            ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
         output_in_time(ended, limit)
     }
 
@@ -76,13 +82,16 @@ impl Site for AgentlessHost {
         let AgentlessHost(host) = self;
         let before = monotonic_ns();
         let ended = host.run(&host.shell.flush(paths), FLUSH_LIMIT + QUICK);
-        let ended = ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
+        let ended =
+            ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
         let output = output_in_time(ended, FLUSH_LIMIT)?;
-        let failed = |words: String| EngineError::Unfit(format!("cannot flush on {}: {words}", host.name));
+        let failed =
+            |words: String| EngineError::Unfit(format!("cannot flush on {}: {words}", host.name));
         if !output.status.success() {
             return Err(failed(last_words(&output)));
         }
-        let took = host.shell.flushed_ns(&output.stdout).map_err(|error| failed(format!("{error:#}")))?;
+        let took =
+            host.shell.flushed_ns(&output.stdout).map_err(|error| failed(format!("{error:#}")))?;
         // Seen from here it is longer by the way there and back.
         Ok(took.unwrap_or_else(|| monotonic_ns() - before))
     }

@@ -1,5 +1,5 @@
-//! The commands for Linux and its relatives, run by this machine's sh as a login shell would, and the jobs of fio for both
-//! families.
+//! The commands for Linux and its relatives, run by this machine's sh as a login shell would, and
+//! the jobs of fio for both families.
 
 use super::posix::Posix;
 use super::site::AgentlessHost as AfarSite;
@@ -14,10 +14,14 @@ use iotax_load::{Hold, Job, Rw, SliceBound, SliceSpec, TargetSpec};
 use std::process::{Child, Command};
 use std::time::Instant;
 
-/// What stands between us and the login shell there is left out.
+/// What is between us and the login shell there is left out.
 fn spawn(ask: &ShellRequest) -> Child {
     let mut command = Command::new("sh");
-    command.args(["-c", &ask.command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(["-c", &ask.command])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.as_mut().unwrap().write_all(&ask.input).unwrap();
     child
@@ -113,18 +117,27 @@ fn the_jobs_of_fio_on_both_systems() {
         let spec = SliceSpec { bound, min_discard_ns: 0, flush: true, begin_ns: None };
         let text = fio.job_file(&spec);
         let command = crate::engine::LoadEngine::command(&fio).unwrap();
-        all.push(format!("{}\n# {}\n{text}", command[..5].join(" "), crate::engine::LoadEngine::why(&fio)));
+        all.push(format!(
+            "{}\n# {}\n{text}",
+            command[..5].join(" "),
+            crate::engine::LoadEngine::why(&fio)
+        ));
     }
     insta::assert_snapshot!(all.join("\n"));
 }
 
 #[test]
 fn names_that_fio_would_read_otherwise_are_refused() {
-    for path in ["/srv/a$b", "/srv/a#b", "/srv/a;b", "/srv/a ", "/srv/a\nb", "/srv/\"a\""].map(Path::new) {
+    for path in
+        ["/srv/a$b", "/srv/a#b", "/srv/a;b", "/srv/a ", "/srv/a\nb", "/srv/\"a\""].map(Path::new)
+    {
         let error = site(path).filename(path).err().unwrap();
         assert_eq!(error.code(), iotax_units::exit::BAD_INPUT, "{error}");
     }
-    assert_eq!(site(Path::new("/x")).filename(Path::new("/srv/ä b(1).img")).unwrap().text, "/srv/ä b(1).img");
+    assert_eq!(
+        site(Path::new("/x")).filename(Path::new("/srv/ä b(1).img")).unwrap().text,
+        "/srv/ä b(1).img"
+    );
 }
 
 fn file_in(folder: &Path) -> PathBuf {
@@ -139,10 +152,16 @@ fn a_file_is_made_marked_filled_flushed_and_removed_by_sh() {
     let made = Posix.created(&said(&Posix.create(&path))).unwrap();
     let meta = std::fs::metadata(&path).unwrap();
     assert!(
-        std::os::unix::fs::MetadataExt::ino(&meta) == made.inode && made.free < made.total && made.free > 0
+        std::os::unix::fs::MetadataExt::ino(&meta) == made.inode
+            && made.free < made.total
+            && made.free > 0
     );
     let again = spawn(&Posix.create(&path)).wait_with_output().unwrap();
-    assert!(!again.status.success() && last_words(&again).contains("exist"), "{}", last_words(&again));
+    assert!(
+        !again.status.success() && last_words(&again).contains("exist"),
+        "{}",
+        last_words(&again)
+    );
     let marker = Marker {
         run_id: "r1".into(),
         inode: made.inode,
@@ -176,7 +195,9 @@ fn a_file_is_made_marked_filled_flushed_and_removed_by_sh() {
     let held = std::fs::File::open(&path).unwrap();
     let uses = inspect().occupied;
     assert!(
-        uses.iter().any(|found| found.text.starts_with(&format!("open in process {} (", std::process::id()))),
+        uses.iter().any(|found| found
+            .text
+            .starts_with(&format!("open in process {} (", std::process::id()))),
         "{uses:?}"
     );
     drop(held);
@@ -203,12 +224,20 @@ fn the_machine_is_seen_as_our_own_code_sees_it() {
             &theirs.boot_id,
             theirs.memory_bytes
         ),
-        (&ours.hostname, &ours.os, &ours.kernel, &ours.kernel_build, &ours.boot_id, ours.memory_bytes)
+        (
+            &ours.hostname,
+            &ours.os,
+            &ours.kernel,
+            &ours.kernel_build,
+            &ours.boot_id,
+            ours.memory_bytes
+        )
     );
     assert_eq!((theirs.cpu.threads, &theirs.cpu.model), (ours.cpu.threads, &ours.cpu.model));
     assert_eq!(theirs.cpu.mitigations, ours.cpu.mitigations);
-    let system =
-        |facts: &Facts| facts.targets[0].file_system.clone().map(|system| (system.kind, system.point));
+    let system = |facts: &Facts| {
+        facts.targets[0].file_system.clone().map(|system| (system.kind, system.point))
+    };
     assert_eq!(system(theirs), system(ours));
     assert_eq!(theirs.tools.get("fio"), ours.tools.get("fio"));
 }
@@ -217,9 +246,11 @@ fn the_machine_is_seen_as_our_own_code_sees_it() {
 fn another_systems_words_are_not_taken_for_answers() {
     let text = |said: &[u8]| format!("{:#}", Posix.seen(said, &[]).unwrap_err());
     assert!(
-        text(b"'exec' is not recognized as an internal or external command").contains("C:\\FOLDER\\FILE")
+        text(b"'exec' is not recognized as an internal or external command")
+            .contains("C:\\FOLDER\\FILE")
     );
-    let evil = b"IOTAX-SSH [ system\nLinux\nIOTAX-SSH ]\nIOTAX-SSH [ /../../tmp/x\nboo\nIOTAX-SSH ]\n";
+    let evil =
+        b"IOTAX-SSH [ system\nLinux\nIOTAX-SSH ]\nIOTAX-SSH [ /../../tmp/x\nboo\nIOTAX-SSH ]\n";
     assert!(text(evil).contains("it tells of a file \"/../../tmp/x\""));
 }
 
@@ -241,7 +272,8 @@ fn blocks_are_read_with_perl_and_without() {
     let ask = Posix.blocks(&path, &[(0, 2), (4, 1), (8, 2)]).unwrap();
     let mut without = ask.clone();
     without.input = [b"perl() { return 127; }; ", &ask.input[..]].concat();
-    let wanted = [&content[..2 * 4096], &content[4 * 4096..5 * 4096], &content[8 * 4096..]].concat();
+    let wanted =
+        [&content[..2 * 4096], &content[4 * 4096..5 * 4096], &content[8 * 4096..]].concat();
     for ask in [ask, without] {
         let mut child = spawn(&ask);
         drop(child.stdin.take());
@@ -275,7 +307,9 @@ fn fios_in(folder: &Path) -> usize {
         let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
         let files = std::fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
         name.trim() == "fio"
-            && files.flat_map(|fd| std::fs::read_link(fd.path())).any(|path| path.starts_with(folder))
+            && files
+                .flat_map(|fd| std::fs::read_link(fd.path()))
+                .any(|path| path.starts_with(folder))
     };
     processes.map(has_it_open).filter(|has| *has).count()
 }
@@ -292,7 +326,9 @@ fn fio_ends_when_its_connection_does() {
     let held = whole.stdin.take();
     let output = whole.wait_with_output().unwrap();
     drop(held);
-    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("\"jobs\""));
+    assert!(
+        output.status.success() && String::from_utf8_lossy(&output.stdout).contains("\"jobs\"")
+    );
     let mut cut = spawn(&Posix.fio(&options(), &job(&path, 60)));
     let start = Instant::now();
     while fios_in(folder.path()) == 0 {
@@ -308,7 +344,8 @@ fn fio_ends_when_its_connection_does() {
 
 /// An answer to `inspect` as it is written there.
 fn answer(sections: &[(&str, &str)]) -> Vec<u8> {
-    let section = |(name, text): &(&str, &str)| format!("\nIOTAX-SSH [ {name}\n{text}\nIOTAX-SSH ]\n");
+    let section =
+        |(name, text): &(&str, &str)| format!("\nIOTAX-SSH [ {name}\n{text}\nIOTAX-SSH ]\n");
     format!("Welcome!\n{}", sections.iter().map(section).collect::<String>()).into_bytes()
 }
 
@@ -324,31 +361,50 @@ fn device(lsblk: &str, more: &[(&str, &str)]) -> Inspection {
     let common = [("kind", "block"), ("user", "0"), ("system", "Linux"), ("lsblk", lsblk)];
     let free = [("exclusive", "free")];
     let said = answer(
-        &[&common[..], more, if more.iter().any(|(name, _)| *name == "exclusive") { &[] } else { &free }]
-            .concat(),
+        &[
+            &common[..],
+            more,
+            if more.iter().any(|(name, _)| *name == "exclusive") { &[] } else { &free },
+        ]
+        .concat(),
     );
     Posix.inspected(Path::new("/dev/x"), &said).unwrap().unwrap()
 }
 
 fn write(found: &Inspection, destroy: &str) -> Result<(), String> {
     let mut sampled = found.clone();
-    sampled.sample = Some(iotax_host::guard::sample::BlockSample { blocks: 1000, ..Default::default() });
-    judge(&sampled, Intent::Write, &[consent(destroy)]).map(drop).map_err(|refusal| refusal.to_string())
+    sampled.sample =
+        Some(iotax_host::guard::sample::BlockSample { blocks: 1000, ..Default::default() });
+    judge(&sampled, Intent::Write, &[consent(destroy)])
+        .map(drop)
+        .map_err(|refusal| refusal.to_string())
 }
 
 #[test]
 fn devices_over_ssh_case_by_case() {
-    let serials =
-        r#"{"blockdevices":[{"name":"nvme1n1","serial":"S4EV"},{"name":"nvme1n2","serial":"S4EV "}]}"#;
+    let serials = r#"{"blockdevices":[{"name":"nvme1n1","serial":"S4EV"},{"name":"nvme1n2","serial":"S4EV "}]}"#;
     let parted = "serial=WD1,wipe=gpt,wipe=ext4,wipe=swap,wipe=xfs";
     let cases: &[(&str, Inspection, &str, Option<&str>)] = &[
         ("consented", device(PLAIN, &[]), "serial=S4EV", None),
-        ("not consented", device(PLAIN, &[]), "serial=S5", Some("hint: --destroy serial=S4EV (all")),
-        ("shared", device(PLAIN, &[("serials", serials)]), "serial=S4EV", Some("nvme1n2 tells it too")),
+        (
+            "not consented",
+            device(PLAIN, &[]),
+            "serial=S5",
+            Some("hint: --destroy serial=S4EV (all"),
+        ),
+        (
+            "shared",
+            device(PLAIN, &[("serials", serials)]),
+            "serial=S4EV",
+            Some("nvme1n2 tells it too"),
+        ),
         ("shared, by WWN", device(PLAIN, &[("serials", serials)]), "serial=eui.0025", None),
         (
             "open",
-            device(PLAIN, &[("open", "/proc/77/fd/3 qemu-system-x86\n/proc/77/fd/4 qemu-system-x86")]),
+            device(
+                PLAIN,
+                &[("open", "/proc/77/fd/3 qemu-system-x86\n/proc/77/fd/4 qemu-system-x86")],
+            ),
             "serial=S4EV",
             Some("open in process 77 (qemu-system-x86)"),
         ),
@@ -359,8 +415,18 @@ fn devices_over_ssh_case_by_case() {
             Some("mounted at /mnt/x"),
         ),
         ("held", device(PLAIN, &[("exclusive", "16")]), "serial=S4EV", Some("held exclusively")),
-        ("not root", device(PLAIN, &[("exclusive", "13")]), "serial=S4EV", Some("unseen=exclusive")),
-        ("not root, consented", device(PLAIN, &[("exclusive", "13")]), "serial=S4EV,unseen=exclusive", None),
+        (
+            "not root",
+            device(PLAIN, &[("exclusive", "13")]),
+            "serial=S4EV",
+            Some("unseen=exclusive"),
+        ),
+        (
+            "not root, consented",
+            device(PLAIN, &[("exclusive", "13")]),
+            "serial=S4EV,unseen=exclusive",
+            None,
+        ),
         ("mounted", device(PARTED, &[]), parted, Some("sdb1 is mounted at /srv")),
         ("swap", device(PARTED, &[]), parted, Some("sdb2 is swap space")),
         ("holder", device(PARTED, &[]), parted, Some("md0 (raid1) stands on it")),
@@ -412,7 +478,8 @@ fn devices_over_ssh_case_by_case() {
 
 #[test]
 fn a_partition_over_ssh_takes_a_word_for_its_disk() {
-    let part = PLAIN.replace("\"disk\"", "\"part\"").replace("\"pkname\":null", "\"pkname\":\"nvme1\"");
+    let part =
+        PLAIN.replace("\"disk\"", "\"part\"").replace("\"pkname\":null", "\"pkname\":\"nvme1\"");
     let found = device(&part, &[]);
     assert_eq!(found.kind, iotax_host::guard::found::InspectedKind::Partition("nvme1".into()));
     assert!(write(&found, "serial=S4EV").unwrap_err().contains("unseen=open"));
@@ -421,8 +488,10 @@ fn a_partition_over_ssh_takes_a_word_for_its_disk() {
 
 #[test]
 fn what_is_no_file_and_no_device_is_refused() {
-    let found =
-        Posix.inspected(Path::new("/srv"), &said(&Posix.inspect(Path::new("/srv")))).unwrap().unwrap();
+    let found = Posix
+        .inspected(Path::new("/srv"), &said(&Posix.inspect(Path::new("/srv"))))
+        .unwrap()
+        .unwrap();
     assert!(judge(&found, Intent::Read, &[]).unwrap_err().to_string().contains("it is a folder"));
     let text = format!("{:#}", Posix.inspected(Path::new("/x"), b"nothing of ours").unwrap_err());
     assert!(text.contains("does not say what is there"), "{text}");

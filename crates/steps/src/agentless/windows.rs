@@ -1,6 +1,7 @@
-//! Windows: scripts of PowerShell, whole in one word that neither cmd.exe nor PowerShell changes, and fio with its job on
-//! standard input. Their answers are a marked line of JSON. Nothing there tells that the connection is gone, so that a
-//! fio must end by itself. Who has a drive open, and what lies on it beside a partition table, Windows does not tell.
+//! Windows: scripts of PowerShell, whole in one word that neither cmd.exe nor PowerShell changes,
+//! and fio with its job on standard input. Their answers are a marked line of JSON. Nothing there
+//! tells that the connection is gone, so that a fio must end by itself. Who has a drive open, and
+//! what lies on it beside a partition table, Windows does not tell.
 
 use super::{Created, SeenHost, Shell, ShellRequest};
 use crate::engine::fio::{self, Ioengines};
@@ -9,7 +10,7 @@ use anyhow::{Context, Result};
 use iotax_host::block::Identity;
 use iotax_host::facts::{Device, Facts, Processor, TargetFacts};
 use iotax_host::guard::found::{
-    Finding, InspectedKind, Inspection, InspectionCheck, Signature, Unchecked, Use,
+    Finding, InspectedKind, Inspection, InspectionCheck, Signature, TargetUse, UncheckedPoint,
 };
 use iotax_host::guard::marker;
 use serde::Deserialize;
@@ -17,12 +18,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A system with Windows PowerShell 2.0 or newer: Windows 7 and Server 2008 R2 are the oldest. What came with 3.0 (ConvertTo-Json) or
-/// with Windows 8 (Get-Disk) is used only where it is.
+/// A system with Windows PowerShell 2.0 or newer: Windows 7 and Server 2008 R2 are the oldest. What
+/// came with 3.0 (ConvertTo-Json) or with Windows 8 (Get-Disk) is used only where it is.
 pub(super) struct Windows;
 
-/// Nothing but the answer is written; `S VALUE` is the answer. `J`: JSON of what scripts say where there is no ConvertTo-Json, in
-/// ASCII.
+/// Nothing but the answer is written; `S VALUE` is the answer. `J`: JSON of what scripts say where
+/// there is no ConvertTo-Json, in ASCII.
 const PRELUDE: &str = concat!(
     "$ErrorActionPreference='Stop';$ProgressPreference='SilentlyContinue';",
     "try{[Console]::OutputEncoding=New-Object Text.UTF8Encoding $false}catch{};",
@@ -35,8 +36,9 @@ const PRELUDE: &str = concat!(
     "[Console]::Out.WriteLine('IOTAX-SSH '+$j)};",
 );
 
-/// `D`: what Get-Disk tells, of a drive as WMI tells it where there is no Get-Disk. Which table an empty drive has, whether it is
-/// read-only or a cluster's, it does not tell. Its unique id is where it is attached.
+/// `D`: what Get-Disk tells, of a drive as WMI tells it where there is no Get-Disk. Which table an
+/// empty drive has, whether it is read-only or a cluster's, it does not tell. Its unique id is
+/// where it is attached.
 const OLD_DISK: &str = concat!(
     "function Q($p){@(Get-WmiObject -Query (\"ASSOCIATORS OF {Win32_DiskPartition.DeviceID='\"+$p.DeviceID+\"'} WHERE AssocClass=",
     "Win32_LogicalDiskToPartition\")|%{$_.DeviceID})};",
@@ -61,7 +63,8 @@ const FLUSH: &str = concat!(
 );
 
 /// `$f`, whose writes are on the disk when they return: .NET before 4 has no flush to the disk.
-const WRITE_THROUGH: &str = "$f=New-Object IO.FileStream $p,'Open','Write','Read',65536,'WriteThrough';";
+const WRITE_THROUGH: &str =
+    "$f=New-Object IO.FileStream $p,'Open','Write','Read',65536,'WriteThrough';";
 
 /// What a script says that has nothing to tell: one that says nothing was not run.
 const DONE: &str = "S @{done=1}";
@@ -73,8 +76,11 @@ const DISK: &str = concat!(
 
 impl Shell for Windows {
     fn look(&self, paths: &[PathBuf]) -> ShellRequest {
-        let numbers: Vec<String> =
-            paths.iter().filter_map(|path| drive_number(path)).map(|number| number.to_string()).collect();
+        let numbers: Vec<String> = paths
+            .iter()
+            .filter_map(|path| drive_number(path))
+            .map(|number| number.to_string())
+            .collect();
         ask(&format!(
             "{OLD_DISK}$o=Get-WmiObject Win32_OperatingSystem;$c=@(Get-WmiObject Win32_Processor);$f='';\
              try{{$f=[string](& fio --version|Select-Object -First 1)}}catch{{}};$n=@({});$d=@();\
@@ -151,7 +157,7 @@ impl Shell for Windows {
         }
         let why = "Windows does not tell over ssh who has it open".to_owned();
         if found.kind == InspectedKind::Disk {
-            found.unchecked.push(Unchecked { check: InspectionCheck::Open, why });
+            found.unchecked.push(UncheckedPoint { check: InspectionCheck::Open, why });
         }
         Ok(Some(found))
     }
@@ -253,8 +259,10 @@ impl Shell for Windows {
 
 /// The script as the bytes of UTF-16 in base64, which no shell of Windows changes.
 fn ask(script: &str) -> ShellRequest {
-    let bytes: Vec<u8> = format!("{PRELUDE}{script}").encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let command = format!("powershell -NoProfile -NonInteractive -EncodedCommand {}", base64(&bytes));
+    let bytes: Vec<u8> =
+        format!("{PRELUDE}{script}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let command =
+        format!("powershell -NoProfile -NonInteractive -EncodedCommand {}", base64(&bytes));
     ShellRequest { command, input: Vec::new(), held: false }
 }
 
@@ -308,7 +316,6 @@ struct WindowsMachine {
     host: Option<String>,
     os: Option<String>,
     version: Option<String>,
-    /// KiB.
     memory: Option<u64>,
     cpu: Option<String>,
     sockets: Option<u64>,
@@ -363,7 +370,8 @@ impl FileThere {
         found.symlink = self.link;
         found.read_only = self.read_only;
         found.identity.inode = Some(self.born);
-        found.marker = marker::of_trailer(&trailer, self.bytes).filter(|marker| marker.inode == self.born);
+        found.marker =
+            marker::of_trailer(&trailer, self.bytes).filter(|marker| marker.inode == self.born);
         found.bytes = found.marker.as_ref().map_or(self.bytes, |marker| marker.bytes);
     }
 }
@@ -416,16 +424,24 @@ impl DiskThere {
     fn add_disk_to(&self, found: &mut Inspection) {
         let disk = &self.disk;
         let serial = word(disk.serial_number.as_deref());
-        let same = |other: &&OtherDisk| serial.is_some() && word(other.serial_number.as_deref()) == serial;
-        let shared =
-            self.others.iter().filter(same).map(|other| format!("PhysicalDrive{}", other.number)).collect();
-        // Drivers without one of their own give all of their drives the same, by which nothing is named; with the size it may be.
+        let same =
+            |other: &&OtherDisk| serial.is_some() && word(other.serial_number.as_deref()) == serial;
+        let shared = self
+            .others
+            .iter()
+            .filter(same)
+            .map(|other| format!("PhysicalDrive{}", other.number))
+            .collect();
+        // Drivers without one of their own give all of their drives the same, by which nothing is
+        // named; with the size it may be.
         let unique = word(disk.unique_id.as_deref());
         let alike: Vec<&OtherDisk> =
             self.others.iter().filter(|other| word(other.unique_id.as_deref()) == unique).collect();
         let (wwn, by_size) = match unique {
             Some(unique) if serial.is_some() && alike.is_empty() => (Some(unique), None),
-            Some(unique) if alike.iter().all(|other| other.size.is_some_and(|size| size != disk.size)) => {
+            Some(unique)
+                if alike.iter().all(|other| other.size.is_some_and(|size| size != disk.size)) =>
+            {
                 (None, Some(id_and_size(&unique, disk.size)))
             }
             _ => (None, None),
@@ -448,32 +464,37 @@ impl DiskThere {
             (InspectionCheck::Exclusive, "Windows lends no drive out exclusively over ssh"),
             (InspectionCheck::Content, "the content of a drive of Windows is not read over ssh"),
         ]
-        .map(|(check, why)| Unchecked { check, why: why.into() })
+        .map(|(check, why)| UncheckedPoint { check, why: why.into() })
         .into();
     }
 
     fn users(&self) -> Vec<Finding> {
-        let used = |is: Option<bool>, kind: Use, text: &str| {
+        let used = |is: Option<bool>, kind: TargetUse, text: &str| {
             (is == Some(true)).then(|| Finding { kind, text: text.to_owned() })
         };
         let flags = [
-            used(self.disk.is_boot, Use::Mounted, "Windows runs from it"),
-            used(self.disk.is_system, Use::Mounted, "Windows boots from it"),
-            used(self.disk.is_clustered, Use::Exported, "it is a disk of a cluster"),
+            used(self.disk.is_boot, TargetUse::Mounted, "Windows runs from it"),
+            used(self.disk.is_system, TargetUse::Mounted, "Windows boots from it"),
+            used(self.disk.is_clustered, TargetUse::Exported, "it is a disk of a cluster"),
         ];
         let letters = self.partitions.iter().filter_map(|partition| {
             let number = partition.partition_number;
             let letter = word(partition.drive_letter.as_deref());
             // Volumes of dynamic disks are no partition's.
-            let dynamic = partition.kind.as_deref().is_some_and(|kind| kind.contains("Logical Disk Manager"));
+            let dynamic =
+                partition.kind.as_deref().is_some_and(|kind| kind.contains("Logical Disk Manager"));
             let text = match letter {
-                Some(letter) => format!("its partition {number} is {}:", letter.trim_end_matches(':')),
+                Some(letter) => {
+                    format!("its partition {number} is {}:", letter.trim_end_matches(':'))
+                }
                 None if dynamic => {
-                    format!("its partition {number} is part of dynamic disks (Logical Disk Manager)")
+                    format!(
+                        "its partition {number} is part of dynamic disks (Logical Disk Manager)"
+                    )
                 }
                 None => return None,
             };
-            Some(Finding { kind: Use::Mounted, text })
+            Some(Finding { kind: TargetUse::Mounted, text })
         });
         flags.into_iter().flatten().chain(letters).collect()
     }
@@ -487,13 +508,17 @@ impl DiskThere {
             Value::Number(number) if number.as_u64() == Some(1) => Some("dos".into()),
             _ => Some("gpt".into()),
         };
-        let partitions = self.disk.number_of_partitions.unwrap_or(0).max(self.partitions.len() as u64);
+        let partitions =
+            self.disk.number_of_partitions.unwrap_or(0).max(self.partitions.len() as u64);
         // A style that is not known, with partitions in it, is a table all the same.
         let style = style.or_else(|| (partitions > 0).then(|| "partitions".to_owned()));
         let kinds: Vec<&str> =
             self.partitions.iter().filter_map(|partition| partition.kind.as_deref()).collect();
         let place = format!("by Windows, with {partitions} partitions {}", kinds.join(", "));
-        style.map(|name| Signature { name, place: place.trim_end().to_owned() }).into_iter().collect()
+        style
+            .map(|name| Signature { name, place: place.trim_end().to_owned() })
+            .into_iter()
+            .collect()
     }
 }
 

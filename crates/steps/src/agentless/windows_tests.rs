@@ -1,5 +1,5 @@
-//! What is said to Windows, and what is understood of it. The answers were written by hand after Microsoft's own
-//! descriptions of these commands: none was recorded on a real Windows.
+//! What is said to Windows, and what is understood of it. The answers were written by hand after
+//! Microsoft's own descriptions of these commands: none was recorded on a real Windows.
 
 use super::*;
 use iotax_facts::Consent;
@@ -11,7 +11,8 @@ fn script(ask: &ShellRequest) -> String {
     assert_eq!(start, "powershell -NoProfile -NonInteractive -EncodedCommand");
     assert!(ask.input.is_empty() && !ask.held);
     let decoded = decode(word);
-    let units: Vec<u16> = decoded.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    let units: Vec<u16> =
+        decoded.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
     String::from_utf16(&units).unwrap().strip_prefix(PRELUDE).unwrap().to_owned()
 }
 
@@ -57,12 +58,17 @@ fn the_scripts() {
     let all = all_asked();
     insta::assert_snapshot!(all.iter().map(script).collect::<Vec<_>>().join("\n\n"));
     // cmd.exe takes no longer line.
-    assert!(all.iter().all(|ask| ask.command.len() < 8191), "{:?}", all.map(|ask| ask.command.len()));
+    assert!(
+        all.iter().all(|ask| ask.command.len() < 8191),
+        "{:?}",
+        all.map(|ask| ask.command.len())
+    );
     let safe = |c: char| c.is_ascii_alphanumeric() || "+/= -".contains(c);
     assert!(Windows.inspect(&file()).command.chars().all(safe), "no shell changes it");
 }
 
-/// By a grammar of PowerShell 5.1. That of 2.0 is a part of it: what is newer is by name in neither.
+/// By a grammar of PowerShell 5.1. That of 2.0 is a part of it: what is newer is by name in
+/// neither.
 #[test]
 fn the_scripts_are_those_of_powershell_5_and_older() {
     let mut parser = tree_sitter::Parser::new();
@@ -72,9 +78,17 @@ fn the_scripts_are_those_of_powershell_5_and_older() {
         assert!(!is_right(newer), "the grammar takes {newer}");
     }
     let all = all_asked();
-    // Commands, operators and methods of 3.0 and .NET 4, but where it is asked whether they are there.
-    let newer =
-        ["Get-CimInstance", "[ordered]", "PSCustomObject", "Flush($true)", " -in ", "$PSItem", ".Where("];
+    // Commands, operators and methods of 3.0 and .NET 4, but where it is asked whether they are
+    // there.
+    let newer = [
+        "Get-CimInstance",
+        "[ordered]",
+        "PSCustomObject",
+        "Flush($true)",
+        " -in ",
+        "$PSItem",
+        ".Where(",
+    ];
     for text in all.iter().map(script) {
         let whole = format!("{PRELUDE}{text}");
         assert!(is_right(&whole), "{whole}");
@@ -114,7 +128,8 @@ fn a_machine_is_told_as_far_as_it_tells() {
     assert_eq!((none.fio, none.facts), (None, Facts::default()));
 }
 
-/// As Server 2008 R2 tells it, without Get-Disk and ConvertTo-Json: all numbers, and no table where there is no partition.
+/// As Server 2008 R2 tells it, without Get-Disk and ConvertTo-Json: all numbers, and no table where
+/// there is no partition.
 #[test]
 fn a_drive_by_wmi() {
     let json = r#"{"kind":"disk","disk":{"Number":1,"FriendlyName":"Red Hat VirtIO SCSI Disk Device","SerialNumber":null,"UniqueId":"SCSI\u005cDISK&VEN_RED_HAT&PROD_VIRTIO\u005c4&35424867&0&000000","Size":107372805120,"PartitionStyle":PSTYLE,"NumberOfPartitions":NPART,"IsBoot":false,"IsSystem":false},"others":[{"Number":0,"SerialNumber":null,"UniqueId":"SCSI\u005cDISK&VEN_RED_HAT&PROD_VIRTIO\u005c4&1B2C3D4E&0&000000","Size":42946721280}],"partitions":[PARTS]}"#
@@ -125,17 +140,32 @@ fn a_drive_by_wmi() {
     };
     let empty = told("null", "0", "");
     let word = "SCSI-DISK-VEN-RED-HAT-PROD-VIRTIO-4-35424867-0-000000-107372805120";
-    assert_eq!((empty.identity.serial.as_ref(), empty.identity.transient.as_deref()), (None, Some(word)));
+    assert_eq!(
+        (empty.identity.serial.as_ref(), empty.identity.transient.as_deref()),
+        (None, Some(word))
+    );
     // No table is seen, and none is promised: it may have one without partitions.
     let whole = format!("serial={word},unseen=content,unseen=exclusive,unseen=open");
     assert!(write(&empty, &[&whole]).unwrap_err().contains("gpt"));
     assert!(write(&empty, &[&format!("{whole},wipe=gpt")]).is_ok());
-    let letter =
-        told("\"MBR\"", "1", r#"{"PartitionNumber":0,"DriveLetter":"D:","Type":"Installable File System"}"#);
-    assert!(write(&letter, &[&format!("{whole},wipe=dos")]).unwrap_err().contains("its partition 0 is D:"));
-    let dynamic =
-        told("\"MBR\"", "1", r#"{"PartitionNumber":0,"DriveLetter":"","Type":"Logical Disk Manager"}"#);
-    assert!(write(&dynamic, &[&format!("{whole},wipe=dos")]).unwrap_err().contains("dynamic disks"));
+    let letter = told(
+        "\"MBR\"",
+        "1",
+        r#"{"PartitionNumber":0,"DriveLetter":"D:","Type":"Installable File System"}"#,
+    );
+    assert!(
+        write(&letter, &[&format!("{whole},wipe=dos")])
+            .unwrap_err()
+            .contains("its partition 0 is D:")
+    );
+    let dynamic = told(
+        "\"MBR\"",
+        "1",
+        r#"{"PartitionNumber":0,"DriveLetter":"","Type":"Logical Disk Manager"}"#,
+    );
+    assert!(
+        write(&dynamic, &[&format!("{whole},wipe=dos")]).unwrap_err().contains("dynamic disks")
+    );
 }
 
 #[test]
@@ -143,7 +173,8 @@ fn a_drive_without_a_serial_is_named_by_its_id_and_size_or_refused() {
     let unseen = "unseen=content,unseen=exclusive,unseen=open";
     // The id of this driver is that of all of its drives.
     let beside = |unique: &str, size: u64| {
-        let other = format!(r#"{{"Number":0,"SerialNumber":null,"UniqueId":"{unique}","Size":{size}}}"#);
+        let other =
+            format!(r#"{{"Number":0,"SerialNumber":null,"UniqueId":"{unique}","Size":{size}}}"#);
         let mut json = r#"{"kind":"disk","disk":{"Number":1,"FriendlyName":"Red Hat VirtIO","SerialNumber":"","UniqueId":"VirtIO  :WIN7","Size":1073741824,"PartitionStyle":"RAW","NumberOfPartitions":0},"others":["#.to_owned();
         json += &format!("{other}],\"partitions\":[]}}");
         Windows.inspected(&drive(1), &answered(&json)).unwrap().unwrap()
@@ -155,13 +186,19 @@ fn a_drive_without_a_serial_is_named_by_its_id_and_size_or_refused() {
     }
     let alike = beside("VirtIO  :WIN7", 1 << 30);
     let refused = write(&alike, &[&word]).unwrap_err();
-    assert!(refused.contains("it has no serial") && refused.contains("give it a serial"), "{refused}");
+    assert!(
+        refused.contains("it has no serial") && refused.contains("give it a serial"),
+        "{refused}"
+    );
     // With a serial, an id that others have too is no second name of it.
     let shared = disk(
         "{\"Number\":0,\"SerialNumber\":\"S0\"}",
         "{\"Number\":0,\"SerialNumber\":\"S0\",\"UniqueId\":\"U1\"}",
     );
-    assert_eq!((shared.identity.wwn.as_ref(), shared.identity.serial.as_deref()), (None, Some("S1")));
+    assert_eq!(
+        (shared.identity.wwn.as_ref(), shared.identity.serial.as_deref()),
+        (None, Some("S1"))
+    );
     assert!(write(&shared, &[&format!("serial=U1,{unseen}")]).is_err());
 }
 
@@ -197,11 +234,15 @@ fn write(found: &Inspection, destroy: &[&str]) -> Result<(), String> {
 #[test]
 fn a_drive_is_written_only_by_a_word_for_all_that_is_not_seen() {
     let raw = disk("RAW", "RAW");
-    assert_eq!((raw.bytes, raw.identity.serial.as_deref(), raw.signatures.len()), (1 << 30, Some("S1"), 0));
+    assert_eq!(
+        (raw.bytes, raw.identity.serial.as_deref(), raw.signatures.len()),
+        (1 << 30, Some("S1"), 0)
+    );
     let whole = "serial=S1,unseen=content,unseen=exclusive,unseen=open";
     let refused = write(&raw, &[]).unwrap_err();
     assert!(
-        refused.contains("who has it open") && refused.contains(&format!("--destroy {whole} (all data")),
+        refused.contains("who has it open")
+            && refused.contains(&format!("--destroy {whole} (all data")),
         "{refused}"
     );
     assert!(write(&raw, &[whole]).is_ok());
@@ -219,7 +260,8 @@ fn a_drive_is_written_only_by_a_word_for_all_that_is_not_seen() {
 
 #[test]
 fn what_windows_uses_is_never_written() {
-    let whole = "serial=S1,unseen=content,unseen=exclusive,unseen=open,wipe=gpt,wipe=dos,wipe=partitions";
+    let whole =
+        "serial=S1,unseen=content,unseen=exclusive,unseen=open,wipe=gpt,wipe=dos,wipe=partitions";
     let letter = r#""partitions":[{"PartitionNumber":2,"DriveLetter":"D","Type":"Basic"}]"#;
     for (from, to, part) in [
         ("\"IsBoot\":false", "\"IsBoot\":true", "Windows runs from it"),

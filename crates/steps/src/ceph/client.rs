@@ -1,5 +1,6 @@
-//! A client of a cluster as it says itself what it does: librbd in QEMU or in its storage daemon, by the admin socket that
-//! [client] of our ceph.conf gives it. That QEMU sets rbd_cache by its cache mode, no output of QEMU's shows.
+//! A client of a cluster as it says itself what it does: librbd in QEMU or in its storage daemon,
+//! by the admin socket that [client] of our ceph.conf gives it. That QEMU sets rbd_cache by its
+//! cache mode, no output of QEMU's shows.
 
 use super::Cluster;
 use anyhow::{Context, Result, bail};
@@ -13,7 +14,8 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// Longer than any answer to what is asked here.
 const LONGEST: u32 = 1 << 20;
 
-/// The admin sockets of clients of a cluster of ours, as its ceph.conf has them: a process has one for each image that it has open.
+/// The admin sockets of clients of a cluster of ours, as its ceph.conf has them: a process has one
+/// for each image that it has open.
 pub(super) const SOCKETS: &str = "$pid.$cctid.asok";
 
 /// One of the longest that there are.
@@ -28,19 +30,23 @@ fn client_socket(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<P
     let is_of_pid = |path: &PathBuf| {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&start))
     };
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     let mut sockets = entries.flatten().map(|entry| entry.path()).filter(is_of_pid);
     let has_it = |socket: &PathBuf| {
         let told = ask(socket, &json!({"prefix": "perf dump"})).ok();
         let counters = told.as_ref().and_then(Value::as_object);
-        counters.is_some_and(|all| all.keys().any(|name| name.starts_with("librbd-") && name.ends_with(&end)))
+        counters.is_some_and(|all| {
+            all.keys().any(|name| name.starts_with("librbd-") && name.ends_with(&end))
+        })
     };
     sockets
         .find(has_it)
         .with_context(|| format!("no admin socket of process {pid} reports {pool}/{image} as open"))
 }
 
-/// Asks an admin socket: a request that ends in a zero byte, the length of the answer in four bytes, and the answer.
+/// Asks an admin socket: a request that ends in a zero byte, the length of the answer in four
+/// bytes, and the answer.
 fn ask(socket: &Path, request: &Value) -> Result<Value> {
     let failed = || format!("no answer from {}", socket.display());
     let mut stream = UnixStream::connect(socket).with_context(failed)?;
@@ -58,22 +64,25 @@ fn ask(socket: &Path, request: &Value) -> Result<Value> {
     serde_json::from_slice(&answer).with_context(failed)
 }
 
-/// Whether the cache of that process is on for an image, and who says so: `false (QEMU)`, `true (image)`. What is set of the image
-/// goes before what QEMU set. A client of somebody else's cluster has no socket to be asked by, unless its configuration gives it one.
+/// Whether the cache of that process is on for an image, and who says so: `false (QEMU)`, `true
+/// (image)`. What is set of the image goes before what QEMU set. A client of somebody else's
+/// cluster has no socket to be asked by, unless its configuration gives it one.
 pub fn cache_told(conf: &Path, image: (&str, &str), pid: u32) -> String {
     cache_of_client(conf, image, pid).unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
-/// The same of a client that is up only while it loads: what is set of the image, else what its configuration says.
+/// The same of a client that is up only while it loads: what is set of the image, else what its
+/// configuration says.
 pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
     let cluster = Cluster { conf };
     let told = || -> Result<String> {
-        let all = cluster.run_json("rbd", &["config", "image", "ls", &format!("{pool}/{image}")])?;
+        let all =
+            cluster.run_json("rbd", &["config", "image", "ls", &format!("{pool}/{image}")])?;
         if let Some(value) = set_of_image(&all, "rbd_cache") {
             return Ok(format!("{value} (image)"));
         }
-        let value =
-            cluster.run("ceph-conf", &["--name", "client.admin", "--show-config-value", "rbd_cache"])?;
+        let value = cluster
+            .run("ceph-conf", &["--name", "client.admin", "--show-config-value", "rbd_cache"])?;
         Ok(format!("{} (configuration)", value.trim()))
     };
     told().unwrap_or_else(|why| format!("unknown ({why:#})"))
@@ -138,8 +147,13 @@ mod tests {
             let told = ask(&socket, &json!({"prefix": "config get", "var": "rbd_cache"}));
             told.map_err(|error| error.to_string())
         };
-        assert_eq!(asked(b"\0\0\0\x15{\"rbd_cache\":\"false\"}"), Ok(json!({"rbd_cache": "false"})));
+        assert_eq!(
+            asked(b"\0\0\0\x15{\"rbd_cache\":\"false\"}"),
+            Ok(json!({"rbd_cache": "false"}))
+        );
         assert!(asked(b"\0\0\0\x15{\"rbd").unwrap_err().starts_with("no answer from"));
-        assert!(asked(b"\xff\xff\xff\xff").unwrap_err().starts_with("an answer of 4294967295 bytes"));
+        assert!(
+            asked(b"\xff\xff\xff\xff").unwrap_err().starts_with("an answer of 4294967295 bytes")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The cluster itself: made, ended, asked for its state and settings, and members that end, come back or are waited for. Refuses a
-//! folder that is there already.
+//! The cluster itself: made, ended, asked for its state and settings, and members that end, come
+//! back or are waited for. Refuses a folder that is there already.
 
 use super::client::SOCKETS;
 use super::{Cluster, ClusterStatus};
@@ -33,7 +33,8 @@ const LABEL: &str = "bluestore block device\n";
 /// Copies of the label and the superblock of BlueFS lie within.
 const LABEL_BYTES: usize = 64 << 10;
 
-/// The kinds of daemons in the order in which they are ended: an OSD that cannot reach its mon waits 5 s.
+/// The kinds of daemons in the order in which they are ended: an OSD that cannot reach its mon
+/// waits 5 s.
 const DAEMONS: [&str; 3] = ["ceph-osd", "ceph-mgr", "ceph-mon"];
 
 fn daemon(conf: &Path, program: &str, id: &str) -> Result<Vec<String>> {
@@ -45,7 +46,8 @@ fn start(system: &mut RealSystem, conf: &Path, program: &str, id: &str) -> Resul
     system.spawn(&daemon(conf, program, id)?, &conf.with_file_name(format!("{program}.{id}.out")))
 }
 
-/// Processes of this user on that very cluster: daemons, one that makes an OSD, tools that a killed run left behind.
+/// Processes of this user on that very cluster: daemons, one that makes an OSD, tools that a killed
+/// run left behind.
 fn processes(conf: &Path, is_one: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> {
     let conf = conf.to_str().context("a run directory that is not UTF-8")?;
     let is_on_it = |words: &[&str]| words.windows(2).any(|pair| pair == ["--conf", conf]);
@@ -88,7 +90,8 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
     make_mon(&cluster, asked, port)?;
     start(system, &conf, "ceph-mon", "a")?;
     // It makes a pool of its own otherwise; no mgr is there yet that would know the option.
-    let devices = ["config", "set", "mgr", "mgr/devicehealth/enable_monitoring", "false", "--force"];
+    let devices =
+        ["config", "set", "mgr", "mgr/devicehealth/enable_monitoring", "false", "--force"];
     cluster.ceph(&devices).with_context(|| last_words(&conf, "ceph-mon", "a"))?;
     start(system, &conf, "ceph-mgr", "x")?;
     for at in 0..asked.members.len() {
@@ -98,7 +101,10 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
     let made = |at: usize| make_osd(&cluster, at, members[at], &asked.uuid(at));
     let all = thread::scope(|scope| {
         let threads: Vec<_> = (0..members.len()).map(|at| scope.spawn(move || made(at))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread ended"))).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread ended")))
+            .collect()
     });
     all_of(all)?;
     for at in 0..asked.members.len() {
@@ -175,7 +181,8 @@ rbd_cache_policy = {cache_policy}
     ))
 }
 
-/// Nobody else on this machine may use it: every part has a key in one file that is only ours to read.
+/// Nobody else on this machine may use it: every part has a key in one file that is only ours to
+/// read.
 fn write_keys(asked: &MakeCeph) -> Result<()> {
     let keyring = asked.directory.join("keyring");
     write_file(&keyring, b"")?;
@@ -189,7 +196,10 @@ fn write_keys(asked: &MakeCeph) -> Result<()> {
     });
     let all = [
         ("mon.".to_owned(), vec![("mon", "allow *")]),
-        ("client.admin".to_owned(), vec![("mon", "allow *"), ("mgr", "allow *"), ("osd", "allow *")]),
+        (
+            "client.admin".to_owned(),
+            vec![("mon", "allow *"), ("mgr", "allow *"), ("osd", "allow *")],
+        ),
         ("mgr.x".to_owned(), vec![("mon", "allow profile mgr"), ("osd", "allow *")]),
     ];
     for (name, caps) in all.into_iter().chain(osds) {
@@ -233,8 +243,8 @@ fn last_words(conf: &Path, program: &str, id: &str) -> String {
     }
 }
 
-/// Polls the status until `is_done`, reports the progress, and ends when the receiver of the report says stop. `who` is
-/// to do `what`.
+/// Polls the status until `is_done`, reports the progress, and ends when the receiver of the report
+/// says stop. `who` is to do `what`.
 fn wait(
     cluster: &Cluster,
     system: &mut RealSystem,
@@ -252,7 +262,11 @@ fn wait(
         if system.tell(StepProgress::Synced(share)).is_break() {
             bail!("interrupted while waiting for {who} to {what}");
         }
-        ensure!(start.elapsed() < limit, "{who} did not {what} within {} s: {status}", limit.as_secs());
+        ensure!(
+            start.elapsed() < limit,
+            "{who} did not {what} within {} s: {status}",
+            limit.as_secs()
+        );
         thread::sleep(PAUSE);
     }
 }
@@ -288,11 +302,10 @@ pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> R
 /// # Errors
 /// When /proc cannot be read.
 pub fn is_there(asked: &MakeCeph) -> Result<bool> {
-    let labelled = asked
-        .members
-        .iter()
-        .enumerate()
-        .any(|(at, member)| member.path().is_ok_and(|member| is_labelled(member, &asked.uuid(at))));
+    let labelled =
+        asked.members.iter().enumerate().any(|(at, member)| {
+            member.path().is_ok_and(|member| is_labelled(member, &asked.uuid(at)))
+        });
     let folder = asked.directory.symlink_metadata().is_ok();
     Ok(folder || labelled || !processes(&asked.conf(), is_of_ceph)?.is_empty())
 }
@@ -396,38 +409,55 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
     match asked.change {
         CephChange::Ends(at) => {
             end_osd(conf, at, system)?;
-            let is_noticed = |status: &ClusterStatus| matches!(status.state(), ArrayState::Degraded { .. });
-            wait(&cluster, system, UP_WITHIN, ("the cluster", "notice that an OSD ended"), is_noticed)
-                .map(drop)
+            let is_noticed =
+                |status: &ClusterStatus| matches!(status.state(), ArrayState::Degraded { .. });
+            wait(
+                &cluster,
+                system,
+                UP_WITHIN,
+                ("the cluster", "notice that an OSD ended"),
+                is_noticed,
+            )
+            .map(drop)
         }
         CephChange::Returns(at) => {
             let folder = cluster.folder().join(format!("osd.{at}"));
-            let member =
-                fs::read_link(folder.join("block")).with_context(|| format!("there is no OSD {at}"))?;
+            let member = fs::read_link(folder.join("block"))
+                .with_context(|| format!("there is no OSD {at}"))?;
             end_osd(conf, at, system)?;
             let uuid = fs::read_to_string(folder.join("fsid")).context("an OSD without a UUID")?;
             let uuid = uuid.trim();
             ensure!(is_labelled(&member, uuid), "{} no longer holds OSD {at}", member.display());
             take_off_label(&member)?;
-            fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+            fs::remove_dir_all(&folder)
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
             make_osd(&cluster, at, &member, uuid)?;
             start(system, conf, "ceph-osd", &at.to_string())?;
             let is_back = |status: &ClusterStatus| {
                 let all_up = status.up == status.osds && status.within == status.osds;
-                all_up && matches!(status.state(), ArrayState::Rebuilding { .. } | ArrayState::Healthy)
+                all_up
+                    && matches!(status.state(), ArrayState::Rebuilding { .. } | ArrayState::Healthy)
             };
-            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "come back"), is_back).map(drop)
+            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "come back"), is_back)
+                .map(drop)
         }
         CephChange::Out(at) => {
             cluster.ceph(&["osd", "out", &at.to_string()])?;
             // The map says so at once; then the groups peer, and serve nothing until they have.
             let is_out = |status: &ClusterStatus| matches!(status.state(), ArrayState::Out { .. });
-            wait_settled(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "be marked out"), is_out)
+            wait_settled(
+                &cluster,
+                system,
+                UP_WITHIN,
+                (format!("OSD {at}").as_str(), "be marked out"),
+                is_out,
+            )
         }
         CephChange::In(at) => {
             cluster.ceph(&["osd", "in", &at.to_string()])?;
             let is_in = |status: &ClusterStatus| status.within == status.osds;
-            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "be marked in"), is_in).map(drop)
+            wait(&cluster, system, UP_WITHIN, (format!("OSD {at}").as_str(), "be marked in"), is_in)
+                .map(drop)
         }
         CephChange::AwaitHealthy => await_healthy(conf, system, Duration::from_secs(24 * 3600)),
     }
@@ -455,7 +485,8 @@ mod tests {
     fn only_programs_of_ceph_on_that_very_cluster_are_its_processes() {
         let conf = "/run/r/ceph0/ceph.conf";
         assert!(
-            is_of_ceph(&["/usr/bin/ceph-osd", "--conf", conf]) && is_of_ceph(&["rbd", "--conf", conf, "ls"])
+            is_of_ceph(&["/usr/bin/ceph-osd", "--conf", conf])
+                && is_of_ceph(&["rbd", "--conf", conf, "ls"])
         );
         assert!(is_of_ceph(&["/usr/bin/python3", "/usr/bin/ceph", "--conf", conf]));
         assert!(!is_of_ceph(&["less", conf]) && !is_of_ceph(&["vi", "/x/y", "/usr/bin/ceph"]));
@@ -483,7 +514,10 @@ mod tests {
         let conf = config(&asked, 6789).unwrap();
         let values = || conf.lines().filter_map(|line| line.split_once(" = "));
         let paths: Vec<_> = values().filter(|(_, value)| value.starts_with('/')).collect();
-        assert!(paths.iter().all(|(_, value)| Path::new(value).starts_with(directory)), "{paths:?}");
+        assert!(
+            paths.iter().all(|(_, value)| Path::new(value).starts_with(directory)),
+            "{paths:?}"
+        );
         // Files that Ceph would otherwise write in /var.
         for key in [
             "log_file",

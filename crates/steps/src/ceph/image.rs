@@ -13,7 +13,6 @@ const MOST_NAMES: usize = 10;
 /// What matters before it is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Its size.
     pub bytes: u64,
     /// Bytes of objects that there are; `None`: only a check of every object would show.
     pub used: Option<u64>,
@@ -47,8 +46,8 @@ fn used(usage: &Value) -> Option<u64> {
     usage["images"].as_array()?.last()?["used_size"].as_u64()
 }
 
-/// What of a name a cluster does not have, and what it has instead: `there is no pool vms; there are rbd, backup`. `None`: it has
-/// both, or does not answer.
+/// What of a name a cluster does not have, and what it has instead: `there is no pool vms; there
+/// are rbd, backup`. `None`: it has both, or does not answer.
 pub fn absent(cluster: &Cluster, pool: &str, image: &str) -> Option<String> {
     let list = |program: &str, words: &[&str]| -> Option<Vec<String>> {
         serde_json::from_value(cluster.run_json(program, words).ok()?).ok()
@@ -112,7 +111,10 @@ mod tests {
                 && said.ends_with("p9, ..."),
             "{said}"
         );
-        assert!(not_among("the pool vms has no image i", &[]).contains("no image i, nor any other; hint: "));
+        assert!(
+            not_among("the pool vms has no image i", &[])
+                .contains("no image i, nor any other; hint: ")
+        );
     }
 
     #[test]

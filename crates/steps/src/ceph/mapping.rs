@@ -1,4 +1,5 @@
-//! Images that the kernel's client (krbd) shows as block devices of this host, as sysfs tells of them.
+//! Images that the kernel's client (krbd) shows as block devices of this host, as sysfs tells of
+//! them.
 
 use super::Cluster;
 use anyhow::Result;
@@ -33,7 +34,9 @@ impl Before {
 pub fn mapped(probe: &Probe, fsid: &str, pool: &str, image: &str) -> Vec<PathBuf> {
     let is_it = |number: &String| {
         let holds = |name: &str, value: &str| {
-            probe.read(format!("{DEVICES}/{number}/{name}")).is_some_and(|read| read.trim() == value)
+            probe
+                .read(format!("{DEVICES}/{number}/{name}"))
+                .is_some_and(|read| read.trim() == value)
         };
         let namespace = probe.read(format!("{DEVICES}/{number}/pool_ns")).unwrap_or_default();
         holds("cluster_fsid", fsid)
@@ -46,13 +49,15 @@ pub fn mapped(probe: &Probe, fsid: &str, pool: &str, image: &str) -> Vec<PathBuf
     numbers.map(|number| PathBuf::from(format!("/dev/rbd{number}"))).collect()
 }
 
-/// The options that its client was given, without names of keys and keys; `None`: sysfs does not tell.
+/// The options that its client was given, without names of keys and keys; `None`: sysfs does not
+/// tell.
 pub fn client_options(probe: &Probe, device: &Path) -> Option<String> {
     let number = device.to_str()?.strip_prefix("/dev/rbd")?;
     let told = probe.read(format!("{DEVICES}/{number}/config_info"))?;
     // Addresses, options, pool, image, snapshot.
     let options = told.split_whitespace().nth(1)?.split(',');
-    let is_open = |option: &&str| !["name=", "key=", "secret="].iter().any(|word| option.starts_with(word));
+    let is_open =
+        |option: &&str| !["name=", "key=", "secret="].iter().any(|word| option.starts_with(word));
     Some(options.filter(is_open).collect::<Vec<_>>().join(","))
 }
 

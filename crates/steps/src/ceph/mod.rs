@@ -1,6 +1,6 @@
-//! Ceph by its own programs: a cluster of ours in one folder (a mon, a mgr, an OSD for each member; nothing in /etc/ceph or
-//! /var/lib/ceph, no systemd), what it is asked, and the images in a pool of it. Its processes are known by the path of its
-//! ceph.conf in their command lines.
+//! Ceph by its own programs: a cluster of ours in one folder (a mon, a mgr, an OSD for each member;
+//! nothing in /etc/ceph or /var/lib/ceph, no systemd), what it is asked, and the images in a pool
+//! of it. Its processes are known by the path of its ceph.conf in their command lines.
 
 mod client;
 mod cluster;
@@ -26,7 +26,6 @@ use std::time::Duration;
 
 /// A mon that does not answer is given up after so many seconds.
 const CONNECTS_WITHIN: &str = "30";
-/// The same where somebody has waited long already.
 const SOON: &str = "10";
 /// Its tools give up a little later by themselves.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
@@ -36,15 +35,16 @@ pub fn has_tools() -> bool {
     ["ceph", "rbd"].into_iter().all(|program| program_path(program).is_some())
 }
 
-/// Whether QEMU has the driver, which distributions have in a separate package: asks about an image that does not
-/// exist.
+/// Whether QEMU has the driver, which distributions have in a separate package: asks about an image
+/// that does not exist.
 ///
 /// # Errors
 /// What is missing, in words.
 pub fn qemu_has_driver() -> Result<(), String> {
     let image = "driver=rbd,pool=none,image=none,conf=/dev/null/none";
     let mut command = tool("qemu-img", ["info", "--image-opts", image]);
-    let said = output_within(&mut command, ANSWERS_WITHIN, None).map_err(|why| format!("{why:#}"))?;
+    let said =
+        output_within(&mut command, ANSWERS_WITHIN, None).map_err(|why| format!("{why:#}"))?;
     let said = String::from_utf8_lossy(&said.stderr);
     match said.contains("Unknown driver") || said.contains("failed to open module") {
         true => Err("QEMU's rbd block driver is not installed".to_owned()),
@@ -55,7 +55,6 @@ pub fn qemu_has_driver() -> Result<(), String> {
 /// A cluster by its configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster<'a> {
-    /// Its ceph.conf.
     pub conf: &'a Path,
 }
 
@@ -110,7 +109,8 @@ impl Cluster<'_> {
             .with_context(|| format!("cannot parse the output of {program} {}", words.join(" ")))
     }
 
-    /// A clause on the state of the cluster, for the error of an I/O in `pool` that did not complete.
+    /// A clause on the state of the cluster, for the error of an I/O in `pool` that did not
+    /// complete.
     pub fn how_it_is(&self, pool: &str) -> String {
         let asked = self.run("ceph", &["--connect-timeout", SOON, "-s", "--format", "json"]);
         let read = |text: String| status::parse(&serde_json::from_str(text.trim()).ok()?);
@@ -119,16 +119,20 @@ impl Cluster<'_> {
             Ok(None) => "reports an incomplete status".to_owned(),
             Err(_) => format!("does not answer within {SOON} s"),
         };
-        format!("the cluster of the pool {pool} {how}; hint: check that its mons and OSDs run (ceph -s)")
+        format!(
+            "the cluster of the pool {pool} {how}; hint: check that its mons and OSDs run (ceph -s)"
+        )
     }
 
-    /// Why it does not answer, by what its program wrote: what is wrong on this host, or nobody is there (an unmet need).
+    /// Why it does not answer, by what its program wrote: what is wrong on this host, or nobody is
+    /// there (an unmet need).
     pub fn silence(&self, words: &str) -> Failed {
         let conf = self.conf.display();
         // Without the command before it.
         let own = words.split_once(" failed (").and_then(|(_, rest)| rest.split_once("): "));
         let own = own.map_or(words, |(_, own)| own);
-        let last = own.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no error message");
+        let last =
+            own.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no error message");
         let has = |word: &str| own.contains(word);
         let keyring = own.lines().find_map(|line| line.split_once("unable to find a keyring on "));
         match () {
@@ -158,9 +162,10 @@ impl Cluster<'_> {
     /// In which state it is.
     ///
     /// # Errors
-    /// As [`Cluster::told`]; when it reports too little.
+    /// As [`Cluster::run_json`]; when it reports too little.
     pub fn status(&self) -> Result<ClusterStatus> {
-        status::parse(&self.run_json("ceph", &["-s"])?).context("the output of ceph -s is incomplete")
+        status::parse(&self.run_json("ceph", &["-s"])?)
+            .context("the output of ceph -s is incomplete")
     }
 
     /// The folder of a cluster of ours.
@@ -193,7 +198,10 @@ mod tests {
             why.contains("c.conf is not used: another user could have named a file or a module"),
             "{why}"
         );
-        assert!(Cluster { conf: &conf }.run("ceph", &["-s"]).is_err() && !log.exists(), "nothing was run");
+        assert!(
+            Cluster { conf: &conf }.run("ceph", &["-s"]).is_err() && !log.exists(),
+            "nothing was run"
+        );
         if program_path("ceph-conf").is_none() {
             return println!("skipped: needs ceph-conf");
         }
@@ -224,17 +232,20 @@ mod tests {
             conf.0 == BAD_INPUT && conf.1.starts_with("cannot read /c.conf as the configuration"),
             "{conf:?}"
         );
-        let key =
-            of("2026-11-26 7f -1 auth: unable to find a keyring on /k: (2) No such file or directory\n\
+        let key = of(
+            "2026-11-26 7f -1 auth: unable to find a keyring on /k: (2) No such file or directory\n\
              2026-11-26 7f -1 AuthRegistry(0x7f) no keyring found at /k, disabling cephx\n\
-             [errno 2] RADOS object not found (error connecting to the cluster)");
+             [errno 2] RADOS object not found (error connecting to the cluster)",
+        );
         assert!(
-            key.0 == BAD_INPUT && key.1.contains("of client.admin from /k: (2) No such file or directory;"),
+            key.0 == BAD_INPUT
+                && key.1.contains("of client.admin from /k: (2) No such file or directory;"),
             "{key:?}"
         );
-        let refused =
-            of("2026-11-26 7f -1 monclient(hunting): handle_auth_bad_method server allowed_methods [1]\n\
-             [errno 13] RADOS permission denied (error connecting to the cluster)");
+        let refused = of(
+            "2026-11-26 7f -1 monclient(hunting): handle_auth_bad_method server allowed_methods [1]\n\
+             [errno 13] RADOS permission denied (error connecting to the cluster)",
+        );
         assert!(
             refused.0 == BAD_INPUT && refused.1.contains("refuses client.admin: [errno 13]"),
             "{refused:?}"

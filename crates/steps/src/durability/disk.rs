@@ -1,5 +1,5 @@
-//! What a trial writes to and reads from: blocks of a disk past the page cache of the place, so that what is read came
-//! from the layers below. Tests have disks that lie.
+//! What a trial writes to and reads from: blocks of a disk past the page cache of the place, so
+//! that what is read came from the layers below. Tests have disks that lie.
 
 use super::stamp::BLOCK;
 use anyhow::{Context, Result};
@@ -38,8 +38,10 @@ impl DirectDisk {
     /// When the system refuses, O_DIRECT above all.
     pub fn open(path: &Path, writable: bool) -> Result<DirectDisk> {
         let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
-        let opened = rustix::fs::open(path, access | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty());
-        let file = opened.with_context(|| format!("cannot open {} with O_DIRECT", path.display()))?;
+        let opened =
+            rustix::fs::open(path, access | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty());
+        let file =
+            opened.with_context(|| format!("cannot open {} with O_DIRECT", path.display()))?;
         Ok(DirectDisk(file.into()))
     }
 }
@@ -53,7 +55,10 @@ impl BlockFile for DirectDisk {
         // A short write of one block is not gone on with: it would be two.
         match self.0.write_at(data, block * BLOCK as u64)? {
             written if written == data.len() => Ok(()),
-            written => Err(io::Error::new(io::ErrorKind::WriteZero, format!("{written} bytes were written"))),
+            written => Err(io::Error::new(
+                io::ErrorKind::WriteZero,
+                format!("{written} bytes were written"),
+            )),
         }
     }
 
@@ -77,7 +82,6 @@ impl Default for AlignedPage {
 }
 
 impl AlignedPage {
-    /// The block.
     pub fn bytes(&mut self) -> &mut [u8] {
         &mut self.memory[self.start..self.start + BLOCK]
     }

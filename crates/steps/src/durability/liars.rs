@@ -1,5 +1,5 @@
-//! Disks that keep their promise and disks that lie, killed in the midst of a trial: the verifier must find every lie and
-//! accuse no honest one.
+//! Disks that keep their promise and disks that lie, killed in the midst of a trial: the verifier
+//! must find every lie and accuse no honest one.
 
 use super::disk::BlockFile;
 use super::schedule::TrialSpec;
@@ -170,7 +170,14 @@ impl FakeDisk {
 }
 
 fn spec(seed: u64) -> TrialSpec {
-    TrialSpec { trial: seed ^ 0xabc, seed, blocks: BLOCKS, batch: 16, in_flight: 4, most_batches: 1000 }
+    TrialSpec {
+        trial: seed ^ 0xabc,
+        seed,
+        blocks: BLOCKS,
+        batch: 16,
+        in_flight: 4,
+        most_batches: 1000,
+    }
 }
 
 /// Writes, dies at that write, and is read back.
@@ -180,7 +187,12 @@ fn trial(lie: Lie, seed: u64, dies_at: u64) -> ReadBack {
 }
 
 /// The same on a disk that others had before, on which those blocks cannot be read.
-fn trial_on(disk: FakeDisk, spec: &TrialSpec, seed: u64, unreadable: &[u64]) -> (FakeDisk, Verified) {
+fn trial_on(
+    disk: FakeDisk,
+    spec: &TrialSpec,
+    seed: u64,
+    unreadable: &[u64],
+) -> (FakeDisk, Verified) {
     let dies_at = disk.dies_at;
     let mut acknowledged = 0;
     let written = writer::write(&disk, spec, &mut |last| {
@@ -253,7 +265,10 @@ fn each_lie_is_called_by_its_name() {
     let forgotten = found(Lie::ForgetsSome);
     assert!(forgotten.lost > 10 && forgotten.kept > forgotten.lost, "{forgotten:?}");
     let misplaced = found(Lie::Misplaces);
-    assert!(misplaced.lost == 1 && misplaced.examples[0].found.contains("written to block"), "{misplaced:?}");
+    assert!(
+        misplaced.lost == 1 && misplaced.examples[0].found.contains("written to block"),
+        "{misplaced:?}"
+    );
     assert_eq!(found(Lie::TearsFlushed).torn, 1);
     let under_way = found(Lie::TearsUnderWay);
     assert!(under_way.under_way_torn + under_way.torn > 0 && under_way.lost == 0, "{under_way:?}");
@@ -265,7 +280,10 @@ fn each_lie_is_called_by_its_name() {
         misplaced.under_way_torn > 0
             && misplaced.examples.iter().all(|one| one.found.contains("another's place"))
     );
-    assert!(spoilt.under_way_torn > 0 && spoilt.under_way_new == 0 && spoilt.lost == 0, "{spoilt:?}");
+    assert!(
+        spoilt.under_way_torn > 0 && spoilt.under_way_new == 0 && spoilt.lost == 0,
+        "{spoilt:?}"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The side of a durability trial that runs where the disk is: a writer stamps blocks and flushes, each flush that returns is
-//! acknowledged, and a verifier reads back what is there after a kill.
+//! The side of a durability trial that runs where the disk is: a writer stamps blocks and flushes,
+//! each flush that returns is acknowledged, and a verifier reads back what is there after a kill.
 
 pub mod disk;
 pub mod schedule;

@@ -1,11 +1,13 @@
-//! Which block each write of a trial goes to, from the trial's seed alone: the writer and the verifier work it out each
-//! for itself, so that the highest acknowledged number is all that must be known of what was promised.
+//! Which block each write of a trial goes to, from the trial's seed alone: the writer and the
+//! verifier work it out each for itself, so that the highest acknowledged number is all that must
+//! be known of what was promised.
 
 use iotax_load::Random;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Of four writes one goes to the first blocks, so that many blocks have older content of the same trial.
+/// Of four writes one goes to the first blocks, so that many blocks have older content of the same
+/// trial.
 const HOT_BLOCKS: u64 = 1024;
 
 /// A trial, as writer and verifier know it.
@@ -25,17 +27,15 @@ pub struct TrialSpec {
     pub most_batches: u64,
 }
 
-/// One write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Counted from 1.
     pub sequence: u64,
-    /// Where, in blocks.
     pub block: u64,
 }
 
 impl TrialSpec {
-    /// The writes of a batch. No block is in it twice: two writes under way to one block would have no order.
+    /// The writes of a batch. No block is in it twice: two writes under way to one block would have
+    /// no order.
     pub fn writes_of(&self, batch: u64) -> Vec<Write> {
         let mut random = Random::new(self.seed, batch);
         let mut writes: Vec<Write> = Vec::with_capacity(self.batch as usize);
@@ -70,7 +70,7 @@ impl TrialSpec {
         self.last_writes(0..self.batches(acknowledged))
     }
 
-    /// The same of the writes that may have been under way behind these.
+    /// The same of the writes that may have been under way after these.
     pub fn under_way(&self, acknowledged: u64) -> BTreeMap<u64, u64> {
         let from = self.batches(acknowledged);
         // Acknowledgements on their way to this host died with the guest.
@@ -78,11 +78,14 @@ impl TrialSpec {
     }
 
     fn last_writes(&self, batches: std::ops::Range<u64>) -> BTreeMap<u64, u64> {
-        batches.flat_map(|batch| self.writes_of(batch)).map(|write| (write.block, write.sequence)).collect()
+        batches
+            .flat_map(|batch| self.writes_of(batch))
+            .map(|write| (write.block, write.sequence))
+            .collect()
     }
 }
 
-/// Batches behind the acknowledged ones that are looked for traces of torn writes.
+/// Batches after the acknowledged ones that are looked for traces of torn writes.
 const LOOK_AHEAD: u64 = 8;
 
 #[cfg(test)]

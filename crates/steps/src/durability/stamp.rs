@@ -1,6 +1,7 @@
-//! What a written block holds: in each of its eight sectors of 512 bytes a stamp (the load generator's: the trial, the place, the write's
-//! number and a checksum) and filler. A sector is what a disk writes whole or not at all, so it is what is judged. Half of the
-//! filler is the same in all writes of a trial to a sector, so that a part of one is known for that trial's.
+//! What a written block holds: in each of its eight sectors of 512 bytes a stamp (the load
+//! generator's: the trial, the place, the write's number and a checksum) and filler. A sector is
+//! what a disk writes whole or not at all, so it is what is judged. Half of the filler is the same
+//! in all writes of a trial to a sector, so that a part of one is known for that trial's.
 
 use iotax_load::Random;
 pub use iotax_load::stamp::SECTOR;
@@ -27,7 +28,8 @@ pub enum Sector {
     Whole(Stamp, u32),
     /// Part of it is of the trial that was asked about, and as a whole it is nobody's.
     Torn,
-    /// No trial wrote it whole, and the one that was asked about no part of it: another one may have left it torn.
+    /// No trial wrote it whole, and the one that was asked about no part of it: another one may
+    /// have left it torn.
     Foreign,
 }
 
@@ -38,7 +40,9 @@ pub fn fill(block: &mut [u8], stamp: &Stamp) {
         sector[..STAMP]
             .chunks_exact_mut(8)
             .for_each(|word| word.copy_from_slice(&random.next().to_le_bytes()));
-        for (word, mark) in sector[STAMP..].chunks_exact_mut(8).zip(marks(stamp.trial, stamp.block, at)) {
+        for (word, mark) in
+            sector[STAMP..].chunks_exact_mut(8).zip(marks(stamp.trial, stamp.block, at))
+        {
             word[..4].copy_from_slice(&mark);
             word[4..].copy_from_slice(&random.next().to_le_bytes()[..4]);
         }

@@ -1,6 +1,7 @@
-//! Reads back after a kill. What is promised, exactly: each sector of a block with an acknowledged write has that write or
-//! a later one; a block that was only under way may be old or new, sector by sector, and no sector is torn. It does not
-//! blame a trial for what was torn or unreadable before it.
+//! Reads back after a kill. What is promised, exactly: each sector of a block with an acknowledged
+//! write has that write or a later one; a block that was only under way may be old or new, sector
+//! by sector, and no sector is torn. It does not blame a trial for what was torn or unreadable
+//! before it.
 
 use super::disk::{AlignedPage, BlockFile};
 use super::schedule::TrialSpec;
@@ -11,7 +12,6 @@ use std::collections::BTreeSet;
 /// What was read back.
 #[derive(Debug, Default)]
 pub struct Verified {
-    /// Counted.
     pub found: ReadBack,
     /// Blocks that could not be read and are not known for that.
     pub unreadable: Vec<u64>,
@@ -28,9 +28,15 @@ impl Verified {
     }
 }
 
-/// Reads every block with a write up to `acknowledged`, and those that may have been under way behind it. Of these nobody
-/// wrote the ones that were `unreadable` before, as far as is known: they are as they were.
-pub fn verify(disk: &dyn BlockFile, spec: &TrialSpec, acknowledged: u64, unreadable: &[u64]) -> Verified {
+/// Reads every block with a write up to `acknowledged`, and those that may have been under way
+/// after it. Of these nobody wrote the ones that were `unreadable` before, as far as is known:
+/// they are as they were.
+pub fn verify(
+    disk: &dyn BlockFile,
+    spec: &TrialSpec,
+    acknowledged: u64,
+    unreadable: &[u64],
+) -> Verified {
     let expected = spec.expected(acknowledged);
     let under_way = spec.under_way(acknowledged);
     let only_under_way = under_way.keys().filter(|block| !expected.contains_key(block));
@@ -39,12 +45,17 @@ pub fn verify(disk: &dyn BlockFile, spec: &TrialSpec, acknowledged: u64, unreada
         .map(|(block, sequence)| AskedBlock { block: *block, expected: Some(*sequence) })
         .chain(only_under_way.map(|block| AskedBlock { block: *block, expected: None }))
         .collect();
-    let reading = VerifyPass { disk, spec, acknowledged, unreadable: unreadable.iter().copied().collect() };
+    let reading =
+        VerifyPass { disk, spec, acknowledged, unreadable: unreadable.iter().copied().collect() };
     let part = all.len().div_ceil(spec.in_flight.max(1) as usize).max(1);
     std::thread::scope(|scope| {
-        let parts: Vec<_> = all.chunks(part).map(|asked| scope.spawn(|| reading.read_all(asked))).collect();
+        let parts: Vec<_> =
+            all.chunks(part).map(|asked| scope.spawn(|| reading.read_all(asked))).collect();
         // A thread that panicked takes the agent's request with it, and the host is told.
-        parts.into_iter().map(|part| part.join().expect("a reader")).fold(Verified::default(), Verified::and)
+        parts
+            .into_iter()
+            .map(|part| part.join().expect("a reader"))
+            .fold(Verified::default(), Verified::and)
     })
 }
 
@@ -106,7 +117,8 @@ fn judge(block: &[u8], spec: &TrialSpec, asked: &AskedBlock, acknowledged: u64) 
             }
             (Sector::Whole(stamp, own), Some(expected)) => {
                 later |= stamp.sequence > expected;
-                lost = lost.or_else(|| older(&stamp, own as usize == at, spec, asked.block, expected));
+                lost =
+                    lost.or_else(|| older(&stamp, own as usize == at, spec, asked.block, expected));
             }
             (Sector::Foreign, Some(_)) => {
                 lost = lost.or_else(|| Some("content that no trial wrote whole".to_owned()));
@@ -125,15 +137,23 @@ fn judge(block: &[u8], spec: &TrialSpec, asked: &AskedBlock, acknowledged: u64) 
 }
 
 /// Why a whole sector is not what was acknowledged; `None`: it is, or something later.
-fn older(stamp: &Stamp, in_place: bool, spec: &TrialSpec, block: u64, expected: u64) -> Option<String> {
+fn older(
+    stamp: &Stamp,
+    in_place: bool,
+    spec: &TrialSpec,
+    block: u64,
+    expected: u64,
+) -> Option<String> {
     match () {
         () if stamp.trial != spec.trial => Some("content of another trial".to_owned()),
-        () => misplaced(stamp, in_place, block)
-            .or_else(|| (stamp.sequence < expected).then(|| format!("the older write {}", stamp.sequence))),
+        () => misplaced(stamp, in_place, block).or_else(|| {
+            (stamp.sequence < expected).then(|| format!("the older write {}", stamp.sequence))
+        }),
     }
 }
 
-/// Where a whole sector of the trial belongs, if not here: no write to this block put it there, acknowledged or not.
+/// Where a whole sector of the trial belongs, if not here: no write to this block put it there,
+/// acknowledged or not.
 fn misplaced(stamp: &Stamp, in_place: bool, block: u64) -> Option<String> {
     match () {
         () if stamp.block != block => Some(format!("what was written to block {}", stamp.block)),

@@ -1,5 +1,5 @@
-//! The writer of a trial: batch after batch of stamped blocks, a few under way at once, a flush behind each. Nothing is
-//! acknowledged but what was written before a flush that returned.
+//! The writer of a trial: batch after batch of stamped blocks, a few under way at once, a flush
+//! after each. Nothing is acknowledged but what was written before a flush that returned.
 
 use super::disk::{AlignedPage, BlockFile};
 use super::schedule::{TrialSpec, Write};
@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 
-/// Writes until `acknowledge`, which gets the last write of each batch, says break, or the trial's most batches are
-/// written. Returns the last acknowledged write.
+/// Writes until `acknowledge`, which gets the last write of each batch, says break, or the trial's
+/// most batches are written. Returns the last acknowledged write.
 ///
 /// # Errors
 /// A write or a flush that failed.

@@ -1,5 +1,6 @@
-//! The family of load engines: our own workers, and the installed fio. An engine is prepared once on a
-//! target, or on several at once, and then runs slices; what it does not know it does not make up.
+//! The family of load engines: our own workers, and the installed fio. An engine is prepared once
+//! on a target, or on several at once, and then runs slices; what it does not know it does not make
+//! up.
 
 pub mod fio;
 pub mod native;
@@ -10,7 +11,7 @@ pub use native::Native;
 
 use iotax_facts::Engine;
 use iotax_host::Missing;
-use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec, Verified, Worker};
+use iotax_load::{Job, LoadError, SliceResult, SliceSpec, TargetSpec, VerifiedWorker, Worker};
 use iotax_probe::net::Exchange;
 use iotax_units::exit::{self, Failed};
 use std::ops::ControlFlow;
@@ -30,7 +31,8 @@ pub trait LoadEngine {
     /// # Errors
     /// When the engine died. I/O errors are counted in the result.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
-    /// The worker of our own generator that it is, which may take part in a series; `None`: it is another engine.
+    /// The worker of our own generator that it is, which may take part in a series; `None`: it is
+    /// another engine.
     fn worker(&self) -> Option<&Worker> {
         None
     }
@@ -38,8 +40,8 @@ pub trait LoadEngine {
     fn exchange(&self) -> Option<Exchange> {
         None
     }
-    /// Tells what was found of what it wrote; with `read`, of all of it, read back now. `tell` gets the share that is done and says
-    /// whether anybody wants the rest.
+    /// Tells what was found of what it wrote; with `read`, of all of it, read back now. `tell` gets
+    /// the share that is done and says whether anybody wants the rest.
     ///
     /// # Errors
     /// [`EngineError::Unfit`] of an engine that does not verify; when the engine died.
@@ -47,29 +49,35 @@ pub trait LoadEngine {
         &mut self,
         _read: bool,
         _tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
-    ) -> Result<Verified, EngineError> {
-        Err(EngineError::Unfit(format!("the engine {} does not verify what it writes", self.name())))
+    ) -> Result<VerifiedWorker, EngineError> {
+        Err(EngineError::Unfit(format!(
+            "the engine {} does not verify what it writes",
+            self.name()
+        )))
     }
 }
 
-/// Makes an engine ready on a target, or on several that get every job at once; beside a worker that is there already, if it can.
-type Prepare =
-    fn(&[TargetSpec], &[Job], Option<Engine>, Option<&Worker>) -> Result<Box<dyn LoadEngine>, EngineError>;
+/// Makes an engine ready on a target, or on several that get every job at once; beside a worker
+/// that is there already, if it can.
+type Prepare = fn(
+    &[TargetSpec],
+    &[Job],
+    Option<Engine>,
+    Option<&Worker>,
+) -> Result<Box<dyn LoadEngine>, EngineError>;
 
 /// A member of the family.
 pub struct EngineKind {
     /// Ids in `host::needs`, on the machine where it runs.
     pub needs: &'static [&'static str],
-    /// Windows shorter than this are not known well enough: its clock's step is above 0.1 % of them, or its
-    /// start-up dwarfs them. Slices are made as long.
+    /// Windows shorter than this are not known well enough: its clock's step is above 0.1 % of
+    /// them, or its start-up dwarfs them. Slices are made as long.
     pub shortest_slice_ns: u64,
     /// Whether it is meant by `engine = "..."`, or by no word at all.
     pub answers: fn(Option<Engine>) -> bool,
-    /// Makes it.
     pub prepare: Prepare,
 }
 
-/// All of them.
 pub const ALL: &[&EngineKind] = &[&native::KIND, &fio::KIND];
 
 /// Why an engine could not be prepared or a slice not run.
@@ -84,7 +92,6 @@ pub enum EngineError {
     /// The job cannot be run by this engine on this target.
     #[error("{0}")]
     Unfit(String),
-    /// fio failed.
     #[error("fio failed ({status}): {words}")]
     Fio {
         /// Exit status or signal in words.
@@ -98,14 +105,8 @@ pub enum EngineError {
     /// A probe, or the other end of one, did not do what it should.
     #[error("{0}")]
     Probe(String),
-    /// The system refused.
     #[error("cannot {action}: {source}")]
-    System {
-        /// What was tried.
-        action: String,
-        /// The cause.
-        source: std::io::Error,
-    },
+    System { action: String, source: std::io::Error },
 }
 
 impl EngineError {

@@ -2,7 +2,7 @@
 
 use super::{EngineError, EngineKind, LoadEngine};
 use iotax_facts::Engine;
-use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, Verified, Worker};
+use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, VerifiedWorker, Worker};
 use std::ops::ControlFlow;
 
 pub(super) static KIND: EngineKind = EngineKind {
@@ -49,7 +49,7 @@ impl LoadEngine for Native {
         &mut self,
         read: bool,
         tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
-    ) -> Result<Verified, EngineError> {
+    ) -> Result<VerifiedWorker, EngineError> {
         Ok(self.0.verify(read, tell)?)
     }
 }

@@ -18,7 +18,8 @@ pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn LoadEngine>, EngineError> {
     let probe = iotax_probe::prepare(spec)?;
     // A path that the kernel does not tell is measured all the same.
     let path = spec.peer.and_then(|peer| net::path::facts(peer.ip()).ok());
-    let why = path.map_or_else(|| "the probe that was asked for".to_owned(), |path| format!("to {path}"));
+    let why =
+        path.map_or_else(|| "the probe that was asked for".to_owned(), |path| format!("to {path}"));
     Ok(Box::new(Probed { probe, why }))
 }
 
@@ -50,7 +51,9 @@ impl From<ProbeError> for EngineError {
             ProbeError::Load(error) => EngineError::Load(error),
             ProbeError::System { action, source } => EngineError::System { action, source },
             ProbeError::Failed(why) => EngineError::Probe(why),
-            ProbeError::Unfit(_) | ProbeError::Missing { .. } => EngineError::Unfit(error.to_string()),
+            ProbeError::Unfit(_) | ProbeError::Missing { .. } => {
+                EngineError::Unfit(error.to_string())
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
-//! From a command line to a guest that answers: who executes, QEMU as a child, and a watch over its boot with limits.
-//! A guest that says nothing is given up with the last words of its console and of QEMU, never waited for.
+//! From a command line to a guest that answers: who executes, QEMU as a child, and a watch over its
+//! boot with limits. A guest that says nothing is given up with the last words of its console and
+//! of QEMU, never waited for.
 
 use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE, SYSTEM_DRIVE};
 use super::qmp::{Qmp, QmpError, QmpEvent};
@@ -24,17 +25,19 @@ use std::time::{Duration, Instant};
 pub enum Requested {
     /// KVM where it runs on the processor, else TCG.
     Auto,
-    /// KVM or nothing.
     Kvm,
-    /// TCG.
     Tcg,
 }
 
-/// Who executes, and when the figures are not those of real virtualisation, the note that every output carries.
+/// Who executes, and when the figures are not those of real virtualisation, the note that every
+/// output carries.
 ///
 /// # Errors
 /// An unmet need: KVM was demanded and there is none.
-pub fn choose_accel(requested: Requested, probe: &KvmProbe) -> Result<(Accel, Option<String>), Failed> {
+pub fn choose_accel(
+    requested: Requested,
+    probe: &KvmProbe,
+) -> Result<(Accel, Option<String>), Failed> {
     let note = |why: &str| Some(format!("emulated: not representative of KVM ({why})"));
     match (requested, probe) {
         (Requested::Auto | Requested::Kvm, KvmProbe::Works { .. }) => Ok((Accel::Kvm, None)),
@@ -66,13 +69,15 @@ pub struct BootLimits {
 }
 
 impl BootLimits {
-    /// A kernel needs less than a second on a processor, and some seconds in the translator. The rest is for loaded
-    /// machines: with ten builds beside it on two processors a boot in the translator took 65 s. There patience
-    /// costs least, as nothing is left to try after it. In a guest that is translated itself (nested), all takes many
-    /// times as long: its console was silent for more than two minutes.
+    /// A kernel needs less than a second on a processor, and some seconds in the translator. The
+    /// rest is for loaded machines: with ten builds beside it on two processors a boot in the
+    /// translator took 65 s. There patience costs least, as nothing is left to try after it. In a
+    /// guest that is translated itself (nested), all takes many times as long: its console was
+    /// silent for more than two minutes.
     ///
-    /// A system that is not ours starts whatever it likes before our agent, and may wait two minutes for a network; that it
-    /// never will is told by [`Signs`]. A firmware that finds nothing is done within seconds in the translator.
+    /// A system that is not ours starts whatever it likes before our agent, and may wait two
+    /// minutes for a network; that it never will is told by [`Signs`]. A firmware that finds
+    /// nothing is done within seconds in the translator.
     pub fn for_guest(accel: Accel, nested: bool, own_system: bool) -> BootLimits {
         let limits = BootLimits::of_ours(accel, nested);
         match own_system {
@@ -85,8 +90,8 @@ impl BootLimits {
         }
     }
 
-    /// The limits when this many guests boot on one processor, each with a share of it. The factor is capped, so that a guest that
-    /// hangs is found within an hour.
+    /// The limits when this many guests boot on one processor, each with a share of it. The factor
+    /// is capped, so that a guest that hangs is found within an hour.
     #[must_use]
     pub fn of_crowd(self, guests: u32) -> BootLimits {
         let times = guests.clamp(1, MOST_TURNS);
@@ -99,8 +104,8 @@ impl BootLimits {
         }
     }
 
-    /// How long the agent in somebody else's guest waits for the rest of that system: half of the patience that this host has
-    /// for the agent. The other half is for what comes before it.
+    /// How long the agent in somebody else's guest waits for the rest of that system: half of the
+    /// patience that this host has for the agent. The other half is for what comes before it.
     pub fn for_the_system(&self) -> Duration {
         self.ready / 2
     }
@@ -128,7 +133,6 @@ pub fn is_translated(probe: &Probe) -> bool {
 /// A guest whose agent can be spoken to.
 #[derive(Debug)]
 pub struct BootedGuest {
-    /// QEMU's control socket.
     pub qmp: Qmp,
     /// The agent's port. The guest powers off when it is closed.
     pub port: UnixStream,
@@ -138,15 +142,11 @@ pub struct BootedGuest {
 #[derive(Debug, thiserror::Error)]
 #[error("guest did not boot with accel={}: {}{last_words}", accel.word(), fate.as_deref().unwrap_or(&failure.to_string()))]
 pub struct BootError {
-    /// What happened.
     pub failure: BootFailure,
-    /// Who executed.
     pub accel: Accel,
     /// Whether anything was on the console.
     pub alive: bool,
-    /// See [`fate`].
     pub fate: Option<Box<str>>,
-    /// See [`last_words`].
     pub last_words: Box<str>,
 }
 
@@ -162,10 +162,8 @@ pub enum BootFailure {
     /// There is no use in waiting.
     #[error("{0}, and nothing comes after that")]
     NeverStarts(Sign),
-    /// Ctrl-C.
     #[error("it was not waited for")]
     Interrupted,
-    /// QEMU ended.
     #[error("QEMU ended")]
     Died,
     /// QEMU stopped the guest, with this status.
@@ -180,16 +178,20 @@ pub enum BootFailure {
 }
 
 impl BootError {
-    /// Whether it is KVM that does not run guests here, so that TCG is worth a try: the guest never lived.
+    /// Whether it is KVM that does not run guests here, so that TCG is worth a try: the guest never
+    /// lived.
     pub fn blames_kvm(&self) -> bool {
-        let kvm_like =
-            matches!(self.failure, BootFailure::Silent(_) | BootFailure::Died | BootFailure::Stopped(_));
+        let kvm_like = matches!(
+            self.failure,
+            BootFailure::Silent(_) | BootFailure::Died | BootFailure::Stopped(_)
+        );
         self.accel == Accel::Kvm && !self.alive && kvm_like
     }
 }
 
-/// Resets a running guest as hard as a crash of its kernel would, and gives its QEMU back when it has begun anew: QEMU, its
-/// caches and all that serves its disks live on. The agent's port must be hung up then, before the new kernel is there.
+/// Resets a running guest as hard as a crash of its kernel would, and gives its QEMU back when it
+/// has begun again: QEMU, its caches and all that serves its disks live on. The agent's port must
+/// be hung up then, before the new kernel is there.
 ///
 /// # Errors
 /// When QEMU refuses or does not answer.
@@ -205,11 +207,15 @@ pub fn reset(qmp: &mut Qmp) -> Result<(), QmpError> {
             return Ok(());
         }
     }
-    Err(QmpError::Socket { during: "system_reset".into(), cause: SocketError::TimedOut(RESET_LIMIT) })
+    Err(QmpError::Socket {
+        during: "system_reset".into(),
+        cause: SocketError::TimedOut(RESET_LIMIT),
+    })
 }
 
-/// Waits for a guest that was just started, or [`reset`] in its QEMU (`earlier`), until its agent's port is open. The port is
-/// connected at once: a guest nobody has connected to waits, and one whose host has gone powers off.
+/// Waits for a guest that was just started, or [`reset`] in its QEMU (`earlier`), until its agent's
+/// port is open. The port is connected at once: a guest nobody has connected to waits, and one
+/// whose host has gone powers off.
 ///
 /// # Errors
 /// [`BootError`]; the process is left to the caller, who knows how to end it.
@@ -229,8 +235,8 @@ pub fn connect(
     let outcome = control.and_then(|mut qmp| {
         let port = UnixStream::connect(&files.port).map_err(BootFailure::Port)?;
         boot.until_open(&mut qmp)?;
-        // From here on a panic ends QEMU. Before, an image may be started anew, and the firmware may reset once more itself
-        // (SeaBIOS does, when it finds that it has run already).
+        // From here on a panic ends QEMU. Before, an image may be started again, and the firmware
+        // may reset once more itself (SeaBIOS does, when it finds that it has run already).
         end_at_reboot(&mut qmp)?;
         Ok(BootedGuest { qmp, port })
     });
@@ -262,7 +268,9 @@ impl Boot<'_> {
     fn control(&mut self) -> Result<Qmp, BootFailure> {
         loop {
             match Qmp::connect(&self.files.qmp, self.limits.answer) {
-                Err(QmpError::Socket { cause: SocketError::Io(source), .. }) if not_yet(&source) => {
+                Err(QmpError::Socket { cause: SocketError::Io(source), .. })
+                    if not_yet(&source) =>
+                {
                     self.check()?;
                 }
                 other => return other.map_err(died_or),
@@ -296,7 +304,8 @@ impl Boot<'_> {
 
     /// For signs that it never will be open.
     fn look(&mut self, qmp: &mut Qmp) -> Result<(), BootFailure> {
-        let Some(signs) = self.signs.as_mut().filter(|_| self.looked.elapsed() >= LOOK_INTERVAL) else {
+        let Some(signs) = self.signs.as_mut().filter(|_| self.looked.elapsed() >= LOOK_INTERVAL)
+        else {
             return Ok(());
         };
         self.looked = Instant::now();
@@ -328,7 +337,13 @@ impl Boot<'_> {
         }
         self.alive = self.alive || has_content(&self.files.console);
         let fate = if died { fate(self.process).map(Into::into) } else { None };
-        BootError { failure, accel, alive: self.alive, fate, last_words: last_words(self.files).into() }
+        BootError {
+            failure,
+            accel,
+            alive: self.alive,
+            fate,
+            last_words: last_words(self.files).into(),
+        }
     }
 
     /// The socket closes before the process has said its last word.
@@ -368,7 +383,9 @@ fn opens_port(event: &QmpEvent) -> bool {
 fn port_is_open(qmp: &mut Qmp) -> Result<bool, BootFailure> {
     let answer = qmp.execute("query-chardev", Value::Null).map_err(died_or)?;
     let devices = answer.as_array().map(Vec::as_slice).unwrap_or_default();
-    Ok(devices.iter().any(|device| device["label"] == PORT_CHARDEV && device["frontend-open"] == true))
+    Ok(devices
+        .iter()
+        .any(|device| device["label"] == PORT_CHARDEV && device["frontend-open"] == true))
 }
 
 /// KVM that meets something that it cannot run stops the guest instead of ending QEMU.
@@ -386,14 +403,20 @@ fn has_content(path: &Path) -> bool {
 
 const LAST_LINES: usize = 20;
 
-/// The last 20 lines of the console and of QEMU's own words, each under a heading; for the end of an error. Empty
-/// when neither said anything.
+/// The last 20 lines of the console and of QEMU's own words, each under a heading; for the end of
+/// an error. Empty when neither said anything.
 pub fn last_words(files: &GuestFiles) -> String {
     let mut text = String::new();
-    for (heading, path) in [("QEMU said", &files.stderr), ("the end of its console", &files.console)] {
+    for (heading, path) in
+        [("QEMU said", &files.stderr), ("the end of its console", &files.console)]
+    {
         let lines = tail(path);
         if !lines.is_empty() {
-            text.push_str(&format!("\n  {heading} ({}):\n    {}", path.display(), lines.join("\n    ")));
+            text.push_str(&format!(
+                "\n  {heading} ({}):\n    {}",
+                path.display(),
+                lines.join("\n    ")
+            ));
         }
     }
     text
@@ -411,7 +434,8 @@ pub fn fate(process: &ProcessId) -> Option<String> {
 
 fn tail(path: &Path) -> Vec<String> {
     let text = plain(&regular::tail(path, regular::LAST_WORDS));
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> =
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| (*line).to_owned()).collect()
 }
 
@@ -513,7 +537,9 @@ mod tests {
         std::fs::write(&files.console, console).unwrap();
         let words = last_words(&files);
         assert!(
-            words.ends_with("    line 50") && words.contains("    line 31\n") && !words.contains("line 30\n"),
+            words.ends_with("    line 50")
+                && words.contains("    line 31\n")
+                && !words.contains("line 30\n"),
             "{words}"
         );
         assert!(!words.contains('\u{1b}') && !words.contains("QEMU said"));

@@ -1,5 +1,6 @@
-//! Which device of this machine is the disk that the host means: found by the serial number that QEMU was
-//! given, or by the PCI address where it stands, never by name or position, which the kernel deals out as it likes.
+//! Which device of this machine is the disk that the host means: found by the serial number that
+//! QEMU was given, or by the PCI address where it stands, never by name or position, which the
+//! kernel deals out as it likes.
 
 use anyhow::{Result, bail};
 use iotax_host::block;
@@ -18,7 +19,6 @@ pub enum DiskKey {
 }
 
 impl DiskKey {
-    /// Serial or address.
     pub fn value(&self) -> &str {
         match self {
             DiskKey::Serial(value) | DiskKey::Pci(value) => value,
@@ -35,8 +35,8 @@ impl fmt::Display for DiskKey {
     }
 }
 
-/// The device (`/dev/vda`) of the virtio, SCSI or NVMe disk with that key; `None` when there is none, or more
-/// than one.
+/// The device (`/dev/vda`) of the virtio, SCSI or NVMe disk with that key; `None` when there is
+/// none, or more than one.
 pub fn find(key: &DiskKey) -> Option<PathBuf> {
     find_in(&Probe::of_files(Path::new("/")), key).map(|name| Path::new("/dev").join(name))
 }
@@ -103,7 +103,8 @@ mod tests {
     fn by_the_pci_address_it_hangs_on() {
         let root = tempfile::tempdir().unwrap();
         let disk = |name: &str, parent: &str| {
-            let device = root.path().join("sys/devices/pci0000:00").join(parent).join("block").join(name);
+            let device =
+                root.path().join("sys/devices/pci0000:00").join(parent).join("block").join(name);
             std::fs::create_dir_all(&device).unwrap();
             let link = root.path().join("sys/block").join(name);
             std::fs::create_dir_all(link.parent().unwrap()).unwrap();

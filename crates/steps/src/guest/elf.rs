@@ -1,5 +1,6 @@
-//! The little of ELF that a guest needs: a named section of a kernel module, and a program without its
-//! debugging sections. Only 64-bit little-endian files; anything else is refused, never guessed at.
+//! The little of ELF that a guest needs: a named section of a kernel module, and a program without
+//! its debugging sections. Only 64-bit little-endian files; anything else is refused, never guessed
+//! at.
 
 use anyhow::{Context, Result, ensure};
 use elf::ElfBytes;
@@ -60,7 +61,8 @@ pub fn has_note(file: &[u8], name: &str, owner: &str, kind: u32) -> Result<bool>
         NoteIterator::new(LittleEndian, Class::ELF64, 4, section(file, name)?.unwrap_or_default());
     let own = |note: Note| match note {
         Note::Unknown(note) => {
-            note.n_type == u64::from(kind) && note.name.strip_suffix(b"\0") == Some(owner.as_bytes())
+            note.n_type == u64::from(kind)
+                && note.name.strip_suffix(b"\0") == Some(owner.as_bytes())
         }
         _ => false,
     };

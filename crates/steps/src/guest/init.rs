@@ -1,7 +1,8 @@
-//! PID 1 of a guest: mounts, loads modules, hands the agent its port, reaps, and powers off when the agent
-//! ends or the host goes away, however hard it dies. It guards a child that does the work, so that a crash of the agent
-//! leaves last words on the console instead of a kernel panic. Refuses to act outside a guest: see [`is_init`].
-//! In somebody else's guest ([`supervise`]) the same is done by a process that its seed starts.
+//! PID 1 of a guest: mounts, loads modules, hands the agent its port, reaps, and powers off when
+//! the agent ends or the host goes away, however hard it dies. It guards a child that does the
+//! work, so that a crash of the agent leaves last words on the console instead of a kernel panic.
+//! Refuses to act outside a guest: see [`is_init`]. In somebody else's guest ([`supervise`]) the
+//! same is done by a process that its seed starts.
 
 use super::initramfs::MODULES_LIST;
 use super::root;
@@ -25,7 +26,8 @@ use std::time::{Duration, Instant};
 /// Name of the virtio-serial port between host and agent.
 pub const PORT_NAME: &str = "iotax.0";
 
-/// The same of the agent that performs steps, which only a lab has: so a long step is in no load's way.
+/// The same of the agent that performs steps, which only a lab has: so a long step is in no load's
+/// way.
 pub const STEPS_PORT_NAME: &str = "iotax.1";
 
 /// Every line on the console begins so.
@@ -37,7 +39,8 @@ pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 /// Set for the child that serves the port, which it has as standard input: a socket to PID 1.
 const SERVE_VARIABLE: &str = "IOTAX_INIT_SERVES";
 
-/// The driver offers the port some milliseconds after its module is loaded; far more under an emulator.
+/// The driver offers the port some milliseconds after its module is loaded; far more under an
+/// emulator.
 const PORT_LIMIT: Duration = Duration::from_secs(20);
 
 /// A guest that nobody connects to powers off: its host died between start and connect.
@@ -46,9 +49,11 @@ const ORPHAN_LIMIT: Duration = Duration::from_secs(180);
 /// For the agent's last words to reach the host.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 
-/// Whether this process is PID 1 of a guest made by [`super::initramfs`], or the child that serves it.
+/// Whether this process is PID 1 of a guest made by [`super::initramfs`], or the child that serves
+/// it.
 pub fn is_init() -> bool {
-    let first = std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == "/init");
+    let first =
+        std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == "/init");
     first && Path::new("/").join(MODULES_LIST).exists() || is_serving_child()
 }
 
@@ -56,9 +61,9 @@ fn is_serving_child() -> bool {
     std::env::var_os(SERVE_VARIABLE).is_some() && std::os::unix::process::parent_id() == 1
 }
 
-/// The life of a guest, called first thing in `main` when [`is_init`]. `serve` gets the port, readable and
-/// writable, and returns when the host says goodbye. PID 1 never returns: it powers off. In
-/// the child the exit code of `serve` is returned.
+/// The life of a guest, called first thing in `main` when [`is_init`]. `serve` gets the port,
+/// readable and writable, and returns when the host says goodbye. PID 1 never returns: it powers
+/// off. In the child the exit code of `serve` is returned.
 pub fn run(serve: fn(File) -> Result<()>) -> ExitCode {
     if is_serving_child() {
         return serve_port(serve);
@@ -80,8 +85,9 @@ fn serve_port(serve: fn(File) -> Result<()>) -> ExitCode {
     }
 }
 
-/// The life of the agent in a guest whose system is not ours, where the seed started this process as root: it waits until
-/// that system has started, for so long at most (less than its host waits for it), then does what PID 1 of our own guests does. It never returns: it powers the guest off.
+/// The life of the agent in a guest whose system is not ours, where the seed started this process
+/// as root: it waits until that system has started, for so long at most (less than its host waits
+/// for it), then does what PID 1 of our own guests does. It never returns: it powers the guest off.
 ///
 /// # Errors
 /// Where there is no such port: this is no guest of ours, and is left alone.
@@ -107,10 +113,15 @@ fn await_system(patience: Duration) {
         // Without systemd nobody says when it is over.
         None => {}
         Some(true) => {
-            say(&format!("the guest's system had started after {:.1} s more", begin.elapsed().as_secs_f64()));
+            say(&format!(
+                "the guest's system had started after {:.1} s more",
+                begin.elapsed().as_secs_f64()
+            ));
         }
         Some(false) => {
-            say(&format!("the guest's system still starts after {patience:?}, and is not waited for"));
+            say(&format!(
+                "the guest's system still starts after {patience:?}, and is not waited for"
+            ));
         }
     }
 }
@@ -166,13 +177,13 @@ fn own_agent(socket: UnixStream) -> Result<Pid> {
     spawn_agent(agent, socket)
 }
 
-/// Agents that PID 1 watches. The lock is held while one is started, so that its end is never taken for another's.
+/// Agents that PID 1 watches. The lock is held while one is started, so that its end is never taken
+/// for another's.
 #[derive(Default)]
 struct Agents(Mutex<Vec<GuestAgent>>);
 
 struct GuestAgent {
     pid: Pid,
-    /// `agent`.
     name: &'static str,
     drained: Drained,
 }
@@ -202,8 +213,8 @@ impl Agents {
     }
 }
 
-/// Its agent starts when the host comes, which may be late: a host that never does is missed at the first port. A guest that
-/// could perform no step is of no use.
+/// Its agent starts when the host comes, which may be late: a host that never does is missed at the
+/// first port. A guest that could perform no step is of no use.
 fn serve_steps(path: PathBuf, agents: Arc<Agents>) -> Result<()> {
     let serve = move || {
         let port = open_port(&path)?;
@@ -218,7 +229,10 @@ fn serve_steps(path: PathBuf, agents: Arc<Agents>) -> Result<()> {
             power_off();
         }
     };
-    std::thread::Builder::new().name("steps".into()).spawn(watched).context("cannot start a thread")?;
+    std::thread::Builder::new()
+        .name("steps".into())
+        .spawn(watched)
+        .context("cannot start a thread")?;
     Ok(())
 }
 
@@ -227,7 +241,8 @@ fn open_port(path: &Path) -> Result<File> {
     port.with_context(|| format!("cannot open {}", path.display()))
 }
 
-/// Waits for the host, starts the agent, which gets its end of the relay, and returns when it (or another) has ended.
+/// Waits for the host, starts the agent, which gets its end of the relay, and returns when it (or
+/// another) has ended.
 fn serve_host(
     port_path: PathBuf,
     agents: &Agents,
@@ -251,7 +266,8 @@ fn say(line: &str) {
     };
 }
 
-/// In a system that is not ours, the serial line opened anew: a login there hangs up whoever had it open before.
+/// In a system that is not ours, the serial line opened again: a login there hangs up whoever had
+/// it open before.
 fn serial_line() -> Option<File> {
     let flags = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).ok()?;
     let open = || File::options().write(true).custom_flags(flags).open("/dev/ttyS0").ok();
@@ -265,7 +281,8 @@ fn power_off() -> ! {
         Err(error) => error.to_string(),
     };
     say(&format!("cannot power off: {error}"));
-    // The end of PID 1 is a kernel panic, which with panic=-1 and QEMU's -no-reboot ends the guest too.
+    // The end of PID 1 is a kernel panic, which with panic=-1 and QEMU's -no-reboot ends the guest
+    // too.
     std::process::exit(1)
 }
 
@@ -288,10 +305,12 @@ fn mount_all() -> Result<()> {
     Ok(())
 }
 
-/// Loads the modules in the order of their list; how many there are. One that is loaded already counts.
+/// Loads the modules in the order of their list; how many there are. One that is loaded already
+/// counts.
 fn load_modules() -> Result<usize> {
     let path = Path::new("/").join(MODULES_LIST);
-    let list = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let list = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
     for module in list.lines() {
         load(module).with_context(|| format!("cannot load {module}"))?;
     }
@@ -323,13 +342,14 @@ fn find_port(name: &str, limit: Duration) -> Result<PathBuf> {
 fn port_named(class: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(class).ok()?;
     let mut ports = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let port =
-        ports.find(|port| std::fs::read_to_string(port.join("name")).is_ok_and(|own| own.trim() == name))?;
+    let port = ports.find(|port| {
+        std::fs::read_to_string(port.join("name")).is_ok_and(|own| own.trim() == name)
+    })?;
     port.file_name().map(PathBuf::from)
 }
 
-/// Until the host has connected, reading gives end-of-file and poll gives a hang-up at once: there is
-/// nothing to wait on, so it is asked again and again.
+/// Until the host has connected, reading gives end-of-file and poll gives a hang-up at once: there
+/// is nothing to wait on, so it is asked again and again.
 fn await_host(port: &File) -> Result<()> {
     let begin = Instant::now();
     while hung_up(port)? {
@@ -347,7 +367,9 @@ fn hung_up(port: &File) -> Result<bool> {
     loop {
         match poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
             Ok(_) => {
-                return Ok(polled[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL));
+                return Ok(polled[0]
+                    .revents()
+                    .intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL));
             }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error).context("cannot look at the port"),
@@ -358,16 +380,19 @@ fn hung_up(port: &File) -> Result<bool> {
 /// What passes on the agent's last answers; it sends when there are no more.
 type Drained = Receiver<()>;
 
-/// The agent gets a socket, and two threads here pass on what comes and goes. The one that reads sees the host go,
-/// even when the agent is stuck, and powers off; nothing is synced then, as what the guest wrote
-/// died with the run. The port itself must have one reader only: a second thread in poll() on it takes a fresh buffer out of
-/// the queue, the interrupt then finds nothing new, and the reader is not woken (virtio_console in
-/// Linux 6.1; about one in 10,000 messages was left lying until the next one).
+/// The agent gets a socket, and two threads here pass on what comes and goes. The one that reads
+/// sees the host go, even when the agent is stuck, and powers off; nothing is synced then, as what
+/// the guest wrote died with the run. The port itself must have one reader only: a second thread in
+/// poll() on it takes a fresh buffer out of the queue, the interrupt then finds nothing new, and
+/// the reader is not woken (virtio_console in Linux 6.1; about one in 10,000 messages was left
+/// lying until the next one).
 fn relay(port: File) -> Result<(UnixStream, Drained)> {
     let (ours, agents) = UnixStream::pair().context("cannot make a socket for the agent")?;
     let (mut from_agent, mut to_host) = (ours.try_clone()?, port.try_clone()?);
     let thread = |name: &str| std::thread::Builder::new().name(name.into());
-    thread("from-host").spawn(move || pass_on_from_host(port, ours)).context("cannot start a thread")?;
+    thread("from-host")
+        .spawn(move || pass_on_from_host(port, ours))
+        .context("cannot start a thread")?;
     let (sender, drained) = mpsc::channel();
     let to_host = move || {
         // An error is the host's end or the agent's, and both are seen elsewhere.

@@ -1,6 +1,6 @@
-//! The guest's root: a cpio archive in the kernel's "newc" form with this program as /init, the modules in
-//! loading order and the few directories that are mounted over. Nothing of the host gets in but
-//! what is named, and no cpio program is needed.
+//! The guest's root: a cpio archive in the kernel's "newc" form with this program as /init, the
+//! modules in loading order and the few directories that are mounted over. Nothing of the host gets
+//! in but what is named, and no cpio program is needed.
 
 use super::elf;
 use super::kernel::{Kernel, Origin};
@@ -9,11 +9,11 @@ use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Where the loading order stands in the guest: the path of a module on each line.
+/// Where the loading order is in the guest: the path of a module on each line.
 pub const MODULES_LIST: &str = "etc/iotax-modules";
 
-/// The initramfs of a guest: `program` (static, for it finds no library there) as /init, and the modules that
-/// it boots with, and `more`.
+/// The initramfs of a guest: `program` (static, for it finds no library there) as /init, and the
+/// modules that it boots with, and `more`.
 ///
 /// # Errors
 /// The program or a module cannot be read, or is not what it should be.
@@ -24,8 +24,10 @@ pub fn build(program: &Path, kernel: &Kernel, more: &[String]) -> Result<Vec<u8>
     }
     // Standard input and output of PID 1, opened by the kernel before anything is mounted.
     archive.character_device("dev/console", 5, 1)?;
-    let init = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
-    let init = elf::loadable(&init).with_context(|| format!("cannot use {} as /init", program.display()))?;
+    let init =
+        std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    let init = elf::loadable(&init)
+        .with_context(|| format!("cannot use {} as /init", program.display()))?;
     archive.file("init", 0o755, &init)?;
     add_modules(&mut archive, kernel, more)?;
     archive.finish()
@@ -96,14 +98,17 @@ impl Archive {
             !name.is_empty() && !name.starts_with('/') && !name.contains('\0'),
             "bad name {name:?} in an initramfs"
         );
-        let size =
-            u32::try_from(entry.content.len()).ok().with_context(|| format!("{name} is 4 GiB or larger"))?;
+        let size = u32::try_from(entry.content.len())
+            .ok()
+            .with_context(|| format!("{name} is 4 GiB or larger"))?;
         self.inodes += 1;
         let links = if entry.mode & 0o170_000 == 0o040_000 { 2 } else { 1 };
         let name_bytes = u32::try_from(name.len() + 1)?;
         let (major, minor) = entry.device;
-        // Inode, mode, uid, gid, links, mtime, size, device of the file system, device, name, checksum.
-        let fields = [self.inodes, entry.mode, 0, 0, links, 0, size, 0, 0, major, minor, name_bytes, 0];
+        // Inode, mode, uid, gid, links, mtime, size, device of the file system, device, name,
+        // checksum.
+        let fields =
+            [self.inodes, entry.mode, 0, 0, links, 0, size, 0, 0, major, minor, name_bytes, 0];
         self.bytes.extend_from_slice(b"070701");
         for field in fields {
             self.bytes.extend_from_slice(format!("{field:08X}").as_bytes());
@@ -150,7 +155,8 @@ mod tests {
         content: Vec<u8>,
     }
 
-    /// A reader of its own, after the kernel's Documentation/driver-api/early-userspace/buffer-format.
+    /// A reader of its own, after the kernel's
+    /// Documentation/driver-api/early-userspace/buffer-format.
     fn read(mut archive: &[u8]) -> Vec<Read> {
         let total = archive.len();
         let mut entries = Vec::new();
@@ -194,7 +200,9 @@ mod tests {
     #[test]
     fn bad_names_are_refused() {
         for name in ["", "/init", "a\0b"] {
-            assert!(Archive::default().directory(name).unwrap_err().to_string().contains("bad name"));
+            assert!(
+                Archive::default().directory(name).unwrap_err().to_string().contains("bad name")
+            );
         }
     }
 
@@ -228,6 +236,8 @@ mod tests {
         ");
         let script = directory.path().join("script");
         std::fs::write(&script, "#!/bin/sh\n").unwrap();
-        assert!(format!("{:#}", build(&script, &kernel, &[]).unwrap_err()).contains("not a 64-bit"));
+        assert!(
+            format!("{:#}", build(&script, &kernel, &[]).unwrap_err()).contains("not a 64-bit")
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! The kernel that a guest boots: this machine's own when it is readable and has its modules, else the
-//! distribution's package, downloaded and unpacked into a cache and never installed. Refuses kernels
-//! whose modules cannot reach a virtio disk and the port to the agent.
+//! The kernel that a guest boots: this machine's own when it is readable and has its modules, else
+//! the distribution's package, downloaded and unpacked into a cache and never installed. Refuses
+//! kernels whose modules cannot reach a virtio disk and the port to the agent.
 
 use super::modules::Tree;
 use super::qemu::Accel;
@@ -21,9 +21,7 @@ use std::time::Duration;
 pub struct Kernel {
     /// Its release, as `uname -r` says it.
     pub version: String,
-    /// The bootable image.
     pub image: PathBuf,
-    /// Its /lib/modules/VERSION.
     pub modules: PathBuf,
     /// Where it is from.
     pub origin: Origin,
@@ -41,14 +39,14 @@ pub enum Origin {
 /// What a look at the machine finds, before anything is downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelSource {
-    /// It is there.
     Ready(Kernel),
     /// These packages hold one (some 70 MB to download, some 400 MB while they are unpacked).
     Packages(Vec<String>),
 }
 
-/// A kernel of this machine: the running one if it will do, else the newest; then the newest in the cache,
-/// which so stays the same from run to run; then what the distribution's packages offer. Downloads nothing.
+/// A kernel of this machine: the running one if it will do, else the newest; then the newest in the
+/// cache, which so stays the same from run to run; then what the distribution's packages offer.
+/// Downloads nothing.
 ///
 /// # Errors
 /// There is none: why, in words. What supplies one says the need `guest-kernel`.
@@ -61,8 +59,8 @@ pub fn look() -> Result<KernelSource, String> {
     packages().map(KernelSource::Packages)
 }
 
-/// The kernel that [`look`] finds, downloaded if it has to be. Another process that does the same is
-/// waited for.
+/// The kernel that [`look`] finds, downloaded if it has to be. Another process that does the same
+/// is waited for.
 ///
 /// # Errors
 /// An unmet need (exit code 3) when there is no kernel and no package; else what failed in
@@ -71,17 +69,20 @@ pub fn obtain() -> Result<Kernel> {
     match look() {
         Ok(KernelSource::Ready(kernel)) => Ok(kernel),
         Ok(KernelSource::Packages(packages)) => {
-            let cache =
-                cache_directory().context("no place for a kernel: neither XDG_CACHE_HOME nor HOME is set")?;
+            let cache = cache_directory()
+                .context("no place for a kernel: neither XDG_CACHE_HOME nor HOME is set")?;
             download(&packages, &cache)
         }
-        Err(why) => Err(Failed::need(format!("{why}; hint: iotax doctor says what supplies one")).into()),
+        Err(why) => {
+            Err(Failed::need(format!("{why}; hint: iotax doctor says what supplies one")).into())
+        }
     }
 }
 
-/// The image to give to QEMU. On a processor that is the kernel's own; in the translator unpacking it
-/// is half of the boot, so it is unpacked here, once, into the cache. Where that cannot be done (a kernel
-/// without PVH entry or with another packing, no room in the cache) the kernel's own boots as well, only later.
+/// The image to give to QEMU. On a processor that is the kernel's own; in the translator unpacking
+/// it is half of the boot, so it is unpacked here, once, into the cache. Where that cannot be done
+/// (a kernel without PVH entry or with another packing, no room in the cache) the kernel's own
+/// boots as well, only later.
 pub fn bootable(kernel: &Kernel, accel: Accel) -> PathBuf {
     let unpacked = (accel == Accel::Tcg)
         .then(|| cache_directory().and_then(|cache| unpacked_image(kernel, &cache).ok()));
@@ -92,7 +93,8 @@ fn unpacked_image(kernel: &Kernel, cache: &Path) -> Result<PathBuf> {
     let image = std::fs::read(&kernel.image)?;
     let directory = cache.join(".unpacked");
     // By content: an update may keep the version.
-    let path = directory.join(format!("vmlinux-{}-{:08x}", kernel.version, crc32fast::hash(&image)));
+    let path =
+        directory.join(format!("vmlinux-{}-{:08x}", kernel.version, crc32fast::hash(&image)));
     if path.exists() {
         return Ok(path);
     }
@@ -106,9 +108,11 @@ fn unpacked_image(kernel: &Kernel, cache: &Path) -> Result<PathBuf> {
 /// Type of the note with the entry that QEMU jumps to, XEN_ELFNOTE_PHYS32_ENTRY.
 const PVH_ENTRY: u32 = 18;
 
-/// The ELF file inside of a bzImage; its place is in the header of x86's boot protocol since 2.08 (Linux 2.6.26).
+/// The ELF file inside of a bzImage; its place is in the header of x86's boot protocol since 2.08
+/// (Linux 2.6.26).
 fn unpack_image(image: &[u8]) -> Result<Vec<u8>> {
-    let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
+    let number =
+        |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
     ensure!(image.get(0x202..0x206) == Some(b"HdrS"), "not a bzImage");
     let (offset, bytes) = number(0x248).zip(number(0x24c)).context("its header is cut off")?;
     let setup_sectors = if image[0x1f1] == 0 { 4 } else { usize::from(image[0x1f1]) };
@@ -123,9 +127,11 @@ fn unpack_image(image: &[u8]) -> Result<Vec<u8>> {
     elf::loadable(&unpacked)
 }
 
-/// $XDG_CACHE_HOME/iotax/kernels, or the same in ~/.cache; `None` when neither variable is an absolute path.
+/// $XDG_CACHE_HOME/iotax/kernels, or the same in ~/.cache; `None` when neither variable is an
+/// absolute path.
 pub fn cache_directory() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(cache.join("iotax/kernels"))
 }
@@ -152,7 +158,8 @@ const MODULES: &[&str] = &["lib/modules", "usr/lib/modules"];
 fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = Vec::new();
     for modules in MODULES.iter().flat_map(|part| entries(&root.join(part))) {
-        let Some(version) = modules.file_name().and_then(|name| name.to_str()).map(str::to_owned) else {
+        let Some(version) = modules.file_name().and_then(|name| name.to_str()).map(str::to_owned)
+        else {
             continue;
         };
         let images = [root.join(format!("boot/vmlinuz-{version}")), modules.join("vmlinuz")];
@@ -207,12 +214,14 @@ const METAPACKAGES: &[&str] = &["linux-image-amd64", "linux-image-virtual", "lin
 const FETCHES_WITHIN: Duration = Duration::from_secs(3600);
 
 fn packages() -> Result<Vec<String>, String> {
-    let lacks = |program: &str| output_of(Command::new(program).arg("--version"), ANSWERS_WITHIN).is_err();
+    let lacks =
+        |program: &str| output_of(Command::new(program).arg("--version"), ANSWERS_WITHIN).is_err();
     let none = "no kernel to boot a guest: none in /boot or beside its modules can be read and has virtio's";
     if lacks("apt-get") || lacks("dpkg-deb") {
         return Err(format!("{none}, and there is no apt-get to fetch one"));
     }
-    let resolved = METAPACKAGES.iter().map(|meta| resolve(meta, &depends)).find(|found| !found.is_empty());
+    let resolved =
+        METAPACKAGES.iter().map(|meta| resolve(meta, &depends)).find(|found| !found.is_empty());
     // apt knows no package at all on a fresh system whose lists were never fetched.
     resolved.ok_or_else(|| format!("{none}, and apt knows no package with one"))
 }
@@ -225,12 +234,14 @@ fn depends(package: &str) -> Vec<String> {
 
 /// `  Depends: NAME` and the first choice of an alternative (` |Depends: NAME`).
 fn parse_depends(text: &str) -> Vec<String> {
-    let names =
-        text.lines().filter_map(|line| line.trim_start().trim_start_matches('|').strip_prefix("Depends: "));
+    let names = text
+        .lines()
+        .filter_map(|line| line.trim_start().trim_start_matches('|').strip_prefix("Depends: "));
     names.map(str::to_owned).collect()
 }
 
-/// What a metapackage leads to: the versioned packages with the image and, where they are split, the modules.
+/// What a metapackage leads to: the versioned packages with the image and, where they are split,
+/// the modules.
 fn resolve(meta: &str, depends: &dyn Fn(&str) -> Vec<String>) -> Vec<String> {
     let (mut found, mut open) = (BTreeSet::new(), vec![meta.to_owned()]);
     while let Some(package) = open.pop() {
@@ -253,7 +264,8 @@ fn versioned(package: &str) -> bool {
 fn download(packages: &[String], cache: &Path) -> Result<Kernel> {
     std::fs::create_dir_all(cache).with_context(|| format!("cannot create {}", cache.display()))?;
     let lock_path = cache.join(".lock");
-    let lock = File::create(&lock_path).with_context(|| format!("cannot create {}", lock_path.display()))?;
+    let lock = File::create(&lock_path)
+        .with_context(|| format!("cannot create {}", lock_path.display()))?;
     flock(&lock, FlockOperation::LockExclusive)
         .with_context(|| format!("cannot lock {}", lock_path.display()))?;
     if let Some(kernel) = cached(cache) {
@@ -320,7 +332,11 @@ fn run(command: &mut Command, what: &str) -> Result<()> {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr);
-    bail!("cannot {what}: {program} ended with {}: {}", output.status, words.trim().replace('\n', "; "))
+    bail!(
+        "cannot {what}: {program} ended with {}: {}",
+        output.status,
+        words.trim().replace('\n', "; ")
+    )
 }
 
 /// Nearly half of a package is drivers that no guest of ours has a device for.
@@ -455,8 +471,15 @@ mod tests {
             return;
         }
         let cache = tempfile::tempdir().unwrap();
-        let failure = format!("{:#}", download(&["linux-image-0.0-none".into()], cache.path()).unwrap_err());
-        assert!(failure.contains("Unable to locate package") && failure.contains("hint: "), "{failure}");
-        assert!(entries(cache.path()).iter().all(|path| path.ends_with(".lock")), "nothing is left behind");
+        let failure =
+            format!("{:#}", download(&["linux-image-0.0-none".into()], cache.path()).unwrap_err());
+        assert!(
+            failure.contains("Unable to locate package") && failure.contains("hint: "),
+            "{failure}"
+        );
+        assert!(
+            entries(cache.path()).iter().all(|path| path.ends_with(".lock")),
+            "nothing is left behind"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! A guest as QEMU starts it: its command line, its kernel, initramfs and PID 1, its boot, QMP, its disks and their settings read
-//! back. docs/guest.md tells how they fit together. Which guest a stack needs is decided by the layers.
+//! A guest as QEMU starts it: its command line, its kernel, initramfs and PID 1, its boot, QMP, its
+//! disks and their settings read back. docs/guest.md tells how they fit together. Which guest a
+//! stack needs is decided by the layers.
 
 pub mod attach;
 pub mod boot;

@@ -1,15 +1,15 @@
-//! Kernel modules for a guest: found under /lib/modules/VERSION, unpacked, and put in the order in which they
-//! have to be loaded. What a module needs is read from the module itself (`depends=` and `softdep=` in its
-//! .modinfo section), never from modules.dep: that file is written by depmod when a package is
-//! installed, and ours is only unpacked.
+//! Kernel modules for a guest: found under /lib/modules/VERSION, unpacked, and put in the order in
+//! which they have to be loaded. What a module needs is read from the module itself (`depends=` and
+//! `softdep=` in its .modinfo section), never from modules.dep: that file is written by depmod when
+//! a package is installed, and ours is only unpacked.
 
 use super::{elf, packing};
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What a guest boots with, named by hand: PCI transport, disk, and the port to the agent. What these
-/// need is found out.
+/// What a guest boots with, named by hand: PCI transport, disk, and the port to the agent. What
+/// these need is found out.
 pub const BOOT: &[&str] = &["virtio_pci", "virtio_blk", "virtio_console"];
 
 /// One module, ready to be loaded.
@@ -17,7 +17,6 @@ pub const BOOT: &[&str] = &["virtio_pci", "virtio_blk", "virtio_console"];
 pub struct Module {
     /// With underscores, as the kernel shows it.
     pub name: String,
-    /// The unpacked file.
     pub image: Vec<u8>,
 }
 
@@ -35,7 +34,8 @@ impl Tree {
     /// The directory cannot be read.
     pub fn open(root: &Path) -> Result<Tree> {
         let mut files = BTreeMap::new();
-        // updates/ comes last, as it replaces modules of the same name (depmod's default search order).
+        // updates/ comes last, as it replaces modules of the same name (depmod's default search
+        // order).
         for part in ["kernel", "extra", "updates"] {
             list(&root.join(part), &mut files)
                 .with_context(|| format!("cannot list modules in {}", root.display()))?;
@@ -84,8 +84,10 @@ impl ModuleOrder<'_> {
             bail!("kernel module {name} is neither built in nor in {}", self.tree.root.display());
         };
         let image = unpack(path)?;
-        let needs = Needs::from_image(&image).with_context(|| format!("kernel module {}", path.display()))?;
-        // A wished module may be missing or have another name in this kernel: modprobe goes on then, too.
+        let needs = Needs::from_image(&image)
+            .with_context(|| format!("kernel module {}", path.display()))?;
+        // A wished module may be missing or have another name in this kernel: modprobe goes on
+        // then, too.
         for wish in needs.soft.iter().filter(|wish| self.tree.has(wish)) {
             self.add(wish)?;
         }
@@ -105,11 +107,16 @@ struct Needs {
 
 impl Needs {
     fn from_image(image: &[u8]) -> Result<Needs> {
-        let modinfo = elf::section(image, ".modinfo")?.context("no .modinfo section: not a kernel module")?;
+        let modinfo =
+            elf::section(image, ".modinfo")?.context("no .modinfo section: not a kernel module")?;
         let mut needs = Needs::default();
-        for entry in modinfo.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok()) {
+        for entry in
+            modinfo.split(|byte| *byte == 0).filter_map(|entry| std::str::from_utf8(entry).ok())
+        {
             if let Some(names) = entry.strip_prefix("depends=") {
-                needs.hard.extend(names.split(',').filter(|name| !name.is_empty()).map(underscores));
+                needs
+                    .hard
+                    .extend(names.split(',').filter(|name| !name.is_empty()).map(underscores));
             } else if let Some(words) = entry.strip_prefix("softdep=") {
                 needs.soft.extend(before(words).map(underscores));
             }
@@ -118,7 +125,8 @@ impl Needs {
     }
 }
 
-/// `pre: a b post: c` loads a and b before the module, c after it; only the first matter for a disk.
+/// `pre: a b post: c` loads a and b before the module, c after it; only the first matter for a
+/// disk.
 fn before(words: &str) -> impl Iterator<Item = &str> {
     let mut pre = false;
     words.split_whitespace().filter(move |word| {
@@ -146,7 +154,6 @@ fn list(directory: &Path, files: &mut BTreeMap<String, PathBuf>) -> std::io::Res
     Ok(())
 }
 
-/// `kernel/drivers/nvme/host/nvme-core.ko.xz` is nvme_core.
 fn module_name(path: &Path) -> Option<String> {
     let file = path.file_name()?.to_str()?;
     let (name, packing) = file.split_once(".ko")?;
@@ -186,8 +193,11 @@ pub mod tests {
         let modinfo_at = file.len() as u64;
         file.extend_from_slice(modinfo.as_bytes());
         let table_at = file.len() as u64;
-        let sections =
-            [(0u32, 0u64, 0u64), (0, 64, names.len() as u64), (1, modinfo_at, modinfo.len() as u64)];
+        let sections = [
+            (0u32, 0u64, 0u64),
+            (0, 64, names.len() as u64),
+            (1, modinfo_at, modinfo.len() as u64),
+        ];
         for (name, offset, bytes) in sections {
             let mut entry = [0u8; 64];
             entry[..4].copy_from_slice(&name.to_le_bytes());
@@ -214,7 +224,10 @@ pub mod tests {
     }
 
     const PACKED: &[(&str, &str)] = &[
-        ("kernel/drivers/virtio/virtio_pci.ko", "name=virtio_pci\0depends=virtio_ring,virtio-modern\0"),
+        (
+            "kernel/drivers/virtio/virtio_pci.ko",
+            "name=virtio_pci\0depends=virtio_ring,virtio-modern\0",
+        ),
         ("kernel/drivers/virtio/virtio-modern.ko", "depends=\0"),
         ("kernel/drivers/virtio/virtio_ring.ko", "depends=virtio\0"),
         ("kernel/drivers/block/virtio_blk.ko", "depends=virtio_ring,virtio\0"),
@@ -245,14 +258,20 @@ pub mod tests {
         let tree = Tree::open(directory.path()).unwrap();
         assert!(!tree.can_boot());
         let failure = tree.load_order(BOOT).unwrap_err().to_string();
-        assert!(failure.starts_with("kernel module virtio is neither built in nor in"), "{failure}");
+        assert!(
+            failure.starts_with("kernel module virtio is neither built in nor in"),
+            "{failure}"
+        );
     }
 
     #[test]
     fn wishes_are_loaded_where_they_exist_and_circles_end() {
         let directory = tempfile::tempdir().unwrap();
         let modules = [
-            ("kernel/fs/xfs/xfs.ko", "softdep=pre: crc32c-generic nonesuch post: later\0depends=libcrc32c\0"),
+            (
+                "kernel/fs/xfs/xfs.ko",
+                "softdep=pre: crc32c-generic nonesuch post: later\0depends=libcrc32c\0",
+            ),
             ("kernel/lib/libcrc32c.ko", "softdep=pre: crc32c-generic\0depends=xfs\0"),
             ("kernel/crypto/crc32c_generic.ko", "depends=\0"),
             ("kernel/lib/later.ko", "depends=\0"),
@@ -282,7 +301,8 @@ pub mod tests {
     fn packed_modules_are_unpacked() {
         let directory = tempfile::tempdir().unwrap();
         let plain =
-            [fake_module("depends=\0"), (0..300_000u32).flat_map(u32::to_le_bytes).collect()].concat();
+            [fake_module("depends=\0"), (0..300_000u32).flat_map(u32::to_le_bytes).collect()]
+                .concat();
         for (program, arguments, file) in [
             ("xz", vec!["--check=crc32", "--lzma2=dict=1MiB"], "m.ko.xz"),
             ("xz", vec!["-9e"], "m.ko.xz"),

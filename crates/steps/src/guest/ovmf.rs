@@ -3,7 +3,8 @@
 use super::qemu::Firmware;
 use std::path::Path;
 
-/// Code and template of the variables, as Debian and Ubuntu, Fedora, Arch and openSUSE name them; without secure boot.
+/// Code and template of the variables, as Debian and Ubuntu, Fedora, Arch and openSUSE name them;
+/// without secure boot.
 const PLACES: &[(&str, &str)] = &[
     ("/usr/share/OVMF/OVMF_CODE_4M.fd", "/usr/share/OVMF/OVMF_VARS_4M.fd"),
     ("/usr/share/OVMF/OVMF_CODE.fd", "/usr/share/OVMF/OVMF_VARS.fd"),
@@ -14,8 +15,9 @@ const PLACES: &[(&str, &str)] = &[
 
 /// The one that is installed.
 pub fn installed() -> Option<Firmware> {
-    let there =
-        |(code, variables): &&(&str, &str)| Path::new(code).is_file() && Path::new(variables).is_file();
+    let there = |(code, variables): &&(&str, &str)| {
+        Path::new(code).is_file() && Path::new(variables).is_file()
+    };
     PLACES.iter().find(there).map(firmware)
 }
 

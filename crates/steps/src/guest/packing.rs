@@ -1,5 +1,5 @@
-//! Unpacks what distributions pack: modules (.xz, .zst) and kernels. Bounded, so that a damaged file cannot
-//! fill the memory.
+//! Unpacks what distributions pack: modules (.xz, .zst) and kernels. Bounded, so that a damaged
+//! file cannot fill the memory.
 
 use anyhow::{Result, ensure};
 use std::io::Read;
@@ -20,8 +20,8 @@ pub fn unpack_xz(packed: &[u8]) -> Result<Vec<u8>> {
 /// # Errors
 /// Damaged, cut off, or far too large.
 pub fn unpack_zst(packed: &[u8]) -> Result<Vec<u8>> {
-    let decoder =
-        ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
+    let decoder = ruzstd::decoding::StreamingDecoder::new(packed)
+        .map_err(|error| anyhow::anyhow!("zstd: {error}"))?;
     bounded(decoder)
 }
 

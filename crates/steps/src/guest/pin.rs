@@ -1,5 +1,5 @@
-//! On which processors a guest runs: given, or planned from the host's L3 groups, so that a guest and the threads that serve
-//! its disks share one. Values in, values out, but for [`apply`].
+//! On which processors a guest runs: given, or planned from the host's L3 groups, so that a guest
+//! and the threads that serve its disks share one. Values in, values out, but for [`apply`].
 
 use super::qmp::{Qmp, QmpError};
 use anyhow::{Context, Result, ensure};
@@ -16,7 +16,6 @@ use std::path::Path;
 pub enum Wanted {
     /// An L3 group's, shared out among the guests that get the same.
     Auto,
-    /// These.
     These(Vec<u32>),
 }
 
@@ -58,7 +57,8 @@ impl CacheGroup {
     }
 
     fn without(&self, taken: impl Fn(u32) -> bool) -> CacheGroup {
-        let left = |core: &Vec<u32>| core.iter().copied().filter(|cpu| !taken(*cpu)).collect::<Vec<_>>();
+        let left =
+            |core: &Vec<u32>| core.iter().copied().filter(|cpu| !taken(*cpu)).collect::<Vec<_>>();
         let cores = self.cores.iter().map(left).filter(|core| !core.is_empty()).collect();
         CacheGroup { cores, node: self.node }
     }
@@ -69,7 +69,9 @@ pub fn groups(cpu: &Processor) -> Vec<CacheGroup> {
     let nodes: BTreeMap<u32, Vec<u32>> = cpu
         .numa_nodes
         .iter()
-        .filter_map(|(name, cpus)| Some((name.trim_start_matches("node").parse().ok()?, list(cpus).ok()?)))
+        .filter_map(|(name, cpus)| {
+            Some((name.trim_start_matches("node").parse().ok()?, list(cpus).ok()?))
+        })
         .collect();
     let node = |cpus: &[u32]| {
         let first = cpus.first()?;
@@ -81,8 +83,11 @@ pub fn groups(cpu: &Processor) -> Vec<CacheGroup> {
         all = vec![(0..cpu.threads.unwrap_or(1) as u32).collect()];
     }
     all.sort();
-    let of_cores: Vec<Vec<u32>> = cpu.smt_groups.iter().filter_map(|cpus| list(cpus).ok()).collect();
-    all.into_iter().map(|cpus| CacheGroup { node: node(&cpus), cores: cores(&cpus, &of_cores) }).collect()
+    let of_cores: Vec<Vec<u32>> =
+        cpu.smt_groups.iter().filter_map(|cpus| list(cpus).ok()).collect();
+    all.into_iter()
+        .map(|cpus| CacheGroup { node: node(&cpus), cores: cores(&cpus, &of_cores) })
+        .collect()
 }
 
 /// Processors core by core; those of which no core is told are one each.
@@ -105,15 +110,15 @@ fn cores(cpus: &[u32], of_cores: &[Vec<u32>]) -> Vec<Vec<u32>> {
 pub struct Guest<'a> {
     /// What was asked for.
     pub wanted: &'a Wanted,
-    /// Its virtual CPUs.
     pub vcpus: u32,
     /// The NUMA node that it should be on: that of its memory, or of the drive that it is given.
     pub near: Option<u32>,
 }
 
-/// Processors for each guest, with the node that all of them are on. Guests that leave it to us go round the groups (of
-/// their own node, where it has some) without what others were given by a list; those that share a group get equal parts of it, of
-/// whole cores as long as there is a core for each, else of processors as long as there are such.
+/// Processors for each guest, with the node that all of them are on. Guests that leave it to us go
+/// round the groups (of their own node, where it has some) without what others were given by a
+/// list; those that share a group get equal parts of it, of whole cores as long as there is a core
+/// for each, else of processors as long as there are such.
 ///
 /// # Errors
 /// Lists take all processors, and a guest is left without any.
@@ -136,7 +141,8 @@ pub fn plan(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<(Pin, Option<
     Ok(guests.iter().enumerate().map(planned).collect())
 }
 
-/// What lists leave of the groups. A core of which a list takes one thread is left out as a whole, unless there is no other.
+/// What lists leave of the groups. A core of which a list takes one thread is left out as a whole,
+/// unless there is no other.
 fn left_by_lists(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<CacheGroup>, String> {
     let lists = guests.iter().filter_map(|guest| match guest.wanted {
         Wanted::These(cpus) => Some(cpus),
@@ -156,7 +162,8 @@ fn left_by_lists(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<CacheGro
     match left.into_iter().find(|left| !left.is_empty()) {
         Some(left) => Ok(left),
         None if auto && !groups.is_empty() => {
-            Err("the lists of other guests take every processor of this host; hint: shorter lists".into())
+            Err("the lists of other guests take every processor of this host; hint: shorter lists"
+                .into())
         }
         None => Ok(Vec::new()),
     }
@@ -169,8 +176,8 @@ fn node_of(cpus: &[u32], groups: &[CacheGroup]) -> Option<u32> {
     cpus.iter().all(|cpu| node(cpu) == Some(first)).then_some(first)
 }
 
-/// Part number `which` of as many equal ones, first threads of cores before their siblings; `None`: there is not a processor
-/// for each.
+/// Part number `which` of as many equal ones, first threads of cores before their siblings; `None`:
+/// there is not a processor for each.
 fn part(cores: &[Vec<u32>], which: usize, parts: usize) -> Option<Vec<u32>> {
     let (own, rest): (Vec<u32>, Vec<u32>) = match cores.len() / parts {
         0 => {
@@ -194,11 +201,15 @@ fn deal(guests: &[Guest], groups: &[CacheGroup]) -> Vec<Option<usize>> {
     let mut choose = |guest: &Guest| {
         let near = |at: &usize| guest.near.is_some() && groups[*at].node == guest.near;
         let any_near = (0..groups.len()).any(|at| near(&at));
-        let own = (0..groups.len()).filter(|at| near(at) || !any_near).min_by_key(|at| taken[*at])?;
+        let own =
+            (0..groups.len()).filter(|at| near(at) || !any_near).min_by_key(|at| taken[*at])?;
         taken[own] += 1;
         Some(own)
     };
-    guests.iter().map(|guest| (*guest.wanted == Wanted::Auto).then(|| choose(guest)).flatten()).collect()
+    guests
+        .iter()
+        .map(|guest| (*guest.wanted == Wanted::Auto).then(|| choose(guest)).flatten())
+        .collect()
 }
 
 /// A processor for each virtual CPU, the rest for the others; all for all where there is no rest.
@@ -207,7 +218,10 @@ fn of_its_own(cpus: &[u32], vcpus: u32) -> Pin {
     if cpus.len() <= many {
         return common(cpus, vcpus);
     }
-    Pin { vcpus: cpus[..many].iter().map(|cpu| vec![*cpu]).collect(), others: cpus[many..].to_vec() }
+    Pin {
+        vcpus: cpus[..many].iter().map(|cpu| vec![*cpu]).collect(),
+        others: cpus[many..].to_vec(),
+    }
 }
 
 /// All threads on all of these.
@@ -215,7 +229,8 @@ fn common(cpus: &[u32], vcpus: u32) -> Pin {
     Pin { vcpus: vec![cpus.to_vec(); vcpus as usize], others: cpus.to_vec() }
 }
 
-/// Puts the threads of a running QEMU, and of the processes that serve its disks, where the plan says.
+/// Puts the threads of a running QEMU, and of the processes that serve its disks, where the plan
+/// says.
 ///
 /// # Errors
 /// When QEMU does not tell its threads, or the kernel refuses a processor.
@@ -228,7 +243,8 @@ pub fn apply(pin: &Pin, qemu: &mut Qmp, process: u32, daemons: &[u32]) -> Result
         pin.vcpus.len()
     );
     for process in daemons.iter().chain([&process]) {
-        for thread in threads_of(*process)?.into_iter().chain(kernel_threads_of(Path::new("/proc"), *process))
+        for thread in
+            threads_of(*process)?.into_iter().chain(kernel_threads_of(Path::new("/proc"), *process))
         {
             if !vcpus.contains(&thread) {
                 put(thread, &pin.others)?;
@@ -260,8 +276,9 @@ fn threads_of(process: u32) -> Result<Vec<u32>> {
     Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// Threads of the kernel that do a process's I/O: before Linux 6.4 vhost's workers are no threads of the process, and bear its
-/// number in their name. (LIO's own workers serve everybody and stay where the kernel has them.)
+/// Threads of the kernel that do a process's I/O: before Linux 6.4 vhost's workers are no threads
+/// of the process, and bear its number in their name. (LIO's own workers serve everybody and stay
+/// where the kernel has them.)
 fn kernel_threads_of(proc: &Path, process: u32) -> Vec<u32> {
     let name = format!("vhost-{process}\n");
     let is_it = |thread: &u32| {
@@ -280,9 +297,8 @@ fn put(thread: u32, cpus: &[u32]) -> Result<()> {
     match sched_setaffinity(Pid::from_raw(thread as i32), &set) {
         // A thread of a pool may have ended meanwhile.
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
-        Err(error) => {
-            Err(error).with_context(|| format!("cannot run a thread of the guest on processors {cpus:?}"))
-        }
+        Err(error) => Err(error)
+            .with_context(|| format!("cannot run a thread of the guest on processors {cpus:?}")),
     }
 }
 
@@ -300,12 +316,25 @@ mod tests {
         let auto = Guest { wanted: &Wanted::Auto, vcpus: 3, near: None };
         let planned = plan(&[auto; 3], &groups).unwrap();
         // Two in the first group with four processors each, one in the second with all eight.
-        assert_eq!(planned[0], (Pin { vcpus: vec![vec![0], vec![1], vec![2]], others: vec![3] }, Some(0)));
-        assert_eq!(planned[1].0, Pin { vcpus: vec![vec![8], vec![9], vec![10]], others: (11..16).collect() });
+        assert_eq!(
+            planned[0],
+            (Pin { vcpus: vec![vec![0], vec![1], vec![2]], others: vec![3] }, Some(0))
+        );
+        assert_eq!(
+            planned[1].0,
+            Pin { vcpus: vec![vec![8], vec![9], vec![10]], others: (11..16).collect() }
+        );
         assert_eq!(planned[2].0.others, [7]);
-        assert_eq!(planned.iter().map(|(_, node)| *node).collect::<Vec<_>>(), [Some(0), Some(1), Some(0)]);
+        assert_eq!(
+            planned.iter().map(|(_, node)| *node).collect::<Vec<_>>(),
+            [Some(0), Some(1), Some(0)]
+        );
         let crowded = plan(&[auto; 40], &groups).unwrap();
-        assert_eq!(crowded[39].0.vcpus, vec![(8..16).collect::<Vec<_>>(); 3], "no part each: all for all");
+        assert_eq!(
+            crowded[39].0.vcpus,
+            vec![(8..16).collect::<Vec<_>>(); 3],
+            "no part each: all for all"
+        );
     }
 
     #[test]
@@ -334,7 +363,8 @@ mod tests {
         assert_eq!(planned(&[8, 99]).1, None, "not of this machine");
     }
 
-    /// Four cores of two threads each, the siblings numbered behind all first threads, as Linux does.
+    /// Four cores of two threads each, the siblings numbered after all first threads, as Linux
+    /// does.
     fn threaded(node: Option<u32>) -> CacheGroup {
         CacheGroup { cores: (0..4).map(|core| vec![core, core + 4]).collect(), node }
     }
@@ -343,10 +373,17 @@ mod tests {
     fn no_two_guests_share_a_core_as_long_as_there_is_one_for_each() {
         let auto = Guest { wanted: &Wanted::Auto, vcpus: 2, near: None };
         let pins = |many: usize| -> Vec<Pin> {
-            plan(&vec![auto; many], &[threaded(None)]).unwrap().into_iter().map(|(pin, _)| pin).collect()
+            plan(&vec![auto; many], &[threaded(None)])
+                .unwrap()
+                .into_iter()
+                .map(|(pin, _)| pin)
+                .collect()
         };
         // A processor for each vCPU is one of a core of its own, where there are enough.
-        assert_eq!(pins(1)[0], Pin { vcpus: vec![vec![0], vec![1]], others: vec![2, 3, 4, 5, 6, 7] });
+        assert_eq!(
+            pins(1)[0],
+            Pin { vcpus: vec![vec![0], vec![1]], others: vec![2, 3, 4, 5, 6, 7] }
+        );
         assert_eq!(pins(2)[0], Pin { vcpus: vec![vec![0], vec![1]], others: vec![4, 5] });
         assert_eq!(pins(2)[1], Pin { vcpus: vec![vec![2], vec![3]], others: vec![6, 7] });
         for many in 1..=4 {

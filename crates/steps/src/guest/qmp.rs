@@ -1,5 +1,5 @@
-//! QEMU's control socket: commands with a time limit, events kept for whoever asks. One JSON object a line, in both
-//! directions. Refuses to go on after anything that is not the protocol.
+//! QEMU's control socket: commands with a time limit, events kept for whoever asks. One JSON object
+//! a line, in both directions. Refuses to go on after anything that is not the protocol.
 
 use crate::json_socket::{Framing, JsonSocket, SocketError};
 use serde_json::{Value, json};
@@ -11,22 +11,12 @@ use std::time::{Duration, Instant};
 /// Why a command has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QmpError {
-    /// QEMU's own refusal.
     #[error("QEMU refused {command}: {description}")]
-    Refused {
-        /// The command.
-        command: String,
-        /// `GenericError`, `CommandNotFound`, ...
-        class: String,
-        /// QEMU's words.
-        description: String,
-    },
-    /// No answer came.
+    Refused { command: String, class: String, description: String },
     #[error("{}", words(.during, .cause))]
     Socket {
         /// The command, or `greeting`.
         during: String,
-        /// The cause.
         cause: SocketError,
     },
 }
@@ -47,7 +37,9 @@ fn words(during: &str, cause: &SocketError) -> String {
         SocketError::Closed => format!("QEMU closed its control socket during {during}"),
         SocketError::TimedOut(limit) => format!("QEMU did not answer {during} within {limit:?}"),
         SocketError::Garbled { why, found } => {
-            format!("what came from QEMU's control socket during {during} is not QMP: {why}: {found:?}")
+            format!(
+                "what came from QEMU's control socket during {during} is not QMP: {why}: {found:?}"
+            )
         }
         SocketError::Io(source) => format!("cannot talk to QEMU during {during}: {source}"),
     }
@@ -56,7 +48,6 @@ fn words(during: &str, cause: &SocketError) -> String {
 /// Something that happened to the guest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QmpEvent {
-    /// `SHUTDOWN`, `VSERPORT_CHANGE`, ...
     pub name: String,
     /// Its data; null when it has none.
     pub data: Value,
@@ -92,7 +83,8 @@ impl Qmp {
 
     fn negotiate(socket: JsonSocket, limit: Duration) -> Result<Qmp, QmpError> {
         let mut qmp = Qmp { socket, events: VecDeque::new() };
-        let greeting = qmp.socket.next(Instant::now() + limit).map_err(QmpError::during("greeting"))?;
+        let greeting =
+            qmp.socket.next(Instant::now() + limit).map_err(QmpError::during("greeting"))?;
         if greeting.get("QMP").is_none() {
             let garbled = SocketError::garbled("no QMP banner", greeting.to_string().as_bytes());
             return Err(QmpError::during("greeting")(garbled));
@@ -111,7 +103,8 @@ impl Qmp {
             request["arguments"] = arguments;
         }
         let events = &mut self.events;
-        // An answer to a command that had timed out is not ours; an error without an id is (QEMU could not read us).
+        // An answer to a command that had timed out is not ours; an error without an id is (QEMU
+        // could not read us).
         let is_skipped = |id: u64, message: &Value| {
             keep_event(events, message) || message.get("id").is_some_and(|own| *own != json!(id))
         };
@@ -147,7 +140,8 @@ fn keep_event(events: &mut VecDeque<QmpEvent>, message: &Value) -> bool {
 
 fn answer(command: &str, mut message: Value) -> Result<Value, QmpError> {
     if let Some(error) = message.get("error") {
-        let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or("(no words)").to_owned();
+        let text =
+            |key: &str| error.get(key).and_then(Value::as_str).unwrap_or("(no words)").to_owned();
         return Err(QmpError::Refused {
             command: command.into(),
             class: text("class"),
@@ -169,12 +163,11 @@ mod tests {
     use super::*;
     use std::io::{ErrorKind, Write};
 
-    const GREETING: &str =
-        r#"{"QMP": {"version": {"qemu": {"major": 7, "minor": 2, "micro": 22}}, "capabilities": ["oob"]}}"#;
+    const GREETING: &str = r#"{"QMP": {"version": {"qemu": {"major": 7, "minor": 2, "micro": 22}}, "capabilities": ["oob"]}}"#;
     const LIMIT: Duration = Duration::from_millis(300);
 
-    /// A peer that says each line as soon as a line has come in, the first at once; then it hangs up or
-    /// stays silent.
+    /// A peer that says each line as soon as a line has come in, the first at once; then it hangs
+    /// up or stays silent.
     fn peer(lines: &[&str], hang_up: bool) -> UnixStream {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let lines: Vec<String> = lines.iter().map(|line| format!("{line}\r\n")).collect();
@@ -199,9 +192,11 @@ mod tests {
     fn a_recorded_conversation() {
         let event = r#"{"timestamp": {"seconds": 1, "microseconds": 2}, "event": "VSERPORT_CHANGE", "data": {"open": true, "id": "agent-port"}}"#;
         let late = r#"{"return": {"status": "stale"}, "id": 0}"#;
-        let status = format!("{event}\n{late}\n{}", r#"{"return": {"status": "running"}, "id": 2}"#);
+        let status =
+            format!("{event}\n{late}\n{}", r#"{"return": {"status": "running"}, "id": 2}"#);
         let refused = r#"{"id": 3, "error": {"class": "CommandNotFound", "desc": "The command none has not been found"}}"#;
-        let lines = [GREETING, r#"{"return": {}, "id": 1}"#, &status, refused, r#"{"event": "STOP"}"#];
+        let lines =
+            [GREETING, r#"{"return": {}, "id": 1}"#, &status, refused, r#"{"event": "STOP"}"#];
         let mut qmp = Qmp::greet(peer(&lines, false), LIMIT).unwrap();
         assert_eq!(qmp.execute("query-status", Value::Null).unwrap()["status"], "running");
         let failure = qmp.execute("none", json!({"a": 1})).unwrap_err();
@@ -209,13 +204,18 @@ mod tests {
         let event = qmp.next_event(Duration::ZERO).unwrap().unwrap();
         assert_eq!((event.name.as_str(), &event.data["open"]), ("VSERPORT_CHANGE", &json!(true)));
         qmp.socket.send(&Value::Null).unwrap();
-        assert_eq!(qmp.next_event(LIMIT).unwrap(), Some(QmpEvent { name: "STOP".into(), data: Value::Null }));
+        assert_eq!(
+            qmp.next_event(LIMIT).unwrap(),
+            Some(QmpEvent { name: "STOP".into(), data: Value::Null })
+        );
         assert_eq!(qmp.next_event(Duration::from_millis(20)).unwrap(), None);
     }
 
     #[test]
     fn a_peer_that_is_not_qemu() {
-        let told = |lines: &[&str], hang_up| Qmp::greet(peer(lines, hang_up), LIMIT).unwrap_err().to_string();
+        let told = |lines: &[&str], hang_up| {
+            Qmp::greet(peer(lines, hang_up), LIMIT).unwrap_err().to_string()
+        };
         insta::assert_snapshot!(
             [
                 told(&["SSH-2.0-OpenSSH_9.2"], false),
@@ -235,10 +235,13 @@ mod tests {
     #[test]
     fn a_line_without_end_ends() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let writer = std::thread::spawn(move || while theirs.write_all(&[b'x'; 1 << 16]).is_ok() {});
+        let writer =
+            std::thread::spawn(move || while theirs.write_all(&[b'x'; 1 << 16]).is_ok() {});
         let failure = Qmp::greet(ours, Duration::from_secs(20)).unwrap_err();
-        assert!(matches!(&failure, QmpError::Socket { cause: SocketError::Garbled { why, found }, .. }
-                if why == "a line without end" && found.len() == 200));
+        assert!(
+            matches!(&failure, QmpError::Socket { cause: SocketError::Garbled { why, found }, .. }
+                if why == "a line without end" && found.len() == 200)
+        );
         writer.join().unwrap();
     }
 
@@ -246,7 +249,9 @@ mod tests {
     fn nobody_listens() {
         let directory = tempfile::tempdir().unwrap();
         let failure = Qmp::connect(&directory.path().join("qmp"), LIMIT).unwrap_err();
-        let QmpError::Socket { cause: SocketError::Io(source), .. } = failure else { panic!("{failure}") };
+        let QmpError::Socket { cause: SocketError::Io(source), .. } = failure else {
+            panic!("{failure}")
+        };
         assert_eq!(source.kind(), ErrorKind::NotFound);
     }
 }

@@ -1,5 +1,6 @@
-//! From the initramfs of a lab into its root image: PID 1 moves there with what is mounted, and starts what LVM, md and the
-//! links below /dev/disk stand on: udev. The image carries no program of ours, so it is not built anew with each of them.
+//! From the initramfs of a lab into its root image: PID 1 moves there with what is mounted, and
+//! starts what LVM, md and the links below /dev/disk stand on: udev. The image carries no program
+//! of ours, so it is not built again with each of them.
 
 use super::disk::{self, DiskKey};
 use super::init::PATH;
@@ -12,10 +13,9 @@ use std::time::{Duration, Instant};
 /// The word of the kernel's command line that tells the serial of the disk with the root.
 pub const WORD: &str = "iotax.root";
 
-/// That serial.
 pub const SERIAL: &str = "iotax-root";
 
-/// Where this program stands in a lab: its initramfs is out of reach there.
+/// Where this program is in a lab: its initramfs is out of reach there.
 pub const PROGRAM: &str = "/run/iotax/agent";
 
 /// The disk is there some milliseconds after its module; far more under an emulator.
@@ -39,7 +39,8 @@ pub fn wanted(command_line: &str) -> Option<String> {
     words.find(|(key, _)| *key == WORD).map(|(_, serial)| serial.to_owned())
 }
 
-/// Makes the image on that disk the root of PID 1, of the kernel's own helpers and of all that comes after.
+/// Makes the image on that disk the root of PID 1, of the kernel's own helpers and of all that
+/// comes after.
 ///
 /// # Errors
 /// What could not be done: the disk, a mount, a program of the image.
@@ -50,8 +51,10 @@ pub fn enter(serial: &str) -> Result<()> {
     keep_program()?;
     for place in MOVED {
         let new = Path::new(NEW).join(place);
-        std::fs::create_dir_all(&new).with_context(|| format!("cannot create {}", new.display()))?;
-        mount_move(Path::new("/").join(place), &new).with_context(|| format!("cannot move /{place}"))?;
+        std::fs::create_dir_all(&new)
+            .with_context(|| format!("cannot create {}", new.display()))?;
+        mount_move(Path::new("/").join(place), &new)
+            .with_context(|| format!("cannot move /{place}"))?;
     }
     std::env::set_current_dir(NEW).context("cannot enter the root")?;
     mount_move(".", "/").context("cannot move the root")?;
@@ -74,16 +77,19 @@ fn find_disk(serial: &str) -> Result<PathBuf> {
     }
 }
 
-/// For steps that start it again; /run moves along. What the initramfs has of it, and its modules, would only take memory.
+/// For steps that start it again; /run moves along. What the initramfs has of it, and its modules,
+/// would only take memory.
 fn keep_program() -> Result<()> {
     let kept = Path::new(PROGRAM);
     std::fs::create_dir_all(kept.parent().unwrap_or(kept)).context("cannot create /run/iotax")?;
-    std::fs::copy("/init", kept).with_context(|| format!("cannot copy this program to {PROGRAM}"))?;
+    std::fs::copy("/init", kept)
+        .with_context(|| format!("cannot copy this program to {PROGRAM}"))?;
     std::fs::remove_file("/init").context("cannot remove /init")?;
     std::fs::remove_dir_all("/lib/modules").context("cannot remove /lib/modules")
 }
 
-/// (program, arguments) in order. All devices were there before udev: they are told to it once more.
+/// (program, arguments) in order. All devices were there before udev: they are told to it once
+/// more.
 const PROGRAMS: &[(&str, &[&str])] = &[
     ("ip", &["link", "set", "lo", "up"]),
     ("/usr/lib/systemd/systemd-udevd", &["--daemon"]),
@@ -96,7 +102,8 @@ const PROGRAMS: &[(&str, &[&str])] = &[
 fn prepare() -> Result<()> {
     // SUID: some programs of the image have it.
     std::fs::create_dir_all("/dev/pts").context("cannot create /dev/pts")?;
-    mount("devpts", "/dev/pts", "devpts", MountFlags::NOSUID, None).context("cannot mount /dev/pts")?;
+    mount("devpts", "/dev/pts", "devpts", MountFlags::NOSUID, None)
+        .context("cannot mount /dev/pts")?;
     std::fs::create_dir_all("/run/lock").context("cannot create /run/lock")?;
     rustix::system::sethostname(b"lab").context("cannot set the host's name")?;
     for (program, arguments) in PROGRAMS {
@@ -111,8 +118,9 @@ fn prepare() -> Result<()> {
 fn perform(program: &str, arguments: &[&str]) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).env("PATH", PATH).stdin(Stdio::null());
-    let status =
-        command.status().with_context(|| format!("cannot run {program}, which the root should have"))?;
+    let status = command
+        .status()
+        .with_context(|| format!("cannot run {program}, which the root should have"))?;
     ensure!(status.success(), "{program} {} ended with {status}", arguments.join(" "));
     Ok(())
 }

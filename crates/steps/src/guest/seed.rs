@@ -1,6 +1,7 @@
-//! The seed of somebody else's guest: a disk with what cloud-init reads before anything else (its NoCloud source: a FAT
-//! volume called cidata) and with this very program, which it starts as the agent. Nothing is installed or downloaded, no user
-//! or password is made, and the network leads nowhere.
+//! The seed of somebody else's guest: a disk with what cloud-init reads before anything else (its
+//! NoCloud source: a FAT volume called cidata) and with this very program, which it starts as the
+//! agent. Nothing is installed or downloaded, no user or password is made, and the network leads
+//! nowhere.
 
 use super::elf;
 use anyhow::{Context, Result};
@@ -18,8 +19,8 @@ const LABEL: [u8; 11] = *b"cidata     ";
 /// Room for what is not the program: tables, directory, the small files.
 const MARGIN: usize = 4 << 20;
 
-/// What cloud-init does in the guest. Only `bootcmd` is run: the modules that make users, host keys and packages are left
-/// out, and what the image came with stays as it is.
+/// What cloud-init does in the guest. Only `bootcmd` is run: the modules that make users, host keys
+/// and packages are left out, and what the image came with stays as it is.
 const USER_DATA: &str = include_str!("seed/user-data");
 
 /// Stands in it for the seconds that the agent waits for the system.
@@ -31,8 +32,9 @@ const META_DATA: &str = "instance-id: iotax\n";
 /// Of the network card.
 pub const MAC: &str = "52:54:00:69:6f:74";
 
-/// systemd waits two minutes for a network where there is no card at all (Debian 12 with networkd), and some wait for an
-/// address; so there is a card, to which nothing is connected, with an address that is nobody's (RFC 5737), and all is ready.
+/// systemd waits two minutes for a network where there is no card at all (Debian 12 with networkd),
+/// and some wait for an address; so there is a card, to which nothing is connected, with an address
+/// that is nobody's (RFC 5737), and all is ready.
 const NETWORK_CONFIG: &str = "version: 2
 ethernets:
   iotax:
@@ -44,14 +46,16 @@ ethernets:
     addresses: [192.0.2.1/24]
 ";
 
-/// The seed with this program (static, for it finds no library of ours there), which waits that long for the system.
+/// The seed with this program (static, for it finds no library of ours there), which waits that
+/// long for the system.
 ///
 /// # Errors
 /// The program cannot be read, or is not what it should be.
 pub fn build(program: &Path, patience: Duration) -> Result<Vec<u8>> {
-    let agent = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     let agent =
-        elf::loadable(&agent).with_context(|| format!("cannot use {} as an agent", program.display()))?;
+        std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    let agent = elf::loadable(&agent)
+        .with_context(|| format!("cannot use {} as an agent", program.display()))?;
     let user_data = USER_DATA.replace(PATIENCE, &patience.as_secs().to_string());
     let files: [(&str, &[u8]); 4] = [
         ("user-data", user_data.as_bytes()),
@@ -72,7 +76,11 @@ fn volume(files: &[(&str, &[u8])]) -> std::io::Result<Vec<u8>> {
     Ok(image.into_inner())
 }
 
-fn add<T: ReadWriteSeek>(system: &FileSystem<T>, name: &str, content: &[u8]) -> std::io::Result<()> {
+fn add<T: ReadWriteSeek>(
+    system: &FileSystem<T>,
+    name: &str,
+    content: &[u8],
+) -> std::io::Result<()> {
     let mut file = system.root_dir().create_file(name)?;
     file.write_all(content)?;
     file.flush()

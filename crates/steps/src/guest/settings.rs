@@ -1,5 +1,6 @@
-//! What the disks of a running guest really are: asked of QEMU (or of the process that serves a disk), held against what
-//! was asked for and against what the guest sees. A setting that was dropped on the way would be measured as if it were on.
+//! What the disks of a running guest really are: asked of QEMU (or of the process that serves a
+//! disk), held against what was asked for and against what the guest sees. A setting that was
+//! dropped on the way would be measured as if it were on.
 
 use super::attach::{Property, SOCKET};
 use super::qemu::{DiskServer, DiskSpec, on_off};
@@ -12,8 +13,8 @@ use std::collections::BTreeMap;
 /// Words of settings, by option.
 pub type GuestSettings = BTreeMap<String, String>;
 
-/// What QEMU tells of disk number `at`; `node` is the disk's block node where `blocks` has it, which is QEMU itself or the
-/// process that serves the disk.
+/// What QEMU tells of disk number `at`; `node` is the disk's block node where `blocks` has it,
+/// which is QEMU itself or the process that serves the disk.
 ///
 /// # Errors
 /// When one of them does not answer.
@@ -78,7 +79,8 @@ fn threads_of_device(qemu: &mut Qmp, properties: &[Property]) -> Result<Option<u
     Ok(threads)
 }
 
-/// A daemon has those that it was told to make, and one disk. Where it was told to make nothing there is no such path.
+/// A daemon has those that it was told to make, and one disk. Where it was told to make nothing
+/// there is no such path.
 fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
     let objects = match daemon.execute("qom-list", json!({"path": "/objects"})) {
         Err(QmpError::Refused { class, .. }) if class == "DeviceNotFound" => return Ok(Some(0)),
@@ -96,8 +98,8 @@ fn has_node(disk: &DiskSpec) -> bool {
 /// What stands for the value of an option that no QEMU tells.
 const NOT_TOLD: &str = "not told by QEMU";
 
-/// Options of a node that no QEMU tells (7.2; the schema of 10.0 has no word for them): its command line, which is in
-/// the record, is all that is known of them.
+/// Options of a node that no QEMU tells (7.2; the schema of 10.0 has no word for them): its command
+/// line, which is in the record, is all that is known of them.
 fn never_told(disk: &DiskSpec) -> impl Iterator<Item = &'static str> {
     let l2_cache = disk.qcow2.as_ref().and_then(|images| images.l2_cache);
     let aio = disk.rbd.is_none().then_some("aio");
@@ -120,7 +122,9 @@ fn of_overlay(devices: &Value, id: &str) -> GuestSettings {
     let depth = device["inserted"]["backing_file_depth"].as_u64().unwrap_or(0);
     settings.insert("snapshot".into(), on_off(depth > 0).into());
     // Those of the overlay, which nobody chose.
-    ["backing", "cluster-size", "lazy-refcounts"].iter().for_each(|option| drop(settings.remove(*option)));
+    ["backing", "cluster-size", "lazy-refcounts"]
+        .iter()
+        .for_each(|option| drop(settings.remove(*option)));
     settings
 }
 
@@ -164,7 +168,12 @@ pub fn of_guest(device: &Device) -> GuestSettings {
 }
 
 /// Settings that are not as they were asked for, or that nobody tells, as clauses.
-pub fn differences(disk: &DiskSpec, vcpus: u32, qemu: &GuestSettings, guest: &GuestSettings) -> Vec<String> {
+pub fn differences(
+    disk: &DiskSpec,
+    vcpus: u32,
+    qemu: &GuestSettings,
+    guest: &GuestSettings,
+) -> Vec<String> {
     let mut differ = of_node_differing(disk, qemu);
     differ.extend(differing(asked_of_device(disk), qemu));
     // A drive is as it is; see [`other_drive`].
@@ -180,13 +189,16 @@ pub fn of_node_differing(disk: &DiskSpec, qemu: &GuestSettings) -> Vec<String> {
     of_node.into_iter().chain(other_cache(disk, qemu)).collect()
 }
 
-/// librbd's cache, which QEMU turns off with O_DIRECT and on without, unless the image says otherwise.
+/// librbd's cache, which QEMU turns off with O_DIRECT and on without, unless the image says
+/// otherwise.
 pub const RBD_CACHE: &str = "rbd_cache";
 
 fn other_cache(disk: &DiskSpec, told: &GuestSettings) -> Option<String> {
     let should = if disk.cache.direct() { "false" } else { "true" };
     let told = told.get(RBD_CACHE).filter(|told| !told.starts_with(should))?;
-    disk.rbd.as_ref().map(|_| format!("{RBD_CACHE}={should} goes with the cache mode, and it is {told}"))
+    disk.rbd
+        .as_ref()
+        .map(|_| format!("{RBD_CACHE}={should} goes with the cache mode, and it is {told}"))
 }
 
 /// Silence is no agreement.
@@ -258,7 +270,8 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
     let seen_read_only = kept_out && disk.way.tells_read_only();
     // The server of the socket decides both.
     let is_known = disk.way != SOCKET;
-    let should = [("read-only", on_off(seen_read_only))].into_iter().chain(cache).filter(|_| is_known);
+    let should =
+        [("read-only", on_off(seen_read_only))].into_iter().chain(cache).filter(|_| is_known);
     let mut differ: Vec<String> = should
         .filter_map(|(option, should)| match guest.get(option) {
             Some(told) if told == should => None,
@@ -268,23 +281,27 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
         .collect();
     if let (Some(asked), Some(told)) = (disk.num_queues, guest.get("num-queues")) {
         if *told != asked.to_string() {
-            let why =
-                if u32::from(asked) > vcpus { format!(" (it has {vcpus} vCPUs)") } else { String::new() };
-            differ.push(format!("num-queues={asked} was asked for, and the guest uses {told}{why}"));
+            let why = if u32::from(asked) > vcpus {
+                format!(" (it has {vcpus} vCPUs)")
+            } else {
+                String::new()
+            };
+            differ
+                .push(format!("num-queues={asked} was asked for, and the guest uses {told}{why}"));
         }
     }
     differ
 }
 
-/// What of a drive that the guest was given is not as this host knew it, or could not be read, as clauses.
+/// What of a drive that the guest was given is not as this host knew it, or could not be read, as
+/// clauses.
 ///
 /// # Errors
-/// With those that leave no doubt: its serial, size or logical block is another one in the guest, so that both sides would
-/// measure other drives, or one drive in two formats.
+/// With those that leave no doubt: its serial, size or logical block is another one in the guest,
+/// so that both sides would measure other drives, or one drive in two formats.
 pub fn other_drive(drive: &PciDrive, device: Option<&Device>) -> Result<Vec<String>, String> {
     let Some(device) = device else {
-        let unread =
-            "the guest does not tell which drive it has: whether it is the one of this host is not known";
+        let unread = "the guest does not tell which drive it has: whether it is the one of this host is not known";
         return Ok(vec![unread.to_owned()]);
     };
     let number = |number: Option<u64>| number.map(|number| number.to_string());
@@ -297,10 +314,15 @@ pub fn other_drive(drive: &PciDrive, device: Option<&Device>) -> Result<Vec<Stri
         ("size", true, number(drive.bytes), number(device.bytes)),
     ];
     let (mut doubts, mut another) = (Vec::new(), false);
-    for (what, decides, here, there) in both.into_iter().filter(|(_, _, here, there)| here != there) {
+    for (what, decides, here, there) in both.into_iter().filter(|(_, _, here, there)| here != there)
+    {
         another |= decides && here.is_some() && there.is_some();
         let told = |word: Option<String>| word.unwrap_or_else(|| "unknown".into());
-        doubts.push(format!("its {what} is {} on this host and {} in the guest", told(here), told(there)));
+        doubts.push(format!(
+            "its {what} is {} on this host and {} in the guest",
+            told(here),
+            told(there)
+        ));
     }
     if another { Err(doubts.join("; ")) } else { Ok(doubts) }
 }
@@ -332,7 +354,8 @@ mod tests {
         settings
     }
 
-    const SEEN: &[(&str, &str)] = &[("read-only", "off"), ("write-cache", "write back"), ("num-queues", "4")];
+    const SEEN: &[(&str, &str)] =
+        &[("read-only", "off"), ("write-cache", "write back"), ("num-queues", "4")];
 
     #[test]
     fn what_was_dropped_on_the_way_is_told() {
@@ -362,20 +385,32 @@ mod tests {
             ["the guest should see read-only=on, and sees off"]
         );
         let nvme = DiskSpec { way: attach::by_name("nvme").unwrap(), iothreads: 0, ..reader };
-        assert_eq!(differences(&nvme, 4, &as_asked(&nvme), &guest), Vec::<String>::new(), "it cannot say so");
+        assert_eq!(
+            differences(&nvme, 4, &as_asked(&nvme), &guest),
+            Vec::<String>::new(),
+            "it cannot say so"
+        );
         let way = attach::by_name("vhost-scsi").unwrap();
-        let lio =
-            |backend| DiskSpec { way, backend, server: DiskServer::Kernel("naa.5".into()), ..nvme.clone() };
+        let lio = |backend| DiskSpec {
+            way,
+            backend,
+            server: DiskServer::Kernel("naa.5".into()),
+            ..nvme.clone()
+        };
         let seen = |disk: DiskSpec| differences(&disk, 4, &as_asked(&disk), &guest);
         assert_eq!(
             seen(lio(Backend::File)),
             Vec::<String>::new(),
             "LIO opens a file for writing whatever it is told"
         );
-        assert_eq!(seen(lio(Backend::HostDevice)), ["the guest should see read-only=on, and sees off"]);
+        assert_eq!(
+            seen(lio(Backend::HostDevice)),
+            ["the guest should see read-only=on, and sees off"]
+        );
     }
 
-    /// Of every way with all options: what is read is compared, and what is not told is no agreement.
+    /// Of every way with all options: what is read is compared, and what is not told is no
+    /// agreement.
     #[test]
     fn all_that_is_read_is_compared_and_silence_is_told() {
         let drive = PciDrive { address: "0000:01:00.0".into(), ..PciDrive::default() };
@@ -386,17 +421,24 @@ mod tests {
                 "vfio" => DiskServer::Drive(Box::new(drive.clone())),
                 _ => DiskServer::Qemu,
             };
-            let full = DiskSpec { way: *way, server, queue_size: Some(128), ..disk(Cache::None, Some(4)) };
+            let full =
+                DiskSpec { way: *way, server, queue_size: Some(128), ..disk(Cache::None, Some(4)) };
             let (qemu, guest) = (as_asked(&full), settings(SEEN));
             assert_eq!(differences(&full, 4, &qemu, &guest), Vec::<String>::new(), "{way:?}");
             for property in way.properties(0) {
                 let option = property.option;
                 let other = differences(&full, 4, &with(&qemu, option, "other"), &guest);
-                assert!(other.len() == 1 && other[0].starts_with(option), "{way:?} {option}: {other:?}");
+                assert!(
+                    other.len() == 1 && other[0].starts_with(option),
+                    "{way:?} {option}: {other:?}"
+                );
             }
             let silent = differences(&full, 4, &GuestSettings::new(), &guest);
             assert_eq!(silent.len(), qemu.len(), "{way:?}: {silent:?}");
-            assert!(silent.iter().all(|one| one.ends_with("and QEMU does not tell it")), "{silent:?}");
+            assert!(
+                silent.iter().all(|one| one.ends_with("and QEMU does not tell it")),
+                "{silent:?}"
+            );
             let unseen = differences(&full, 4, &qemu, &GuestSettings::new());
             assert_eq!(unseen.len(), usize::from(way.name() != "vfio"), "{way:?}: {unseen:?}");
         }
@@ -446,7 +488,8 @@ mod tests {
         ]);
         assert_eq!(threads_of_daemon(&mut qemu(vec![told(objects)])).unwrap(), Some(1));
         // As QEMU 7.2 says it.
-        let none = json!({"error": {"class": "DeviceNotFound", "desc": "Device '/objects' not found"}});
+        let none =
+            json!({"error": {"class": "DeviceNotFound", "desc": "Device '/objects' not found"}});
         assert_eq!(threads_of_daemon(&mut qemu(vec![none])).unwrap(), Some(0));
         assert_eq!(threads_of_daemon(&mut qemu(vec![unknown])).unwrap(), None);
     }
@@ -490,7 +533,8 @@ mod tests {
             ..Device::default()
         };
         assert_eq!(other_drive(&drive, Some(&same)), Ok(Vec::new()));
-        let unsure = other_drive(&drive, Some(&Device { firmware: None, serial: None, ..same.clone() }));
+        let unsure =
+            other_drive(&drive, Some(&Device { firmware: None, serial: None, ..same.clone() }));
         assert_eq!(
             unsure.unwrap(),
             [
@@ -499,7 +543,10 @@ mod tests {
             ]
         );
         let unread = other_drive(&drive, None).unwrap();
-        assert!(unread.len() == 1 && unread[0].contains("does not tell which drive it has"), "{unread:?}");
+        assert!(
+            unread.len() == 1 && unread[0].contains("does not tell which drive it has"),
+            "{unread:?}"
+        );
         assert_eq!(
             other_drive(&drive, Some(&Device { queue: queue("4096"), model: None, ..same.clone() })),
             Err("its model is M on this host and unknown in the guest; its logical block is 512 on this host and 4096 in the guest".into())
@@ -542,8 +589,7 @@ mod tests {
         let disk = DiskSpec { qcow2: Some(images), ..disk(Cache::None, None) };
         // As QEMU 7.2 tells it.
         let node = |depth: u32, cluster: u64| {
-            let image =
-                json!({"cluster-size": cluster, "format-specific": {"data": {"lazy-refcounts": false}}});
+            let image = json!({"cluster-size": cluster, "format-specific": {"data": {"lazy-refcounts": false}}});
             let node = json!({"node-name": "disk0", "drv": "qcow2", "backing_file_depth": depth, "image": image,
                 "ro": false, "detect_zeroes": "off", "cache": {"direct": true, "no-flush": false}});
             of_node(&json!([node]), "disk0")

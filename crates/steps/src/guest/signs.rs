@@ -1,14 +1,15 @@
-//! Signs that an image will never start, so that nobody waits half an hour for it: what a firmware, a boot loader or a kernel
-//! says last, a guest that starts over and over, an image of which nothing is read. Refuses to judge by slowness: a system
-//! that goes on reading or saying something is waited for.
+//! Signs that an image will never start, so that nobody waits half an hour for it: what a firmware,
+//! a boot loader or a kernel says last, a guest that starts over and over, an image of which
+//! nothing is read. Refuses to judge by slowness: a system that goes on reading or saying something
+//! is waited for.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Who says it, and what nothing comes after: SeaBIOS, OVMF (which goes on to its shell where it has one), GRUB, Linux, the
-/// initramfs of Debian and Ubuntu, systemd.
+/// Who says it, and what nothing comes after: SeaBIOS, OVMF (which goes on to its shell where it
+/// has one), GRUB, Linux, the initramfs of Debian and Ubuntu, systemd.
 const LAST_WORDS: &[(Speaker, &str)] = &[
     (Speaker::Firmware, "No bootable device"),
     (Speaker::Firmware, "No bootable option or device was found"),
@@ -21,7 +22,8 @@ const LAST_WORDS: &[(Speaker, &str)] = &[
 
 /// Time to be wrong: the agent may have been started before the words.
 const GRACE: Duration = Duration::from_secs(5);
-/// A system may start once or twice more before it is what it should be, and SeaBIOS resets once more itself each time.
+/// A system may start once or twice more before it is what it should be, and SeaBIOS resets once
+/// more itself each time.
 const MOST_RESETS: u32 = 8;
 /// Any boot loader is larger. A boot sector that leads nowhere is one sector.
 const LEAST_READ: u64 = 64 << 10;
@@ -31,11 +33,8 @@ const MOST_CONSOLE: u64 = 1 << 20;
 /// Whose last words they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
-    /// SeaBIOS or OVMF.
     Firmware,
-    /// GRUB.
     Loader,
-    /// Linux.
     Kernel,
     /// What runs on it.
     System,
@@ -57,36 +56,32 @@ impl Speaker {
 pub enum Sign {
     /// Words after which nothing comes.
     #[error("{} said \"{said}\"", speaker.word())]
-    LastWords {
-        /// Whose.
-        speaker: Speaker,
-        /// The line.
-        said: String,
-    },
+    LastWords { speaker: Speaker, said: String },
     /// The firmware has begun again and again.
     #[error("it started over {0} times")]
     StartsOver(u32),
     /// Less was read of the image than any boot loader is.
     #[error("{read} bytes of the image were read, and for {idle:?} nothing more was read or said")]
-    Idle {
-        /// Bytes.
-        read: u64,
-        /// For how long.
-        idle: Duration,
-    },
+    Idle { read: u64, idle: Duration },
 }
 
 impl Sign {
     /// What to look at.
     pub fn hint(&self, uefi: bool) -> &'static str {
         match (self, uefi) {
-            (Sign::LastWords { speaker: Speaker::Kernel | Speaker::System | Speaker::Loader, .. }, _) => {
-                "does it start in QEMU by itself, with its disk as virtio-blk?"
-            }
+            (
+                Sign::LastWords {
+                    speaker: Speaker::Kernel | Speaker::System | Speaker::Loader,
+                    ..
+                },
+                _,
+            ) => "does it start in QEMU by itself, with its disk as virtio-blk?",
             (_, true) => {
                 "has it an EFI system partition with a boot loader? one that starts with a BIOS takes firmware=direct"
             }
-            (_, false) => "has it a boot loader for a BIOS? one that starts with UEFI takes firmware=ovmf",
+            (_, false) => {
+                "has it a boot loader for a BIOS? one that starts with UEFI takes firmware=ovmf"
+            }
         }
     }
 }
@@ -154,7 +149,10 @@ impl Signs {
 fn last_words(console: &str) -> Option<Sign> {
     let said = |(speaker, words): &(Speaker, &str)| {
         let line = console.lines().find(|line| line.contains(words))?;
-        Some(Sign::LastWords { speaker: *speaker, said: line[line.find(words)?..].trim_end().to_owned() })
+        Some(Sign::LastWords {
+            speaker: *speaker,
+            said: line[line.find(words)?..].trim_end().to_owned(),
+        })
     };
     LAST_WORDS.iter().find_map(said)
 }
@@ -201,7 +199,8 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(3600);
 
-    /// A console with these words, looked at piece by piece; what was found at once, before its grace.
+    /// A console with these words, looked at piece by piece; what was found at once, before its
+    /// grace.
     fn heard(pieces: &[&str]) -> Option<Sign> {
         let folder = tempfile::tempdir().unwrap();
         let console = folder.path().join("console");
@@ -221,13 +220,18 @@ mod tests {
         assert_eq!(heard(&[seabios]), None, "it goes on to the next disk");
         let last = heard(&[seabios, "No bootab", "le device.\r\n"]).unwrap();
         assert_eq!(last.to_string(), "the firmware said \"No bootable device.\"");
-        assert!(last.hint(false).contains("firmware=ovmf") && last.hint(true).contains("firmware=direct"));
+        assert!(
+            last.hint(false).contains("firmware=ovmf")
+                && last.hint(true).contains("firmware=direct")
+        );
         let ovmf = "\u{1b}[2J\u{1b}[01;01HBdsDxe: failed to load Boot0001\r\n\u{1b}[0mBdsDxe: No bootable option or device was found.\r\n";
         assert_eq!(
             heard(&[ovmf]).unwrap().to_string(),
             "the firmware said \"No bootable option or device was found.\""
         );
-        let panic = heard(&["[    1.2] Kernel panic - not syncing: VFS: Unable to mount root fs\n"]).unwrap();
+        let panic =
+            heard(&["[    1.2] Kernel panic - not syncing: VFS: Unable to mount root fs\n"])
+                .unwrap();
         assert!(
             panic.to_string().starts_with("its kernel said \"Kernel panic - not syncing: VFS"),
             "{panic}"

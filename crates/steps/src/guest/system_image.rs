@@ -7,12 +7,10 @@ use std::path::PathBuf;
 pub enum Format {
     /// The disk, byte for byte.
     Raw,
-    /// QEMU's own.
     Qcow2,
 }
 
 impl Format {
-    /// QEMU's driver.
     pub fn driver(self) -> &'static str {
         match self {
             Format::Raw => "raw",
@@ -24,9 +22,8 @@ impl Format {
 /// An image that a guest can boot from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemImage {
-    /// Absolute path.
     pub path: PathBuf,
-    /// Found by its first bytes, never guessed by QEMU, which warns of that with good reason: a guest could
-    /// write another format's header.
+    /// Found by its first bytes, never guessed by QEMU, which warns of that with good reason: a
+    /// guest could write another format's header.
     pub format: Format,
 }

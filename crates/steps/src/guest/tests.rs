@@ -1,5 +1,6 @@
-//! Guests that boot for real, in the translator so that they do so anywhere. This test program itself is
-//! their /init: the kernel hands it the words after `--`, by which it runs [`inside`] alone.
+//! Guests that boot for real, in the translator so that they do so anywhere. This test program
+//! itself is their /init: the kernel hands it the words after `--`, by which it runs [`inside`]
+//! alone.
 
 use super::boot::{self, BootError, BootFailure, BootLimits, BootedGuest};
 use super::qemu::{
@@ -75,8 +76,11 @@ impl Lab {
         let kernel = kernel::obtain().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let initrd = directory.path().join("initrd");
-        let modules: Vec<String> =
-            attach::ALL.iter().flat_map(|way| way.modules()).map(|name| (*name).to_owned()).collect();
+        let modules: Vec<String> = attach::ALL
+            .iter()
+            .flat_map(|way| way.modules())
+            .map(|name| (*name).to_owned())
+            .collect();
         std::fs::write(
             &initrd,
             initramfs::build(&std::env::current_exe().unwrap(), &kernel, &modules).unwrap(),
@@ -93,7 +97,11 @@ impl Lab {
             tsc_khz: iotax_sys::tsc::khz(),
             disks: vec![],
             card: None,
-            start: GuestStart::Kernel { kernel: kernel::bootable(&kernel, Accel::Tcg), initrd, root: None },
+            start: GuestStart::Kernel {
+                kernel: kernel::bootable(&kernel, Accel::Tcg),
+                initrd,
+                root: None,
+            },
             directory: directory.path().to_owned(),
         };
         Some(Lab { directory, spec, child: None, _alone: alone })
@@ -119,8 +127,8 @@ impl Lab {
         GuestFiles::new(self.directory.path(), &self.spec.name).unwrap()
     }
 
-    /// The product's command line, and behind it the words by which the kernel starts this test program as its
-    /// agent.
+    /// The product's command line, and after it the words by which the kernel starts this test
+    /// program as its agent.
     fn arguments(&self) -> Vec<OsString> {
         let mut arguments = qemu::command_line(&self.spec).unwrap();
         let append = arguments.iter().position(|word| word == "-append").unwrap();
@@ -236,7 +244,8 @@ fn put_on_one_processor(guest: &mut BootedGuest, process: u32) {
     let first = pin::list(&allowed(&own).unwrap()).unwrap()[0];
     let pin = pin::Pin { vcpus: vec![vec![first]; 2], others: vec![first] };
     pin::apply(&pin, &mut guest.qmp, process, &[]).unwrap();
-    let threads: Vec<_> = std::fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten().collect();
+    let threads: Vec<_> =
+        std::fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten().collect();
     assert!(threads.len() >= 3, "two vCPUs and the main loop: {threads:?}");
     for thread in threads {
         let status = std::fs::read_to_string(thread.path().join("status")).unwrap();
@@ -250,7 +259,8 @@ fn put_on_one_processor(guest: &mut BootedGuest, process: u32) {
 fn check_nodes(nodes: &Value) {
     let nodes = nodes.as_array().unwrap();
     let of = |name: &str, driver: &str| {
-        let ours = |node: &&Value| node["file"].as_str().unwrap().contains(name) && node["drv"] == driver;
+        let ours =
+            |node: &&Value| node["file"].as_str().unwrap().contains(name) && node["drv"] == driver;
         nodes.iter().find(ours).unwrap_or_else(|| panic!("no {driver} node for {name}: {nodes:#?}"))
     };
     for (name, read_only) in [("iotax-0", false), ("iotax-1", true)] {
@@ -282,7 +292,10 @@ fn a_guest_whose_host_goes_powers_off() {
     guest.port.read_exact(&mut [0; 4096]).unwrap();
     std::thread::sleep(Duration::from_millis(500));
     drop(guest);
-    println!("agent stuck in a write: QEMU ended {:?} after the port was closed", lab.ends_within(SOON));
+    println!(
+        "agent stuck in a write: QEMU ended {:?} after the port was closed",
+        lab.ends_within(SOON)
+    );
     assert!(lab.console().contains("iotax-init: the host has gone"));
 }
 
@@ -325,7 +338,10 @@ fn qemu_that_dies_is_told_with_its_last_words() {
     let failure = lab.connect(&process, quick(10, 10)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Died), "{failure}");
     assert!(failure.to_string().contains(": QEMU has ended (exit status: 1)\n"), "{failure}");
-    assert!(failure.to_string().contains("'none-such' is not a valid device model name"), "{failure}");
+    assert!(
+        failure.to_string().contains("'none-such' is not a valid device model name"),
+        "{failure}"
+    );
     let process = lab.start(&[]);
     let mut child = lab.child.take().unwrap();
     let killer = std::thread::spawn(move || {
@@ -336,7 +352,10 @@ fn qemu_that_dies_is_told_with_its_last_words() {
     let failure = lab.connect(&process, quick(60, 60)).unwrap_err();
     killer.join().unwrap();
     assert!(matches!(failure.failure, BootFailure::Died), "{failure}");
-    assert!(failure.to_string().starts_with("guest did not boot with accel=tcg: QEMU "), "{failure}");
+    assert!(
+        failure.to_string().starts_with("guest did not boot with accel=tcg: QEMU "),
+        "{failure}"
+    );
 }
 
 #[test]
@@ -345,7 +364,8 @@ fn a_guest_without_init_ends_at_once_with_the_kernels_words() {
     let GuestStart::Kernel { initrd, .. } = &lab.spec.start else { unreachable!() };
     std::fs::write(initrd, initramfs::Archive::default().finish().unwrap()).unwrap();
     let process = lab.start(&[]);
-    let failure = lab.connect(&process, BootLimits::for_guest(Accel::Tcg, false, false)).unwrap_err();
+    let failure =
+        lab.connect(&process, BootLimits::for_guest(Accel::Tcg, false, false)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Died) && failure.alive, "{failure}");
     assert!(failure.to_string().contains("Kernel panic"), "{failure}");
     assert!(!failure.blames_kvm());
@@ -360,14 +380,16 @@ fn a_guest_that_stays_silent_or_hangs_is_given_up() {
     assert!(matches!(failure.failure, BootFailure::Silent(_)) && !failure.alive, "{failure}");
     assert!(begin.elapsed() < Duration::from_secs(5));
     // Ctrl-C does not wait for the limits.
-    let failure = lab.connect_unless(&process, quick(3600, 3600), &AtomicBool::new(true)).unwrap_err();
+    let failure =
+        lab.connect_unless(&process, quick(3600, 3600), &AtomicBool::new(true)).unwrap_err();
     assert!(matches!(failure.failure, BootFailure::Interrupted), "{failure}");
     let mut child = lab.child.take().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     // Without its port, the agent's end of it can never open: PID 1 waits for it and says so.
     let words = lab.arguments();
-    let port = words.iter().position(|word| word.to_string_lossy().starts_with("virtserialport")).unwrap();
+    let port =
+        words.iter().position(|word| word.to_string_lossy().starts_with("virtserialport")).unwrap();
     let words = [&words[..port - 1], &words[port + 1..]].concat();
     lab.child = Some(qemu_as_child(&words, &lab.files()));
     let process = process_id(lab.child.as_ref().unwrap().id()).unwrap();
@@ -400,9 +422,9 @@ fn kvm_boots_or_is_blamed() {
     }
 }
 
-/// A guest that answers once may still lose an interrupt of its port later: then one answer never comes. Rounds and
-/// not seconds bound it, and a round may take minutes, so that a busy machine only makes it slower. Lines that do
-/// not fit into the port's buffers are among them.
+/// A guest that answers once may still lose an interrupt of its port later: then one answer never
+/// comes. Rounds and not seconds bound it, and a round may take minutes, so that a busy machine
+/// only makes it slower. Lines that do not fit into the port's buffers are among them.
 #[test]
 #[ignore = "boots a guest for thousands of round trips: ./check --lab runs it by name"]
 fn stress() {
@@ -415,7 +437,11 @@ fn stress() {
         let begin = Instant::now();
         let answer = ask(&mut guest, &request);
         worst = worst.max(begin.elapsed());
-        assert!(answer == format!("what is {request}?"), "round {round}: {} bytes came", answer.len());
+        assert!(
+            answer == format!("what is {request}?"),
+            "round {round}: {} bytes came",
+            answer.len()
+        );
     }
     println!("{ROUNDS} round trips, the longest {worst:?}");
     writeln!(guest.port, "bye").unwrap();

@@ -1,24 +1,25 @@
 //! What QEMU, or its storage daemon, throttles: throttle groups, and limits of single drives.
 
 use super::qmp::{Qmp, QmpError};
-use iotax_facts::limit::{Limited, SetLimit};
+use iotax_facts::limit::{LimitUnit, SetLimit};
 use iotax_facts::vm::VmDisk;
 use serde_json::{Value, json};
 
 /// What is limited, its name in a throttle group, and in `query-block`.
-const NAMES: &[(Limited, &str, &str)] = &[
-    (Limited::TotalIos, "iops-total", "iops"),
-    (Limited::ReadIos, "iops-read", "iops_rd"),
-    (Limited::WriteIos, "iops-write", "iops_wr"),
-    (Limited::TotalBytes, "bps-total", "bps"),
-    (Limited::ReadBytes, "bps-read", "bps_rd"),
-    (Limited::WriteBytes, "bps-write", "bps_wr"),
+const NAMES: &[(LimitUnit, &str, &str)] = &[
+    (LimitUnit::TotalIos, "iops-total", "iops"),
+    (LimitUnit::ReadIos, "iops-read", "iops_rd"),
+    (LimitUnit::WriteIos, "iops-write", "iops_wr"),
+    (LimitUnit::TotalBytes, "bps-total", "bps"),
+    (LimitUnit::ReadBytes, "bps-read", "bps_rd"),
+    (LimitUnit::WriteBytes, "bps-write", "bps_wr"),
 ];
 
 /// Limits that are set in the process of a control socket, which is called `socket`.
 ///
 /// # Errors
-/// [`QmpError`]; a command that the process does not know (the storage daemon has no drives) is none.
+/// [`QmpError`]; a command that the process does not know (the storage daemon has no drives) is
+/// none.
 pub fn limits(qmp: &mut Qmp, socket: &str) -> Result<Vec<SetLimit>, QmpError> {
     let mut all = Vec::new();
     let objects = ask(qmp, "qom-list", json!({"path": "/objects"}))?;
@@ -47,7 +48,7 @@ fn groups(objects: &Value) -> Vec<String> {
 }
 
 fn of_group(group: &str, limits: &Value, socket: &str) -> Vec<SetLimit> {
-    let of = |(of, name, _): &(Limited, &str, &str)| {
+    let of = |(of, name, _): &(LimitUnit, &str, &str)| {
         let value = |suffix: &str| limits[format!("{name}{suffix}")].as_f64();
         limit(*of, value(""), value("-max"), value("-max-length"), format!("group {group}"), socket)
     };
@@ -58,8 +59,9 @@ fn of_group(group: &str, limits: &Value, socket: &str) -> Vec<SetLimit> {
 fn of_drives(blocks: &Value, socket: &str) -> Vec<SetLimit> {
     let drives = blocks.as_array().into_iter().flatten();
     let of_drive = |drive: &Value| {
-        let name =
-            ["device", "qdev"].iter().find_map(|key| drive[*key].as_str().filter(|name| !name.is_empty()));
+        let name = ["device", "qdev"]
+            .iter()
+            .find_map(|key| drive[*key].as_str().filter(|name| !name.is_empty()));
         let (name, inserted) = (name.unwrap_or("drive").to_owned(), drive["inserted"].clone());
         NAMES.iter().filter_map(move |(of, _, field)| {
             let value = |suffix: &str| inserted[format!("{field}{suffix}")].as_f64();
@@ -69,9 +71,10 @@ fn of_drives(blocks: &Value, socket: &str) -> Vec<SetLimit> {
     drives.flat_map(of_drive).collect()
 }
 
-/// QEMU's bucket (util/throttle.c) holds a tenth of a second of the rate, or what is passed at the maximum in its length.
+/// QEMU's bucket (util/throttle.c) holds a tenth of a second of the rate, or what is passed at the
+/// maximum in its length.
 fn limit(
-    of: Limited,
+    of: LimitUnit,
     rate: Option<f64>,
     max: Option<f64>,
     length: Option<f64>,
@@ -83,7 +86,13 @@ fn limit(
         Some(max) => max * length.unwrap_or(1.0).max(1.0),
         None => rate / 10.0,
     };
-    Some(SetLimit { of, rate, burst: Some(burst), on, set_in: format!("QEMU throttling, QMP {socket}") })
+    Some(SetLimit {
+        of,
+        rate,
+        burst: Some(burst),
+        on,
+        set_in: format!("QEMU throttling, QMP {socket}"),
+    })
 }
 
 /// Limits of a disk of a domain, as its XML has them: `<total_iops_sec>` in its `<iotune>`.
@@ -91,14 +100,14 @@ pub fn of_libvirt(domain: &str, disk: &VmDisk) -> Vec<SetLimit> {
     let value = |name: &str| disk.settings.get(&format!("iotune.{name}"))?.parse::<f64>().ok();
     let device = &disk.name;
     let names = [
-        (Limited::TotalIos, "total_iops"),
-        (Limited::ReadIos, "read_iops"),
-        (Limited::WriteIos, "write_iops"),
-        (Limited::TotalBytes, "total_bytes"),
-        (Limited::ReadBytes, "read_bytes"),
-        (Limited::WriteBytes, "write_bytes"),
+        (LimitUnit::TotalIos, "total_iops"),
+        (LimitUnit::ReadIos, "read_iops"),
+        (LimitUnit::WriteIos, "write_iops"),
+        (LimitUnit::TotalBytes, "total_bytes"),
+        (LimitUnit::ReadBytes, "read_bytes"),
+        (LimitUnit::WriteBytes, "write_bytes"),
     ];
-    let of = |(of, name): (Limited, &str)| {
+    let of = |(of, name): (LimitUnit, &str)| {
         let [rate, max, length] = ["", "_max", "_max_length"].map(|suffix| match suffix {
             "_max_length" => value(&format!("{name}_sec_max_length")),
             suffix => value(&format!("{name}_sec{suffix}")),
@@ -119,8 +128,7 @@ mod tests {
 
     #[test]
     fn groups_are_read_as_the_storage_daemon_of_qemu_7_2_shows_them() {
-        let objects =
-            json!([{"name": "type", "type": "string"}, {"name": "g", "type": "child<throttle-group>"}]);
+        let objects = json!([{"name": "type", "type": "string"}, {"name": "g", "type": "child<throttle-group>"}]);
         assert_eq!(groups(&objects), ["g"]);
         let limits = json!({"iops-total": 1000, "iops-total-max": 5000, "iops-total-max-length": 2, "iops-size": 0,
             "bps-read": 1048576, "bps-read-max": 0, "bps-read-max-length": 1, "iops-write": 0});
@@ -152,7 +160,10 @@ mod tests {
             name: "vda".into(),
             serial: None,
             measured: None,
-            settings: settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+            settings: settings
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect(),
         };
         let settings = [
             ("cache", "none"),

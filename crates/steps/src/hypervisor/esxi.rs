@@ -1,5 +1,6 @@
-//! ESXi, by itself or below a vCenter: what `govc vm.info -json` and `govc device.info -json` print. Where it is and who asks is in
-//! govc's own environment (`GOVC_URL`, ...), never in a scenario.
+//! ESXi, by itself or below a vCenter: what `govc vm.info -json` and `govc device.info -json`
+//! print. Where it is and who asks is in govc's own environment (`GOVC_URL`, ...), never in a
+//! scenario.
 
 use super::{
     Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running, not_understood,
@@ -24,7 +25,6 @@ const OF_MACHINE: &[(&str, &str)] = &[
     ("memory.reserved", "/memoryReservationLockedToMax"),
 ];
 
-/// Of a disk.
 const OF_DISK: &[(&str, &str)] = &[
     ("file", "/backing/fileName"),
     ("mode", "/backing/diskMode"),
@@ -69,18 +69,24 @@ impl Hypervisor for Esxi {
     fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let machine = machine(vm, ask)?;
         let devices = ask(&["device.info", "-json", "-vm", &vm.name, disk], None)?;
-        let devices: Value = serde_json::from_str(&devices).map_err(|error| not_understood(vm, error))?;
+        let devices: Value =
+            serde_json::from_str(&devices).map_err(|error| not_understood(vm, error))?;
         let word = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
         let mode = word(devices.pointer("/devices/0/backing/diskMode"));
-        let mode = mode.ok_or_else(|| not_understood(vm, format!("the disk {disk} has no mode")))?;
-        let latency =
-            word(machine.pointer("/config/latencySensitivity/level")).unwrap_or_else(|| "normal".into());
+        let mode =
+            mode.ok_or_else(|| not_understood(vm, format!("the disk {disk} has no mode")))?;
+        let latency = word(machine.pointer("/config/latencySensitivity/level"))
+            .unwrap_or_else(|| "normal".into());
         Ok(format!("latency: {latency}\nmode: {mode}\n"))
     }
 
     fn with(&self, _: &Vm, _: &str, saved: &str, settings: &ManagerSettings) -> Result<String> {
         let of = |key: &str| {
-            settings.get(key).map(String::as_str).or_else(|| line_of(saved, key)).unwrap_or_default()
+            settings
+                .get(key)
+                .map(String::as_str)
+                .or_else(|| line_of(saved, key))
+                .unwrap_or_default()
         };
         Ok(format!("latency: {}\nmode: {}\n", of("latency"), of("mode")))
     }
@@ -115,12 +121,15 @@ impl Hypervisor for Esxi {
 pub(crate) fn machine(vm: &Vm, ask: ManagerRequest) -> Result<Value> {
     let text = ask(&Esxi.queries(vm)[0], None)?;
     let answer: Value = serde_json::from_str(&text).map_err(|error| not_understood(vm, error))?;
-    let known = answer
-        .get("virtualMachines")
-        .ok_or_else(|| not_understood(vm, "it has no virtualMachines; hint: take govc v0.37 or newer"))?;
+    let known = answer.get("virtualMachines").ok_or_else(|| {
+        not_understood(vm, "it has no virtualMachines; hint: take govc v0.37 or newer")
+    })?;
     match known.as_array().map(Vec::as_slice).unwrap_or_default() {
         [machine] => Ok(machine.clone()),
-        [] => Err(not_understood(vm, "there is no such machine; hint: `govc find / -type m` lists them")),
+        [] => Err(not_understood(
+            vm,
+            "there is no such machine; hint: `govc find / -type m` lists them",
+        )),
         _ => Err(not_understood(
             vm,
             "several have that name; hint: write its path, from `govc find / -type m`",
@@ -136,10 +145,12 @@ fn facts_in(vm: &Vm, machine: &Value, devices: &str) -> Result<VmFacts> {
     }
     let config = machine.get("config").unwrap_or(&Value::Null);
     let mut settings = picked(config, OF_MACHINE);
-    let devices: Value = serde_json::from_str(devices).map_err(|error| not_understood(vm, error))?;
+    let devices: Value =
+        serde_json::from_str(devices).map_err(|error| not_understood(vm, error))?;
     let devices = devices.get("devices").and_then(Value::as_array);
     let devices = devices.ok_or_else(|| not_understood(vm, "it has no devices"))?;
-    let kind = |device: &Value| device.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let kind =
+        |device: &Value| device.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let passed = devices.iter().filter(|device| kind(device) == "VirtualPCIPassthrough");
     for (at, device) in passed.enumerate() {
         settings.insert(format!("{PASSED}{at}"), passed_through(device));
@@ -173,7 +184,8 @@ fn picked(value: &Value, of: &[(&str, &str)]) -> BTreeMap<String, String> {
     of.iter().filter_map(one).collect()
 }
 
-/// `pci 0000:3b:00.0 144d:a802`: the id of the device comes as hexadecimal digits of a number with a sign.
+/// `pci 0000:3b:00.0 144d:a802`: the id of the device comes as hexadecimal digits of a number with
+/// a sign.
 fn passed_through(device: &Value) -> String {
     let word = |pointer| device.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
     let hex = |text: &str| i64::from_str_radix(text, 16).map(|id| format!("{:04x}", id & 0xffff));

@@ -1,7 +1,8 @@
 //! libvirt: a domain's XML, as `virsh dumpxml` prints it.
 
 use super::{
-    DEFAULT, Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running, not_understood,
+    DEFAULT, Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running,
+    not_understood,
 };
 use anyhow::Result;
 use iotax_facts::place::Place;
@@ -123,21 +124,25 @@ fn words_for<'a>(vm: &'a Vm, words: &[&'a str]) -> Vec<&'a str> {
 /// The position of the `<driver>` of a disk in a domain's XML, and its attributes.
 fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, ManagerSettings)> {
     let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
-    let devices =
-        child(document.root_element(), "devices").ok_or_else(|| not_understood(vm, "it has no devices"))?;
-    let is_it = |one: &Node| child(*one, "target").and_then(|target| target.attribute("dev")) == Some(disk);
+    let devices = child(document.root_element(), "devices")
+        .ok_or_else(|| not_understood(vm, "it has no devices"))?;
+    let is_it =
+        |one: &Node| child(*one, "target").and_then(|target| target.attribute("dev")) == Some(disk);
     let found = elements(devices, "disk").find(is_it).and_then(|disk| child(disk, "driver"));
-    let driver = found.ok_or_else(|| not_understood(vm, format!("there is no disk {disk} with a driver")))?;
+    let driver = found
+        .ok_or_else(|| not_understood(vm, format!("there is no disk {disk} with a driver")))?;
     if driver.children().any(|below| below.is_element()) {
         return Err(not_understood(vm, format!("the <driver> of {disk} has child elements")));
     }
-    let attributes = driver.attributes().map(|one| (one.name().to_owned(), one.value().to_owned())).collect();
+    let attributes =
+        driver.attributes().map(|one| (one.name().to_owned(), one.value().to_owned())).collect();
     Ok((driver.range(), attributes))
 }
 
 /// Values are words of the catalog, or come from such an element.
 fn element(attributes: &ManagerSettings) -> String {
-    let escaped = |value: &str| value.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&apos;");
+    let escaped =
+        |value: &str| value.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&apos;");
     let words: String =
         attributes.iter().map(|(key, value)| format!(" {key}='{}'", escaped(value))).collect();
     format!("<driver{words}/>")
@@ -147,18 +152,21 @@ fn element(attributes: &ManagerSettings) -> String {
 fn facts_in(vm: &Vm, xml: &str) -> Result<VmFacts> {
     let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
     let domain = document.root_element();
-    let devices = child(domain, "devices").ok_or_else(|| not_understood(vm, "it has no devices"))?;
+    let devices =
+        child(domain, "devices").ok_or_else(|| not_understood(vm, "it has no devices"))?;
     let mut settings = BTreeMap::new();
     put(&mut settings, "type", domain.attribute("type"));
-    let machine =
-        child(domain, "os").and_then(|os| child(os, "type")).and_then(|kind| kind.attribute("machine"));
+    let machine = child(domain, "os")
+        .and_then(|os| child(os, "type"))
+        .and_then(|kind| kind.attribute("machine"));
     put(&mut settings, "machine", machine);
     put(&mut settings, "vcpus", text_of(domain, "vcpu"));
     put(&mut settings, "cpu", child(domain, "cpu").and_then(|cpu| cpu.attribute("mode")));
     put(&mut settings, "iothreads", text_of(domain, "iothreads"));
     let memory = child(domain, "currentMemory").or_else(|| child(domain, "memory"));
-    let memory = memory
-        .and_then(|one| Some(format!("{} {}", one.text()?.trim(), one.attribute("unit").unwrap_or("KiB"))));
+    let memory = memory.and_then(|one| {
+        Some(format!("{} {}", one.text()?.trim(), one.attribute("unit").unwrap_or("KiB")))
+    });
     put(&mut settings, "memory", memory.as_deref());
     for part in ["cputune", "numatune", "blkiotune", "memoryBacking"] {
         if let Some(node) = child(domain, part) {
@@ -189,7 +197,9 @@ fn disk_of(disk: Node, devices: Node) -> Disk {
     if let Some(controller) = bus.and_then(|bus| controller(disk, bus, devices)) {
         put(&mut settings, "controller", controller.attribute("model"));
         let driver = child(controller, "driver");
-        for (key, attribute) in [("controller.queues", "queues"), ("controller.iothread", "iothread")] {
+        for (key, attribute) in
+            [("controller.queues", "queues"), ("controller.iothread", "iothread")]
+        {
             put(&mut settings, key, driver.and_then(|driver| driver.attribute(attribute)));
         }
     }
@@ -207,7 +217,6 @@ fn controller<'a>(disk: Node<'a, 'a>, bus: &str, devices: Node<'a, 'a>) -> Optio
         .find(|one| (one.attribute("type"), one.attribute("index")) == (Some(bus), Some(index)))
 }
 
-/// `pci 0000:3b:00.0`
 fn passed(device: Node) -> String {
     let kind = device.attribute("type").unwrap_or("device");
     let source = child(device, "source");
@@ -253,7 +262,10 @@ pub(crate) fn child<'a>(node: Node<'a, 'a>, name: &str) -> Option<Node<'a, 'a>> 
     node.children().find(|one| one.has_tag_name(name))
 }
 
-pub(crate) fn elements<'a>(node: Node<'a, 'a>, name: &'a str) -> impl Iterator<Item = Node<'a, 'a>> {
+pub(crate) fn elements<'a>(
+    node: Node<'a, 'a>,
+    name: &'a str,
+) -> impl Iterator<Item = Node<'a, 'a>> {
     node.children().filter(move |one| one.has_tag_name(name))
 }
 

@@ -1,5 +1,5 @@
-//! Existing virtual machines of libvirt, Proxmox VE or ESXi: what their manager reports about them, asked by its own
-//! program on this host or on another. A manager is a file and an entry in [`of`].
+//! Existing virtual machines of libvirt, Proxmox VE or ESXi: what their manager reports about them,
+//! asked by its own program on this host or on another. A manager is a file and an entry in [`hypervisor_of`].
 
 pub(crate) mod esxi;
 pub(crate) mod libvirt;
@@ -54,7 +54,8 @@ pub(crate) trait Hypervisor: Sync {
     /// There is no machine of that name: it is gone, or was migrated.
     fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool>;
 
-    /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: it may be changed.
+    /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: it
+    /// may be changed.
     ///
     /// # Errors
     /// When that cannot be asked.
@@ -118,7 +119,8 @@ pub(crate) fn hypervisor_of(manager: Manager) -> &'static dyn Hypervisor {
 /// What the manager of a virtual machine reports about it.
 ///
 /// # Errors
-/// An unmet need: its program is not there. There is no such machine, it does not run, its manager does not answer.
+/// An unmet need: its program is not there. There is no such machine, it does not run, its manager
+/// does not answer.
 pub fn facts(vm: &Vm) -> Result<VmFacts> {
     hypervisor_of(vm.manager).facts(vm, &|arguments, input| asked(vm, arguments, input))
 }
@@ -146,7 +148,8 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
     let program = vm.manager.program();
     // An old journal may have a URI that was not checked.
     let transport = vm.uri.as_deref().map(transport_of).transpose();
-    let transport = transport.map_err(|why| Failed::input(format!("cannot query {vm} by its URI: {why}")))?;
+    let transport =
+        transport.map_err(|why| Failed::input(format!("cannot query {vm} by its URI: {why}")))?;
     let mut command = match vm.on.ssh_host() {
         None => {
             if let Some(Missing { what, command, .. }) = missing(vm) {
@@ -168,10 +171,17 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
         .with_context(|| format!("cannot query {vm} on {}", vm.on))?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
-        let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let hint =
-            hypervisor_of(vm.manager).hint(&words).map_or_else(String::new, |hint| format!("; hint: {hint}"));
-        bail!("{vm}: `{shown}` on {} failed ({}): {}{hint}", vm.on, output.status, lines.join("; "));
+        let lines: Vec<&str> =
+            words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let hint = hypervisor_of(vm.manager)
+            .hint(&words)
+            .map_or_else(String::new, |hint| format!("; hint: {hint}"));
+        bail!(
+            "{vm}: `{shown}` on {} failed ({}): {}{hint}",
+            vm.on,
+            output.status,
+            lines.join("; ")
+        );
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -193,12 +203,13 @@ pub(crate) fn not_understood(vm: &Vm, why: impl std::fmt::Display) -> anyhow::Er
 
 /// `KEY=VALUE,KEY=VALUE`, with what has no key apart.
 pub(crate) fn words_of(text: &str) -> (Vec<&str>, BTreeMap<&str, &str>) {
-    let (keyed, bare): (Vec<&str>, Vec<&str>) = text.split(',').partition(|word| word.contains('='));
+    let (keyed, bare): (Vec<&str>, Vec<&str>) =
+        text.split(',').partition(|word| word.contains('='));
     (bare, keyed.into_iter().filter_map(|word| word.split_once('=')).collect())
 }
 
-/// Finds the disks that the measured devices are, by their serials. Gives, for each measured path that none of them surely is,
-/// why.
+/// Finds the disks that the measured devices are, by their serials. Gives, for each measured path
+/// that none of them surely is, why.
 pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
     let name = format!("{}:{}", vm.manager.word(), vm.name);
     let has_passed = vm.settings.keys().any(|key| key.starts_with(PASSED));

@@ -1,8 +1,9 @@
-//! Proxmox VE: a VM's configuration, as `qm config` prints it: sorted `key: value`, a disk as `STORE:VOLUME,key=value,...`.
+//! Proxmox VE: a VM's configuration, as `qm config` prints it: sorted `key: value`, a disk as
+//! `STORE:VOLUME,key=value,...`.
 
 use super::{
-    DEFAULT, Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running, not_understood,
-    words_of,
+    DEFAULT, Disk, Hypervisor, ManagerRequest, ManagerSettings, PASSED, line_of, not_running,
+    not_understood, words_of,
 };
 use anyhow::Result;
 use iotax_facts::vm::{Manager, Vm, VmFacts};
@@ -31,7 +32,6 @@ const OF_MACHINE: &[&str] = &[
 /// Of a disk what is shown though nobody set it.
 const OF_DISK: &[&str] = &["cache", "aio", "iothread"];
 
-/// Where disks are.
 const BUSES: &[&str] = &["scsi", "virtio", "sata", "ide"];
 
 impl Hypervisor for Proxmox {
@@ -81,13 +81,14 @@ impl Hypervisor for Proxmox {
 
     fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let text = ask(&["config", &vm.name], None)?;
-        line_of(&text, disk).ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
+        line_of(&text, disk)
+            .ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
         Ok(text)
     }
 
     fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &ManagerSettings) -> Result<String> {
-        let line =
-            line_of(saved, disk).ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
+        let line = line_of(saved, disk)
+            .ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
         let word = |key: &str| if key == "io" { "aio".to_owned() } else { key.to_owned() };
         let changed: ManagerSettings =
             settings.iter().map(|(key, value)| (word(key), value.clone())).collect();
@@ -104,7 +105,8 @@ impl Hypervisor for Proxmox {
     }
 
     fn plain(&self, disk: &str, saved: &str) -> String {
-        // The digest is that of the text; words of a disk have no order but that the volume is the first.
+        // The digest is that of the text; words of a disk have no order but that the volume is the
+        // first.
         let of = |line: &str| match line_of(line, disk) {
             Some(value) => {
                 let mut words: Vec<&str> = value.split(',').collect();
@@ -113,16 +115,19 @@ impl Hypervisor for Proxmox {
             }
             None => line.to_owned(),
         };
-        let lines = saved.lines().filter(|line| line_of(line, "digest").is_none() && !line.trim().is_empty());
+        let lines = saved
+            .lines()
+            .filter(|line| line_of(line, "digest").is_none() && !line.trim().is_empty());
         lines.map(of).collect::<Vec<_>>().join("\n")
     }
 
     fn put(&self, vm: &Vm, disk: &str, saved: &str, ask: ManagerRequest) -> Result<()> {
         let now = ask(&["config", &vm.name], None)?;
-        let line =
-            line_of(saved, disk).ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
+        let line = line_of(saved, disk)
+            .ok_or_else(|| not_understood(vm, format!("there is no disk {disk}")))?;
         // One that was edited since is refused by its digest.
-        let digest = line_of(&now, "digest").ok_or_else(|| not_understood(vm, "it has no digest"))?;
+        let digest =
+            line_of(&now, "digest").ok_or_else(|| not_understood(vm, "it has no digest"))?;
         ask(&["set", &vm.name, &format!("--{disk}"), line, "--digest", digest], None).map(drop)
     }
 

@@ -1,4 +1,5 @@
-//! What programs printed that ran here: virsh and libvirtd 9.0, govc and vcsim 0.37.3, and fakepve 0.5.0 in the place of qm.
+//! What programs printed that ran here: virsh and libvirtd 9.0, govc and vcsim 0.37.3, and fakepve
+//! 0.5.0 in the place of qm.
 
 use super::*;
 use iotax_facts::machine::{Device, TargetFacts};
@@ -16,7 +17,8 @@ fn vm(manager: Manager, name: &str) -> Vm {
     Vm { manager, name: name.into(), on: Place::Host, uri: None }
 }
 
-/// What a manager makes of these answers, by the word that each is asked with; and all that it asked.
+/// What a manager makes of these answers, by the word that each is asked with; and all that it
+/// asked.
 fn told(vm: &Vm, answers: &[(&str, &str)]) -> (Result<VmFacts>, Vec<String>) {
     let asked = RefCell::new(Vec::new());
     let answer = |arguments: &[&str], _: Option<&str>| {
@@ -29,7 +31,8 @@ fn told(vm: &Vm, answers: &[(&str, &str)]) -> (Result<VmFacts>, Vec<String>) {
 }
 
 fn device(path: &str, serial: Option<&str>) -> Facts {
-    let device = Device { name: path[5..].into(), serial: serial.map(str::to_owned), ..Device::default() };
+    let device =
+        Device { name: path[5..].into(), serial: serial.map(str::to_owned), ..Device::default() };
     let target = TargetFacts { path: path.into(), file_system: None, devices: vec![device] };
     Facts { targets: vec![target], ..Facts::default() }
 }
@@ -83,14 +86,19 @@ fn one_that_is_shut_off_or_is_not_there_is_no_place() {
     for ((vm, answers), state) in cases.iter().zip(["shut off", "stopped", "poweredOff"]) {
         let error = told(vm, answers).0.unwrap_err();
         let text = format!("{error:#}");
-        assert!(code_of(&error) == BAD_INPUT && text.contains(&format!("(it is {state})")), "{text}");
+        assert!(
+            code_of(&error) == BAD_INPUT && text.contains(&format!("(it is {state})")),
+            "{text}"
+        );
         assert!(text.contains("hint: start it"), "{text}");
     }
     let none = [("vm.info", r#"{"virtualMachines": null}"#)];
     let why = told(&vm(Manager::Esxi, "db9"), &none).0.unwrap_err().to_string();
     assert!(why.contains("no such machine; hint: `govc find / -type m`"), "{why}");
     let old = [("vm.info", r#"{"VirtualMachines": []}"#)];
-    assert!(told(&vm(Manager::Esxi, "db9"), &old).0.unwrap_err().to_string().contains("govc v0.37"));
+    assert!(
+        told(&vm(Manager::Esxi, "db9"), &old).0.unwrap_err().to_string().contains("govc v0.37")
+    );
     for answers in [
         [("domstate", "running"), ("dumpxml", "<domain")],
         [("domstate", "running"), ("dumpxml", "<domain/>")],
@@ -103,20 +111,29 @@ fn one_that_is_shut_off_or_is_not_there_is_no_place() {
 #[test]
 fn a_program_that_is_missing_here_is_a_need_and_a_libvirt_that_is_away_has_a_hint() {
     let here = vm(Manager::Proxmox, "100");
-    assert_eq!(missing(&here).map(|one| one.what), program_path("qm").is_none().then(|| "qm".to_owned()));
+    assert_eq!(
+        missing(&here).map(|one| one.what),
+        program_path("qm").is_none().then(|| "qm".to_owned())
+    );
     assert_eq!(missing(&Vm { on: Place::Ssh("node".into()), ..here }), None);
-    let hint = hypervisor_of(Manager::Libvirt).hint("error: failed to connect to the hypervisor").unwrap();
+    let hint =
+        hypervisor_of(Manager::Libvirt).hint("error: failed to connect to the hypervisor").unwrap();
     assert!(hint.contains("uri = \"qemu:///system\" or on = \"ssh:HOST\""), "{hint}");
     assert_eq!(hypervisor_of(Manager::Libvirt).hint("error: failed to get domain 'db9'"), None);
 }
 
 #[test]
 fn a_measured_device_is_known_by_its_serial_and_by_nothing_else() {
-    let read =
-        |xml| told(&vm(Manager::Libvirt, "db1"), &[("domstate", "running"), ("dumpxml", xml)]).0.unwrap();
-    let measured = |vm: &VmFacts| vm.disks.iter().map(|disk| disk.measured.is_some()).collect::<Vec<_>>();
+    let read = |xml| {
+        told(&vm(Manager::Libvirt, "db1"), &[("domstate", "running"), ("dumpxml", xml)]).0.unwrap()
+    };
+    let measured =
+        |vm: &VmFacts| vm.disks.iter().map(|disk| disk.measured.is_some()).collect::<Vec<_>>();
     let mut facts = read(RUNNING);
-    assert_eq!(match_disks(&mut facts, &device("/dev/vdb", Some("IOTAX-R1"))), Vec::<String>::new());
+    assert_eq!(
+        match_disks(&mut facts, &device("/dev/vdb", Some("IOTAX-R1"))),
+        Vec::<String>::new()
+    );
     assert_eq!(
         (measured(&facts), facts.disks[0].measured.as_deref()),
         (vec![true, false], Some("/dev/vdb".as_ref()))
@@ -129,17 +146,23 @@ fn a_measured_device_is_known_by_its_serial_and_by_nothing_else() {
     };
     assert!(refused(RUNNING, None).contains("/dev/vdb has no serial"));
     assert!(
-        refused(RUNNING, Some("OTHER")).contains("no disk of libvirt:db1 has the serial of /dev/vdb (OTHER)")
+        refused(RUNNING, Some("OTHER"))
+            .contains("no disk of libvirt:db1 has the serial of /dev/vdb (OTHER)")
     );
     assert!(refused(PASSED_XML, Some("OTHER")).contains("passed-through"));
-    let twice = RUNNING
-        .replace("<target dev='sda' bus='scsi'/>", "<target dev='sda' bus='scsi'/><serial>IOTAX-R1</serial>");
+    let twice = RUNNING.replace(
+        "<target dev='sda' bus='scsi'/>",
+        "<target dev='sda' bus='scsi'/><serial>IOTAX-R1</serial>",
+    );
     assert!(refused(&twice, Some("IOTAX-R1")).contains("several disks"));
 }
 
 #[test]
 fn serials_are_those_that_a_guest_sees() {
-    assert!(is_shown_as("b58fa145-473f-5b23-917d-96d4435e1923", "B58FA145473F5B23917D96D4435E1923"));
+    assert!(is_shown_as(
+        "b58fa145-473f-5b23-917d-96d4435e1923",
+        "B58FA145473F5B23917D96D4435E1923"
+    ));
     assert!(is_shown_as("a-serial-of-more-than-20-signs", "a-serial-of-more-tha"));
     assert!(!is_shown_as("a-serial", "a-ser") && !is_shown_as("", "") && !is_shown_as("x", " "));
 }
@@ -164,7 +187,8 @@ impl Vcsim {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut command = std::process::Command::new("vcsim");
         command.args(["-esx", "-vm", "1", "-l", &format!("127.0.0.1:{port}")]);
-        let child = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn();
+        let child =
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn();
         let simulated = Vcsim(child.unwrap(), format!("https://user:pass@127.0.0.1:{port}/sdk"));
         let answers = || simulated.govc(&["about"]).is_ok();
         crate::system::wait_until(Duration::from_secs(20), answers).unwrap();
@@ -190,7 +214,8 @@ fn a_machine_of_vcsim_is_read_changed_and_put_back() {
     assert_eq!(facts.disks[0].settings["controller"], "ParaVirtualSCSIController");
     let before = esxi.saved(&vm, &disk, &ask).unwrap();
     let settings = [("mode", "independent_persistent"), ("latency", "high")];
-    let settings: ManagerSettings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let settings: ManagerSettings =
+        settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     let wanted = esxi.with(&vm, &disk, &before, &settings).unwrap();
     assert_eq!(esxi.objection(&vm, &ask).unwrap(), None);
     for text in [&wanted, &before] {
@@ -210,8 +235,10 @@ fn a_machine_of_vcsim_is_read_changed_and_put_back() {
 #[test]
 fn other_settings_touch_the_disk_alone_and_an_edit_is_seen() {
     let settings: ManagerSettings =
-        [("cache".to_owned(), "writeback".to_owned()), ("queues".to_owned(), "4".to_owned())].into();
-    let libvirt = (vm(Manager::Libvirt, "db1"), "vda", RUNNING, "cache='writeback'", "cache='none'");
+        [("cache".to_owned(), "writeback".to_owned()), ("queues".to_owned(), "4".to_owned())]
+            .into();
+    let libvirt =
+        (vm(Manager::Libvirt, "db1"), "vda", RUNNING, "cache='writeback'", "cache='none'");
     let proxmox = (vm(Manager::Proxmox, "100"), "scsi0", QM, "cache=writeback", "cache=none");
     for (vm, disk, saved, new, old) in [libvirt, proxmox] {
         let manager = hypervisor_of(vm.manager);
@@ -219,7 +246,11 @@ fn other_settings_touch_the_disk_alone_and_an_edit_is_seen() {
         assert!(changed.contains(new) && !changed.contains(old), "{changed}");
         assert_ne!(manager.plain(disk, &changed), manager.plain(disk, saved));
         let edited = changed.replace("memory", "memori");
-        assert_ne!(manager.plain(disk, &edited), manager.plain(disk, &changed), "an edit of something else");
+        assert_ne!(
+            manager.plain(disk, &edited),
+            manager.plain(disk, &changed),
+            "an edit of something else"
+        );
         assert!(manager.with(&vm, "vdz", saved, &settings).is_err(), "no such disk");
     }
     // As libvirt writes it: in its own order.

@@ -1,5 +1,5 @@
-//! LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one initiator that may have it. Nobody else sees
-//! it: no ACL is generated, and there is no demo mode.
+//! LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one initiator that
+//! may have it. Nobody else sees it: no ACL is generated, and there is no demo mode.
 
 use super::{LINK, Store, TARGET, backstore, has_store, make_store, ready, remove_store};
 use crate::export;
@@ -14,17 +14,12 @@ use std::path::{Path, PathBuf};
 /// A target and what it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IscsiTarget<'a> {
-    /// What it shows.
     pub store: Store<'a>,
     /// Attributes of the backstore by LIO's names, in the order in which they are told.
     pub attributes: &'a [(String, String)],
-    /// Its name.
     pub iqn: &'a str,
-    /// The one initiator's.
     pub initiator: &'a str,
-    /// Where it listens.
     pub portal: SocketAddr,
-    /// By RDMA.
     pub iser: bool,
 }
 
@@ -38,7 +33,8 @@ pub fn folder(iqn: &str) -> PathBuf {
     fabric().join(iqn)
 }
 
-/// Makes the backstore, the target and all in it. Tells the fabric's folder, if it was not there before.
+/// Makes the backstore, the target and all in it. Tells the fabric's folder, if it was not there
+/// before.
 ///
 /// # Errors
 /// When something is in the way, the kernel has no such target, or refuses a part.
@@ -76,7 +72,11 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
 /// What can be told before anything is made.
 fn check(target: &IscsiTarget) -> Result<()> {
     if folder(target.iqn).exists() || has_store(target.store.name) {
-        let taken = anyhow!("there is a target {} or a backstore {} already", target.iqn, target.store.name);
+        let taken = anyhow!(
+            "there is a target {} or a backstore {} already",
+            target.iqn,
+            target.store.name
+        );
         return Err(taken.context(NothingMade));
     }
     export::check_free(target.store.backing)?;
@@ -98,7 +98,10 @@ fn listen(group: &Path, target: &IscsiTarget) -> Result<()> {
     export::make_new(&portal)?;
     if target.iser {
         tell_kernel(&portal.join("iser"), "1").with_context(|| {
-            format!("no RDMA device listens at {}; hint: the kernel's log (dmesg) tells why", target.portal)
+            format!(
+                "no RDMA device listens at {}; hint: the kernel's log (dmesg) tells why",
+                target.portal
+            )
         })?;
     }
     Ok(())
@@ -111,7 +114,8 @@ pub fn is_exported(name: &str, iqn: &str) -> bool {
 
 /// How it is shown, by LIO's names.
 pub fn settings_of(probe: &Probe, target: &IscsiTarget) -> ThingSettings {
-    let store = ["block_size", "emulate_write_cache", "emulate_fua_write", "emulate_tpu", "queue_depth"];
+    let store =
+        ["block_size", "emulate_write_cache", "emulate_fua_write", "emulate_tpu", "queue_depth"];
     let group = ["default_cmdsn_depth", "fabric_prot_type"];
     let attributes = backstore(target.store.block, target.store.name).join("attrib");
     let mut all = settings::files(probe, &attributes, &store);
@@ -119,7 +123,8 @@ pub fn settings_of(probe: &Probe, target: &IscsiTarget) -> ThingSettings {
     all
 }
 
-/// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made for it.
+/// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made
+/// for it.
 ///
 /// # Errors
 /// When a part is still in use.
@@ -133,7 +138,8 @@ pub fn unexport(target: &IscsiTarget, fabric: Option<&Path>) -> Result<()> {
     export::remove(&acl.join("lun_0"))?;
     export::remove(&acl)?;
     export::unlink(&lun.join(LINK))?;
-    for folder in [lun, group.join("np").join(target.portal.to_string()), group, folder(target.iqn)] {
+    for folder in [lun, group.join("np").join(target.portal.to_string()), group, folder(target.iqn)]
+    {
         export::remove(&folder)?;
     }
     remove_store(target.store.block, target.store.name, fabric)
@@ -147,7 +153,8 @@ pub fn unexport_by_hand(target: &IscsiTarget) -> String {
     let lun = acl.join("lun_0");
     let portal = Path::new("np").join(target.portal.to_string());
     let store = super::backstore(target.store.block, target.store.name);
-    let folders = [&lun, &acl, Path::new("lun/lun_0"), &portal, &group, &iqn, &store].map(shell::path);
+    let folders =
+        [&lun, &acl, Path::new("lun/lun_0"), &portal, &group, &iqn, &store].map(shell::path);
     format!(
         "cd {}; echo 0 > enable; rm {} lun/lun_0/{LINK}; rmdir {}",
         shell::path(&group),

@@ -1,5 +1,5 @@
-//! Files of ours on a host over ssh that no agent of ours is on: made, marked and filled by commands there
-//! (measure::afar), removed only with the marker that was made.
+//! Files of ours on a host over ssh that no agent of ours is on: made, marked and filled by
+//! commands there (measure::afar), removed only with the marker that was made.
 
 use super::{ManagedResource, Operation, RealSystem, RunTag, StepOutput, Undoing};
 use crate::agentless::file;
@@ -14,7 +14,6 @@ use std::path::PathBuf;
 pub struct MakeFileAfar {
     /// Destination as ssh knows it.
     pub host: String,
-    /// Its path there.
     pub path: PathBuf,
     /// Bytes of data; the marker lies behind them.
     pub bytes: u64,

@@ -41,7 +41,8 @@ impl ManagedResource for LimitArc {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Half done is what the module has not taken: then its parameter is ours and what holds is not.
+        // Half done is what the module has not taken: then its parameter is ours and what holds is
+        // not.
         Ok((ArcLimit::current_limit().parameter == self.bytes).then(StepOutput::default))
     }
 

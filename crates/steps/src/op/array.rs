@@ -1,7 +1,10 @@
-//! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first sync is a step of its own.
+//! An array of the kernel's RAID driver (md) over several block devices, made by mdadm. Its first
+//! sync is a step of its own.
 
 use super::drives::{Drives, held_is_lost, left_on, today};
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
+};
 use crate::md;
 use crate::state::ArrayState;
 use crate::threads::{self, ServingThread};
@@ -9,7 +12,6 @@ use anyhow::Result;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 
-/// `mdadm --create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateArray {
     /// Block devices, in the order of their roles.
@@ -55,7 +57,8 @@ impl CreateArray {
     /// Bytes that its first sync writes: parity, or every copy but the first.
     pub fn first_sync_bytes(&self) -> u64 {
         let (members, each) = (self.members.len() as u64, self.size.unwrap_or(0));
-        let copies = || self.layout.as_ref().and_then(|layout| layout[1..].parse().ok()).unwrap_or(2u64);
+        let copies =
+            || self.layout.as_ref().and_then(|layout| layout[1..].parse().ok()).unwrap_or(2u64);
         match self.level {
             _ if self.assume_clean => 0,
             1 => each * members.saturating_sub(1),

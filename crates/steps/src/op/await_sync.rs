@@ -1,5 +1,6 @@
-//! The sync or rebuild of an array is waited for, as fast as its drives go: the bounds of its speed are raised meanwhile, in
-//! that array alone. Nothing is left to undo: the array takes its bounds along.
+//! The sync or rebuild of an array is waited for, as fast as its drives go: the bounds of its speed
+//! are raised meanwhile, in that array alone. Nothing is left to undo: the array takes its bounds
+//! along.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 /// Until all members are whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AwaitSync {
-    /// The array.
     pub array: PathRef,
 }
 

@@ -1,8 +1,11 @@
-//! A cache of the kernel's bcache on one drive before another. What is ours is known by the UUID of the cache set in the
-//! superblocks of both, which is worked out from a name that carries the run's id.
+//! A cache of the kernel's bcache on one drive before another. What is ours is known by the UUID of
+//! the cache set in the superblocks of both, which is worked out from a name that carries the run's
+//! id.
 
 use super::drives::{Drives, left_on, today};
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
+};
 use crate::queue;
 use crate::settings::{self, ThingSettings};
 use crate::system::{NothingMade, run, tell_kernel, wait_until};
@@ -17,10 +20,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the superblock of a member has its magic, and behind the member's own UUID that of the set.
+/// Where the superblock of a member has its magic, and after the member's own UUID that of the
+/// set.
 const MAGIC_AT: u64 = 4120;
 const MAGIC: [u8; 16] = *b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81";
-/// All cache sets.
 const SETS: &str = "/sys/fs/bcache";
 /// The kernel and udev are done by then with what was told of a device.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -47,7 +50,8 @@ pub struct MakeBcache {
     pub bucket: u64,
     /// Sequential I/O longer than this bypasses the cache, in bytes.
     pub sequential_cutoff: u64,
-    /// Latencies of a cache read and a cache write that count as congestion, microseconds; 0: never.
+    /// Latencies of a cache read and a cache write that count as congestion, microseconds; 0:
+    /// never.
     pub congested_us: [u64; 2],
     /// Who the members are, from the intent on.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
@@ -60,8 +64,16 @@ impl MakeBcache {
     }
 
     fn words(&self) -> Vec<String> {
-        let kib = |bytes: u64| if bytes < KIB { bytes.to_string() } else { format!("{}k", bytes / KIB) };
-        let words = ["--cset-uuid", &self.uuid(), "--block", &kib(self.block), "--bucket", &kib(self.bucket)];
+        let kib =
+            |bytes: u64| if bytes < KIB { bytes.to_string() } else { format!("{}k", bytes / KIB) };
+        let words = [
+            "--cset-uuid",
+            &self.uuid(),
+            "--block",
+            &kib(self.block),
+            "--bucket",
+            &kib(self.bucket),
+        ];
         words.map(str::to_owned).to_vec()
     }
 
@@ -81,8 +93,8 @@ impl MakeBcache {
         Path::new(SETS).join(self.uuid())
     }
 
-    /// Of the members those that are there, by the kernel's names, and carry a superblock of ours. After a reboot a part of the fast
-    /// drive is none any more, and the drive has it.
+    /// Of the members those that are there, by the kernel's names, and carry a superblock of ours.
+    /// After a reboot a part of the fast drive is none any more, and the drive has it.
     fn ours(&self) -> Result<Vec<PathBuf>> {
         let first_of = |names: &[&PathRef]| -> Result<Option<PathBuf>> {
             for member in names.iter().filter_map(|name| name.path().ok()?.canonicalize().ok()) {
@@ -100,17 +112,20 @@ impl MakeBcache {
     fn stop(&self, ours: &[PathBuf]) -> Result<()> {
         let probe = host_probe();
         for folder in ours.iter().filter_map(|member| folder_of(&probe, member)) {
-            let is_dirty = || probe.read(folder.join("state")).is_some_and(|state| state == "dirty");
+            let is_dirty =
+                || probe.read(folder.join("state")).is_some_and(|state| state == "dirty");
             if is_dirty() {
                 tell_kernel(&folder.join("cache_mode"), "writethrough")?;
                 // As fast as the drives go.
                 tell_kernel(&folder.join("writeback_percent"), "0")?;
-                wait_until(FLUSHED_WITHIN, || !is_dirty())
-                    .with_context(|| format!("{} does not write back what it has cached", self.name))?;
+                wait_until(FLUSHED_WITHIN, || !is_dirty()).with_context(|| {
+                    format!("{} does not write back what it has cached", self.name)
+                })?;
             }
             tell_kernel(&folder.join("stop"), "1")?;
-            wait_until(PATIENCE, || !folder.exists())
-                .with_context(|| format!("{} does not stop; hint: is its device in use?", self.name))?;
+            wait_until(PATIENCE, || !folder.exists()).with_context(|| {
+                format!("{} does not stop; hint: is its device in use?", self.name)
+            })?;
         }
         if self.set().exists() {
             tell_kernel(&self.set().join("stop"), "1")?;
@@ -124,9 +139,9 @@ impl MakeBcache {
         settle();
         let ours = self.ours()?;
         self.stop(&ours)?;
-        let wiped = ours
-            .iter()
-            .map(|member| run(tool("wipefs", ["--all", "--types", "bcache"]).arg(member)).map(drop));
+        let wiped = ours.iter().map(|member| {
+            run(tool("wipefs", ["--all", "--types", "bcache"]).arg(member)).map(drop)
+        });
         all_of(wiped.collect())?;
         settle();
         Ok(())
@@ -142,7 +157,9 @@ impl ManagedResource for MakeBcache {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         load_modules(&["bcache"]).context(NothingMade)?;
         if self.set().exists() {
-            return Err(anyhow!("there is a cache set {} already", self.uuid()).context(NothingMade));
+            return Err(
+                anyhow!("there is a cache set {} already", self.uuid()).context(NothingMade)
+            );
         }
         let [slow, fast] = [self.slow.path()?, self.fast.path()?].map(|member| {
             member.canonicalize().with_context(|| format!("cannot look at {}", member.display()))
@@ -153,9 +170,13 @@ impl ManagedResource for MakeBcache {
             // Quiet about one that udev has registered meanwhile.
             tell_kernel(&Path::new(SETS).join("register_quiet"), &member.display().to_string())?;
         }
-        let attached = || folder_of(&host_probe(), &slow).filter(|folder| folder.join("cache").exists());
+        let attached =
+            || folder_of(&host_probe(), &slow).filter(|folder| folder.join("cache").exists());
         wait_until(PATIENCE, || attached().is_some()).with_context(|| {
-            format!("{} does not get its cache; hint: the kernel's log (dmesg) tells why", self.name)
+            format!(
+                "{} does not get its cache; hint: the kernel's log (dmesg) tells why",
+                self.name
+            )
         })?;
         let folder = attached().with_context(|| format!("{} is gone", self.name))?;
         for (of_slow, file, value) in self.settings_written() {
@@ -180,7 +201,8 @@ impl ManagedResource for MakeBcache {
             match today.unmake_once() {
                 Ok(()) => return left_on(&others),
                 Err(error) if start.elapsed() > PATIENCE => return Err(error),
-                // Somebody looks at a member, or udev has just registered one whose superblock was still there.
+                // Somebody looks at a member, or udev has just registered one whose superblock was
+                // still there.
                 Err(_) => std::thread::sleep(Duration::from_millis(200)),
             }
         }
@@ -197,9 +219,15 @@ impl ManagedResource for MakeBcache {
 /// How it really is, by the kernel's names; of a list of choices the one in brackets.
 fn settings_in(probe: &Probe, slow: &Path, set: &Path) -> ThingSettings {
     const OF_SLOW: &[&str] = &["cache_mode", "sequential_cutoff", "writeback_percent", "state"];
-    const OF_SET: &[&str] =
-        &["block_size", "bucket_size", "congested_read_threshold_us", "congested_write_threshold_us"];
-    let all = settings::files(probe, slow, OF_SLOW).into_iter().chain(settings::files(probe, set, OF_SET));
+    const OF_SET: &[&str] = &[
+        "block_size",
+        "bucket_size",
+        "congested_read_threshold_us",
+        "congested_write_threshold_us",
+    ];
+    let all = settings::files(probe, slow, OF_SLOW)
+        .into_iter()
+        .chain(settings::files(probe, set, OF_SET));
     all.map(|(name, value)| (name, queue::chosen(&value))).collect()
 }
 
@@ -288,7 +316,8 @@ mod tests {
         let digits = uuid.replace('-', "");
         let byte = |at: usize| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap();
         let set: Vec<u8> = (0..16).map(byte).collect();
-        let bytes = [vec![0; MAGIC_AT as usize], MAGIC.to_vec(), vec![7; 16], set, vec![0; 64]].concat();
+        let bytes =
+            [vec![0; MAGIC_AT as usize], MAGIC.to_vec(), vec![7; 16], set, vec![0; 64]].concat();
         std::fs::write(path, bytes).unwrap();
     }
 
@@ -305,12 +334,21 @@ mod tests {
             Some(StepOutput::default()),
             "it is not registered"
         );
-        let part = MakeBcache { drive: Some(cache.slow.clone()), slow: cache.fast.clone(), ..cache.clone() };
+        let part = MakeBcache {
+            drive: Some(cache.slow.clone()),
+            slow: cache.fast.clone(),
+            ..cache.clone()
+        };
         assert_eq!(part.ours().unwrap().len(), 1, "the drive below a part that is gone");
         superblock(&slow, &guid("another"));
         assert_eq!(cache.find(&RunTag::of_none(), &[]).unwrap(), None);
-        cache.unmake(&mut RealSystem::default(), &RunTag::of_none(), &StepOutput::default()).unwrap();
-        assert!(is_of_set(&slow, &guid("another").to_ascii_lowercase()).unwrap(), "another's is left alone");
+        cache
+            .unmake(&mut RealSystem::default(), &RunTag::of_none(), &StepOutput::default())
+            .unwrap();
+        assert!(
+            is_of_set(&slow, &guid("another").to_ascii_lowercase()).unwrap(),
+            "another's is left alone"
+        );
     }
 
     #[test]
@@ -325,7 +363,8 @@ mod tests {
             (&format!("{set}/congested_read_threshold_us"), "2000\n"),
         ]);
         let told = settings_in(&machine.probe, Path::new(slow), Path::new(set));
-        let told: Vec<String> = told.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let told: Vec<String> =
+            told.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let all = [
             "bucket_size=512.0k",
             "cache_mode=writeback",

@@ -1,11 +1,12 @@
-//! A cluster of Ceph's over devices of this host, in a folder of the run's; images in its pool; and its members that end, come back
-//! or are waited for. It is found again by its folder, by processes whose command lines name its ceph.conf, and by UUIDs on its
-//! members, all of which carry the run's id or are made of it.
+//! A cluster of Ceph's over devices of this host, in a folder of the run's; images in its pool; and
+//! its members that end, come back or are waited for. It is found again by its folder, by processes
+//! whose command lines name its ceph.conf, and by UUIDs on its members, all of which carry the
+//! run's id or are made of it.
 
 use super::drives::{Drives, held_is_lost, left_on, today};
 use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
-    Undoing,
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag,
+    StepOutput, Undoing,
 };
 use crate::ceph::{self, Cluster};
 use crate::settings::ThingSettings;
@@ -31,9 +32,7 @@ pub struct MakeCeph {
     pub size: u32,
     /// Copies that must be up for I/O to go on.
     pub min_size: u32,
-    /// Placement groups.
     pub pg: u32,
-    /// `osd_memory_target`, bytes.
     pub memory: u64,
     /// `rbd_cache_policy` of its clients.
     pub cache_policy: String,
@@ -110,10 +109,14 @@ impl Operation for MakeCeph {
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let conf = self.conf().display().to_string();
         let members = shell::line(self.members.iter().map(ToString::to_string));
-        let end = ["ceph-osd", "ceph-mgr", "ceph-mon"]
-            .map(|program| format!("pkill -f {}", shell::word(&format!("{program} --conf {conf}"))));
+        let end = ["ceph-osd", "ceph-mgr", "ceph-mon"].map(|program| {
+            format!("pkill -f {}", shell::word(&format!("{program} --conf {conf}")))
+        });
         let folder = shell::path(&self.directory);
-        Some(format!("{}; wipefs --all --types ceph_bluestore {members}; rm -r {folder}", end.join("; ")))
+        Some(format!(
+            "{}; wipefs --all --types ceph_bluestore {members}; rm -r {folder}",
+            end.join("; ")
+        ))
     }
 }
 
@@ -158,13 +161,9 @@ impl ManagedResource for MakeCeph {
 /// An image in the pool of a cluster of ours. It goes with the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeRbdImage {
-    /// The cluster's ceph.conf.
     pub conf: PathRef,
-    /// Which pool.
     pub pool: String,
-    /// The name.
     pub image: String,
-    /// Whole MiB.
     pub bytes: u64,
     /// The run that it is marked with.
     pub run: String,
@@ -179,7 +178,8 @@ impl Operation for MakeRbdImage {
 impl ResourceChange for MakeRbdImage {
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         let cluster = Cluster { conf: self.conf.path()? };
-        let (image, mib) = (format!("{}/{}", self.pool, self.image), format!("{}M", self.bytes / MIB));
+        let (image, mib) =
+            (format!("{}/{}", self.pool, self.image), format!("{}M", self.bytes / MIB));
         cluster
             .run("rbd", &["create", "--size", &mib, &image])
             .with_context(|| format!("cannot create the image {image}"))?;
@@ -192,7 +192,6 @@ impl ResourceChange for MakeRbdImage {
 pub struct ChangeCeph {
     /// The cluster's ceph.conf, as a layer made it.
     pub made: PathRef,
-    /// What.
     pub change: CephChange,
     /// Bytes that are written to an OSD that returns at most; 0: not known.
     #[serde(default)]
@@ -207,7 +206,8 @@ pub enum CephChange {
     Ends(usize),
     /// It is recreated on its member, empty as a new drive is, and filled by the others.
     Returns(usize),
-    /// It gets no data any more and gives what it has to others, but still serves it: `ceph osd out`.
+    /// It gets no data any more and gives what it has to others, but still serves it: `ceph osd
+    /// out`.
     Out(usize),
     /// It is one of them again: `ceph osd in`.
     In(usize),
@@ -224,7 +224,9 @@ impl Operation for ChangeCeph {
             }
             CephChange::Out(at) => format!("ceph osd out {at} (cluster {})", self.made),
             CephChange::In(at) => format!("ceph osd in {at} (cluster {})", self.made),
-            CephChange::AwaitHealthy => format!("wait until the cluster is healthy ({})", self.made),
+            CephChange::AwaitHealthy => {
+                format!("wait until the cluster is healthy ({})", self.made)
+            }
         }
     }
 }

@@ -9,7 +9,6 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-/// `mkdir -m 0700`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeDirectory {
     /// Within the run directory, so its name is this run's alone.

@@ -1,5 +1,6 @@
-//! Who the members of an array, a group, a pool or a partition table are. The journal has them by the names that somebody typed, and
-//! the kernel deals its names out anew at each boot: before one is looked at to undo what was made, it must be the same drive.
+//! Who the members of an array, a group, a pool or a partition table are. The journal has them by
+//! the names that somebody typed, and the kernel deals its names out again at each boot: before one
+//! is looked at to undo what was made, it must be the same drive.
 
 use super::{Observer, Operation, PathRef};
 use crate::system::NotOurs;
@@ -33,7 +34,8 @@ impl DriveIdentity {
         names_one.then_some(DriveIdentity { serial, wwn: identity.wwn, part: identity.part })
     }
 
-    /// By the WWN where both have one. A drive whose serial another tells by now is known by it no more.
+    /// By the WWN where both have one. A drive whose serial another tells by now is known by it no
+    /// more.
     fn is(&self, other: &DriveIdentity) -> bool {
         let same = match (&self.wwn, &other.wwn) {
             (Some(own), Some(other)) => own == other,
@@ -56,7 +58,6 @@ impl DriveIdentity {
 enum MemberLocation {
     /// Where it was, or nobody knows better.
     There,
-    /// At another name.
     Moved(PathBuf),
     /// Another drive has its name, and it is nowhere.
     Anothers(String),
@@ -79,7 +80,8 @@ impl Drives {
         self.0.iter().all(Option::is_none)
     }
 
-    /// Turns members to where they are on this machine by now, and tells whose name another drive has: that is looked at no more.
+    /// Turns members to where they are on this machine by now, and tells whose name another drive
+    /// has: that is looked at no more.
     pub fn settle(&self, members: Vec<&mut PathRef>) -> Vec<String> {
         let mut others = Vec::new();
         for (member, known) in members.into_iter().zip(&self.0) {
@@ -150,7 +152,8 @@ fn everywhere() -> Vec<(PathBuf, DriveIdentity)> {
     paths.filter_map(|path| Some((path.clone(), drive_at(&path)??))).collect()
 }
 
-/// What cannot be undone of members that get a label of an array's, a volume group's or a cluster's.
+/// What cannot be undone of members that get a label of an array's, a volume group's or a
+/// cluster's.
 pub(super) fn held_is_lost(members: &[PathRef]) -> String {
     let members: Vec<String> = members.iter().map(ToString::to_string).collect();
     format!("all data on {} is lost", members.join(", "))
@@ -168,12 +171,16 @@ mod tests {
     fn a_member_is_followed_to_its_new_name_and_anothers_is_left() {
         let path = Path::new("/dev/nvme0n1");
         let at = |now: Option<Option<DriveIdentity>>, all: &[(&str, &str)]| {
-            let all = all.iter().map(|(path, serial)| (PathBuf::from(path), drive(serial))).collect();
+            let all =
+                all.iter().map(|(path, serial)| (PathBuf::from(path), drive(serial))).collect();
             place(path, &drive("A"), now, || all)
         };
         assert_eq!(at(Some(Some(drive("A"))), &[]), MemberLocation::There);
         let swapped = [("/dev/nvme0n1", "B"), ("/dev/nvme1n1", "A")];
-        assert_eq!(at(Some(Some(drive("B"))), &swapped), MemberLocation::Moved("/dev/nvme1n1".into()));
+        assert_eq!(
+            at(Some(Some(drive("B"))), &swapped),
+            MemberLocation::Moved("/dev/nvme1n1".into())
+        );
         assert_eq!(at(None, &swapped), MemberLocation::Moved("/dev/nvme1n1".into()));
         assert_eq!(at(None, &[]), MemberLocation::There, "gone");
         let MemberLocation::Anothers(why) = at(Some(Some(drive("B"))), &swapped[..1]) else {
@@ -183,7 +190,10 @@ mod tests {
             why,
             "/dev/nvme0n1 is another drive now (serial B, and not serial A), and that one is not here: left alone"
         );
-        assert!(matches!(at(Some(None), &[]), MemberLocation::Anothers(_)), "a loop device, or a volume");
+        assert!(
+            matches!(at(Some(None), &[]), MemberLocation::Anothers(_)),
+            "a loop device, or a volume"
+        );
         let two = [("/dev/nvme1n1", "A"), ("/dev/nvme2n1", "A")];
         assert!(
             matches!(at(Some(Some(drive("B"))), &two), MemberLocation::Anothers(_)),

@@ -1,14 +1,13 @@
-//! A member of an array is declared failed and taken out: what a dead drive does to it. The array's end undoes it.
+//! A member of an array is declared failed and taken out: what a dead drive does to it. The array's
+//! end undoes it.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-/// `mdadm --fail --remove`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailMember {
-    /// The array.
     pub array: PathRef,
     /// One of its members.
     pub member: PathRef,

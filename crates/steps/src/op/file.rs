@@ -1,11 +1,13 @@
-//! Files of ours: made new with our marker behind their data, filled with incompressible data.
+//! Files of ours: made new with our marker after their data, filled with incompressible data.
 //! Another's file is never written or removed (guard::marker).
 
-use super::{ManagedResource, Operation, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing};
+use super::{
+    ManagedResource, Operation, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
+};
 use crate::loops;
 use crate::system::{NotOurs, StepProgress};
 use anyhow::{Context, Result, bail};
-use iotax_host::guard::fill::{self, Filled};
+use iotax_host::guard::fill::{self, FilledRange};
 use iotax_host::guard::marker;
 use iotax_load::DataKind;
 use iotax_units::shell;
@@ -17,7 +19,6 @@ use std::path::{Path, PathBuf};
 /// A preallocated file with our marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeFile {
-    /// Its path.
     pub path: PathBuf,
     /// Bytes of data; the marker lies behind them.
     pub bytes: u64,
@@ -76,7 +77,11 @@ impl ManagedResource for MakeFile {
         let inode = made.inode.context("no inode was recorded")?;
         if let Some(device) = loops::any_on(path) {
             // Its name gone, nobody would find again what the device keeps of the disk.
-            bail!("{} is attached to {}; hint: losetup --detach {0}", device.display(), path.display());
+            bail!(
+                "{} is attached to {}; hint: losetup --detach {0}",
+                device.display(),
+                path.display()
+            );
         }
         // Our own hold would look like another run's.
         system.release(path);
@@ -107,14 +112,20 @@ impl MakeFile {
                 show_bytes(self.bytes)
             ),
             None => {
-                bail!("{path} exists and is not a file of ours; hint: name a file that does not exist")
+                bail!(
+                    "{path} exists and is not a file of ours; hint: name a file that does not exist"
+                )
             }
         }
     }
 }
 
 fn yield_of(path: &Path, marker: &marker::Marker) -> StepOutput {
-    StepOutput { inode: Some(marker.inode), bytes: Some(marker.bytes), ..StepOutput::found_at(path) }
+    StepOutput {
+        inode: Some(marker.inode),
+        bytes: Some(marker.bytes),
+        ..StepOutput::found_at(path)
+    }
 }
 
 /// Two runs must not measure, format or remove one file under each other.
@@ -132,7 +143,6 @@ fn claim(path: &Path) -> Result<File> {
 /// Data into a file of ours, so that no layer can serve holes or zeroes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FillFile {
-    /// The file.
     pub file: PathRef,
     /// Bytes, for the plan.
     pub bytes: u64,
@@ -141,7 +151,7 @@ pub struct FillFile {
     /// What they are like: incompressible unless the load says otherwise.
     #[serde(default, skip_serializing_if = "DataKind::is_unique")]
     pub data: DataKind,
-    /// The load will trim it: whoever uses it next fills it anew.
+    /// The load will trim it: whoever uses it next fills it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trimmed: bool,
 }
@@ -170,17 +180,17 @@ impl ResourceChange for FillFile {
             true => fill::restore(path, self.seed, &mut tell)?,
             false => fill::fill(path, self.seed, self.data, &mut tell)?,
         };
-        if let Filled::Stopped(bytes) = filled {
+        if let FilledRange::Stopped(bytes) = filled {
             bail!("interrupted after {}", show_bytes(bytes));
         }
         if self.trimmed { marker::set_filled(path, false) } else { Ok(()) }
     }
 }
 
-/// A file of ours that was filled is about to be trimmed: its marker says so first, whatever becomes of the run.
+/// A file of ours that was filled is about to be trimmed: its marker says so first, whatever
+/// becomes of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgetFill {
-    /// The file.
     pub file: PathRef,
 }
 
@@ -209,7 +219,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.img");
         let (mut ours, mut cleaner) = (RealSystem::default(), RealSystem::default());
-        let file = MakeFile { path: path.clone(), bytes: 1 << 20, keep: false, inside_mount: false };
+        let file =
+            MakeFile { path: path.clone(), bytes: 1 << 20, keep: false, inside_mount: false };
         let tag = RunTag { run_id: "r".into(), run_dir: folder.path().to_owned() };
         let made = file.make(&mut ours, &tag).unwrap();
         let refused = file.unmake(&mut cleaner, &tag, &made).unwrap_err();

@@ -1,7 +1,8 @@
 //! A file system on block devices of ours, and its mount.
 
 use super::{
-    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
+    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
+    Undoing,
 };
 use crate::system::run;
 use crate::tool::tool;
@@ -23,7 +24,6 @@ use std::time::Duration;
 pub struct MakeFilesystem {
     /// `xfs`, `ext4` or `btrfs`.
     pub kind: String,
-    /// The block device.
     pub device: PathRef,
     /// Further devices of a btrfs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,7 +36,6 @@ pub struct MakeFilesystem {
 }
 
 impl MakeFilesystem {
-    /// All devices.
     pub fn devices(&self) -> impl Iterator<Item = &PathRef> {
         std::iter::once(&self.device).chain(&self.others)
     }
@@ -76,7 +75,12 @@ impl MakeFilesystem {
 impl Operation for MakeFilesystem {
     fn describe(&self) -> String {
         let options: String = self.options.iter().map(|word| format!("{word} ")).collect();
-        format!("mkfs.{} (no discard, label {}) {options}{}", self.kind, self.label, self.named(" "))
+        format!(
+            "mkfs.{} (no discard, label {}) {options}{}",
+            self.kind,
+            self.label,
+            self.named(" ")
+        )
     }
 
     fn irreversible(&self) -> Option<String> {
@@ -94,7 +98,6 @@ impl ResourceChange for MakeFilesystem {
     }
 }
 
-/// `mount -o noatime,nosuid,nodev`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
     /// The block device, or the name of a file system in a pool.
@@ -104,7 +107,6 @@ pub struct Mount {
     pub others: Vec<PathRef>,
     /// A directory of the run.
     pub directory: PathBuf,
-    /// File system type.
     pub kind: String,
     /// The time of the last access is written now and then, as systems do, and not never.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -112,12 +114,14 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Of one device, without times of access: reading must not write, or the file system would pay for the measuring.
+    /// Of one device, without times of access: reading must not write, or the file system would pay
+    /// for the measuring.
     pub fn without_atime(device: PathRef, directory: PathBuf, kind: &str) -> Mount {
         Mount { device, others: Vec::new(), directory, kind: kind.to_owned(), relatime: false }
     }
 
-    /// What only that type understands. btrfs would discard by itself, and looks for its other devices nowhere.
+    /// What only that type understands. btrfs would discard by itself, and looks for its other
+    /// devices nowhere.
     ///
     /// # Errors
     /// A device is not known yet.
@@ -139,7 +143,10 @@ impl Operation for Mount {
         let nodiscard = if self.kind == "btrfs" { ",nodiscard" } else { "" };
         let others: String = self.others.iter().map(|other| format!(",device={other}")).collect();
         let (kind, directory) = (&self.kind, self.directory.display());
-        format!("mount -t {kind} -o {atime},nosuid,nodev{nodiscard}{others} {} {directory}", self.device)
+        format!(
+            "mount -t {kind} -o {atime},nosuid,nodev{nodiscard}{others} {} {directory}",
+            self.device
+        )
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {
@@ -197,11 +204,13 @@ fn unmount_soon(directory: &Path) -> Result<()> {
             // Something of ours may still be closing a file there.
             Err(error @ Errno::BUSY) => last = Some(error),
             Err(error) => {
-                return Err(error).with_context(|| format!("cannot unmount {}", directory.display()));
+                return Err(error)
+                    .with_context(|| format!("cannot unmount {}", directory.display()));
             }
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    Err(last.map_or(anyhow::anyhow!("busy"), anyhow::Error::from))
-        .with_context(|| format!("cannot unmount {}: a process has a file open there", directory.display()))
+    Err(last.map_or(anyhow::anyhow!("busy"), anyhow::Error::from)).with_context(|| {
+        format!("cannot unmount {}: a process has a file open there", directory.display())
+    })
 }

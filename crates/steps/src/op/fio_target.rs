@@ -1,5 +1,5 @@
-//! What fio reaches as a client of a Ceph cluster: objects in its pool, or an image. A file of the run's folder says to fio what it
-//! is. The objects go with the pool.
+//! What fio reaches as a client of a Ceph cluster: objects in its pool, or an image. A file of the
+//! run's folder says to fio what it is. The objects go with the pool.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::ceph;
@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 pub struct MakeFioTarget {
     /// In the run's folder.
     pub file: PathBuf,
-    /// The cluster's ceph.conf.
     pub conf: PathBuf,
-    /// What it names, with the configuration that this client reads: the cluster's, or a copy of it next to the file.
+    /// What it names, with the configuration that this client reads: the cluster's, or a copy of it
+    /// next to the file.
     pub client: Client,
     /// What that copy says of librbd's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,11 @@ impl Operation for MakeFioTarget {
         let what = match of {
             PoolPart::Image { name } => format!("the image {pool}/{name}, {}", show_bytes(*bytes)),
             PoolPart::Objects { object_bytes, .. } => {
-                format!("{} in objects of {} in {pool}", show_bytes(*bytes), show_bytes(*object_bytes))
+                format!(
+                    "{} in objects of {} in {pool}",
+                    show_bytes(*bytes),
+                    show_bytes(*object_bytes)
+                )
             }
         };
         let cache = match self.cache {
@@ -52,7 +56,11 @@ impl Operation for MakeFioTarget {
             None => "",
         };
         let fill = if self.fill { ", written once" } else { "" };
-        format!("{} for fio's engine {}: {what}{cache}{fill}", self.file.display(), self.client.ioengine())
+        format!(
+            "{} for fio's engine {}: {what}{cache}{fill}",
+            self.file.display(),
+            self.client.ioengine()
+        )
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
@@ -74,21 +82,23 @@ impl ManagedResource for MakeFioTarget {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         self.client.check().map_err(|why| anyhow!(why))?;
         if let Some(copy) = self.copy() {
-            let text =
-                read_text(&self.conf).with_context(|| format!("cannot read {}", self.conf.display()))?;
+            let text = read_text(&self.conf)
+                .with_context(|| format!("cannot read {}", self.conf.display()))?;
             // The last word of a section counts.
             let cache = self.cache.unwrap_or_default();
             private_file(copy, &format!("{text}\n[client]\nrbd_cache = {cache}\n"))?;
         }
         private_file(&self.file, &serde_json::to_string(&self.client)?)?;
         if self.fill {
-            fill(&self.client).with_context(|| format!("cannot write {} once", self.file.display()))?;
+            fill(&self.client)
+                .with_context(|| format!("cannot write {} once", self.file.display()))?;
         }
         Ok(StepOutput::found_at(self.file.clone()))
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        let is_there = [Some(self.file.as_path()), self.copy()].into_iter().flatten().any(Path::exists);
+        let is_there =
+            [Some(self.file.as_path()), self.copy()].into_iter().flatten().any(Path::exists);
         Ok(is_there.then(|| StepOutput::found_at(self.file.clone())))
     }
 

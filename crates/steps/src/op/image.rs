@@ -1,5 +1,5 @@
-//! A qcow2 image within a stretch of a file of ours or of a block device, made by QEMU itself. It has no name and nothing of
-//! its own to undo: it goes with what it lies in.
+//! A qcow2 image within a stretch of a file of ours or of a block device, made by QEMU itself. It
+//! has no name and nothing of its own to undo: it goes with what it lies in.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::image;

@@ -1,5 +1,6 @@
-//! An image of Ceph's as a block device of this host, by the kernel's own client. It is found again in sysfs by cluster, pool and name:
-//! an image that was mapped here before is not mapped again, so what is found is ours.
+//! An image of Ceph's as a block device of this host, by the kernel's own client. It is found again
+//! in sysfs by cluster, pool and name: an image that was mapped here before is not mapped again, so
+//! what is found is ours.
 
 use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput, Undoing};
 use crate::ceph::{self, Before, Cluster};
@@ -14,19 +15,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// How often unmapping is tried, 1 s apart: it fails while udev or another program has the device open.
+/// How often unmapping is tried, 1 s apart: it fails while udev or another program has the device
+/// open.
 const TRIES: u32 = 10;
 
-/// `rbd device map`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapRbd {
-    /// The cluster's ceph.conf.
     pub conf: PathBuf,
-    /// The pool.
     pub pool: String,
-    /// The image.
     pub image: String,
-    /// No write passes.
     pub read_only: bool,
     /// Requests in flight on each of its queues.
     pub queue_depth: u32,
@@ -34,7 +31,8 @@ pub struct MapRbd {
     pub read_from_replica: String,
     /// The protocol to mons and OSDs.
     pub ms_mode: String,
-    /// Its cluster and where it was mapped already, from the intent on; `None`: the cluster did not answer.
+    /// Its cluster and where it was mapped already, from the intent on; `None`: the cluster did not
+    /// answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
 }
@@ -43,8 +41,10 @@ impl MapRbd {
     fn words(&self, with_udev: bool) -> Vec<String> {
         let mut options = vec![format!("queue_depth={}", self.queue_depth)];
         // What is the kernel's own choice is left out: an older one knows no such option.
-        let more =
-            [("ms_mode", &self.ms_mode, "legacy"), ("read_from_replica", &self.read_from_replica, "no")];
+        let more = [
+            ("ms_mode", &self.ms_mode, "legacy"),
+            ("read_from_replica", &self.read_from_replica, "no"),
+        ];
         let chosen = more.into_iter().filter(|(_, value, usual)| value != usual);
         options.extend(chosen.map(|(name, value, _)| format!("{name}={value}")));
         options.extend((!with_udev).then(|| "noudev".to_owned()));
@@ -63,7 +63,8 @@ impl MapRbd {
     fn mapped(&self) -> Vec<PathBuf> {
         // One that was mapped before is not mapped by us.
         let before = self.before.as_ref().filter(|before| before.mapped.is_empty());
-        let find = |before: &Before| ceph::mapped(&host_probe(), &before.fsid, &self.pool, &self.image);
+        let find =
+            |before: &Before| ceph::mapped(&host_probe(), &before.fsid, &self.pool, &self.image);
         before.map(find).unwrap_or_default()
     }
 
@@ -92,7 +93,8 @@ impl Operation for MapRbd {
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let device = made.and_then(|made| made.path.as_ref());
-        let device = device.map_or_else(String::new, |device| format!(" from {}", device.display()));
+        let device =
+            device.map_or_else(String::new, |device| format!(" from {}", device.display()));
         Some(Undoing::new("unmapped", format!("rbd:{}{device}", self.name())))
     }
 
@@ -105,8 +107,10 @@ impl ManagedResource for MapRbd {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         let (name, conf) = (self.name(), self.conf.display());
         let Some(before) = &self.before else {
-            return Err(anyhow!("the cluster of {conf} does not answer; hint: ceph --conf {conf} -s")
-                .context(NothingMade));
+            return Err(anyhow!(
+                "the cluster of {conf} does not answer; hint: ceph --conf {conf} -s"
+            )
+            .context(NothingMade));
         };
         if let Some(device) = before.mapped.first() {
             let device = device.display();
@@ -127,7 +131,11 @@ impl ManagedResource for MapRbd {
         })?;
         let device = PathBuf::from(device.trim());
         settle();
-        ensure!(self.mapped().contains(&device), "{} is not mapped to rbd:{name}", device.display());
+        ensure!(
+            self.mapped().contains(&device),
+            "{} is not mapped to rbd:{name}",
+            device.display()
+        );
         Ok(StepOutput::found_at(device))
     }
 
@@ -163,7 +171,8 @@ impl ManagedResource for MapRbd {
             self.name()
         );
         let mut settings = ceph::image_settings(&self.conf, &self.pool, &self.image)?;
-        let (probe, name) = (host_probe(), device.file_name().unwrap_or_default().to_string_lossy());
+        let (probe, name) =
+            (host_probe(), device.file_name().unwrap_or_default().to_string_lossy());
         let queue = |what: &str| probe.read(format!("/sys/block/{name}/{what}"));
         let told = [
             ("client options", ceph::client_options(&probe, device)),
@@ -172,7 +181,8 @@ impl ManagedResource for MapRbd {
             ("read only", queue("ro")),
         ];
         settings.extend(
-            told.into_iter().filter_map(|(what, value)| Some((what.to_owned(), value?.trim().to_owned()))),
+            told.into_iter()
+                .filter_map(|(what, value)| Some((what.to_owned(), value?.trim().to_owned()))),
         );
         Ok(settings)
     }

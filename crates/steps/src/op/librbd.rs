@@ -1,4 +1,5 @@
-//! An image of Ceph's as a file of this host: a qemu-storage-daemon with librbd, which shows it over a file of the run's by FUSE.
+//! An image of Ceph's as a file of this host: a qemu-storage-daemon with librbd, which shows it
+//! over a file of the run's by FUSE.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::ceph;
@@ -25,11 +26,8 @@ pub struct ExportLibrbd {
     pub spawn: Spawn,
     /// The file, in the run's folder.
     pub file: PathBuf,
-    /// The cluster's ceph.conf.
     pub conf: PathBuf,
-    /// The pool.
     pub pool: String,
-    /// The image.
     pub image: String,
 }
 
@@ -52,7 +50,6 @@ impl Operation for ExportLibrbd {
 }
 
 impl ManagedResource for ExportLibrbd {
-    /// The file does.
     fn survives(&self) -> bool {
         true
     }
@@ -65,7 +62,8 @@ impl ManagedResource for ExportLibrbd {
         let _ = wait_until(SHOWN_WITHIN, || is_shown(&self.file) || !runs());
         if !is_shown(&self.file) {
             let words = tail(&self.spawn.log, LAST_WORDS);
-            let how = if runs() { "is not shown within 60 s" } else { "is not shown: its daemon ended" };
+            let how =
+                if runs() { "is not shown within 60 s" } else { "is not shown: its daemon ended" };
             bail!("{}/{} {how}: {}", self.pool, self.image, words.trim());
         }
         Ok(StepOutput { path: Some(self.file.clone()), ..made })

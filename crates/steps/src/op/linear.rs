@@ -1,5 +1,5 @@
-//! Stretches of block devices one behind the other as one device, by the device mapper's `linear`: a part of one device, or
-//! several devices put together.
+//! Stretches of block devices one after the other as one device, by the device mapper's `linear`:
+//! a part of one device, or several devices put together.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::dm;
@@ -8,14 +8,12 @@ use iotax_units::shell;
 use iotax_units::{is_unknown, size_word};
 use serde::{Deserialize, Serialize};
 
-/// `dmsetup create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeLinear {
     /// Its name; it carries the run's id.
     pub name: String,
     /// What it is made of, from its beginning.
     pub stretches: Vec<Stretch>,
-    /// No write passes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
@@ -23,11 +21,8 @@ pub struct MakeLinear {
 /// Of a device below.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
-    /// It.
     pub device: PathRef,
-    /// First byte.
     pub offset: u64,
-    /// Bytes.
     pub bytes: u64,
 }
 

@@ -1,26 +1,26 @@
 //! A loop device over a file. Its number is not known beforehand, so an interrupted attach is found
-//! again by its backing file and by the limit of bytes that ours always have, among those that no other
-//! step is known to have made.
+//! again by its backing file and by the limit of bytes that ours always have, among those that no
+//! other step is known to have made.
 
-use super::{ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, StepOutput, Undoing};
+use super::{
+    ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, StepOutput, Undoing,
+};
 use crate::loops::{self, FileId, LoopOf};
 use anyhow::{Context, Result};
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// `losetup`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachLoop {
     /// File or device below.
     pub backing: PathRef,
     /// Bytes of it that the loop device shows.
     pub bytes: u64,
-    /// Direct I/O below.
     pub direct_io: bool,
-    /// No write passes.
     pub read_only: bool,
-    /// Which file that is, from the intent on: its name may be gone when the device is to be detached.
+    /// Which file that is, from the intent on: its name may be gone when the device is to be
+    /// detached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileId>,
 }
@@ -51,7 +51,8 @@ impl Operation for AttachLoop {
     }
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
-        let device = made.and_then(|made| made.path.as_ref()).map(|device| device.display().to_string());
+        let device =
+            made.and_then(|made| made.path.as_ref()).map(|device| device.display().to_string());
         Some(Undoing::new(
             "detached",
             device.unwrap_or_else(|| format!("the loop device over {}", self.backing)),
@@ -71,7 +72,8 @@ impl ManagedResource for AttachLoop {
     fn find(&self, _: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>> {
         let devices = loops::attached(&self.known()?)?;
         // Stacks that share nothing (`own`) have a loop device each on one file.
-        let is_others = |device: &PathBuf| others.iter().any(|made| made.path.as_ref() == Some(device));
+        let is_others =
+            |device: &PathBuf| others.iter().any(|made| made.path.as_ref() == Some(device));
         Ok(devices.into_iter().find(|device| !is_others(device)).map(StepOutput::found_at))
     }
 

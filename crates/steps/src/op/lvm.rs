@@ -1,7 +1,10 @@
-//! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or cached.
+//! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or
+//! cached.
 
 use super::drives::{Drives, held_is_lost, left_on, today};
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
+};
 use crate::lvm::{self, VOLUME, VolumeGroup};
 use crate::settings::ThingSettings;
 use anyhow::Result;
@@ -13,7 +16,6 @@ use std::path::Path;
 /// Bytes of an extent, which every size of LVM's is a multiple of.
 pub const EXTENT: u64 = 4 << 20;
 
-/// `pvcreate`, `vgcreate`, `lvcreate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeLvm {
     /// Name of the group; it carries the run's id.
@@ -33,27 +35,22 @@ pub struct MakeLvm {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum LvmVolume {
-    /// One member behind the other.
-    Linear {
-        /// Its length.
-        extents: u64,
-    },
+    /// One member after the other.
+    Linear { extents: u64 },
     /// Chunks of all members in turn.
     Striped {
-        /// Its length.
         extents: u64,
         /// Over how many members, and how long a chunk is.
         stripes: Stripes,
     },
     /// A thin volume in a pool of its own.
     Thin {
-        /// Its length.
         extents: u64,
         /// Length of the pool's data.
         pool_extents: u64,
         /// Length of its metadata.
         metadata_extents: u64,
-        /// How the pool's data lie on the members; `None`: one behind the other.
+        /// How the pool's data lie on the members; `None`: one after the other.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stripes: Option<Stripes>,
         /// Bytes that are mapped as a whole.
@@ -63,11 +60,9 @@ pub enum LvmVolume {
     },
     /// A volume on all members but the last, cached on that.
     Cache {
-        /// Its length.
         extents: u64,
         /// Length of the cache, its metadata among it.
         cache_extents: u64,
-        /// `writethrough` or `writeback`.
         mode: String,
         /// Bytes that are cached as a whole.
         chunk_size: u64,
@@ -92,24 +87,35 @@ impl MakeLvm {
     /// The commands that make what is in the group, `fast` and `slow` being the members of a cache.
     fn commands(&self, slow: &[String], fast: &[String]) -> Vec<Vec<String>> {
         let group = self.name.as_str();
-        let volume = |kind: &str, extents: u64, name: &str| {
-            words(&["lvcreate", "--type", kind, "--wipesignatures", "n", "--zero", "y"]).with(&[
-                "--extents",
-                &size_word(extents * EXTENT, extents),
-                "--name",
-                name,
-            ])
-        };
+        let volume =
+            |kind: &str, extents: u64, name: &str| {
+                words(&["lvcreate", "--type", kind, "--wipesignatures", "n", "--zero", "y"])
+                    .with(&["--extents", &size_word(extents * EXTENT, extents), "--name", name])
+            };
         match &self.volume {
-            LvmVolume::Linear { extents } => vec![volume("linear", *extents, VOLUME).with(&[group]).0],
+            LvmVolume::Linear { extents } => {
+                vec![volume("linear", *extents, VOLUME).with(&[group]).0]
+            }
             LvmVolume::Striped { extents, stripes } => {
                 vec![volume("striped", *extents, VOLUME).with(&stripes.words()).with(&[group]).0]
             }
-            LvmVolume::Thin { extents, pool_extents, metadata_extents, stripes, chunk_size, zero } => {
+            LvmVolume::Thin {
+                extents,
+                pool_extents,
+                metadata_extents,
+                stripes,
+                chunk_size,
+                zero,
+            } => {
                 let pool = words(&["lvcreate", "--type", "thin-pool", "--poolmetadataspare", "n"])
                     .with(&["--extents", &size_word(pool_extents * EXTENT, pool_extents)])
                     .with(&["--poolmetadatasize", &format!("{}b", metadata_extents * EXTENT)])
-                    .with(&["--chunksize", &kib(*chunk_size), "--zero", if *zero { "y" } else { "n" }])
+                    .with(&[
+                        "--chunksize",
+                        &kib(*chunk_size),
+                        "--zero",
+                        if *zero { "y" } else { "n" },
+                    ])
                     .with(&stripes.iter().flat_map(Stripes::words).collect::<Vec<_>>())
                     .with(&["--name", "pool", group]);
                 let bytes = size_word(extents * EXTENT, format!("{}b", extents * EXTENT));
@@ -125,9 +131,20 @@ impl MakeLvm {
             LvmVolume::Cache { extents, cache_extents, mode, chunk_size } => {
                 let origin = volume("linear", *extents, VOLUME).with(&[group]).with(slow);
                 let cache = volume("linear", *cache_extents, "fast").with(&[group]).with(fast);
-                let join =
-                    words(&["lvconvert", "--type", "cache", "--cachevol", "fast", "--cachemode", mode])
-                        .with(&["--chunksize", &kib(*chunk_size), &format!("{group}/{VOLUME}")]);
+                let join = words(&[
+                    "lvconvert",
+                    "--type",
+                    "cache",
+                    "--cachevol",
+                    "fast",
+                    "--cachemode",
+                    mode,
+                ])
+                .with(&[
+                    "--chunksize",
+                    &kib(*chunk_size),
+                    &format!("{group}/{VOLUME}"),
+                ]);
                 vec![origin.0, cache.0, join.0]
             }
         }
@@ -236,7 +253,8 @@ mod tests {
     use super::*;
 
     fn shown(volume: LvmVolume) -> String {
-        let members = ["/dev/a", "/dev/b", "/dev/c"].map(|path| PathRef::Path(path.into())).to_vec();
+        let members =
+            ["/dev/a", "/dev/b", "/dev/c"].map(|path| PathRef::Path(path.into())).to_vec();
         let make = MakeLvm {
             name: "iotax-r-lvm0".into(),
             members,

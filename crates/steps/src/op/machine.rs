@@ -1,6 +1,6 @@
-//! Changes an existing virtual machine for a visit: it is shut down, changed, started, and afterwards restored. Its
-//! earlier settings are in the intent, so that a killed run is undone too. It is changed only as long as nobody else has
-//! edited it.
+//! Changes an existing virtual machine for a visit: it is shut down, changed, started, and
+//! afterwards restored. Its earlier settings are in the intent, so that a killed run is undone too.
+//! It is changed only as long as nobody else has edited it.
 
 use super::{ManagedResource, Operation, Undoing};
 use crate::hypervisor::{self, Hypervisor, ManagerSettings};
@@ -25,18 +25,15 @@ const LOOKS: Duration = Duration::from_millis(500);
 /// Other settings for a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeMachine {
-    /// Which.
     pub vm: Vm,
     /// Its disk under load, as its manager calls it; `None`: not known yet.
     pub disk: Option<String>,
-    /// What is set.
     pub settings: ManagerSettings,
     /// It may be switched off if it does not shut down.
     pub force: bool,
     /// The host over ssh that it is, which is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Its earlier settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
@@ -59,19 +56,25 @@ impl ChangeMachine {
     }
 
     fn before(&self) -> Result<&str> {
-        self.before.as_deref().with_context(|| format!("{}: its settings could not be read", self.vm))
+        self.before
+            .as_deref()
+            .with_context(|| format!("{}: its settings could not be read", self.vm))
     }
 
     fn words(&self) -> String {
-        self.settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",")
+        self.settings
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     /// Its settings now: as before, as changed by the run, or edited by another user.
     fn seen(&self) -> Result<SeenMachine> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
         let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
-        let now =
-            manager.plain(disk, &manager.saved(&self.vm, disk, &|words, input| self.ask(words, input))?);
+        let now = manager
+            .plain(disk, &manager.saved(&self.vm, disk, &|words, input| self.ask(words, input))?);
         Ok(match now {
             now if now == manager.plain(disk, before) => SeenMachine::AsBefore,
             now if now == manager.plain(disk, &wanted) => SeenMachine::Changed,
@@ -121,7 +124,8 @@ impl ChangeMachine {
         };
         manager.stop(vm, self.force, &ask)?;
         if !within(SHUTS_DOWN_WITHIN)? {
-            let hint = format!("shut it down by hand, or allow switching it off: --change {vm},force");
+            let hint =
+                format!("shut it down by hand, or allow switching it off: --change {vm},force");
             bail!("{vm} does not shut down within {} s; hint: {hint}", SHUTS_DOWN_WITHIN.as_secs());
         }
         Ok(())
@@ -213,8 +217,7 @@ impl ManagedResource for ChangeMachine {
             return Err(hypervisor::not_running(vm, "shut off"));
         }
         if let Some(why) = manager.objection(vm, &ask)? {
-            let hint =
-                "resolve that first; iotax changes a virtual machine only if it can restore it completely";
+            let hint = "resolve that first; iotax changes a virtual machine only if it can restore it completely";
             return Err(Failed::input(format!("{vm} is not changed: {why}; hint: {hint}")).into());
         }
         if !matches!(self.seen()?, SeenMachine::AsBefore) {
@@ -250,13 +253,17 @@ impl ManagedResource for ChangeMachine {
         let ask = |words: &[&str], input: Option<&str>| self.ask(words, input);
         match self.seen()? {
             SeenMachine::Edited => return Err(self.edited()),
-            SeenMachine::AsBefore if manager.runs(vm, &ask)? && self.in_force_as_before()? => return Ok(()),
+            SeenMachine::AsBefore if manager.runs(vm, &ask)? && self.in_force_as_before()? => {
+                return Ok(());
+            }
             SeenMachine::AsBefore => self.shut_down()?,
             SeenMachine::Changed => {
                 self.shut_down()?;
                 manager.put(vm, disk, self.before()?, &ask)?;
                 if !matches!(self.seen()?, SeenMachine::AsBefore) {
-                    bail!("{vm} could not be restored; hint: its earlier settings are in the run's journal");
+                    bail!(
+                        "{vm} could not be restored; hint: its earlier settings are in the run's journal"
+                    );
                 }
             }
         }

@@ -1,5 +1,6 @@
-//! The family of operations: one file and one entry each. An operation is typed data that says what it does. As a
-//! [`ManagedResource`] it is made, found again after an interrupted attempt and taken away, as a [`ResourceChange`] it is done.
+//! The family of operations: one file and one entry each. An operation is typed data that says what
+//! it does. As a [`ManagedResource`] it is made, found again after an interrupted attempt and taken
+//! away, as a [`ResourceChange`] it is done.
 
 mod afar;
 mod arc;
@@ -46,8 +47,8 @@ pub use ceph::{CephChange, ChangeCeph, MakeCeph, MakeRbdImage};
 pub use directory::MakeDirectory;
 pub use drives::Drives;
 pub use fabric::{
-    ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn, SoftRdma,
-    StartIscsid,
+    ConnectIscsi, ConnectNbd, ConnectNvmf, ExportIscsi, ExportNbd, ExportNvmf, NbdServer, RdmaOn,
+    SoftRdma, StartIscsid,
 };
 pub use fail_member::FailMember;
 pub use file::{FillFile, ForgetFill, MakeFile};
@@ -92,7 +93,6 @@ macro_rules! operations {
         resources { $($(#[$of_resource:meta])* $resource:ident,)* }
         changes { $($(#[$of_change:meta])* $change:ident,)* }
     ) => {
-        /// One typed change.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "op", rename_all = "snake_case")]
         pub enum Op {
@@ -101,7 +101,6 @@ macro_rules! operations {
         }
 
         impl Op {
-            /// The operation itself.
             pub fn operation(&self) -> &dyn Operation {
                 match self {
                     $(Op::$resource(op) => op,)*
@@ -133,9 +132,7 @@ operations! {
         MakeDirectory,
         /// A file of ours.
         MakeFile,
-        /// A loop device.
         AttachLoop,
-        /// A mount.
         Mount,
         /// A volume group and a volume of LVM's.
         MakeLvm,
@@ -181,7 +178,6 @@ operations! {
         ConnectNvmf,
         /// A target of the kernel's iSCSI.
         ExportIscsi,
-        /// open-iscsi's daemon.
         StartIscsid,
         /// A session with a target.
         ConnectIscsi,
@@ -189,7 +185,6 @@ operations! {
         ExportNbd,
         /// The device over one.
         ConnectNbd,
-        /// An RDMA device.
         SoftRdma,
         /// The bridge that guests' network cards are on.
         MakeBridge,
@@ -207,11 +202,9 @@ operations! {
         ChangeMachine,
     }
     changes {
-        /// A file's content.
         FillFile,
         /// What a file's marker says of it.
         ForgetFill,
-        /// A file system.
         MakeFilesystem,
         /// A member of a pool taken offline.
         ZpoolOffline,
@@ -251,7 +244,7 @@ pub enum Act<'a> {
 /// What undoing does, in a few words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undoing {
-    /// `removed`, `ended`: it reads before what it is done to and behind `would be`.
+    /// `removed`, `ended`: it reads before what it is done to and after `would be`.
     pub did: String,
     /// What it is done to: `guest vm0`, `/srv/x.img`.
     pub what: String,
@@ -275,7 +268,8 @@ impl std::fmt::Display for Undoing {
     }
 }
 
-/// Something that undoing removes, ends or changes, by which it is seen that only this run can have made it.
+/// Something that undoing removes, ends or changes, by which it is seen that only this run can have
+/// made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own<'a> {
     /// A path in the run's folder, or that folder.
@@ -304,13 +298,15 @@ pub trait Operation {
     /// Notes what the machine would not tell any more once it was changed: it goes into the intent.
     fn observe(&mut self, _machine: &dyn Observer) {}
 
-    /// What undoing touches that the run alone can have made: a journal is never believed beyond that. Devices, drives and files
-    /// outside of the run's folder are known by what undoing itself looks at (markers, ids on drives, inodes).
+    /// What undoing touches that the run alone can have made: a journal is never believed beyond
+    /// that. Devices, drives and files outside of the run's folder are known by what undoing itself
+    /// looks at (markers, ids on drives, inodes).
     fn own_resources<'a>(&'a self, _made: &'a StepOutput) -> Vec<Own<'a>> {
         Vec::new()
     }
 
-    /// What undoing does in a few words, with what it made where that is known; `None`: it has nothing of its own to undo.
+    /// What undoing does in a few words, with what it made where that is known; `None`: it has
+    /// nothing of its own to undo.
     fn undoing(&self, _made: Option<&StepOutput>) -> Option<Undoing> {
         None
     }
@@ -341,7 +337,8 @@ impl Op {
         }
     }
 
-    /// Bytes that it has the machine write to what is below: the first sync of an array, a rebuild, a resilver.
+    /// Bytes that it has the machine write to what is below: the first sync of an array, a rebuild,
+    /// a resilver.
     pub fn bytes_below(&self) -> u64 {
         match self {
             Op::CreateArray(array) => array.first_sync_bytes(),
@@ -385,11 +382,14 @@ impl Op {
         };
         // The folder is ours alone, and iotax makes no links in it.
         let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
-        let through_a_link =
-            |path: &Path| path.ancestors().take_while(|above| *above != folder.as_path()).any(is_link);
-        let is_part =
-            |name: &str| !name.is_empty() && !name.contains(['/', '\0']) && ![".", ".."].contains(&name);
-        let refuse = |what: &str, why: String| Err(NotOurs(format!("{what} is {why}: left alone")).into());
+        let through_a_link = |path: &Path| {
+            path.ancestors().take_while(|above| *above != folder.as_path()).any(is_link)
+        };
+        let is_part = |name: &str| {
+            !name.is_empty() && !name.contains(['/', '\0']) && ![".", ".."].contains(&name)
+        };
+        let refuse =
+            |what: &str, why: String| Err(NotOurs(format!("{what} is {why}: left alone")).into());
         // A name that is a path is held like every path.
         let as_path = |own| match own {
             Own::Named(name) if name.starts_with('/') => Own::InFolder(Path::new(name)),
@@ -407,9 +407,14 @@ impl Op {
                     return refuse(&path.display().to_string(), "reached through a link".into());
                 }
                 Own::InFolder(path) if path.file_name().is_some_and(store::is_file_of_run) => {
-                    return refuse(&path.display().to_string(), "a record of the run itself".into());
+                    return refuse(
+                        &path.display().to_string(),
+                        "a record of the run itself".into(),
+                    );
                 }
-                Own::Part(name) if !is_part(name) => return refuse(name, "no name of the kernel's".into()),
+                Own::Part(name) if !is_part(name) => {
+                    return refuse(name, "no name of the kernel's".into());
+                }
                 Own::Named(name) if !(tag.is_in(name) && is_part(name)) => {
                     return refuse(name, format!("no name of run {}", tag.run_id));
                 }
@@ -425,7 +430,8 @@ impl Op {
         self
     }
 
-    /// The same operation with every path filled in that a step yielded, or that only its place knows.
+    /// The same operation with every path filled in that a step yielded, or that only its place
+    /// knows.
     ///
     /// # Errors
     /// When a step that it builds on has yielded no path; what `locate` says.

@@ -1,5 +1,5 @@
-//! The network of the run's guests, as hosts of virtual machines have it: a bridge with an address of this host, and a tap device
-//! for each guest that is a port of it. It leads nowhere else.
+//! The network of the run's guests, as hosts of virtual machines have it: a bridge with an address
+//! of this host, and a tap device for each guest that is a port of it. It leads nowhere else.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::short_id;
@@ -46,7 +46,6 @@ pub struct MakeBridge {
 pub struct MakeTap {
     /// Its name, with the run's mark.
     pub name: String,
-    /// The bridge.
     pub bridge: String,
     /// Whether it has several queues.
     pub multi_queue: bool,
@@ -61,8 +60,9 @@ impl MakeBridge {
     fn check_free(&self) -> Result<()> {
         not_there(&self.name)?;
         let own = Subnet::from_address(self.address, self.prefix);
-        let taken =
-            routes(&Probe::of_files(Path::new("/"))).into_iter().find(|(_, route)| route.overlaps(&own));
+        let taken = routes(&Probe::of_files(Path::new("/")))
+            .into_iter()
+            .find(|(_, route)| route.overlaps(&own));
         match taken {
             None => Ok(()),
             Some((interface, route)) => Err(anyhow!(
@@ -97,7 +97,8 @@ impl ManagedResource for MakeBridge {
         self.check_free()?;
         let name = self.name.as_str();
         // Without the spanning tree's 15 s in which a new port passes nothing.
-        let words = ["link", "add", "name", name, "type", "bridge", "stp_state", "0", "forward_delay", "0"];
+        let words =
+            ["link", "add", "name", name, "type", "bridge", "stp_state", "0", "forward_delay", "0"];
         run(&mut tool("ip", words))?;
         run(&mut tool("ip", ["addr", "add", &self.net(), "dev", name]))?;
         run(&mut tool("ip", ["link", "set", "dev", name, "up"]))?;
@@ -116,7 +117,10 @@ impl ManagedResource for MakeBridge {
 impl Operation for MakeTap {
     fn describe(&self) -> String {
         let queues = if self.multi_queue { " multi_queue" } else { "" };
-        format!("ip tuntap add dev {} mode tap{queues}; ip link set {0} master {}", self.name, self.bridge)
+        format!(
+            "ip tuntap add dev {} mode tap{queues}; ip link set {0} master {}",
+            self.name, self.bridge
+        )
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {
@@ -214,9 +218,13 @@ mod tests {
         let id = format!("x-{:010}", std::process::id());
         let tag = RunTag { run_id: id.clone(), run_dir: "/run/r".into() };
         let system = &mut RealSystem::default();
-        let subnet = iotax_host::routes::free_subnet(&routes(&Probe::of_files(Path::new("/"))), 77).unwrap();
-        let bridge =
-            MakeBridge { name: bridge_name(&id), address: subnet.address(1), prefix: subnet.prefix() };
+        let subnet =
+            iotax_host::routes::free_subnet(&routes(&Probe::of_files(Path::new("/"))), 77).unwrap();
+        let bridge = MakeBridge {
+            name: bridge_name(&id),
+            address: subnet.address(1),
+            prefix: subnet.prefix(),
+        };
         let tap = |at, multi_queue| MakeTap {
             name: tap_name(&id, at).unwrap(),
             bridge: bridge.name.clone(),
@@ -228,7 +236,10 @@ mod tests {
         taps.iter().for_each(|tap| drop(tap.make(system, &tag).unwrap()));
         let again = MakeBridge { name: format!("{}z", &bridge.name[..14]), ..bridge.clone() };
         let refused = again.make(system, &tag).unwrap_err();
-        assert!(refused.is::<NothingMade>() && format!("{refused:#}").contains("is in use"), "{refused:#}");
+        assert!(
+            refused.is::<NothingMade>() && format!("{refused:#}").contains("is in use"),
+            "{refused:#}"
+        );
         assert!(bridge.make(system, &tag).unwrap_err().is::<NothingMade>());
         assert!(taps[0].make(system, &tag).unwrap_err().is::<NothingMade>());
         let mistaken = MakeTap { name: bridge.name.clone(), ..taps[0].clone() };

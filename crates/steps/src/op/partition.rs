@@ -1,20 +1,19 @@
-//! A partition table with one partition on a block device, by sfdisk. The table's id is worked out from the run's, so that ours
-//! is told from every other.
+//! A partition table with one partition on a block device, by sfdisk. The table's id is worked out
+//! from the run's, so that ours is told from every other.
 
 use super::drives::{Drives, left_on, today};
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
+};
 use crate::partition;
 use anyhow::Result;
 use iotax_units::shell;
 use iotax_units::size_word;
 use serde::{Deserialize, Serialize};
 
-/// `sfdisk`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakePartition {
-    /// The whole device.
     pub device: PathRef,
-    /// `gpt` or `dos`.
     pub table: String,
     /// Id of the table, as sfdisk writes it.
     pub id: String,
@@ -22,7 +21,6 @@ pub struct MakePartition {
     pub name: String,
     /// First byte of the partition.
     pub start: u64,
-    /// Bytes of it.
     pub bytes: u64,
     /// Who the device is, from the intent on.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]

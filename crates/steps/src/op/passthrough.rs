@@ -1,5 +1,5 @@
-//! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it. Undone, the driver has it
-//! back and its disk is there again, its queue set as it was.
+//! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it.
+//! Undone, the driver has it back and its disk is there again, its queue set as it was.
 
 use super::{ManagedResource, Observer, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::queue::{self, QueueSettings};
@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// `driver_override`, unbind, probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassThrough {
     /// Address of the function: `0000:01:00.0`.
@@ -45,7 +44,10 @@ impl Operation for PassThrough {
 
     fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         let (address, disk) = (&self.address, self.disk.display());
-        Some(Undoing::new("given back", format!("the drive at {address} ({disk}) to {}", self.driver)))
+        Some(Undoing::new(
+            "given back",
+            format!("the drive at {address} ({disk}) to {}", self.driver),
+        ))
     }
 
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
@@ -65,8 +67,8 @@ impl ManagedResource for PassThrough {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // The plan was refused unless the function had a driver of this host, and a refusal before the first change is never
-        // asked here: vfio-pci has it from us.
+        // The plan was refused unless the function had a driver of this host, and a refusal before
+        // the first change is never asked here: vfio-pci has it from us.
         Ok(vfio::is_taken(&host_probe(), &self.address).then(StepOutput::default))
     }
 
@@ -77,7 +79,10 @@ impl ManagedResource for PassThrough {
         let pause = || std::thread::sleep(Duration::from_millis(100));
         let restore = |disk: &String| queue::restore_for_good(&host_probe(), disk, was, pause);
         let disks = pci::disks_at(&host_probe(), &self.address);
-        other_name.into_iter().chain(disks.iter().flat_map(restore)).for_each(|note| system.note(note));
+        other_name
+            .into_iter()
+            .chain(disks.iter().flat_map(restore))
+            .for_each(|note| system.note(note));
         Ok(())
     }
 }

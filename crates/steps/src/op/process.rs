@@ -20,8 +20,8 @@ pub struct Spawn {
     pub what: String,
     /// Program and arguments; one of them is `tag`.
     pub argv: Vec<String>,
-    /// What steps yield and only then can stand in the command line, in place of `@below0@`, `@below1@`, ... (of
-    /// journals before this was a list: one, in place of `@below@`).
+    /// What steps yield and only then can stand in the command line, in place of `@below0@`,
+    /// `@below1@`, ... (of journals before this was a list: one, in place of `@below@`).
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",

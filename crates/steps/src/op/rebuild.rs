@@ -1,5 +1,5 @@
-//! A member that was taken out of an array comes back as if it were a new drive: all of it is rebuilt, whatever a bitmap knows.
-//! The rebuild goes on by itself. The array's end undoes it.
+//! A member that was taken out of an array comes back as if it were a new drive: all of it is
+//! rebuilt, whatever a bitmap knows. The rebuild goes on by itself. The array's end undoes it.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 /// `mdadm --zero-superblock`, `mdadm --add`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rebuild {
-    /// The array.
     pub array: PathRef,
     /// What was a member of it.
     pub member: PathRef,
@@ -26,7 +25,11 @@ impl ResourceChange for Rebuild {
 
 impl Operation for Rebuild {
     fn describe(&self) -> String {
-        format!("mdadm --zero-superblock {member}; mdadm {} --add {member}", self.array, member = self.member)
+        format!(
+            "mdadm --zero-superblock {member}; mdadm {} --add {member}",
+            self.array,
+            member = self.member
+        )
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {

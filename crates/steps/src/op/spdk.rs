@@ -1,6 +1,6 @@
-//! A disk of a guest that a running SPDK target serves: a bdev over what is below, the part of it that is shown, and a
-//! vhost-user-blk controller; where what is below is a bdev already, the controller alone. All are the target's, under a name
-//! that carries the run's id.
+//! A disk of a guest that a running SPDK target serves: a bdev over what is below, the part of it
+//! that is shown, and a vhost-user-blk controller; where what is below is a bdev already, the
+//! controller alone. All are the target's, under a name that carries the run's id.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::spdk;
@@ -36,9 +36,7 @@ pub struct ExportSpdk {
 /// One of the equal stretches that a bdev is split into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BdevPart {
-    /// Which, from 0.
     pub at: u64,
-    /// Size of each.
     pub mib: u64,
 }
 
@@ -68,7 +66,7 @@ impl ExportSpdk {
         }
     }
 
-    /// Whether it stands on a bdev that is not its own.
+    /// Whether it is on a bdev that is not its own.
     pub fn is_over_a_bdev(&self) -> bool {
         matches!(self.backing, PathRef::Bdev { .. })
     }
@@ -145,8 +143,9 @@ impl ManagedResource for ExportSpdk {
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         spdk::unexport(self)?;
         // A target that was killed leaves its sockets.
-        let is_socket =
-            |path: &&PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket());
+        let is_socket = |path: &&PathBuf| {
+            path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket())
+        };
         let socket = made.path.as_ref().filter(is_socket);
         let socket = socket.filter(|path| path.file_name().is_some_and(|name| *name == *self.name));
         socket.map_or(Ok(()), |socket| remove_file(socket))

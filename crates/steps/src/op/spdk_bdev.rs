@@ -1,5 +1,6 @@
-//! A bdev of a running SPDK target over files or devices of this host: a bdev for each member, RAID and a logical volume over
-//! them where they are asked for; and the equal parts of one. All are the target's, under names that carry the run's id.
+//! A bdev of a running SPDK target over files or devices of this host: a bdev for each member, RAID
+//! and a logical volume over them where they are asked for; and the equal parts of one. All are the
+//! target's, under names that carry the run's id.
 
 use super::spdk::{SpdkKind, kind, rpc_py};
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
@@ -121,7 +122,7 @@ impl JoinSpdk {
     }
 }
 
-/// What of an array, a store and its volume stands behind the name that all have in common.
+/// What of an array, a store and its volume is after the name that all have in common.
 const ARRAY: &str = "-raid";
 const STORE: &str = "-lvs";
 const VOLUME: &str = "/lvol";
@@ -136,7 +137,7 @@ fn member_name(common: &str, at: usize) -> String {
     format!("{common}-m{at}")
 }
 
-/// The array that such a bdev is or stands on.
+/// The array that such a bdev is or is on.
 pub fn array_below(bdev: &str) -> String {
     match common(bdev) {
         (name, true) => format!("{name}{ARRAY}"),
@@ -165,7 +166,8 @@ impl Operation for JoinSpdk {
         let part = self.mib.map(|mib| format!(" ({mib} MiB of each)")).unwrap_or_default();
         let mode = if self.read_only { ", read-only" } else { "" };
         let raid = self.raid.as_ref().map(|raid| {
-            let strip = raid.strip_kib.map(|kib| format!(" strip_size_kb={kib}")).unwrap_or_default();
+            let strip =
+                raid.strip_kib.map(|kib| format!(" strip_size_kb={kib}")).unwrap_or_default();
             format!(", bdev_raid_create {} {}{strip}", self.joined(), raid.level)
         });
         let lvol = self.lvol.as_ref().map(|lvol| {
@@ -255,7 +257,8 @@ impl ManagedResource for JoinSpdk {
     }
 
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
-        let told = self.raid.as_ref().map(|_| spdk::raid::settings(&self.rpc, &self.joined())).transpose();
+        let told =
+            self.raid.as_ref().map(|_| spdk::raid::settings(&self.rpc, &self.joined())).transpose();
         Ok(told?.unwrap_or_default())
     }
 }
@@ -263,11 +266,8 @@ impl ManagedResource for JoinSpdk {
 /// A bdev in equal parts, for guests side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitSpdk {
-    /// What is split.
     pub bdev: PathRef,
-    /// How many parts.
     pub parts: u32,
-    /// Size of each.
     pub mib: u64,
 }
 

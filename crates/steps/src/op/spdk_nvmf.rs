@@ -1,8 +1,10 @@
-//! A bdev of a running SPDK target as the one namespace of an NVMe-oF subsystem, which listens on one address and lets one host
-//! in.
+//! A bdev of a running SPDK target as the one namespace of an NVMe-oF subsystem, which listens on
+//! one address and lets one host in.
 
 use super::spdk::rpc_py;
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
+};
 use crate::spdk;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,6 @@ use std::net::IpAddr;
 /// What is made in the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportSpdkNvmf {
-    /// The namespace.
     pub bdev: PathRef,
     /// Of the subsystem; it carries the run's id.
     pub nqn: String,
@@ -21,7 +22,6 @@ pub struct ExportSpdkNvmf {
     pub host: String,
     /// SPDK's word: `TCP`, `RDMA`.
     pub transport: String,
-    /// Where it listens.
     pub at: (IpAddr, u16),
     /// Whether the target had the transport before; `None`: nobody has looked yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,9 @@ impl Operation for ExportSpdkNvmf {
 
     fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {
         let left = match self.has_transport {
-            Some(false) => format!(" (its {} transport stays until the target ends)", self.transport),
+            Some(false) => {
+                format!(" (its {} transport stays until the target ends)", self.transport)
+            }
             _ => String::new(),
         };
         Some(Undoing::new("withdrawn", format!("{} from the SPDK target{left}", self.nqn)))

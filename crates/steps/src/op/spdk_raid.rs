@@ -1,5 +1,6 @@
-//! A member of an array of a running SPDK target leaves it, as one that failed, comes back and is rebuilt, or the rebuild is
-//! waited for. It makes nothing of its own: the array is taken away whole, in whatever state it is.
+//! A member of an array of a running SPDK target leaves it, as one that failed, comes back and is
+//! rebuilt, or the rebuild is waited for. It makes nothing of its own: the array is taken away
+//! whole, in whatever state it is.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::spdk;
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 pub struct ChangeSpdkArray {
     /// The bdev that a layer made.
     pub made: PathRef,
-    /// What.
     pub change: SpdkChange,
     /// Bytes that are written to a member that returns; 0: not known.
     #[serde(default)]
@@ -45,7 +45,9 @@ impl Operation for ChangeSpdkArray {
             SpdkChange::Returns(member) => {
                 format!("bdev_raid_add_base_bdev of member {} below {}", member + 1, self.made)
             }
-            SpdkChange::AwaitWhole => format!("wait until the array below {} is rebuilt", self.made),
+            SpdkChange::AwaitWhole => {
+                format!("wait until the array below {} is rebuilt", self.made)
+            }
         }
     }
 }

@@ -1,10 +1,11 @@
-//! What an engine that iotax does not know creates, by the commands that a scenario has for it. The journal keeps those
-//! commands whole, so that it is found and removed without the scenario. iotax checks what the program reports: what it
-//! created must be found under the name that carries the run's id, must be at the expected path, be large enough and
-//! not have existed before.
+//! What an engine that iotax does not know creates, by the commands that a scenario has for it. The
+//! journal keeps those commands whole, so that it is found and removed without the scenario. iotax
+//! checks what the program reports: what it created must be found under the name that carries the
+//! run's id, must be at the expected path, be large enough and not have existed before.
 
 use super::{
-    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
+    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
+    Undoing,
 };
 use crate::leftover::mark_descendants;
 use crate::settings::ThingSettings;
@@ -15,8 +16,8 @@ use crate::tool::{output_within, settle, tool, trusted_program};
 use crate::vhost_user;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_facts::tool::{
-    Argv, DEVICE, Each, Gives, MEMBER, MadePath, NAME, NUMBER, PART, PARTS, PCI, RUN, Slots, StateQuery,
-    ToolCommands, command, filled,
+    Argv, CommandScope, DEVICE, EngineGives, MEMBER, MadePath, NAME, NUMBER, PART, PARTS, PCI,
+    PlaceholderSlots, RUN, StateQuery, ToolCommands, command, filled,
 };
 use iotax_units::{shell, show_bytes};
 use serde::{Deserialize, Serialize};
@@ -42,27 +43,25 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// One thing that a tool makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeByTool {
-    /// `[tool.NAME]`
     pub tool: String,
     /// What it is called; it carries the run's id.
     pub name: String,
     /// What it is made of.
     pub members: Vec<PathRef>,
-    /// PCI addresses of the members, where a command needs them: the kernel may not have the drives any more.
+    /// PCI addresses of the members, where a command needs them: the kernel may not have the drives
+    /// any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pci: Vec<String>,
     /// What the placeholders of options stand for.
-    pub slots: Slots,
+    pub slots: PlaceholderSlots,
     /// Bytes that it must have at least.
     pub bytes: u64,
-    /// The commands.
     pub commands: Box<ToolCommands>,
 }
 
 /// A member of such a thing fails, comes back, or is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeByTool {
-    /// The thing.
     pub of: MakeByTool,
     /// What becomes of it.
     pub change: ToolChange,
@@ -75,7 +74,6 @@ pub struct ChangeByTool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChange {
-    /// It fails.
     Fails(usize),
     /// It comes back, and is rebuilt.
     Returns(usize),
@@ -84,18 +82,19 @@ pub enum ToolChange {
 }
 
 impl MakeByTool {
-    /// The commands of a list as they are run, of members by the paths that they have: one that names a member or a part once for
-    /// each, or for that member alone.
+    /// The commands of a list as they are run, of members by the paths that they have: one that
+    /// names a member or a part once for each, or for that member alone.
     fn lines(&self, list: &[Argv], only: Option<usize>, paths: &[String]) -> Vec<Vec<String>> {
-        let members: Vec<Slots> = paths.iter().enumerate().map(|(at, path)| self.member(at, path)).collect();
+        let members: Vec<PlaceholderSlots> =
+            paths.iter().enumerate().map(|(at, path)| self.member(at, path)).collect();
         let names: Vec<String> = members.iter().map(|slots| slots[MEMBER].clone()).collect();
-        let times = |argv: &Argv| match Each::in_argv(argv) {
-            Each::All => vec![self.named()],
-            Each::Member => {
+        let times = |argv: &Argv| match CommandScope::in_argv(argv) {
+            CommandScope::All => vec![self.named()],
+            CommandScope::Member => {
                 let (from, to) = only.map_or((0, members.len()), |at| (at, at + 1));
                 members.get(from..to).unwrap_or_default().to_vec()
             }
-            Each::Part => (0..self.parts()).map(|part| self.part(part)).collect(),
+            CommandScope::Part => (0..self.parts()).map(|part| self.part(part)).collect(),
         };
         let separator = self.commands.separator.as_deref();
         let of = |argv: &Argv| -> Vec<Vec<String>> {
@@ -104,13 +103,13 @@ impl MakeByTool {
         list.iter().flat_map(of).collect()
     }
 
-    fn named(&self) -> Slots {
+    fn named(&self) -> PlaceholderSlots {
         let mut slots = self.slots.clone();
         slots.insert(NAME.to_owned(), self.name.clone());
         slots
     }
 
-    fn member(&self, at: usize, path: &str) -> Slots {
+    fn member(&self, at: usize, path: &str) -> PlaceholderSlots {
         let mut slots = self.named();
         slots.insert(NUMBER.to_owned(), at.to_string());
         slots.insert(DEVICE.to_owned(), path.to_owned());
@@ -120,7 +119,7 @@ impl MakeByTool {
         slots
     }
 
-    fn part(&self, part: usize) -> Slots {
+    fn part(&self, part: usize) -> PlaceholderSlots {
         let mut slots = self.named();
         slots.insert(PART.to_owned(), part.to_string());
         slots
@@ -151,7 +150,8 @@ impl MakeByTool {
     pub fn shown_commands(&self) -> Vec<(&'static str, Vec<Vec<String>>)> {
         let commands = &self.commands;
         let state: Vec<Argv> = commands.state.iter().map(|query| query.command.clone()).collect();
-        let settings: Vec<Argv> = commands.settings.iter().map(|query| query.command.clone()).collect();
+        let settings: Vec<Argv> =
+            commands.settings.iter().map(|query| query.command.clone()).collect();
         let all = [
             ("make", &commands.make),
             ("find", &commands.find),
@@ -206,7 +206,13 @@ impl MakeByTool {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    fn run_all(&self, key: &str, list: &[Argv], only: Option<usize>, limit: Duration) -> Result<()> {
+    fn run_all(
+        &self,
+        key: &str,
+        list: &[Argv],
+        only: Option<usize>,
+        limit: Duration,
+    ) -> Result<()> {
         self.lines(list, only, &self.paths()?)
             .iter()
             .try_for_each(|line| self.run(key, line, limit).map(drop))
@@ -224,7 +230,8 @@ impl MakeByTool {
         let (mut named, mut last) = (false, String::new());
         for words in self.lines(&self.commands.find, None, &self.paths()?) {
             let output = self.output("find", &words, self.limit())?;
-            let is_absent = output.status.code().is_some_and(|code| self.commands.absent.contains(&code));
+            let is_absent =
+                output.status.code().is_some_and(|code| self.commands.absent.contains(&code));
             ensure!(
                 output.status.success() || is_absent,
                 "[tool.{}] find: {} failed ({}): {}; iotax cannot tell whether {} exists; hint: if this exit code \
@@ -242,11 +249,16 @@ impl MakeByTool {
         Ok(named.then_some(last))
     }
 
-    /// A journal is trusted no further: each command that removes contains the name of this run's thing, or is about a
-    /// member.
+    /// A journal is trusted no further: each command that removes contains the name of this run's
+    /// thing, or is about a member.
     fn check_named(&self) -> Result<()> {
-        let of_all: Vec<Argv> =
-            self.commands.undo.iter().filter(|argv| Each::in_argv(argv) != Each::Member).cloned().collect();
+        let of_all: Vec<Argv> = self
+            .commands
+            .undo
+            .iter()
+            .filter(|argv| CommandScope::in_argv(argv) != CommandScope::Member)
+            .cloned()
+            .collect();
         for words in self.lines(&of_all, None, &[]) {
             if !words.iter().skip(1).any(|word| is_named(word, &self.name)) {
                 let line = shell::line(words);
@@ -258,8 +270,11 @@ impl MakeByTool {
 
     /// All that must be so before anything is made.
     fn check_before(&self) -> Result<()> {
-        let trusted =
-            self.commands.programs().into_iter().try_for_each(|name| trusted_program(name).map(drop));
+        let trusted = self
+            .commands
+            .programs()
+            .into_iter()
+            .try_for_each(|name| trusted_program(name).map(drop));
         trusted.with_context(|| format!("[tool.{}]", self.tool))?;
         ensure!(
             self.found()?.is_none(),
@@ -275,15 +290,16 @@ impl MakeByTool {
 
     fn path(&self, found: &str, part: usize) -> Result<PathBuf> {
         match &self.commands.path {
-            MadePath::Fixed(template) => {
-                self.path_of(part).with_context(|| format!("{template} has a placeholder without a value"))
-            }
+            MadePath::Fixed(template) => self
+                .path_of(part)
+                .with_context(|| format!("{template} has a placeholder without a value")),
             MadePath::Pointer(pointer) => {
                 let pointer = self.filled(pointer);
                 let printed = pointed(found, &pointer)?;
                 let path = printed.as_str().filter(|path| path.starts_with('/'));
-                let path =
-                    path.with_context(|| format!("find printed no absolute path at {pointer}: {printed}"))?;
+                let path = path.with_context(|| {
+                    format!("find printed no absolute path at {pointer}: {printed}")
+                })?;
                 Ok(PathBuf::from(path))
             }
         }
@@ -295,7 +311,9 @@ impl MakeByTool {
 
     /// Checks what was created: a program that reports success may be wrong.
     fn made(&self, before: &BTreeSet<u64>) -> Result<StepOutput> {
-        let parts = (0..self.parts()).map(|part| self.made_part(before, part)).collect::<Result<Vec<_>>>()?;
+        let parts = (0..self.parts())
+            .map(|part| self.made_part(before, part))
+            .collect::<Result<Vec<_>>>()?;
         Ok(StepOutput::found_at(parts.into_iter().next().context("there was nothing to create")?))
     }
 
@@ -307,30 +325,36 @@ impl MakeByTool {
         let path = self.path(&found, part).with_context(|| format!("[tool.{}] find", self.tool))?;
         let shown = path.display();
         settle();
-        wait_until(APPEARS_WITHIN, || path.exists()).map_err(|_| lies(format!("there is no {shown}")))?;
+        wait_until(APPEARS_WITHIN, || path.exists())
+            .map_err(|_| lies(format!("there is no {shown}")))?;
         let meta = fs::metadata(&path).with_context(|| format!("cannot look at {shown}"))?;
         match self.commands.gives {
-            Gives::Block => {
-                ensure!(meta.file_type().is_block_device(), lies(format!("{shown} is not a block device")));
+            EngineGives::Block => {
+                ensure!(
+                    meta.file_type().is_block_device(),
+                    lies(format!("{shown} is not a block device"))
+                );
                 ensure!(
                     !before.contains(&meta.rdev()),
                     lies(format!("{shown} existed before and is not ours"))
                 );
             }
-            Gives::File => {
-                let folder = self.slots.get(RUN).map(Path::new).context("a run without a folder")?;
-                let real = path.canonicalize().with_context(|| format!("cannot look at {shown}"))?;
+            EngineGives::File => {
+                let folder =
+                    self.slots.get(RUN).map(Path::new).context("a run without a folder")?;
+                let real =
+                    path.canonicalize().with_context(|| format!("cannot look at {shown}"))?;
                 let folder = folder.canonicalize().context("the run's folder is gone")?;
                 ensure!(
                     meta.is_file() && real.starts_with(&folder),
                     lies(format!("{shown} is not a file in the run's folder"))
                 );
             }
-            Gives::VhostUser => {}
+            EngineGives::VhostUser => {}
         }
         let bytes = match self.commands.gives {
-            Gives::Block | Gives::File => size_of(&path)?,
-            Gives::VhostUser => {
+            EngineGives::Block | EngineGives::File => size_of(&path)?,
+            EngineGives::VhostUser => {
                 let named = is_named(&shown.to_string(), &self.name);
                 ensure!(named, lies(format!("{shown} is not the socket of {}", self.name)));
                 vhost_user::look(&path).map_err(|why| lies(format!("{why:#}")))?.bytes
@@ -349,8 +373,8 @@ impl MakeByTool {
         Ok(path)
     }
 
-    /// All commands of undo, even if one fails: something half created has parts that do not exist. They are repeated
-    /// for a while, since what goes away may hold up what is to go next.
+    /// All commands of undo, even if one fails: something half created has parts that do not exist.
+    /// They are repeated for a while, since what goes away may hold up what is to go next.
     fn undo_all(&self, system: &mut RealSystem) -> Result<()> {
         self.check_named()?;
         let start = Instant::now();
@@ -362,11 +386,14 @@ impl MakeByTool {
             if self.found()?.is_none() {
                 return Ok(());
             }
-            let limit = if failed.is_empty() { self.limit().min(GOES_WITHIN) } else { self.limit() };
+            let limit =
+                if failed.is_empty() { self.limit().min(GOES_WITHIN) } else { self.limit() };
             let what = || format!("find of [tool.{}] no longer prints {}", self.tool, self.name);
             if system.is_given_up(start, limit, what) {
                 let why = match failed.is_empty() {
-                    true => ", although every undo command succeeded: find still prints it".to_owned(),
+                    true => {
+                        ", although every undo command succeeded: find still prints it".to_owned()
+                    }
                     false => format!(": {}", failed.join("; ")),
                 };
                 bail!("[tool.{}] {} still exists{why}", self.tool, self.name);
@@ -394,9 +421,11 @@ impl ManagedResource for MakeByTool {
             .run_all("make", &self.commands.make, None, self.long_limit())
             .and_then(|()| self.made(&before));
         // Whoever finds nothing would undo nothing, and a part may be there that find does not see.
-        made.map_err(|error| match system.await_leftovers(tag).and_then(|()| self.undo_all(system)) {
-            Ok(()) => anyhow!("{error:#}; what it had created was undone"),
-            Err(left) => error.context(format!("make failed, and undo failed too ({left:#})")),
+        made.map_err(|error| {
+            match system.await_leftovers(tag).and_then(|()| self.undo_all(system)) {
+                Ok(()) => anyhow!("{error:#}; what it had created was undone"),
+                Err(left) => error.context(format!("make failed, and undo failed too ({left:#})")),
+            }
         })
     }
 
@@ -406,7 +435,9 @@ impl ManagedResource for MakeByTool {
             tag.is_in(&self.name),
             NotOurs(format!("{} does not belong to run {}", self.name, tag.run_id))
         );
-        Ok(self.found()?.map(|found| StepOutput { path: self.path(&found, 0).ok(), ..StepOutput::default() }))
+        Ok(self
+            .found()?
+            .map(|found| StepOutput { path: self.path(&found, 0).ok(), ..StepOutput::default() }))
     }
 
     fn unmake(&self, system: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
@@ -422,8 +453,10 @@ impl ManagedResource for MakeByTool {
 
     /// Those of whoever serves its sockets: a target that was there before, or a daemon.
     fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
-        let socket = self.path_of(0).filter(|_| self.commands.gives == Gives::VhostUser);
-        Ok(socket.and_then(|path| vhost_user::server(&path)).map_or_else(Vec::new, threads::of_target))
+        let socket = self.path_of(0).filter(|_| self.commands.gives == EngineGives::VhostUser);
+        Ok(socket
+            .and_then(|path| vhost_user::server(&path))
+            .map_or_else(Vec::new, threads::of_target))
     }
 
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
@@ -431,7 +464,9 @@ impl ManagedResource for MakeByTool {
         let told = self.asked("settings", &query.command)?;
         if query.pointers.is_empty() {
             let lines = told.lines().filter_map(|line| line.split_once('='));
-            return Ok(lines.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect());
+            return Ok(lines
+                .map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
+                .collect());
         }
         let one = |(name, pointer): (&String, &String)| {
             let value = pointed(&told, &self.filled(pointer))?;
@@ -537,7 +572,8 @@ impl Operation for ChangeByTool {
 
 /// Whether a text has that name in it, and not one that is longer.
 fn is_named(text: &str, name: &str) -> bool {
-    let ends = |at: usize| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
+    let ends =
+        |at: usize| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
     !name.is_empty() && text.match_indices(name).any(|(at, _)| ends(at))
 }
 
@@ -562,7 +598,8 @@ fn size_of(path: &Path) -> Result<u64> {
 
 /// What a program says of its failure, from both of its pipes.
 fn words_of(output: &Output) -> String {
-    let pipes = [&output.stderr, &output.stdout].map(|pipe| String::from_utf8_lossy(pipe).trim().to_owned());
+    let pipes = [&output.stderr, &output.stdout]
+        .map(|pipe| String::from_utf8_lossy(pipe).trim().to_owned());
     let words: Vec<String> = pipes.into_iter().filter(|words| !words.is_empty()).collect();
     match words.is_empty() {
         true => "it printed nothing".to_owned(),
@@ -574,14 +611,15 @@ fn pointed(text: &str, pointer: &str) -> Result<Value> {
     let json: Value = serde_json::from_str(text).with_context(|| {
         format!("the output is not JSON: {}", text.trim().chars().take(200).collect::<String>())
     })?;
-    let found =
-        pointer.split('/').skip(1).try_fold(&json, |value, segment| match (value, segment.split_once('=')) {
+    let found = pointer.split('/').skip(1).try_fold(&json, |value, segment| {
+        match (value, segment.split_once('=')) {
             // Of a list, the element in which that key has that value.
             (Value::Array(all), Some((key, wanted))) => {
                 all.iter().find(|one| one.get(key).is_some_and(|v| plain(v) == wanted))
             }
             _ => value.pointer(&format!("/{segment}")),
-        });
+        }
+    });
     found.cloned().with_context(|| format!("the output has no {pointer}: {json}"))
 }
 
@@ -607,8 +645,11 @@ fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Re
         let number = value.trim_end_matches('%').trim().parse();
         Ok(Some(number.with_context(|| format!("{pointer} is not a number: {value}"))?))
     };
-    let missing = || Ok::<u32, anyhow::Error>(number(&query.missing)?.map_or(1, |missing| missing as u32));
-    let done = || Ok::<f64, anyhow::Error>(number(&query.progress)?.map_or(0.0, |percent| percent / 100.0));
+    let missing =
+        || Ok::<u32, anyhow::Error>(number(&query.missing)?.map_or(1, |missing| missing as u32));
+    let done = || {
+        Ok::<f64, anyhow::Error>(number(&query.progress)?.map_or(0.0, |percent| percent / 100.0))
+    };
     Ok(if has(&query.rebuilding) {
         ArrayState::Rebuilding { missing: missing()?.max(1), done: done()? }
     } else if has(&query.degraded) {

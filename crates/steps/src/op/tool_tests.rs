@@ -48,7 +48,9 @@ impl Rig {
     fn op(&self) -> MakeByTool {
         let program = self.path("arrayctl").display().to_string();
         let argv = |words: &[&str]| -> Argv {
-            std::iter::once(program.clone()).chain(words.iter().map(|word| (*word).to_owned())).collect()
+            std::iter::once(program.clone())
+                .chain(words.iter().map(|word| (*word).to_owned()))
+                .collect()
         };
         let run = self.folder.path().display().to_string();
         MakeByTool {
@@ -79,7 +81,7 @@ impl Rig {
                 }),
                 member: None,
                 separator: None,
-                gives: Gives::File,
+                gives: EngineGives::File,
                 path: MadePath::Fixed("{run}/{name}.img".into()),
                 limit: 1,
                 long_limit: 1,
@@ -112,7 +114,7 @@ fn the_threads_of_an_engine_are_those_of_whoever_listens_on_its_socket() {
         threads.iter().filter(|thread| thread.id.pid == std::process::id()).count()
     };
     assert_eq!(own(&op), 0, "a file is served by nobody");
-    op.commands.gives = Gives::VhostUser;
+    op.commands.gives = EngineGives::VhostUser;
     assert!(own(&op) > 0);
 }
 
@@ -144,7 +146,11 @@ fn whatever_a_program_does_wrong_is_named_and_nothing_is_left() {
     let cases: &[Case] = &[
         ("makes; sleep 60", |_| {}, "make: "),
         ("makes; sleep 60", |_| {}, "did not end within 1 s and was killed"),
-        ("makes; echo 'drive 2 is busy' >&2; exit 3", |_| {}, "failed (exit status: 3): drive 2 is busy"),
+        (
+            "makes; echo 'drive 2 is busy' >&2; exit 3",
+            |_| {},
+            "failed (exit status: 3): drive 2 is busy",
+        ),
         ("makes; echo 'no licence'; exit 1", |_| {}, "failed (exit status: 1): no licence"),
         (
             "exit 0",
@@ -163,7 +169,7 @@ fn whatever_a_program_does_wrong_is_named_and_nothing_is_left() {
             |_| {},
             "is not a file in the run's folder",
         ),
-        ("makes", |op| op.commands.gives = Gives::Block, "is not a block device"),
+        ("makes", |op| op.commands.gives = EngineGives::Block, "is not a block device"),
         (
             "makes",
             |op| op.commands.path = MadePath::Pointer("/0/device".into()),
@@ -203,7 +209,10 @@ fn what_was_there_before_is_left_alone() {
     fs::write(rig.path("list"), "iotax-r-tool01\n").unwrap();
     fs::write(rig.path("iotax-r-tool0.img"), "theirs").unwrap();
     let error = rig.make(&rig.op()).unwrap_err();
-    assert!(error.is::<NothingMade>() && format!("{error:#}").contains("already exists"), "{error:#}");
+    assert!(
+        error.is::<NothingMade>() && format!("{error:#}").contains("already exists"),
+        "{error:#}"
+    );
     assert_eq!(fs::read(rig.path("iotax-r-tool0.img")).unwrap(), b"theirs");
 }
 
@@ -251,12 +260,14 @@ fn a_find_that_fails_is_no_answer() {
     let op = rig.op();
     let made = rig.make(&op).unwrap();
     rig.program("arrayctl", "#!/bin/sh\necho 'no daemon' >&2; exit 7\n");
-    let error = format!("{:#}", op.unmake(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err());
+    let error =
+        format!("{:#}", op.unmake(&mut RealSystem::default(), &rig.tag(), &made).unwrap_err());
     assert!(error.contains("no daemon; iotax cannot tell whether iotax-r-tool0 exists"), "{error}");
     let by_hand = op.undo_by_hand(&rig.tag(), &made).unwrap();
     assert!(by_hand.ends_with("arrayctl delete iotax-r-tool0"), "{by_hand}");
     rig.program("arrayctl", "#!/bin/sh\nexit 4\n");
-    op.unmake(&mut RealSystem::default(), &rig.tag(), &made).expect("4 means that there is nothing");
+    op.unmake(&mut RealSystem::default(), &rig.tag(), &made)
+        .expect("4 means that there is nothing");
 }
 
 #[test]
@@ -274,7 +285,10 @@ fn an_undo_that_leaves_it_there_says_so() {
     let error = format!("{:#}", op.unmake(&mut system, &rig.tag(), &made).unwrap_err());
     let wait = "waiting until find of [tool.array] no longer prints iotax-r-tool0 (at most 1 s)";
     assert_eq!(waits.lock().unwrap().first(), Some(&StepProgress::Waits(wait.into())));
-    assert!(error.contains("iotax-r-tool0 still exists, although every undo command succeeded"), "{error}");
+    assert!(
+        error.contains("iotax-r-tool0 still exists, although every undo command succeeded"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -289,13 +303,19 @@ fn states_are_told_by_words() {
     let of = |text: &str| state_of(&query, text, &str::to_owned).unwrap();
     assert_eq!(of("state: Online, initialized"), ArrayState::Healthy);
     assert_eq!(of("online degraded"), ArrayState::Degraded { missing: 1 });
-    assert_eq!(of("online degraded reconstructing"), ArrayState::Rebuilding { missing: 1, done: 0.0 });
+    assert_eq!(
+        of("online degraded reconstructing"),
+        ArrayState::Rebuilding { missing: 1, done: 0.0 }
+    );
     assert_eq!(of("online initing"), ArrayState::Syncing { done: 0.0 });
     assert_eq!(of("not-online"), ArrayState::Down { word: "not-online".into() });
     let pointed = StateQuery { pointer: Some("/x".into()), missing: Some("/lost".into()), ..query };
-    let of = |text: &str| state_of(&pointed, text, &str::to_owned).map_err(|error| format!("{error:#}"));
+    let of =
+        |text: &str| state_of(&pointed, text, &str::to_owned).map_err(|error| format!("{error:#}"));
     assert_eq!(of(r#"{"x":"degraded","lost":2}"#), Ok(ArrayState::Degraded { missing: 2 }));
     assert!(of(r#"{"y":1}"#).unwrap_err().contains("has no /x"));
-    assert!(of(r#"{"x":"degraded","lost":"two"}"#).unwrap_err().contains("/lost is not a number: two"));
+    assert!(
+        of(r#"{"x":"degraded","lost":"two"}"#).unwrap_err().contains("/lost is not a number: two")
+    );
     assert!(of("offline").unwrap_err().contains("not JSON: offline"));
 }

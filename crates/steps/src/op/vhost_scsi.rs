@@ -1,5 +1,5 @@
-//! A LUN of the kernel's SCSI target (LIO) behind vhost: a guest's QEMU opens it by its WWN, and the kernel serves it out of
-//! the guest's memory.
+//! A LUN of the kernel's SCSI target (LIO) behind vhost: a guest's QEMU opens it by its WWN, and
+//! the kernel serves it out of the guest's memory.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::lio::{self, Lun, Store};
@@ -16,7 +16,6 @@ pub struct ExportVhostScsi {
     pub block: bool,
     /// Bytes of a file that are shown.
     pub bytes: u64,
-    /// No write passes.
     pub read_only: bool,
     /// Name of the backstore; it carries the run's id.
     pub name: String,
@@ -73,7 +72,8 @@ impl ManagedResource for ExportVhostScsi {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
+        // Whether the fabric's folder was there before is not known then; an empty one is nobody's
+        // loss.
         Ok(lio::is_exported(&self.name, &self.wwn).then(|| StepOutput::found_at(lio::fabric())))
     }
 

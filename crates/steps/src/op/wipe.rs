@@ -1,5 +1,6 @@
-//! Signatures that the user has given up by name are taken off a member before a layer is set up on it: the tools of arrays, volume
-//! groups and pools refuse who carries one, and a half of an old array beside a new one is put together at the next boot.
+//! Signatures that the user has given up by name are taken off a member before a layer is set up on
+//! it: the tools of arrays, volume groups and pools refuse who carries one, and a half of an old
+//! array beside a new one is put together at the next boot.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::system::run;
@@ -15,12 +16,9 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// `wipefs`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WipeSignatures {
-    /// What carries them.
     pub device: PathRef,
-    /// By libblkid's names.
     pub names: Vec<String>,
 }
 
@@ -66,7 +64,8 @@ impl WipeSignatures {
 }
 
 fn partitions(device: &Path) -> Result<Vec<PathBuf>> {
-    let meta = std::fs::metadata(device).with_context(|| format!("cannot look at {}", device.display()))?;
+    let meta = std::fs::metadata(device)
+        .with_context(|| format!("cannot look at {}", device.display()))?;
     let probe = Probe::of_files(Path::new("/"));
     let disk = block::node(&probe, meta.rdev());
     let parts = disk.iter().flat_map(|disk| block::partitions(&probe, disk));

@@ -1,7 +1,10 @@
-//! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount of its own shows.
+//! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount
+//! of its own shows.
 
 use super::drives::{Drives, left_on, today};
-use super::{ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
+use super::{
+    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
+};
 use crate::settings::ThingSettings;
 use crate::state::ArrayState;
 use crate::zfs::{self, PROPERTY, Pool};
@@ -21,7 +24,6 @@ const DATASET: &str = "data";
 pub struct MakeZpool {
     /// Its name, which carries the run's id.
     pub name: String,
-    /// Devices.
     pub members: Vec<PathRef>,
     /// How they are joined.
     pub vdev: Vdev,
@@ -49,7 +51,6 @@ pub enum Vdev {
     Mirror,
     /// One member's worth of parity.
     Raidz,
-    /// Two members' worth.
     Raidz2,
 }
 
@@ -57,9 +58,7 @@ pub enum Vdev {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ZfsContent {
-    /// A block device.
     Zvol {
-        /// Its bytes.
         bytes: u64,
         /// Bytes of a block.
         volblocksize: u64,
@@ -92,11 +91,22 @@ impl MakeZpool {
         // The guard has judged what the members carry.
         let mut pool = words(&["zpool", "create", "-f", "-o"]);
         pool.extend([format!("ashift={}", self.ashift)]);
-        // A pool whose members fail would wait for ever, and who destroys it with it; nothing of a healthy one changes.
-        pool.extend(words(&["-o", "cachefile=none", "-o", "failmode=continue", "-O", "mountpoint=none"]));
+        // A pool whose members fail would wait for ever, and who destroys it with it; nothing of a
+        // healthy one changes.
+        pool.extend(words(&[
+            "-o",
+            "cachefile=none",
+            "-o",
+            "failmode=continue",
+            "-O",
+            "mountpoint=none",
+        ]));
         let tag = format!("{PROPERTY}={run_id}");
         pool.extend(
-            self.properties.iter().chain([&tag]).flat_map(|property| ["-O", property].map(str::to_owned)),
+            self.properties
+                .iter()
+                .chain([&tag])
+                .flat_map(|property| ["-O", property].map(str::to_owned)),
         );
         pool.push(self.name.clone());
         match self.vdev {
@@ -124,7 +134,12 @@ impl MakeZpool {
                 create.push(format!("{}/{VOLUME}", self.name));
             }
             ZfsContent::Dataset { recordsize } => {
-                create.extend(words(&["-o", "mountpoint=legacy", "-o", &format!("recordsize={recordsize}")]));
+                create.extend(words(&[
+                    "-o",
+                    "mountpoint=legacy",
+                    "-o",
+                    &format!("recordsize={recordsize}"),
+                ]));
                 create.push(format!("{}/{DATASET}", self.name));
             }
         }
@@ -230,8 +245,9 @@ mod tests {
     use super::*;
 
     fn shown(vdev: Vdev, content: ZfsContent) -> String {
-        let members =
-            ["/dev/a", "/dev/b", "/dev/c", "/dev/d"].map(|path| PathRef::Path(path.into())).to_vec();
+        let members = ["/dev/a", "/dev/b", "/dev/c", "/dev/d"]
+            .map(|path| PathRef::Path(path.into()))
+            .to_vec();
         let properties = words(&["compression=lz4", "atime=off", "dedup=on"]);
         let name = "iotax-r-zfs0".to_owned();
         let make = MakeZpool {

@@ -1,12 +1,11 @@
-//! What is done to the members of a pool that stands: one is taken offline, one comes back as a new drive, a resilver is
-//! waited for. The pool's end undoes all of it.
+//! What is done to the members of a pool that stands: one is taken offline, one comes back as a new
+//! drive, a resilver is waited for. The pool's end undoes all of it.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::zfs::state;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-/// `zpool offline`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZpoolOffline {
     /// What is in the pool: a volume's device, or a file system's name.
@@ -65,7 +64,10 @@ impl Operation for ZpoolOffline {
 impl Operation for ZpoolReplace {
     fn describe(&self) -> String {
         let member = &self.member;
-        format!("zpool labelclear -f {member}; zpool replace -f (the pool of {}) {member}", self.content)
+        format!(
+            "zpool labelclear -f {member}; zpool replace -f (the pool of {}) {member}",
+            self.content
+        )
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {

@@ -1,13 +1,13 @@
-//! Bdevs over several files, their parts, arrays' members and NVMe-oF subsystems, against a target that keeps what it is told and
-//! against what a real one said (`recorded_bdevs.jsonl`).
+//! Bdevs over several files, their parts, arrays' members and NVMe-oF subsystems, against a target
+//! that keeps what it is told and against what a real one said (`recorded_bdevs.jsonl`).
 
 use super::fake::{FakeTarget, serve};
 use super::look::Bdevs;
 use super::tests::{folder, play};
 use super::{LIMIT, Rpc, export, join, nvmf, raid, read_back, unexport};
 use crate::op::{
-    ChangeSpdkArray, ExportSpdk, ExportSpdkNvmf, JoinSpdk, Operation, SpdkChange, SpdkLvol, SpdkRaid,
-    SplitSpdk,
+    ChangeSpdkArray, ExportSpdk, ExportSpdkNvmf, JoinSpdk, Operation, SpdkChange, SpdkLvol,
+    SpdkRaid, SplitSpdk,
 };
 use crate::resource::ManagedResource;
 use crate::state::ArrayState;
@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Three files of a MiB with something behind it, a target beside them, and what is asked for.
+/// Three files of a MiB with something after it, a target beside them, and what is asked for.
 struct Rig {
     folder: TempDir,
     target: FakeTarget,
@@ -125,7 +125,8 @@ fn a_bdev_is_made_found_used_and_taken_away() {
 
 #[test]
 fn what_is_half_made_is_found_and_taken_away() {
-    let without = ["bdev_split_create", "bdev_raid_create", "bdev_lvol_create_lvstore", "bdev_lvol_create"];
+    let without =
+        ["bdev_split_create", "bdev_raid_create", "bdev_lvol_create_lvstore", "bdev_lvol_create"];
     for without in without {
         let rig = rig();
         rig.target.state.lock().unwrap().without.push(without);
@@ -161,7 +162,8 @@ fn members_that_the_target_finds_something_on_are_refused() {
     rig.target.state.lock().unwrap().finds_on = Some(member);
     let error = join::make(&rig.asked, &tag()).unwrap_err().to_string();
     assert!(
-        error.contains("has found partitions, an lvstore or a RAID superblock on") && error.contains("b.img"),
+        error.contains("has found partitions, an lvstore or a RAID superblock on")
+            && error.contains("b.img"),
         "{error}"
     );
     join::unmake(&rig.asked).unwrap();
@@ -172,9 +174,13 @@ fn members_that_the_target_finds_something_on_are_refused() {
 fn a_level_that_the_target_was_built_without_is_told_as_such() {
     let rig = rig();
     let raid = SpdkRaid { level: "raid5f".into(), strip_kib: Some(64) };
-    let error =
-        join::make(&JoinSpdk { raid: Some(raid), ..rig.asked.clone() }, &tag()).unwrap_err().to_string();
-    assert!(error.contains("hint: its SPDK has no such RAID level: raid5f is built in by"), "{error}");
+    let error = join::make(&JoinSpdk { raid: Some(raid), ..rig.asked.clone() }, &tag())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("hint: its SPDK has no such RAID level: raid5f is built in by"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -194,12 +200,14 @@ fn what_is_somebody_elses_by_now_is_left_alone() {
     assert!(changed(&store).contains("lvstore iotax-r-spdk0-lvs is on theirs: left alone"));
     let array = |state: &mut super::fake::FakeState| {
         state.stores.clear();
-        state.arrays.get_mut("iotax-r-spdk0-raid").unwrap()["base_bdevs_list"][1]["name"] = "theirs".into();
+        state.arrays.get_mut("iotax-r-spdk0-raid").unwrap()["base_bdevs_list"][1]["name"] =
+            "theirs".into();
     };
     assert!(changed(&array).contains("array iotax-r-spdk0-raid has theirs in it: left alone"));
 }
 
-/// The start of a file that carries a store of that name: the superblock, and the attribute of a blob as SPDK writes it.
+/// The start of a file that carries a store of that name: the superblock, and the attribute of a
+/// blob as SPDK writes it.
 fn store_of(name: &str) -> Vec<u8> {
     let mut bytes = named(name);
     bytes[..8].copy_from_slice(b"SPDKBLOB");
@@ -209,7 +217,8 @@ fn store_of(name: &str) -> Vec<u8> {
 /// A stretch of a store without its superblock.
 fn named(name: &str) -> Vec<u8> {
     let value = name.len() as u16 + 1;
-    let mut attribute = [&[2, value as u8 + 8, 0, 0, 0, 4, 0][..], &value.to_le_bytes(), b"name"].concat();
+    let mut attribute =
+        [&[2, value as u8 + 8, 0, 0, 0, 4, 0][..], &value.to_le_bytes(), b"name"].concat();
     attribute.extend(name.as_bytes());
     let mut bytes = vec![0; 2 << 20];
     bytes[70_000..70_000 + attribute.len()].copy_from_slice(&attribute);
@@ -277,7 +286,8 @@ fn a_store_of_anothers_beside_ours_keeps_its_superblock() {
 fn a_member_that_somebody_uses_by_now_is_not_written() {
     let Some(device) = iotax_host::guard::rig::Loop::with_size(2 << 20) else { return };
     let rig = rig();
-    let mut gone = JoinSpdk { rpc: rig.folder.path().join("gone"), raid: None, ..rig.asked.clone() };
+    let mut gone =
+        JoinSpdk { rpc: rig.folder.path().join("gone"), raid: None, ..rig.asked.clone() };
     gone.members = vec![PathRef::Path(device.path.clone())];
     std::fs::write(&device.path, store_of("iotax-r-spdk0-lvs")).unwrap();
     let held = iotax_host::guard::admit::claim(&device.path).unwrap();
@@ -310,7 +320,9 @@ fn parts_of_a_bdev_are_shared_out() {
 }
 
 fn change(asked: &JoinSpdk, change: SpdkChange) -> anyhow::Result<()> {
-    raid::change(&ChangeSpdkArray { made: bdev(asked), change, bytes: 0 }, &mut |_| ControlFlow::Continue(()))
+    raid::change(&ChangeSpdkArray { made: bdev(asked), change, bytes: 0 }, &mut |_| {
+        ControlFlow::Continue(())
+    })
 }
 
 fn state(asked: &JoinSpdk) -> ArrayState {
@@ -324,17 +336,28 @@ fn a_member_leaves_and_returns() {
     join::make(asked, &tag()).unwrap();
     assert_eq!(state(asked), ArrayState::Healthy);
     let settings = ManagedResource::settings(asked, &StepOutput::default()).unwrap();
-    assert_eq!((settings["raid_level"].as_str(), settings["num_base_bdevs"].as_str()), ("raid1", "2"));
+    assert_eq!(
+        (settings["raid_level"].as_str(), settings["num_base_bdevs"].as_str()),
+        ("raid1", "2")
+    );
     change(asked, SpdkChange::AwaitWhole).unwrap();
     change(asked, SpdkChange::Leaves(1)).unwrap();
     assert_eq!(state(asked), ArrayState::Degraded { missing: 1 });
     let said = |done: SpdkChange| change(asked, done).unwrap_err().to_string();
-    assert_eq!(said(SpdkChange::Leaves(1)), "iotax-r-spdk0-m1p0 is not in the array iotax-r-spdk0-raid");
-    assert!(said(SpdkChange::AwaitWhole).contains("is degraded, 1 missing, and nothing is rebuilt"));
+    assert_eq!(
+        said(SpdkChange::Leaves(1)),
+        "iotax-r-spdk0-m1p0 is not in the array iotax-r-spdk0-raid"
+    );
+    assert!(
+        said(SpdkChange::AwaitWhole).contains("is degraded, 1 missing, and nothing is rebuilt")
+    );
     assert!(said(SpdkChange::Leaves(2)).contains("has no member 3 of iotax-r-spdk0-lvs/lvol"));
     change(asked, SpdkChange::Returns(1)).unwrap();
     assert_eq!(state(asked), ArrayState::Rebuilding { missing: 1, done: 0.0 });
-    assert_eq!(said(SpdkChange::Returns(1)), "iotax-r-spdk0-m1p0 is in the array iotax-r-spdk0-raid already");
+    assert_eq!(
+        said(SpdkChange::Returns(1)),
+        "iotax-r-spdk0-m1p0 is in the array iotax-r-spdk0-raid already"
+    );
     let wait = ChangeSpdkArray { made: bdev(asked), change: SpdkChange::AwaitWhole, bytes: 0 };
     let stopped = raid::change(&wait, &mut |_| ControlFlow::Break(())).unwrap_err().to_string();
     assert_eq!(stopped, "interrupted at 0 % of the rebuild of iotax-r-spdk0-raid");
@@ -379,7 +402,8 @@ fn a_subsystem_is_made_found_and_taken_away() {
 fn what_a_target_cannot_listen_on_is_told_and_half_a_subsystem_taken_away() {
     let rig = rig();
     join::make(&rig.asked, &tag()).unwrap();
-    let elsewhere = ExportSpdkNvmf { at: ("192.0.2.1".parse().unwrap(), 4499), ..subsystem(&rig.asked) };
+    let elsewhere =
+        ExportSpdkNvmf { at: ("192.0.2.1".parse().unwrap(), 4499), ..subsystem(&rig.asked) };
     let error = nvmf::export(&elsewhere).unwrap_err().to_string();
     assert!(error.contains("hint: the address is one of the target's own host"), "{error}");
     assert!(nvmf::is_there(&elsewhere).unwrap());
@@ -394,7 +418,8 @@ fn what_a_target_cannot_listen_on_is_told_and_half_a_subsystem_taken_away() {
 #[test]
 fn what_stays_of_a_transport_is_said() {
     let asked = |has_transport| {
-        let rig_like = JoinSpdk { name: "iotax-r-spdk0".into(), ..asked(folder().path(), Path::new("/s")) };
+        let rig_like =
+            JoinSpdk { name: "iotax-r-spdk0".into(), ..asked(folder().path(), Path::new("/s")) };
         ExportSpdkNvmf { has_transport, ..subsystem(&rig_like) }
     };
     assert_eq!(asked(Some(true)).irreversible(), None);
@@ -406,7 +431,8 @@ fn what_stays_of_a_transport_is_said() {
 
 /// The whole of it, as the recording has it.
 fn conversation(asked: &JoinSpdk) {
-    let methods = [&asked.methods()[..], &["bdev_raid_add_base_bdev", "nvmf_create_subsystem"]].concat();
+    let methods =
+        [&asked.methods()[..], &["bdev_raid_add_base_bdev", "nvmf_create_subsystem"]].concat();
     super::has(&asked.rpc, &methods).unwrap();
     join::make(asked, &tag()).unwrap();
     assert_eq!(state(asked), ArrayState::Healthy);
@@ -419,7 +445,10 @@ fn conversation(asked: &JoinSpdk) {
     let part = disk(asked, split.part(1).unwrap(), "iotax-r-vm1-0");
     export(&part).unwrap();
     let told = read_back(&asked.rpc, &part.name).unwrap();
-    assert_eq!((told["bdev"].as_str(), told["raid"].as_str()), ("Split Disk", "raid1 of 2, online"));
+    assert_eq!(
+        (told["bdev"].as_str(), told["raid"].as_str()),
+        ("Split Disk", "raid1 of 2, online")
+    );
     unexport(&part).unwrap();
     join::unsplit(&split).unwrap();
     let nvmf = subsystem(asked);

@@ -1,6 +1,6 @@
-//! A disk of a guest in a target: a bdev over a file or device of this host, the part of it that the guest is to have, and a
-//! vhost-user-blk controller; or the controller alone, over a bdev that a layer below has made. Refuses to take away what is not
-//! ours.
+//! A disk of a guest in a target: a bdev over a file or device of this host, the part of it that
+//! the guest is to have, and a vhost-user-blk controller; or the controller alone, over a bdev that
+//! a layer below has made. Refuses to take away what is not ours.
 
 use super::file;
 use super::look::{Bdevs, controller, direct, running};
@@ -23,9 +23,8 @@ pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
         let target = SpdkConnection::ask_target(&mut rpc, &asked.rpc)?;
         of_file.make(&mut rpc, target.process)?;
         if let Some(part) = asked.part {
-            // A file has its marker behind the data, and guests side by side have a part each.
-            let split =
-                json!({"base_bdev": asked.name, "split_count": part.at + 1, "split_size_mb": part.mib});
+            // A file has its marker after the data, and guests side by side have a part each.
+            let split = json!({"base_bdev": asked.name, "split_count": part.at + 1, "split_size_mb": part.mib});
             rpc.call("bdev_split_create", split)?;
         }
     }
@@ -35,7 +34,8 @@ pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
     };
     rpc.call("vhost_create_blk_controller", controller_of(asked, &bdev))?;
     let made = controller(&mut rpc, &asked.name)?;
-    let socket = made.with_context(|| format!("the SPDK target shows no controller {}", asked.name))?.socket;
+    let socket =
+        made.with_context(|| format!("the SPDK target shows no controller {}", asked.name))?.socket;
     match socket.is_absolute() && socket.exists() {
         true => Ok(socket),
         false => bail!(
@@ -51,7 +51,12 @@ fn of_file(asked: &ExportSpdk) -> Result<Option<file::Bdev<'_>>> {
         return Ok(None);
     }
     let path = asked.backing.path()?;
-    Ok(Some(file::Bdev { name: asked.name.clone(), path, kind: asked.kind(), read_only: asked.read_only }))
+    Ok(Some(file::Bdev {
+        name: asked.name.clone(),
+        path,
+        kind: asked.kind(),
+        read_only: asked.read_only,
+    }))
 }
 
 fn controller_of(asked: &ExportSpdk, bdev: &str) -> Value {
@@ -125,7 +130,10 @@ pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> 
         ("bdev", shown["product_name"].as_str().map(str::to_owned)),
         (
             "block-size",
-            bdev["block_size"].as_u64().or(shown["block_size"].as_u64()).map(|bytes| bytes.to_string()),
+            bdev["block_size"]
+                .as_u64()
+                .or(shown["block_size"].as_u64())
+                .map(|bytes| bytes.to_string()),
         ),
         ("raid", raid(&bdevs, serves)),
         ("server", Some(target.facts.describe_target())),
@@ -141,7 +149,7 @@ fn all_direct(files: &[PathBuf], process: Option<u32>) -> Option<bool> {
         .map(|all| all.into_iter().all(|one| one))
 }
 
-/// `raid1 of 2, online`, of the array that it is or stands on.
+/// `raid1 of 2, online`, of the array that it is or is on.
 fn raid(bdevs: &Bdevs, name: &str) -> Option<String> {
     let raid = bdevs.array_below(name)?;
     let (level, members, there) =

@@ -1,5 +1,6 @@
-//! Targets that are none: one that answers as it is told, byte for byte, and one that keeps bdevs and controllers as a real one
-//! does, opens their files and makes the controllers' sockets. What it answers is modelled on the recorded conversation.
+//! Targets that are none: one that answers as it is told, byte for byte, and one that keeps bdevs
+//! and controllers as a real one does, opens their files and makes the controllers' sockets. What
+//! it answers is modelled on the recorded conversation.
 
 use rustix::fs::{Mode, OFlags};
 use serde_json::{Value, json};
@@ -21,7 +22,9 @@ pub fn serve(socket: &Path, answer: impl FnMut(&Value) -> Pieces + Send + 'stati
     thread::spawn(move || {
         for stream in listener.incoming() {
             let answer = answer.clone();
-            thread::spawn(move || converse(stream.unwrap(), &mut |request| answer.lock().unwrap()(request)));
+            thread::spawn(move || {
+                converse(stream.unwrap(), &mut |request| answer.lock().unwrap()(request))
+            });
         }
     });
 }
@@ -63,9 +66,7 @@ pub fn reply(request: &Value, result: Result<Value, (i64, &str)>) -> Vec<u8> {
 /// A target with bdevs and controllers.
 #[derive(Clone)]
 pub struct FakeTarget {
-    /// Where it listens.
     pub socket: PathBuf,
-    /// What it has.
     pub state: Arc<Mutex<FakeState>>,
 }
 
@@ -75,7 +76,6 @@ pub struct FakeState {
     folder: PathBuf,
     /// Name, description, and the file that is open for it.
     pub bdevs: BTreeMap<String, (Value, Option<OwnedFd>)>,
-    /// Name and description.
     pub controllers: BTreeMap<String, Value>,
     /// Arrays, as `bdev_raid_get_bdevs` tells them.
     pub arrays: BTreeMap<String, Value>,
@@ -83,7 +83,6 @@ pub struct FakeState {
     pub stores: BTreeMap<String, Value>,
     /// Transports and subsystems of NVMe-oF, likewise.
     pub transports: Vec<Value>,
-    /// By NQN.
     pub subsystems: BTreeMap<String, Value>,
     /// It finds a superblock on the first bdev over this file.
     pub finds_on: Option<PathBuf>,
@@ -136,7 +135,8 @@ impl FakeTarget {
     /// One that listens in that folder.
     pub fn start(folder: &Path) -> FakeTarget {
         let state = FakeState { folder: folder.to_owned(), ..FakeState::default() };
-        let target = FakeTarget { socket: folder.join("spdk.sock"), state: Arc::new(Mutex::new(state)) };
+        let target =
+            FakeTarget { socket: folder.join("spdk.sock"), state: Arc::new(Mutex::new(state)) };
         let state = target.state.clone();
         serve(&target.socket, move |request| {
             let result = state.lock().unwrap().answer(request);
@@ -162,9 +162,11 @@ impl FakeState {
         }
         match method {
             "spdk_get_version" => Ok(json!({"version": "SPDK v0.1 made up", "fields": {}})),
-            "rpc_get_methods" => {
-                Ok(METHODS.iter().filter(|method| !self.without.contains(method)).copied().collect())
-            }
+            "rpc_get_methods" => Ok(METHODS
+                .iter()
+                .filter(|method| !self.without.contains(method))
+                .copied()
+                .collect()),
             "framework_get_reactors" => Ok(self.reactors()),
             "bdev_get_bdevs" => Ok(self.bdevs.values().map(|(bdev, _)| bdev.clone()).collect()),
             "vhost_get_controllers" => Ok(self.controllers.values().cloned().collect()),
@@ -175,7 +177,9 @@ impl FakeState {
                 Some(_) => Ok(true.into()),
                 None => Err((-19, "No such device")),
             },
-            "vhost_create_blk_controller" => self.control(&text("ctrlr"), &text("dev_name"), params),
+            "vhost_create_blk_controller" => {
+                self.control(&text("ctrlr"), &text("dev_name"), params)
+            }
             "vhost_delete_controller" => self.uncontrol(&text("ctrlr")),
             "bdev_wait_for_examine" => Ok(self.examine()),
             method if method.contains("_raid_") => self.raid(method, params),
@@ -187,7 +191,8 @@ impl FakeState {
     /// Its process is that of the test.
     fn reactors(&self) -> Value {
         let tid = rustix::process::getpid().as_raw_nonzero();
-        let reactor = json!({"lcore": 0, "tid": tid, "in_interrupt": self.in_interrupt, "lw_threads": []});
+        let reactor =
+            json!({"lcore": 0, "tid": tid, "in_interrupt": self.in_interrupt, "lw_threads": []});
         json!({"tick_rate": 1, "pid": std::process::id(), "reactors": [reactor]})
     }
 
@@ -196,7 +201,8 @@ impl FakeState {
             return Err((-17, "File exists"));
         }
         let path = self.opens.clone().unwrap_or_else(|| filename.into());
-        let flags = OFlags::DIRECT | if params["readonly"] == true { OFlags::RDONLY } else { OFlags::RDWR };
+        let flags =
+            OFlags::DIRECT | if params["readonly"] == true { OFlags::RDONLY } else { OFlags::RDWR };
         let Ok(file) = rustix::fs::open(&path, flags, Mode::empty()) else {
             return Err((-2, "No such file or directory"));
         };
@@ -219,8 +225,7 @@ impl FakeState {
             (0..params["split_count"].as_u64().unwrap()).map(|at| format!("{base}p{at}")).collect();
         for part in &parts {
             let of = json!({"split": {"base_bdev": base}});
-            let bdev =
-                json!({"name": part, "product_name": "Split Disk", "claimed": false, "driver_specific": of});
+            let bdev = json!({"name": part, "product_name": "Split Disk", "claimed": false, "driver_specific": of});
             self.bdevs.insert(part.clone(), (bdev, None));
         }
         Ok(parts.into())
@@ -237,8 +242,7 @@ impl FakeState {
         let Some(bdev) = self.name_of(bdev) else { return Err((-32602, "No such device")) };
         let socket = self.folder.join(name);
         std::fs::write(&socket, "").unwrap();
-        let disk =
-            json!({"readonly": params["readonly"] == true, "bdev": bdev, "transport": "vhost_user_blk"});
+        let disk = json!({"readonly": params["readonly"] == true, "bdev": bdev, "transport": "vhost_user_blk"});
         let controller = json!({
             "ctrlr": name, "cpumask": "0x1", "socket": socket, "sessions": [], "backend_specific": {"block": disk},
         });
@@ -256,8 +260,12 @@ impl FakeState {
 
     /// The name of what has that name or alias.
     fn name_of(&self, word: &str) -> Option<String> {
-        let is = |bdev: &Value| bdev["aliases"].as_array().is_some_and(|all| all.contains(&word.into()));
-        self.bdevs.iter().find(|(name, (bdev, _))| *name == word || is(bdev)).map(|(name, _)| name.clone())
+        let is =
+            |bdev: &Value| bdev["aliases"].as_array().is_some_and(|all| all.contains(&word.into()));
+        self.bdevs
+            .iter()
+            .find(|(name, (bdev, _))| *name == word || is(bdev))
+            .map(|(name, _)| name.clone())
     }
 
     /// Takes or frees a bdev for one user.
@@ -273,9 +281,9 @@ impl FakeState {
     fn examine(&mut self) -> Value {
         let finds_on = self.finds_on.clone();
         let found = |bdev: &&mut Value| {
-            finds_on
-                .as_ref()
-                .is_some_and(|path| bdev["driver_specific"]["aio"]["filename"] == path.to_str().unwrap())
+            finds_on.as_ref().is_some_and(|path| {
+                bdev["driver_specific"]["aio"]["filename"] == path.to_str().unwrap()
+            })
         };
         let mut bdevs = self.bdevs.values_mut().map(|(bdev, _)| bdev);
         bdevs.find(found).into_iter().for_each(|bdev| bdev["claimed"] = true.into());
@@ -291,8 +299,12 @@ impl FakeState {
                 Err((-32700, "spdk_json_decode_object failed"))
             }
             "bdev_raid_create" => {
-                let bases: Vec<&str> =
-                    params["base_bdevs"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+                let bases: Vec<&str> = params["base_bdevs"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .collect();
                 let there = bases.iter().filter(|base| self.bdevs.contains_key(**base)).count();
                 bases
                     .iter()
@@ -329,9 +341,12 @@ impl FakeState {
 
     /// Takes the member out of its array, or puts one in its empty place, which is rebuilt.
     fn change_array(&mut self, leaves: &str, of: &str, comes: Option<&str>) -> FakeAnswer {
-        let has = |array: &Value| array["base_bdevs_list"].to_string().contains(&format!("\"{leaves}\""));
-        let found = self.arrays.iter().find(|(name, array)| *name == of || (comes.is_none() && has(array)));
-        let Some((name, mut array)) = found.map(|(name, array)| (name.clone(), array.clone())) else {
+        let has =
+            |array: &Value| array["base_bdevs_list"].to_string().contains(&format!("\"{leaves}\""));
+        let found =
+            self.arrays.iter().find(|(name, array)| *name == of || (comes.is_none() && has(array)));
+        let Some((name, mut array)) = found.map(|(name, array)| (name.clone(), array.clone()))
+        else {
             return Err((-19, "No such device"));
         };
         let list = array["base_bdevs_list"].as_array_mut().unwrap();
@@ -344,8 +359,7 @@ impl FakeState {
         let there = list.iter().filter(|place| !place["name"].is_null()).count();
         array["num_base_bdevs_discovered"] = there.into();
         if comes.is_some() {
-            array["process"] =
-                json!({"type": "rebuild", "target": comes, "progress": {"blocks": 0, "percent": 0}});
+            array["process"] = json!({"type": "rebuild", "target": comes, "progress": {"blocks": 0, "percent": 0}});
         }
         self.claim(comes.unwrap_or(leaves), comes.is_some())?;
         self.set_array(&name, array);
@@ -368,11 +382,13 @@ impl FakeState {
             "bdev_lvol_get_lvstores" => Ok(self.stores.values().cloned().collect()),
             "bdev_lvol_create_lvstore" => {
                 self.claim(&text("bdev_name"), true)?;
-                self.stores.insert(store.clone(), json!({"name": store, "base_bdev": text("bdev_name")}));
+                self.stores
+                    .insert(store.clone(), json!({"name": store, "base_bdev": text("bdev_name")}));
                 Ok("uuid-of-store".into())
             }
             "bdev_lvol_create" => {
-                let Some(base) = self.stores.get(&store).map(|store| store["base_bdev"].clone()) else {
+                let Some(base) = self.stores.get(&store).map(|store| store["base_bdev"].clone())
+                else {
                     return Err((-19, "No such device"));
                 };
                 let of = json!({"lvol": {"base_bdev": base, "thin_provision": params["thin_provision"]}});
@@ -426,7 +442,9 @@ impl FakeState {
             },
             "nvmf_subsystem_add_ns" => {
                 let bdev = params["namespace"]["bdev_name"].as_str().unwrap();
-                let Some(bdev) = self.name_of(bdev) else { return Err((-32602, "Invalid parameters")) };
+                let Some(bdev) = self.name_of(bdev) else {
+                    return Err((-32602, "Invalid parameters"));
+                };
                 self.claim(&bdev, true)?;
                 self.subsystems.get_mut(&nqn).unwrap()["namespaces"] =
                     json!([{"nsid": 1, "bdev_name": bdev}]);

@@ -1,5 +1,5 @@
-//! A bdev over a file or device of this host. Refuses one that is over another file than was meant, or that the target opened
-//! through the page cache.
+//! A bdev over a file or device of this host. Refuses one that is over another file than was meant,
+//! or that the target opened through the page cache.
 
 use super::look::{Bdevs, direct, filename, is_block};
 use super::rpc::Rpc;

@@ -1,6 +1,6 @@
-//! A bdev over several files or devices: one for each, an array without a superblock, a store with one logical volume. Refuses
-//! members that the target has already, and those on which it finds something. What a store leaves on members is taken off them,
-//! also where the target is gone.
+//! A bdev over several files or devices: one for each, an array without a superblock, a store with
+//! one logical volume. Refuses members that the target has already, and those on which it finds
+//! something. What a store leaves on members is taken off them, also where the target is gone.
 
 use super::file;
 use super::look::{Bdevs, listed, running};
@@ -20,7 +20,8 @@ use std::path::Path;
 const MAGIC: &[u8] = b"SPDKBLOB";
 /// Bytes of its superblock.
 const SUPERBLOCK: usize = 4096;
-/// Its metadata begins behind masks of a bit for each cluster and page, so the store's name stands far within this.
+/// Its metadata begins after masks of a bit for each cluster and page, so the store's name stands
+/// far within this.
 const METADATA: usize = 4 << 20;
 
 /// Makes all of it.
@@ -37,7 +38,8 @@ pub fn make(asked: &JoinSpdk, tag: &RunTag) -> Result<()> {
     refuse_what_is_found(asked, &mut rpc)?;
     if let Some(mib) = asked.mib {
         for at in 0..asked.members.len() {
-            let split = json!({"base_bdev": asked.member(at), "split_count": 1, "split_size_mb": mib});
+            let split =
+                json!({"base_bdev": asked.member(at), "split_count": 1, "split_size_mb": mib});
             rpc.call("bdev_split_create", split)?;
         }
     }
@@ -59,7 +61,10 @@ fn members(asked: &JoinSpdk) -> Result<Vec<file::Bdev<'_>>> {
 fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result<()> {
     let there = parts(asked, rpc)?;
     if !there.is_empty() {
-        let why = anyhow!("the SPDK target has {} already, which this run did not make", there.join(", "));
+        let why = anyhow!(
+            "the SPDK target has {} already, which this run did not make",
+            there.join(", ")
+        );
         return Err(why.context(NothingMade));
     }
     let bdevs = Bdevs::look_up(rpc)?;
@@ -78,7 +83,8 @@ fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result
     Ok(())
 }
 
-/// A target examines what it opens: leftover superblocks become arrays and stores that hold the member.
+/// A target examines what it opens: leftover superblocks become arrays and stores that hold the
+/// member.
 fn refuse_what_is_found(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     rpc.call("bdev_wait_for_examine", Value::Null)?;
     let bdevs = Bdevs::look_up(rpc)?;
@@ -97,8 +103,7 @@ fn refuse_what_is_found(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
 fn make_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     let Some(raid) = &asked.raid else { return Ok(()) };
     let bases: Vec<String> = (0..asked.members.len()).map(|at| asked.base(at)).collect();
-    let mut array =
-        json!({"name": asked.joined(), "raid_level": raid.level, "base_bdevs": bases, "superblock": false});
+    let mut array = json!({"name": asked.joined(), "raid_level": raid.level, "base_bdevs": bases, "superblock": false});
     if let Some(kib) = raid.strip_kib {
         array["strip_size_kb"] = kib.into();
     }
@@ -113,7 +118,8 @@ fn make_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
 
 fn make_volume(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     let Some(lvol) = &asked.lvol else { return Ok(()) };
-    // What is there is not cleared: it would be discarded or written, and reads of it measure as well as any.
+    // What is there is not cleared: it would be discarded or written, and reads of it measure as
+    // well as any.
     let store = json!({
         "bdev_name": asked.joined(), "lvs_name": asked.store(), "cluster_sz": lvol.cluster, "clear_method": "none",
     });
@@ -212,7 +218,8 @@ fn unmake_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     // One that was removed from it has no name there.
     let mut members = listed.filter_map(|member| member["name"].as_str());
     if let Some(other) = members.find(|name| ours.iter().all(|base| base != name)) {
-        let why = format!("the SPDK target's array {} has {other} in it: left alone", asked.joined());
+        let why =
+            format!("the SPDK target's array {} has {other} in it: left alone", asked.joined());
         return Err(NotOurs(why).into());
     }
     rpc.call("bdev_raid_delete", json!({"name": asked.joined()})).map(drop)?;
@@ -261,11 +268,15 @@ fn has_store(asked: &JoinSpdk) -> Result<bool> {
     let starts = starts(asked)?;
     Ok(match is_whole_on_each(asked) {
         true => starts.iter().any(|(_, start)| start.begins && start.ours),
-        false => starts.iter().any(|(_, start)| start.begins) && starts.iter().any(|(_, start)| start.ours),
+        false => {
+            starts.iter().any(|(_, start)| start.begins)
+                && starts.iter().any(|(_, start)| start.ours)
+        }
     })
 }
 
-/// Takes the superblocks of a store of ours off the members; deleting the store in the target has done so already.
+/// Takes the superblocks of a store of ours off the members; deleting the store in the target has
+/// done so already.
 fn wipe_store(asked: &JoinSpdk) -> Result<()> {
     if !has_store(asked)? {
         return Ok(());
@@ -273,13 +284,19 @@ fn wipe_store(asked: &JoinSpdk) -> Result<()> {
     let starts = starts(asked)?;
     let carriers: Vec<&Path> = match is_whole_on_each(asked) {
         // Drives may have been exchanged since: each is ours only by what it carries itself.
-        true => starts.iter().filter(|(_, start)| start.begins && start.ours).map(|(_, s)| s.path).collect(),
+        true => starts
+            .iter()
+            .filter(|(_, start)| start.begins && start.ours)
+            .map(|(_, s)| s.path)
+            .collect(),
         false => {
             if let Some((_, start)) = starts.iter().find(|(at, start)| is_anothers(*at, start)) {
                 let path = start.path.display();
                 let of = start.other.as_deref().unwrap_or("without a name");
-                let why =
-                    format!("{path} carries another lvstore ({of}): nothing of {} is wiped", asked.store());
+                let why = format!(
+                    "{path} carries another lvstore ({of}): nothing of {} is wiped",
+                    asked.store()
+                );
                 return Err(NotOurs(why).into());
             }
             starts.iter().filter(|(_, start)| start.begins).map(|(_, start)| start.path).collect()
@@ -311,7 +328,8 @@ fn wipe(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Names of stores and volumes: the values of attributes called `name`, whose descriptor has two lengths of two bytes before both.
+/// Names of stores and volumes: the values of attributes called `name`, whose descriptor has two
+/// lengths of two bytes before both.
 fn names_in(start: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"name";
     let value = |at: usize| {
@@ -351,8 +369,7 @@ pub fn split(asked: &SplitSpdk) -> Result<()> {
     let mut rpc = Rpc::connect(socket, LIMIT)?;
     // By its real name: an alias takes the target down (SPDK 26.09-pre).
     let bdevs = Bdevs::look_up(&mut rpc)?;
-    let split =
-        json!({"base_bdev": bdevs.real_name(base)?, "split_count": asked.parts, "split_size_mb": asked.mib});
+    let split = json!({"base_bdev": bdevs.real_name(base)?, "split_count": asked.parts, "split_size_mb": asked.mib});
     rpc.call("bdev_split_create", split).map(drop)?;
     Ok(())
 }

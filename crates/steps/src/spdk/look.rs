@@ -1,5 +1,5 @@
-//! What a target has: bdevs with the files that they come down to, controllers, and whether a file is open there past the
-//! page cache. It only asks.
+//! What a target has: bdevs with the files that they come down to, controllers, and whether a file
+//! is open there past the page cache. It only asks.
 
 use super::rpc::{LIMIT, Rpc, RpcError};
 use anyhow::{Context, Result, bail};
@@ -15,11 +15,9 @@ const DEEPEST: usize = 8;
 
 /// A controller as the target describes it.
 pub struct Controller {
-    /// Where QEMU connects.
     pub socket: PathBuf,
     /// The target has none for it any more, when the bdev was removed under it.
     pub bdev: Option<String>,
-    /// No write passes.
     pub read_only: bool,
 }
 
@@ -53,7 +51,6 @@ pub fn controller(rpc: &mut Rpc, name: &str) -> Result<Option<Controller>> {
     }))
 }
 
-/// All bdevs.
 pub struct Bdevs(Vec<Value>);
 
 impl Bdevs {
@@ -65,17 +62,20 @@ impl Bdevs {
         Ok(Bdevs(listed(rpc, "bdev_get_bdevs", Value::Null)?))
     }
 
-    /// That of this name or alias: a volume of an lvstore is `STORE/VOLUME` by alias only, and so are its parts.
+    /// That of this name or alias: a volume of an lvstore is `STORE/VOLUME` by alias only, and so
+    /// are its parts.
     pub fn named(&self, name: &str) -> Option<&Value> {
-        let aliased =
-            |bdev: &Value| bdev["aliases"].as_array().is_some_and(|all| all.iter().any(|it| *it == name));
+        let aliased = |bdev: &Value| {
+            bdev["aliases"].as_array().is_some_and(|all| all.iter().any(|it| *it == name))
+        };
         let found = self.0.iter().find(|bdev| bdev["name"] == name || aliased(bdev));
         found.or_else(|| self.part_named(name))
     }
 
-    /// Parts are called by the real name of what was split, with `p` and a number behind it.
+    /// Parts are called by the real name of what was split, with `p` and a number after it.
     fn part_named(&self, name: &str) -> Option<&Value> {
-        let (whole, number) = name.rsplit_once('p').filter(|(_, number)| number.parse::<u32>().is_ok())?;
+        let (whole, number) =
+            name.rsplit_once('p').filter(|(_, number)| number.parse::<u32>().is_ok())?;
         let real = format!("{}p{number}", self.named(whole)?["name"].as_str()?);
         self.0.iter().find(|bdev| bdev["name"] == real.as_str())
     }
@@ -104,12 +104,13 @@ impl Bdevs {
     pub fn over(&self, path: &Path) -> Option<&str> {
         let wanted = identity(path).ok()?;
         let is_over = |bdev: &&Value| {
-            filename(bdev).is_some_and(|file| identity(Path::new(file)).is_ok_and(|it| it == wanted))
+            filename(bdev)
+                .is_some_and(|file| identity(Path::new(file)).is_ok_and(|it| it == wanted))
         };
         self.0.iter().find(is_over)?["name"].as_str()
     }
 
-    /// What the target tells of the array that it is or stands on, if there is one.
+    /// What the target tells of the array that it is or is on, if there is one.
     pub fn array_below(&self, name: &str) -> Option<&Value> {
         self.array(name, DEEPEST)
     }
@@ -131,7 +132,7 @@ impl Bdevs {
     }
 }
 
-/// The bdevs that one stands on: parts, volumes and arrays tell them.
+/// The bdevs that one is on: parts, volumes and arrays tell them.
 fn bases(bdev: &Value) -> Vec<&str> {
     let specific = &bdev["driver_specific"];
     let one = ["split", "lvol"].into_iter().filter_map(|kind| specific[kind]["base_bdev"].as_str());
@@ -165,10 +166,12 @@ pub fn is_block(path: &Path) -> Result<bool> {
     Ok(is.file_type().is_block_device())
 }
 
-/// Whether the process has that very file or device open with O_DIRECT; `None` where its files cannot be seen.
+/// Whether the process has that very file or device open with O_DIRECT; `None` where its files
+/// cannot be seen.
 ///
 /// # Errors
-/// When its files can be seen and that is not one of them: it has opened another one under the same name.
+/// When its files can be seen and that is not one of them: it has opened another one under the same
+/// name.
 pub fn direct(path: &Path, process: Option<u32>) -> Result<Option<bool>> {
     let Some((pid, files)) =
         process.and_then(|pid| Some((pid, fs::read_dir(format!("/proc/{pid}/fd")).ok()?)))
@@ -176,8 +179,10 @@ pub fn direct(path: &Path, process: Option<u32>) -> Result<Option<bool>> {
         return Ok(None);
     };
     let wanted = identity(path).with_context(|| format!("cannot look at {}", path.display()))?;
-    let mut ours =
-        files.flatten().filter(|file| identity(&file.path()).is_ok_and(|it| it == wanted)).peekable();
+    let mut ours = files
+        .flatten()
+        .filter(|file| identity(&file.path()).is_ok_and(|it| it == wanted))
+        .peekable();
     if ours.peek().is_none() {
         bail!(
             "the SPDK target (process {pid}) has another file open as {} than this host has there: it runs in a mount namespace of its own",

@@ -1,5 +1,6 @@
-//! A running SPDK target, spoken to over its JSON-RPC socket: the wire, what the target is, and what is made in it. It is
-//! somebody else's process: it is never started, stopped or configured, and only what carries a run's name is taken away.
+//! A running SPDK target, spoken to over its JSON-RPC socket: the wire, what the target is, and
+//! what is made in it. It is somebody else's process: it is never started, stopped or configured,
+//! and only what carries a run's name is taken away.
 
 #[cfg(test)]
 mod bdev_tests;
@@ -24,7 +25,8 @@ use crate::threads::{self, ServingThread};
 use anyhow::Result;
 use std::path::Path;
 
-/// Threads of the target behind a socket that serve I/O: its reactors; none where it is not seen from here.
+/// Threads of the target behind a socket that serve I/O: its reactors; none where it is not seen
+/// from here.
 ///
 /// # Errors
 /// When it does not answer.

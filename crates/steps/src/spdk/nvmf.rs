@@ -1,5 +1,6 @@
-//! A bdev's NVMe-oF subsystem in a target: made, found and taken away by its NQN. The transport is made where the target has
-//! none, and stays: SPDK has no call that removes one. Refuses a subsystem that is there.
+//! A bdev's NVMe-oF subsystem in a target: made, found and taken away by its NQN. The transport is
+//! made where the target has none, and stays: SPDK has no call that removes one. Refuses a
+//! subsystem that is there.
 
 use super::look::{Bdevs, listed, running};
 use super::rpc::{LIMIT, Rpc};
@@ -22,7 +23,9 @@ pub fn has_transport(asked: &ExportSpdkNvmf) -> Result<bool> {
 
 /// Of all, as to ask for one that is not there is an error.
 fn has(rpc: &mut Rpc, transport: &str) -> Result<bool> {
-    Ok(listed(rpc, "nvmf_get_transports", Value::Null)?.iter().any(|one| one["trtype"] == transport))
+    Ok(listed(rpc, "nvmf_get_transports", Value::Null)?
+        .iter()
+        .any(|one| one["trtype"] == transport))
 }
 
 /// Makes all of it.
@@ -33,7 +36,8 @@ pub fn export(asked: &ExportSpdkNvmf) -> Result<()> {
     let (socket, bdev) = asked.bdev.bdev()?;
     let (mut rpc, nqn) = (Rpc::connect(socket, LIMIT)?, &asked.nqn);
     if subsystem(&mut rpc, nqn)?.is_some() {
-        let why = anyhow!("the SPDK target has the subsystem {nqn} already, which this run did not make");
+        let why =
+            anyhow!("the SPDK target has the subsystem {nqn} already, which this run did not make");
         return Err(why.context(NothingMade));
     }
     if !has(&mut rpc, &asked.transport)? {
@@ -89,7 +93,10 @@ pub fn unexport(asked: &ExportSpdkNvmf) -> Result<()> {
     let namespaces = found["namespaces"].as_array().into_iter().flatten();
     let mut served = namespaces.filter_map(|namespace| namespace["bdev_name"].as_str());
     if let Some(other) = served.find(|served| !bdevs.are_one(served, bdev)) {
-        let why = format!("the SPDK target's subsystem {} serves {other}, not {bdev}: left alone", asked.nqn);
+        let why = format!(
+            "the SPDK target's subsystem {} serves {other}, not {bdev}: left alone",
+            asked.nqn
+        );
         return Err(NotOurs(why).into());
     }
     rpc.call("nvmf_delete_subsystem", json!({"nqn": asked.nqn})).map(drop)?;

@@ -1,5 +1,5 @@
-//! The state of an array of a target, and members that leave it or come back. Refuses to move a member that is not where it is
-//! thought to be.
+//! The state of an array of a target, and members that leave it or come back. Refuses to move a
+//! member that is not where it is thought to be.
 
 use super::look::{Bdevs, listed};
 use super::rpc::{LIMIT, Rpc};
@@ -33,8 +33,9 @@ struct Array {
 impl Array {
     fn look_up(rpc: &mut Rpc, name: &str) -> Result<Array> {
         let told = raid_value(rpc, name)?;
-        Array::understood(&told)
-            .with_context(|| format!("the SPDK target tells too little of its array {name}: {told}"))
+        Array::understood(&told).with_context(|| {
+            format!("the SPDK target tells too little of its array {name}: {told}")
+        })
     }
 
     fn understood(told: &Value) -> Option<Array> {
@@ -45,7 +46,10 @@ impl Array {
             members: count("num_base_bdevs")?,
             there: count("num_base_bdevs_discovered")?,
             rebuilt: told["process"]["progress"]["percent"].as_f64(),
-            names: members.filter_map(|member| member["name"].as_str()).map(str::to_owned).collect(),
+            names: members
+                .filter_map(|member| member["name"].as_str())
+                .map(str::to_owned)
+                .collect(),
         })
     }
 
@@ -83,14 +87,16 @@ pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
     let told = raid_value(&mut Rpc::connect(socket, LIMIT)?, array)?;
     let names = ["raid_level", "strip_size_kb", "num_base_bdevs", "superblock"];
     let known = names.iter().filter(|name| !told[**name].is_null());
-    let word = |name: &str| told[name].as_str().map_or_else(|| told[name].to_string(), str::to_owned);
+    let word =
+        |name: &str| told[name].as_str().map_or_else(|| told[name].to_string(), str::to_owned);
     Ok(known.map(|name| ((*name).to_owned(), word(name))).collect())
 }
 
 /// Takes a member out of its array, puts it back, or waits until all are whole.
 ///
 /// # Errors
-/// When the target refuses, the member was not where it was thought to be, or whoever is told says stop.
+/// When the target refuses, the member was not where it was thought to be, or whoever is told says
+/// stop.
 pub fn change(asked: &ChangeSpdkArray, told: ProgressFn<'_>) -> Result<()> {
     let (socket, bdev) = asked.made.bdev()?;
     let (mut rpc, array) = (Rpc::connect(socket, LIMIT)?, array_below(bdev));

@@ -1,5 +1,6 @@
-//! JSON-RPC 2.0 as SPDK's targets speak it: bare objects on a Unix socket, one behind the other with nothing before them that
-//! tells their length. Every call has a time limit; after anything but a refusal the connection is of no more use.
+//! JSON-RPC 2.0 as SPDK's targets speak it: bare objects on a Unix socket, one after the other
+//! with nothing before them that tells their length. Every call has a time limit; after anything
+//! but a refusal the connection is of no more use.
 
 use crate::json_socket::{Framing, JsonSocket, SocketError};
 use rustix::net::sockopt;
@@ -8,7 +9,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Most calls take some milliseconds; to delete a controller a target first waits until its guest is gone.
+/// Most calls take some milliseconds; to delete a controller a target first waits until its guest
+/// is gone.
 pub const LIMIT: Duration = Duration::from_secs(20);
 /// Ten thousand bdevs are described in some 10 MB.
 const LONGEST_REPLY: usize = 64 << 20;
@@ -16,24 +18,15 @@ const LONGEST_REPLY: usize = 64 << 20;
 /// Why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum RpcError {
-    /// Nobody is there.
     #[error("no SPDK target listens on {socket}: {source}")]
-    Absent {
-        /// Of the target.
-        socket: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
+    Absent { socket: PathBuf, source: std::io::Error },
     /// The target's own refusal.
     #[error("the SPDK target behind {socket} refused {method}: {words} ({code}){}", hint(.method, .code, .words))]
     Refused {
-        /// Of the target.
         socket: PathBuf,
-        /// What was called.
         method: String,
         /// A negative errno, or one of JSON-RPC's from -32700 on.
         code: i64,
-        /// The target's words.
         words: String,
     },
     /// No reply came, or something else than a reply to the call.
@@ -41,9 +34,7 @@ pub enum RpcError {
     Socket {
         /// Of the target, if it is one.
         socket: PathBuf,
-        /// What was called.
         method: String,
-        /// The cause.
         cause: SocketError,
     },
 }
@@ -59,7 +50,9 @@ fn words(socket: &Path, method: &str, cause: &SocketError) -> String {
             limit.as_secs()
         ),
         SocketError::Garbled { why, found } => {
-            format!("what came from {socket} during {method} is no reply of an SPDK target: {why}: {found:?}")
+            format!(
+                "what came from {socket} during {method} is no reply of an SPDK target: {why}: {found:?}"
+            )
         }
         SocketError::Io(source) => {
             format!("cannot talk to the SPDK target behind {socket} during {method}: {source}")
@@ -67,7 +60,8 @@ fn words(socket: &Path, method: &str, cause: &SocketError) -> String {
     }
 }
 
-/// What a person could do about a refusal. Some methods give the errno as their code, others in words only.
+/// What a person could do about a refusal. Some methods give the errno as their code, others in
+/// words only.
 fn hint(method: &str, code: &i64, words: &str) -> &'static str {
     match (*code, words) {
         (METHOD_NOT_FOUND, _) => "; hint: its SPDK is too old for that, or was built without it",
@@ -90,7 +84,9 @@ fn hint(method: &str, code: &i64, words: &str) -> &'static str {
         (_, "Invalid argument") if method == "vhost_create_blk_controller" => {
             "; hint: cpumask is of reactors that the target has"
         }
-        (-2 | -13, _) => "; hint: the target opens files with its own rights, and in its own mount namespace",
+        (-2 | -13, _) => {
+            "; hint: the target opens files with its own rights, and in its own mount namespace"
+        }
         _ => "",
     }
 }
@@ -112,12 +108,16 @@ impl Rpc {
     /// [`RpcError::Absent`] when nobody listens there.
     pub fn connect(socket: &Path, limit: Duration) -> Result<Rpc, RpcError> {
         let absent = |source| RpcError::Absent { socket: socket.to_owned(), source };
-        let stream = JsonSocket::connect(socket, Framing::Bare, LONGEST_REPLY, limit).map_err(absent)?;
+        let stream =
+            JsonSocket::connect(socket, Framing::Bare, LONGEST_REPLY, limit).map_err(absent)?;
         // A socket of that name may be anybody's, and what is said there is done.
-        let user =
-            sockopt::socket_peercred(stream.stream()).map_err(|errno| absent(errno.into()))?.uid.as_raw();
+        let user = sockopt::socket_peercred(stream.stream())
+            .map_err(|errno| absent(errno.into()))?
+            .uid
+            .as_raw();
         if user != 0 && user != rustix::process::geteuid().as_raw() {
-            let why = format!("the process behind it is of user {user}, who is neither you nor root");
+            let why =
+                format!("the process behind it is of user {user}, who is neither you nor root");
             return Err(absent(std::io::Error::new(ErrorKind::PermissionDenied, why)));
         }
         Ok(Rpc { stream, socket: socket.to_owned() })
@@ -138,15 +138,18 @@ impl Rpc {
         if !params.is_null() {
             request["params"] = params;
         }
-        let reply = self.stream.call(request, |_, _| false).map_err(|cause| self.failed(method, cause))?;
+        let reply =
+            self.stream.call(request, |_, _| false).map_err(|cause| self.failed(method, cause))?;
         self.judge(method, reply)
     }
 
     fn judge(&self, method: &str, mut reply: Value) -> Result<Value, RpcError> {
         let (whole, id) = (reply.to_string(), self.stream.last_id());
-        let wrong = |why: &str| Err(self.failed(method, SocketError::garbled(why, whole.as_bytes())));
+        let wrong =
+            |why: &str| Err(self.failed(method, SocketError::garbled(why, whole.as_bytes())));
         // What cannot be read at all is answered without an id.
-        let to_this = reply["id"] == json!(id) || reply["error"].is_object() && reply["id"].is_null();
+        let to_this =
+            reply["id"] == json!(id) || reply["error"].is_object() && reply["id"].is_null();
         if reply["jsonrpc"] != "2.0" {
             return wrong("it is not JSON-RPC 2.0");
         }

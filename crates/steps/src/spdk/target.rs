@@ -1,4 +1,5 @@
-//! What a target is: its SPDK, the methods it has, its reactors and how they wait, the process that it runs in. It only asks.
+//! What a target is: its SPDK, the methods it has, its reactors and how they wait, the process that
+//! it runs in. It only asks.
 
 use super::rpc::{LIMIT, Rpc, RpcError};
 use iotax_facts::spdk::{Reactor, SpdkTarget};
@@ -29,7 +30,6 @@ const METHODS: &[&str] = &[
     "vhost_get_controllers",
 ];
 
-/// What `framework_get_reactors` tells.
 #[derive(Deserialize)]
 struct Framework {
     pid: Option<u32>,
@@ -70,9 +70,14 @@ impl SpdkConnection {
         };
         let framework: Option<Framework> = serde_json::from_value(framework).ok();
         let told = framework.iter().flat_map(|framework| &framework.reactors);
-        let reactors = told.map(|told| Reactor { core: told.lcore, polls: !told.in_interrupt }).collect();
+        let reactors =
+            told.map(|told| Reactor { core: told.lcore, polls: !told.in_interrupt }).collect();
         let facts = SpdkTarget { socket: socket.to_owned(), version, reactors };
-        Ok(SpdkConnection { facts, methods, process: framework.and_then(|framework| framework.process()) })
+        Ok(SpdkConnection {
+            facts,
+            methods,
+            process: framework.and_then(|framework| framework.process()),
+        })
     }
 
     /// What of these methods it has not.
@@ -92,7 +97,8 @@ impl Framework {
     }
 }
 
-/// Whether a target that can serve disks of guests answers there, with these methods beside those that all of them take.
+/// Whether a target that can serve disks of guests answers there, with these methods beside those
+/// that all of them take.
 ///
 /// # Errors
 /// What is lacking, in words.

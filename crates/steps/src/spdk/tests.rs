@@ -1,5 +1,5 @@
-//! The client against targets that fragment, hang, refuse and talk nonsense, against one that keeps what it is told, and against
-//! what a real one said (`recorded.jsonl`).
+//! The client against targets that fragment, hang, refuse and talk nonsense, against one that keeps
+//! what it is told, and against what a real one said (`recorded.jsonl`).
 
 use super::fake::{FakeTarget, Pieces, reply, serve};
 use super::{Rpc, RpcError, SpdkConnection, answers, export, find, read_back, unexport};
@@ -22,7 +22,10 @@ pub fn folder() -> TempDir {
 }
 
 /// What a call meets that is answered so.
-fn met(answer: impl FnMut(&Value) -> Pieces + Send + 'static, limit: Duration) -> Result<Value, RpcError> {
+fn met(
+    answer: impl FnMut(&Value) -> Pieces + Send + 'static,
+    limit: Duration,
+) -> Result<Value, RpcError> {
     let folder = folder();
     let socket = folder.path().join("s");
     serve(&socket, answer);
@@ -45,13 +48,17 @@ fn a_request_is_a_bare_object_with_an_id_of_its_own() {
     let mut rpc = Rpc::connect(&socket, PATIENT).unwrap();
     let first = rpc.call("a", json!({"b": 1})).unwrap();
     assert_eq!(first, json!({"jsonrpc": "2.0", "id": 1, "method": "a", "params": {"b": 1}}));
-    assert_eq!(rpc.call("c", Value::Null).unwrap(), json!({"jsonrpc": "2.0", "id": 2, "method": "c"}));
+    assert_eq!(
+        rpc.call("c", Value::Null).unwrap(),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "c"})
+    );
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// However a reply is cut up, it is the same; what comes behind it in one piece is kept for the next call.
+    /// However a reply is cut up, it is the same; what comes after it in one piece is kept for the
+    /// next call.
     #[test]
     fn pieces_make_a_whole(cuts in proptest::collection::vec(0usize..400, 0..6), text in ".{0,40}") {
         let folder = folder();
@@ -59,7 +66,8 @@ proptest! {
         let result = json!({"text": text, "list": [1, {"}": "\"{"}]});
         let expected = result.clone();
         serve(&socket, move |request| {
-            // The first call's piece has the reply to the second behind it, whose own request is not answered.
+            // The first call's piece has the reply to the second after it, whose own request is
+            // not answered.
             if request["id"] == 2 {
                 return Some(Vec::new());
             }
@@ -116,14 +124,17 @@ fn silence_ends_with_the_limit_and_a_half_reply_too() {
 fn nobody_there_is_told_with_the_cause() {
     let folder = folder();
     let absent = answers(&folder.path().join("s"), &[]).unwrap_err();
-    assert!(absent.contains("no SPDK target listens on /") && absent.contains("No such file"), "{absent}");
+    assert!(
+        absent.contains("no SPDK target listens on /") && absent.contains("No such file"),
+        "{absent}"
+    );
     let left = folder.path().join("left");
     drop(std::os::unix::net::UnixListener::bind(&left).unwrap());
     let refused = answers(&left, &[]).unwrap_err();
     assert!(refused.contains("Connection refused"), "{refused}");
 }
 
-/// A file with a MiB and something behind it, a target beside it, and the disk that is asked for.
+/// A file with a MiB and something after it, a target beside it, and the disk that is asked for.
 struct Rig {
     folder: TempDir,
     target: FakeTarget,
@@ -196,11 +207,12 @@ fn a_half_made_disk_is_found_and_taken_away() {
 fn what_is_somebody_elses_is_left_alone() {
     let rig = rig();
     export(&rig.asked).unwrap();
-    let other = ExportSpdk { backing: PathRef::Path("/srv/theirs.img".into()), ..rig.asked.clone() };
+    let other =
+        ExportSpdk { backing: PathRef::Path("/srv/theirs.img".into()), ..rig.asked.clone() };
     let error = unexport(&other).unwrap_err();
     assert!(error.downcast_ref::<NotOurs>().is_some(), "{error}");
-    rig.target.state.lock().unwrap().controllers.get_mut("iotax-r-vm0-0").unwrap()["backend_specific"]["block"]
-        ["bdev"] = "theirs".into();
+    rig.target.state.lock().unwrap().controllers.get_mut("iotax-r-vm0-0").unwrap()["backend_specific"]
+        ["block"]["bdev"] = "theirs".into();
     let error = unexport(&rig.asked).unwrap_err();
     assert!(error.downcast_ref::<NotOurs>().is_some(), "{error}");
     assert_eq!(rig.target.state.lock().unwrap().controllers.len(), 1);
@@ -213,7 +225,10 @@ fn a_target_that_sees_other_files_is_found_out_before_a_guest_has_them() {
     std::fs::write(&other, vec![0; 1 << 20]).unwrap();
     rig.target.state.lock().unwrap().opens = Some(other);
     let error = export(&rig.asked).unwrap_err().to_string();
-    assert!(error.contains("has another file open as") && error.contains("mount namespace"), "{error}");
+    assert!(
+        error.contains("has another file open as") && error.contains("mount namespace"),
+        "{error}"
+    );
     assert!(rig.target.state.lock().unwrap().controllers.is_empty());
 }
 
@@ -246,8 +261,9 @@ fn what_a_target_lacks_is_named() {
     );
 }
 
-/// Plays a recording: what a real target (its version stands in the first line) was asked and answered, with its folder as FOLDER
-/// and a pid that no process has. Anything else than what was asked then fails.
+/// Plays a recording: what a real target (its version is in the first line) was asked and
+/// answered, with its folder as FOLDER and a pid that no process has. Anything else than what was
+/// asked then fails.
 pub fn play(recording: &str, folder: &Path) -> impl FnMut(&Value) -> Pieces + Send + use<> {
     let text = recording.replace("FOLDER", folder.to_str().unwrap());
     let line = |line: &str| serde_json::from_str::<Value>(line).unwrap();
@@ -270,15 +286,22 @@ fn a_real_target_was_asked_just_so_and_is_understood() {
     let rig = rig();
     let socket = rig.folder.path().join("recorded.sock");
     serve(&socket, play(include_str!("recorded.jsonl"), rig.folder.path()));
-    let asked =
-        ExportSpdk { rpc: socket.clone(), cpumask: None, name: "iotax-recorded".into(), ..rig.asked.clone() };
+    let asked = ExportSpdk {
+        rpc: socket.clone(),
+        cpumask: None,
+        name: "iotax-recorded".into(),
+        ..rig.asked.clone()
+    };
     let made: PathBuf = rig.folder.path().join("iotax-recorded");
     std::fs::write(&made, "").unwrap();
     answers(&socket, &["bdev_aio_create"]).unwrap();
     assert_eq!(export(&asked).unwrap(), made);
     let told = read_back(&socket, &asked.name).unwrap();
     assert_eq!((told["read-only"].as_str(), told["bdev"].as_str()), ("on", "AIO disk"));
-    assert!(told["server"].starts_with("SPDK v") && told["server"].ends_with("polls on core 0"), "{told:?}");
+    assert!(
+        told["server"].starts_with("SPDK v") && told["server"].ends_with("polls on core 0"),
+        "{told:?}"
+    );
     assert_eq!(find(&asked).unwrap(), Some(Some(made)));
     unexport(&asked).unwrap();
     assert_eq!(find(&asked).unwrap(), None);

@@ -1,11 +1,12 @@
-//! The agent's end of the wire: keeps resident workers and answers one request after the other.
-//! A request that is unknown, garbled inside, fails or panics is answered with an error and the agent
-//! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not permitted to.
+//! The agent's end of the wire: keeps resident workers and answers one request after the other. A
+//! request that is unknown, garbled inside, fails or panics is answered with an error and the agent
+//! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not
+//! permitted to.
 
 use super::frame::{self, FrameError, FrameKind, PREAMBLE, PROTOCOL, WireFrame};
 use super::message::{
-    AgentInfo, Envelope, Listening, Prepared, Ran, Response, WireProgress, WireRequest, enclose, pack,
-    pack_series,
+    AgentInfo, Envelope, Listening, Prepared, Ran, Response, WireProgress, WireRequest, enclose,
+    pack, pack_series,
 };
 use crate::durability::disk::DirectDisk;
 use crate::durability::verifier::{self, Verified};
@@ -17,8 +18,8 @@ use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_host::facts::Facts;
 use iotax_load::{
-    Job, ReadMachine, SeriesResult, SeriesSpec, ShortSlice, SliceBound, SliceResult, SliceSpec, TargetSpec,
-    Transient, Worker, run_series,
+    Job, ReadMachine, SeriesResult, SeriesSpec, ShortSlice, SliceBound, SliceResult, SliceSpec,
+    TargetSpec, Transient, Worker, run_series,
 };
 use iotax_probe::{OtherEnd, ProbeSpec, net};
 use iotax_units::exit::Failed;
@@ -40,13 +41,16 @@ use std::time::{Duration, Instant};
 /// How often a peer is told that a request still runs.
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// So long before a common start the CPU times are read: reading them takes a tenth of it, in a translator too.
+/// So long before a common start the CPU times are read: reading them takes a tenth of it, in a
+/// translator too.
 pub const READY_BEFORE_NS: u64 = 3_000_000;
 
-/// CPU times are read around each slice of a series where that takes at most one so manieth of its window.
+/// CPU times are read around each slice of a series where that takes at most one so manieth of its
+/// window.
 const MOST_READING: u64 = 20;
 
-/// Between whoever performs a request that may take long and the host: how far it is, and whether anybody wants the rest.
+/// Between whoever performs a request that may take long and the host: how far it is, and whether
+/// anybody wants the rest.
 #[derive(Clone, Default)]
 pub struct ProgressLine {
     far: Arc<Mutex<Option<serde_json::Value>>>,
@@ -55,7 +59,8 @@ pub struct ProgressLine {
 
 impl ProgressLine {
     fn from_reader(reader: &impl AsFd) -> Result<ProgressLine> {
-        let from_host = reader.as_fd().try_clone_to_owned().context("cannot watch the host's end")?;
+        let from_host =
+            reader.as_fd().try_clone_to_owned().context("cannot watch the host's end")?;
         Ok(ProgressLine { far: Arc::default(), from_host: Some(Arc::new(from_host)) })
     }
 
@@ -178,7 +183,8 @@ pub fn serve(
     writer.write_all(PREAMBLE).and_then(|()| writer.flush()).context("cannot greet the host")?;
     let (writer, under_way) = (Mutex::new(writer), Mutex::new(None));
     let (workers, paths, servers) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut agent = ServingAgent { workers, paths, servers, reading_ns: None, handler, line: line.clone() };
+    let mut agent =
+        ServingAgent { workers, paths, servers, reading_ns: None, handler, line: line.clone() };
     thread::scope(|scope| {
         let (served, ended): (Sender<()>, _) = channel();
         scope.spawn(|| tell_of_progress(&writer, &under_way, &line, ended));
@@ -212,30 +218,32 @@ fn answer_all<W: Write>(
         let began = Instant::now();
         *hold(&line.far) = None;
         *hold(under_way) = Some((id, began));
-        let mut tell = |acknowledged| match progress(writer, id, began, (Some(acknowledged), None)) {
+        let mut tell = |acknowledged| match progress(writer, id, began, (Some(acknowledged), None))
+        {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         };
         let answer = agent.answer(&frame, &mut tell);
-        // From here on no progress of it is told: it would come behind its answer.
+        // From here on no progress of it is told: it would come after its answer.
         *hold(under_way) = None;
         let bye = matches!(answer.0, Response::Bye);
-        send(writer, FrameKind::Response, id, &answer.0, answer.1).context("cannot answer the host")?;
+        send(writer, FrameKind::Response, id, &answer.0, answer.1)
+            .context("cannot answer the host")?;
         if bye {
             return Ok(());
         }
     }
 }
 
-/// Tells each second of a request that is under way for as long. One thread for all of them: to make one for each took a
-/// translated guest longer than all else that it does for a slice.
+/// Tells each second of a request that is under way for as long. One thread for all of them: to
+/// make one for each took a translated guest longer than all else that it does for a slice.
 fn tell_of_progress<W: Write>(
     writer: &Mutex<W>,
     under_way: &UnderWay,
     line: &ProgressLine,
     ended: Receiver<()>,
 ) {
-    // Half of that: a request that began behind a look is then told of in time, too.
+    // Half of that: a request that began after a look is then told of in time, too.
     while ended.recv_timeout(PROGRESS_EVERY / 2) == Err(RecvTimeoutError::Timeout) {
         let request = hold(under_way);
         let late = request.filter(|(_, began)| began.elapsed() >= PROGRESS_EVERY / 2);
@@ -256,7 +264,8 @@ fn progress<W: Write>(
     send(writer, FrameKind::Progress, id, &body, Vec::new())
 }
 
-/// Serves on stdin and stdout, then removes the binary and its folder if ssh transport put them there.
+/// Serves on stdin and stdout, then removes the binary and its folder if ssh transport put them
+/// there.
 ///
 /// # Errors
 /// As [`serve`].
@@ -297,8 +306,9 @@ impl ServingAgent<'_> {
         let asked = parse(frame);
         let worked = asked.and_then(|request| {
             let name = request.name();
-            catch_unwind(AssertUnwindSafe(|| self.perform(request, tell)))
-                .unwrap_or_else(|panic| Err(anyhow!("the agent panicked in \"{name}\": {}", words(&*panic))))
+            catch_unwind(AssertUnwindSafe(|| self.perform(request, tell))).unwrap_or_else(|panic| {
+                Err(anyhow!("the agent panicked in \"{name}\": {}", words(&*panic)))
+            })
         });
         worked.unwrap_or_else(|error| (error_response(&error), Vec::new()))
     }
@@ -313,14 +323,17 @@ impl ServingAgent<'_> {
             WireRequest::Prepare { worker, targets, jobs, engine, probe } => {
                 self.prepare(worker, &targets, &jobs, engine, probe.as_ref())?
             }
-            WireRequest::Listen { worker, probe, bind, port } => self.listen(worker, &probe, (bind, port))?,
+            WireRequest::Listen { worker, probe, bind, port } => {
+                self.listen(worker, &probe, (bind, port))?
+            }
             WireRequest::Unlisten { worker } => {
                 self.servers.remove(&worker);
                 Response::Unlistened
             }
             WireRequest::Address(card) => {
                 let interface = net::give_address(&card.mac, card.address, card.prefix);
-                let interface = interface.map_err(|error| Failed::from(EngineError::from(error)))?;
+                let interface =
+                    interface.map_err(|error| Failed::from(EngineError::from(error)))?;
                 Response::Addressed { interface }
             }
             WireRequest::Slice { worker, spec } => {
@@ -347,16 +360,24 @@ impl ServingAgent<'_> {
                 self.servers.clear();
                 Response::Ended
             }
-            WireRequest::DurableWrite { target, spec } => self.durable_write(&target, &spec, tell)?,
+            WireRequest::DurableWrite { target, spec } => {
+                self.durable_write(&target, &spec, tell)?
+            }
             WireRequest::DurableVerify { target, spec, acknowledged, unreadable } => {
                 let disk = DirectDisk::open(&target.path, false)?;
                 let Verified { found, unreadable } =
                     verifier::verify(&disk, &spec, acknowledged, &unreadable);
                 Response::DurableVerified { found, unreadable }
             }
-            WireRequest::Step { payload } => Response::Step { payload: self.handler.step(payload)? },
-            WireRequest::Inspect { path } => Response::Inspect { payload: self.handler.inspect(&path)? },
-            WireRequest::Judge { payload } => Response::Judge { payload: self.handler.judge(payload)? },
+            WireRequest::Step { payload } => {
+                Response::Step { payload: self.handler.step(payload)? }
+            }
+            WireRequest::Inspect { path } => {
+                Response::Inspect { payload: self.handler.inspect(&path)? }
+            }
+            WireRequest::Judge { payload } => {
+                Response::Judge { payload: self.handler.judge(payload)? }
+            }
             WireRequest::DiskAtPci { address } => {
                 Response::Disk { path: self.handler.disk(&DiskKey::Pci(address))? }
             }
@@ -406,7 +427,8 @@ impl ServingAgent<'_> {
                 self.handler.prepare(targets, jobs, engine, beside)?
             }
         };
-        let prepared = Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
+        let prepared =
+            Prepared { engine: worker.name(), why: worker.why(), command: worker.command() };
         self.workers.insert(number, worker);
         self.paths.insert(number, targets.iter().map(|target| target.path.clone()).collect());
         Ok(Response::Prepared(prepared))
@@ -426,18 +448,25 @@ impl ServingAgent<'_> {
         Ok(Response::Listening(Listening { port, token, addresses }))
     }
 
-    fn durable_write(&mut self, target: &TargetSpec, spec: &TrialSpec, tell: Tell) -> Result<Response> {
+    fn durable_write(
+        &mut self,
+        target: &TargetSpec,
+        spec: &TrialSpec,
+        tell: Tell,
+    ) -> Result<Response> {
         self.handler.permit(target)?;
         let disk = DirectDisk::open(&target.path, true)?;
         Ok(Response::DurableWritten { acknowledged: writer::write(&disk, spec, tell)? })
     }
 
-    /// With the CPU times around it, which the host would read too early and too late: before the waiting for a common
-    /// start, and after others have answered.
+    /// With the CPU times around it, which the host would read too early and too late: before the
+    /// waiting for a common start, and after others have answered.
     fn slice(&mut self, worker: u32, spec: &SliceSpec) -> Result<Ran> {
         self.worker(worker)?;
         if let Some(begin_ns) = spec.begin_ns {
-            thread::sleep(Duration::from_nanos(begin_ns.saturating_sub(monotonic_ns() + READY_BEFORE_NS)));
+            thread::sleep(Duration::from_nanos(
+                begin_ns.saturating_sub(monotonic_ns() + READY_BEFORE_NS),
+            ));
         }
         let paths = self.paths.get(&worker).cloned().unwrap_or_default();
         let devices_before = self.handler.device_reading(&paths);
@@ -482,7 +511,8 @@ impl ServingAgent<'_> {
         for at in &spec.order {
             let (number, length) =
                 numbers.get(*at).zip(spec.lengths.get(*at)).context("the order names no worker")?;
-            let asked = SliceSpec::now(SliceBound::Time { ns: length.window_ns }, length.discard_ns, false);
+            let asked =
+                SliceSpec::now(SliceBound::Time { ns: length.window_ns }, length.discard_ns, false);
             let slice = self.worker(*number)?.slice(&asked).map_err(Failed::from)?;
             let (discarded_ns, window_ns) = (slice.discarded_ns, slice.window_ns);
             result.slices.push(ShortSlice {
@@ -493,7 +523,8 @@ impl ServingAgent<'_> {
                 took_ns: discarded_ns + window_ns + slice.drain_ns,
             });
             let sum = &mut result.sums[*at];
-            (sum.window_ns, sum.discarded_ns) = (sum.window_ns + window_ns, sum.discarded_ns + discarded_ns);
+            (sum.window_ns, sum.discarded_ns) =
+                (sum.window_ns + window_ns, sum.discarded_ns + discarded_ns);
             let (discarded, drained) = (sum.discarded_ns, sum.drain_ns + slice.drain_ns);
             sum.add(&slice);
             (sum.discarded_ns, sum.drain_ns) = (discarded, drained);
@@ -552,7 +583,8 @@ fn error_response(error: &anyhow::Error) -> Response {
 
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without words".into())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without words".into())
 }
 
 /// CLOCK_MONOTONIC in nanoseconds, of the clock that slices are timed by.
@@ -566,9 +598,9 @@ fn send<W: Write>(
     body: &impl Serialize,
     blob: Vec<u8>,
 ) -> Result<(), FrameError> {
-    let bytes = enclose(id, body)
-        .map_err(|error| error.to_string())
-        .and_then(|json| frame::encode(&WireFrame { kind, json, blob }).map_err(|error| error.to_string()));
+    let bytes = enclose(id, body).map_err(|error| error.to_string()).and_then(|json| {
+        frame::encode(&WireFrame { kind, json, blob }).map_err(|error| error.to_string())
+    });
     let bytes = match bytes {
         Ok(bytes) => bytes,
         Err(message) => unframable(id, &message)?,
@@ -580,7 +612,8 @@ fn send<W: Write>(
 
 fn unframable(id: u64, cause: &str) -> Result<Vec<u8>, FrameError> {
     let error = anyhow!("the answer cannot be sent: {cause}");
-    let json = enclose(id, &error_response(&error)).map_err(|error| FrameError::Io(error.into()))?;
+    let json =
+        enclose(id, &error_response(&error)).map_err(|error| FrameError::Io(error.into()))?;
     frame::encode(&WireFrame { kind: FrameKind::Response, json, blob: Vec::new() })
 }
 

@@ -11,7 +11,10 @@ const PAGE: &str = include_str!("../../../../docs/wire.md");
 /// The fenced blocks with that info string.
 fn blocks<'a>(page: &'a str, info: &str) -> Vec<&'a str> {
     let fence = format!("```{info}\n");
-    page.split(fence.as_str()).skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect()
+    page.split(fence.as_str())
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap_or_default())
+        .collect()
 }
 
 /// Parses, prints again, and compares as values: no field is lost or renamed.
@@ -64,14 +67,20 @@ fn progress_is_as_shown() {
 
 #[test]
 fn the_frame_is_a_clock_request() {
-    let hex: String = blocks(PAGE, "hex frame")[0].chars().filter(char::is_ascii_hexdigit).collect();
-    let bytes: Vec<u8> =
-        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+    let hex: String =
+        blocks(PAGE, "hex frame")[0].chars().filter(char::is_ascii_hexdigit).collect();
+    let bytes: Vec<u8> = (0..hex.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+        .collect();
     let frame = frame::read(&mut bytes.as_slice()).unwrap();
     assert_eq!(frame.kind, FrameKind::Request);
     let envelope: Envelope = serde_json::from_slice(&frame.json).unwrap();
     assert_eq!(envelope.id, 1);
-    assert_eq!(serde_json::from_str::<WireRequest>(envelope.body.get()).unwrap(), WireRequest::Clock);
+    assert_eq!(
+        serde_json::from_str::<WireRequest>(envelope.body.get()).unwrap(),
+        WireRequest::Clock
+    );
     assert_eq!(frame::encode(&frame).unwrap(), bytes);
 }
 
@@ -91,7 +100,8 @@ fn the_frames_numbers_are_those_of_the_code() {
     assert_eq!(cell("blob_len"), mib(frame::BLOB_LIMIT));
     let noise = frame::NOISE_LIMIT >> 10;
     assert!(
-        PAGE.contains(&format!("Up to {noise} KiB in front")) && PAGE.contains(&format!("After {noise} KiB"))
+        PAGE.contains(&format!("Up to {noise} KiB in front"))
+            && PAGE.contains(&format!("After {noise} KiB"))
     );
     let silence = format!("silence limit ({} s unless told otherwise)", SILENCE_LIMIT.as_secs());
     assert!(PAGE.contains(&silence), "{silence}");

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, QuiesceGate};
 use iotax_host::facts::Facts;
-use iotax_load::{Job, SliceBound, SliceResult, SliceSpec, TargetSpec, Verified};
+use iotax_load::{Job, SliceBound, SliceResult, SliceSpec, TargetSpec, VerifiedWorker};
 use iotax_units::exit::Failed;
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -20,7 +20,6 @@ use std::time::Duration;
 /// `{"work_ms":N}`, which tells how far it is and can be stopped.
 #[derive(Default)]
 pub(super) struct FakeHandler {
-    /// Workers alive.
     pub alive: Arc<AtomicUsize>,
     /// Targets that were permitted.
     pub permitted: Arc<AtomicUsize>,
@@ -57,8 +56,11 @@ impl LoadEngine for FakeEngine {
         let SliceBound::Time { ns } = spec.bound else {
             return Err(EngineError::Unfit("no bytes here".into()));
         };
-        let mut result =
-            SliceResult { window_ns: ns, flush_ns: spec.flush.then_some(5), ..SliceResult::default() };
+        let mut result = SliceResult {
+            window_ns: ns,
+            flush_ns: spec.flush.then_some(5),
+            ..SliceResult::default()
+        };
         result.read.ios = 100;
         (1..=100).for_each(|i| result.read.latency.record(i * 1000));
         Ok(result)
@@ -69,15 +71,15 @@ impl LoadEngine for FakeEngine {
         &mut self,
         read: bool,
         tell: &mut dyn FnMut(f64) -> ControlFlow<()>,
-    ) -> Result<Verified, EngineError> {
+    ) -> Result<VerifiedWorker, EngineError> {
         let blocks: u32 = if read { 3_600_000 } else { 0 };
         for done in 0..blocks {
             if tell(f64::from(done) / f64::from(blocks)).is_break() {
-                return Ok(Verified { took_ns: done.into(), ..Verified::default() });
+                return Ok(VerifiedWorker { took_ns: done.into(), ..VerifiedWorker::default() });
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        Ok(Verified { whole: true, ..Verified::default() })
+        Ok(VerifiedWorker { whole: true, ..VerifiedWorker::default() })
     }
 }
 
@@ -155,10 +157,19 @@ impl Handler for FakeHandler {
 
 /// A target for fakes.
 pub(super) fn target(writable: bool) -> TargetSpec {
-    TargetSpec { path: "/dev/fake".into(), bytes: None, writable, hold: iotax_load::Hold::default() }
+    TargetSpec {
+        path: "/dev/fake".into(),
+        bytes: None,
+        writable,
+        hold: iotax_load::Hold::default(),
+    }
 }
 
-/// 10 ms.
 pub(super) fn spec() -> SliceSpec {
-    SliceSpec { bound: SliceBound::Time { ns: 10_000_000 }, min_discard_ns: 0, flush: true, begin_ns: None }
+    SliceSpec {
+        bound: SliceBound::Time { ns: 10_000_000 },
+        min_discard_ns: 0,
+        flush: true,
+        begin_ns: None,
+    }
 }

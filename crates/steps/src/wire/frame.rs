@@ -1,5 +1,6 @@
 //! Frames over a byte stream: magic, version, kind, lengths, CRC, JSON, blob (docs/wire.md).
-//! Refuses what is foreign, garbled, of another version or over its limits, and never panics on input.
+//! Refuses what is foreign, garbled, of another version or over its limits, and never panics on
+//! input.
 
 use std::io::{self, Read};
 
@@ -20,9 +21,7 @@ const HEADER_LEN: usize = 20;
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
-    /// Host to agent.
     Request,
-    /// The answer.
     Response,
     /// Agent to host: the request is still being worked on.
     Progress,
@@ -47,14 +46,10 @@ impl FrameKind {
     }
 }
 
-/// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireFrame {
-    /// What it carries.
     pub kind: FrameKind,
-    /// Control.
     pub json: Vec<u8>,
-    /// Binary data.
     pub blob: Vec<u8>,
 }
 
@@ -77,23 +72,16 @@ pub enum FrameError {
     #[error(
         "it speaks wire protocol {theirs}, this iotax speaks {ours}; hint: use the same iotax at both ends"
     )]
-    Version {
-        /// Of the peer.
-        theirs: u16,
-        /// Of this program.
-        ours: u16,
-    },
+    Version { theirs: u16, ours: u16 },
     /// A kind that this protocol has not.
     #[error("garbled stream: unknown kind of frame {0}")]
     Kind(u16),
     /// A length over its limit.
     #[error("garbled stream: {part} of {len} bytes, the limit is {limit}")]
     TooLarge {
-        /// `json` or `blob`.
         part: &'static str,
         /// As said by the header.
         len: u32,
-        /// The limit.
         limit: u32,
     },
     /// The CRC does not match.
@@ -282,7 +270,9 @@ mod tests {
             bytes[at] = value;
             read(&mut bytes.as_slice()).unwrap_err()
         };
-        assert!(matches!(with(0, b'x'), FrameError::BadMagic { seen } if seen.starts_with("\"xOTX")));
+        assert!(
+            matches!(with(0, b'x'), FrameError::BadMagic { seen } if seen.starts_with("\"xOTX"))
+        );
         assert!(matches!(with(4, 9), FrameError::Version { theirs: 9, ours: PROTOCOL }));
         assert!(matches!(with(6, 9), FrameError::Crc));
         assert!(matches!(with(11, 9), FrameError::TooLarge { part: "json", .. }));
@@ -291,8 +281,10 @@ mod tests {
         assert!(matches!(read(&mut &good[..0]).unwrap_err(), FrameError::Eof));
         assert!(matches!(read(&mut &good[..2]).unwrap_err(), FrameError::CutOff));
         assert!(matches!(read(&mut &good[..24]).unwrap_err(), FrameError::CutOff));
-        assert!(matches!(read(&mut &b"Last login: Mon"[..]).unwrap_err(), FrameError::BadMagic { seen }
-            if seen == "\"Last login: Mon\""));
+        assert!(
+            matches!(read(&mut &b"Last login: Mon"[..]).unwrap_err(), FrameError::BadMagic { seen }
+            if seen == "\"Last login: Mon\"")
+        );
     }
 
     #[test]

@@ -8,8 +8,8 @@ use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_facts::trial::ReadBack;
 use iotax_host::facts::Facts;
 use iotax_load::{
-    Direction, Histogram, Job, MachineTimes, SeriesResult, SeriesSpec, ShortSlice, SliceBound, SliceResult,
-    SliceSpec, TargetSpec, Transient, Verified,
+    Direction, Histogram, Job, MachineTimes, SeriesResult, SeriesSpec, ShortSlice, SliceBound,
+    SliceResult, SliceSpec, TargetSpec, Transient, VerifiedWorker,
 };
 use iotax_probe::ProbeSpec;
 use iotax_probe::net::Exchange;
@@ -26,7 +26,6 @@ use std::time::Duration;
 pub enum WireRequest {
     /// First of all: who speaks.
     Hello {
-        /// Of the host.
         protocol: u16,
         /// Version of the host's iotax.
         iotax: String,
@@ -35,7 +34,6 @@ pub enum WireRequest {
     },
     /// What the place is.
     Facts {
-        /// Devices of interest.
         devices: Vec<PathBuf>,
         /// Programs whose versions belong to a result.
         #[serde(default)]
@@ -49,7 +47,6 @@ pub enum WireRequest {
         worker: u32,
         /// What it works on: at least one, but for a probe; several get every job at once.
         targets: Vec<TargetSpec>,
-        /// What it issues.
         jobs: Vec<Job>,
         /// By which engine; `None` chooses.
         engine: Option<Engine>,
@@ -57,27 +54,23 @@ pub enum WireRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         probe: Option<ProbeSpec>,
     },
-    /// Listens for the network probe of a worker in another place, or starts the server of the tool that it is.
+    /// Listens for the network probe of a worker in another place, or starts the server of the tool
+    /// that it is.
     Listen {
         /// The worker's number there.
         worker: u32,
-        /// What it measures.
         probe: ProbeSpec,
         /// At that address; `None`: at all of IPv4.
         bind: Option<IpAddr>,
         /// At that port; `None`: one that is free.
         port: Option<u16>,
     },
-    /// Ends that.
     Unlisten {
-        /// The worker's number.
         worker: u32,
     },
     /// Gives a network card of the place its address: a guest of ours has nothing else that would.
     Address(CardAddress),
-    /// Runs one slice.
     Slice {
-        /// The worker.
         worker: u32,
         /// How long and how.
         spec: SliceSpec,
@@ -86,35 +79,29 @@ pub enum WireRequest {
     Series {
         /// The workers, which `spec` names by their places in this list.
         workers: Vec<u32>,
-        /// Order and lengths.
         spec: SeriesSpec,
     },
-    /// What a worker found of what it wrote: in its own reads, and, with `read`, reading all of it back.
+    /// What a worker found of what it wrote: in its own reads, and, with `read`, reading all of it
+    /// back.
     Verify {
-        /// The worker.
         worker: u32,
         /// Whether all is read back.
         read: bool,
     },
-    /// Ends a worker.
     End {
-        /// The worker.
         worker: u32,
     },
-    /// Ends all workers.
     EndAll,
-    /// Writes the blocks of a durability trial until the place is killed; progress tells what is acknowledged.
+    /// Writes the blocks of a durability trial until the place is killed; progress tells what is
+    /// acknowledged.
     DurableWrite {
         /// What it writes to.
         target: TargetSpec,
-        /// The trial.
         spec: TrialSpec,
     },
     /// Reads the blocks of a durability trial back.
     DurableVerify {
-        /// What it reads.
         target: TargetSpec,
-        /// The trial.
         spec: TrialSpec,
         /// The last write that was acknowledged.
         acknowledged: u64,
@@ -124,17 +111,14 @@ pub enum WireRequest {
     },
     /// A step (or its undo), as the handler understands it.
     Step {
-        /// The handler's own.
         payload: serde_json::Value,
     },
     /// What a path is, before anything is written to it.
     Inspect {
-        /// The path.
         path: PathBuf,
     },
     /// The guard's question, as the handler understands it.
     Judge {
-        /// The handler's own.
         payload: serde_json::Value,
     },
     /// The block device with that serial.
@@ -144,12 +128,10 @@ pub enum WireRequest {
     },
     /// The block device of a PCI function: of a disk that tells no serial.
     DiskAtPci {
-        /// `0000:00:10.0`.
         address: String,
     },
     /// Waits until nothing is owed to these paths.
     Gate {
-        /// Devices or files.
         paths: Vec<PathBuf>,
         /// Gives up after so long.
         limit_ns: u64,
@@ -158,19 +140,16 @@ pub enum WireRequest {
     CpuTimes,
     /// What threads of the place have computed.
     ThreadTimes {
-        /// They.
         threads: Vec<ThreadId>,
     },
     /// How much of a file has no written blocks.
     UnwrittenBytes {
-        /// The file.
         path: PathBuf,
         /// Counts only what is before this byte.
         end: u64,
     },
     /// What the devices below these paths have completed since boot.
     DeviceCounts {
-        /// Devices or files.
         paths: Vec<PathBuf>,
     },
     /// Ends all workers and the agent.
@@ -214,25 +193,17 @@ impl WireRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "response", rename_all = "snake_case")]
 pub enum Response {
-    /// To `hello`.
     Hello(AgentInfo),
-    /// To `facts`.
     Facts {
         /// What the place is.
         facts: Facts,
     },
-    /// To `clock`.
     Clock {
-        /// CLOCK_MONOTONIC.
         monotonic_ns: u64,
     },
-    /// To `prepare`.
     Prepared(Prepared),
-    /// To `listen`.
     Listening(Listening),
-    /// To `unlisten`.
     Unlistened,
-    /// To `address`.
     Addressed {
         /// The card's name there.
         interface: String,
@@ -241,70 +212,52 @@ pub enum Response {
     Slice(SliceScalars),
     /// To `series`; histograms of all workers are in the blob, in their order.
     Series(SeriesScalars),
-    /// To `verify`.
     Verified {
-        /// What was found.
-        found: Verified,
+        found: VerifiedWorker,
     },
-    /// To `end`.
     Ended,
     /// To `durable_write` that reached its most batches.
     DurableWritten {
         /// The last write that was acknowledged.
         acknowledged: u64,
     },
-    /// To `durable_verify`.
     DurableVerified {
-        /// What was read.
         found: ReadBack,
         /// Blocks that could not be read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unreadable: Vec<u64>,
     },
-    /// To `step`.
     Step {
-        /// The handler's own.
         payload: serde_json::Value,
     },
-    /// To `inspect`.
     Inspect {
-        /// The handler's own.
         payload: serde_json::Value,
     },
-    /// To `judge`.
     Judge {
-        /// The handler's own.
         payload: serde_json::Value,
     },
     /// To `disk_by_serial` and `disk_at_pci`.
     Disk {
-        /// The device.
         path: PathBuf,
     },
-    /// To `gate`.
     Gate(QuiesceGate),
     /// To `cpu_times`: since boot.
     CpuTimes(CpuTimes),
-    /// To `thread_times`.
     ThreadTimes {
         /// CLOCK_MONOTONIC when they were asked.
         at_ns: u64,
         /// Nanoseconds of each since its start; `null`: it has ended, or the kernel does not tell.
         ns: Vec<Option<u64>>,
     },
-    /// To `unwritten_bytes`.
     UnwrittenBytes {
         /// Bytes of holes and unwritten extents; `None` if it is not a file, or its file system
         /// does not report them.
         bytes: Option<u64>,
     },
-    /// To `device_counts`.
     DeviceCounts(DeviceReading),
-    /// To `bye`.
     Bye,
     /// It did not work.
     Error {
-        /// Why.
         message: String,
         /// The exit code it would have on the host.
         code: u8,
@@ -316,15 +269,12 @@ pub enum Response {
 pub struct AgentInfo {
     /// Wire protocol it speaks.
     pub protocol: u16,
-    /// Its version.
     pub iotax: String,
     /// Name of its machine.
     pub hostname: String,
-    /// `x86_64`, ...
     pub arch: String,
     /// Release of its kernel.
     pub kernel: String,
-    /// Its process there.
     pub pid: u32,
 }
 
@@ -333,7 +283,6 @@ pub struct AgentInfo {
 pub struct Prepared {
     /// `null`, `sync`, `uring` or `fio 3.33`.
     pub engine: String,
-    /// Why that one.
     pub why: String,
     /// The exact command of a slice, for engines that are programs.
     pub command: Option<Vec<String>>,
@@ -354,7 +303,6 @@ pub struct Listening {
 /// A network card and the address that it is to have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardAddress {
-    /// Its hardware address.
     pub mac: String,
     /// Its address of IPv4.
     pub address: Ipv4Addr,
@@ -380,7 +328,8 @@ pub struct WireProgress {
 pub struct Ran {
     /// What the worker says.
     pub result: SliceResult,
-    /// What the processors of the place did from its start to its end, without the waiting for a common start.
+    /// What the processors of the place did from its start to its end, without the waiting for a
+    /// common start.
     pub cpu: Option<CpuTimes>,
     /// What a network probe saw beside its result.
     pub exchange: Option<Exchange>,
@@ -391,7 +340,6 @@ pub struct Ran {
 
 /// [`SliceResult`] without its histograms, and the CPU times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "each field is SliceResult's, or Ran's, of the same name")]
 pub struct SliceScalars {
     pub window_start_ns: u64,
     pub window_ns: u64,
@@ -433,7 +381,6 @@ pub struct SeriesScalars {
     pub slices: Vec<ShortSlice>,
     /// Of each worker; its CPU times are those of the place during its slices.
     pub sums: Vec<SliceScalars>,
-    /// Of each worker.
     pub transients: Vec<Transient>,
 }
 
@@ -444,9 +391,7 @@ fn reports_nothing([from, to]: &[DeviceReading; 2]) -> bool {
 /// Completions of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// How many.
     pub ios: u64,
-    /// Bytes of them.
     pub bytes: u64,
 }
 
@@ -517,7 +462,11 @@ pub fn pack_series(result: &SeriesResult) -> (SeriesScalars, Vec<u8>) {
 ///
 /// # Errors
 /// As [`unpack`]; slices that are not those asked for, or do not add up to their sums.
-pub fn unpack_series(scalars: SeriesScalars, blob: &[u8], spec: &SeriesSpec) -> Result<SeriesResult, String> {
+pub fn unpack_series(
+    scalars: SeriesScalars,
+    blob: &[u8],
+    spec: &SeriesSpec,
+) -> Result<SeriesResult, String> {
     let SeriesScalars { slices, sums, transients } = scalars;
     let order = slices.iter().map(|slice| slice.worker);
     if !order.eq(spec.order.iter().copied()) {
@@ -532,7 +481,8 @@ pub fn unpack_series(scalars: SeriesScalars, blob: &[u8], spec: &SeriesSpec) -> 
         let ours = || result.slices.iter().filter(|slice| slice.worker == worker);
         let ios = ours().fold(0, |sum: u64, slice| sum.saturating_add(slice.ios));
         let window_ns = ours().fold(0, |sum: u64, slice| sum.saturating_add(slice.window_ns));
-        let told = [sum.read.ios, sum.write.ios, sum.trim.ios].into_iter().fold(0, u64::saturating_add);
+        let told =
+            [sum.read.ios, sum.write.ios, sum.trim.ios].into_iter().fold(0, u64::saturating_add);
         if (ios, window_ns) != (told, sum.window_ns) {
             return Err(format!(
                 "slices of {ios} I/Os in {window_ns} ns add up to {told} in {}",
@@ -543,7 +493,9 @@ pub fn unpack_series(scalars: SeriesScalars, blob: &[u8], spec: &SeriesSpec) -> 
         let of_all = match ours().count() {
             // In a series without a slice of it a worker did nothing.
             0 => SliceSpec::now(SliceBound::Bytes { bytes: 0 }, 0, false),
-            slices => SliceSpec::now(SliceBound::Time { ns: series_ns(spec) }, slices as u64, false),
+            slices => {
+                SliceSpec::now(SliceBound::Time { ns: series_ns(spec) }, slices as u64, false)
+            }
         };
         let Ran { result: sum, cpu, .. } = unpack(sum, blob, &of_all)?;
         result.sums.push(sum);
@@ -556,10 +508,13 @@ pub fn unpack_series(scalars: SeriesScalars, blob: &[u8], spec: &SeriesSpec) -> 
     }
 }
 
-/// How long a series takes, nanoseconds: windows and discarded starts, and what lies between slices that begin at times.
+/// How long a series takes, nanoseconds: windows and discarded starts, and what lies between slices
+/// that begin at times.
 pub(super) fn series_ns(spec: &SeriesSpec) -> u64 {
     let length = |worker: &usize| {
-        spec.lengths.get(*worker).map_or(0, |length| length.discard_ns.saturating_add(length.window_ns))
+        spec.lengths
+            .get(*worker)
+            .map_or(0, |length| length.discard_ns.saturating_add(length.window_ns))
     };
     let slices_ns = spec.order.iter().map(length).fold(0, u64::saturating_add);
     let begins_ns = spec.begins_ns.last().zip(spec.begins_ns.first());
@@ -569,7 +524,9 @@ pub(super) fn series_ns(spec: &SeriesSpec) -> u64 {
 impl SliceScalars {
     /// Bytes of its histograms.
     fn blob_len(&self) -> u32 {
-        let SliceScalars { read_len, write_len, sync_len, reap_gap_len, service_len, trim_len, .. } = self;
+        let SliceScalars {
+            read_len, write_len, sync_len, reap_gap_len, service_len, trim_len, ..
+        } = self;
         [read_len, write_len, sync_len, reap_gap_len, service_len, trim_len]
             .into_iter()
             .fold(0, |sum: u32, len| sum.saturating_add(*len))
@@ -592,13 +549,17 @@ impl SliceScalars {
         let (least_ns, limit) = match spec.bound {
             // A fio whose first I/O failed has an empty window; a probe of times reports the sum
             // over all of its streams.
-            SliceBound::Time { .. } => (u64::from(self.errors == 0), slice_limit(spec) * MOST_STREAMS),
+            SliceBound::Time { .. } => {
+                (u64::from(self.errors == 0), slice_limit(spec) * MOST_STREAMS)
+            }
             SliceBound::Bytes { .. } => (0, Duration::MAX),
         };
         let ios = read.ios.saturating_add(write.ios).saturating_add(trim.ios);
         match () {
             () if most >= MOST_OF_SLICE => Some(format!("a count of {most}")),
-            () if sums.iter().any(|sum| *sum >= MOST_OF_SUM) => Some("I/Os that took years".to_owned()),
+            () if sums.iter().any(|sum| *sum >= MOST_OF_SUM) => {
+                Some("I/Os that took years".to_owned())
+            }
             () if self.window_start_ns >= MOST_OF_CLOCK => Some("a start after decades".to_owned()),
             () if *window_ns < least_ns || u128::from(*window_ns) > limit.as_nanos() => {
                 Some(format!("a window of {window_ns} ns"))
@@ -693,7 +654,8 @@ pub fn unpack(scalars: SliceScalars, blob: &[u8], spec: &SliceSpec) -> Result<Ra
 }
 
 fn split(blob: &[u8], len: u32) -> Result<(&[u8], &[u8]), String> {
-    blob.split_at_checked(len as usize).ok_or_else(|| "a histogram is longer than the blob".to_owned())
+    blob.split_at_checked(len as usize)
+        .ok_or_else(|| "a histogram is longer than the blob".to_owned())
 }
 
 fn direction(count: Count, encoded: &[u8]) -> Result<Direction, String> {
@@ -737,7 +699,8 @@ mod tests {
     }
 
     fn some_result() -> Ran {
-        let mut result = SliceResult { window_ns: 7, flush_ns: Some(0), errors: 2, ..SliceResult::default() };
+        let mut result =
+            SliceResult { window_ns: 7, flush_ns: Some(0), errors: 2, ..SliceResult::default() };
         result.first_error = Some("Input/output error".into());
         for ns in [1, 90_000, u64::MAX] {
             result.read.latency.record(ns);
@@ -748,7 +711,12 @@ mod tests {
         result.read.ios = 3;
         (result.in_flight_ns, result.served_ns) = (12, 11);
         let exchange = Some(Exchange { mss: 1448, ..Exchange::default() });
-        let device = DeviceCounts { device: "vda".into(), lowest: true, reads: 9, ..DeviceCounts::default() };
+        let device = DeviceCounts {
+            device: "vda".into(),
+            lowest: true,
+            reads: 9,
+            ..DeviceCounts::default()
+        };
         let devices = [7, 8].map(|at_ns| DeviceReading { at_ns, devices: vec![device.clone()] });
         Ran { result, cpu: Some(CpuTimes { user_ns: 5, ..CpuTimes::default() }), exchange, devices }
     }
@@ -804,8 +772,10 @@ mod tests {
                 lie.cpu = Some(CpuTimes { idle_ns: u64::MAX, ..CpuTimes::default() });
             }),
             ("a count of 18446744073709551615", |lie| {
-                let to_peer =
-                    Some(iotax_probe::net::ExchangeDirection { lost: u64::MAX, ..Default::default() });
+                let to_peer = Some(iotax_probe::net::ExchangeDirection {
+                    lost: u64::MAX,
+                    ..Default::default()
+                });
                 lie.exchange = Some(Exchange { to_peer, ..Exchange::default() });
             }),
             ("a start after decades", |lie| lie.window_start_ns = u64::MAX),
@@ -828,16 +798,20 @@ mod tests {
     fn other_answers_have_no_absurd_figures_either() {
         let verified = |blocks| {
             let back = iotax_load::verify::VerifiedBlocks { blocks, ..Default::default() };
-            Response::Verified { found: Verified { back, ..Verified::default() } }
+            Response::Verified { found: VerifiedWorker { back, ..VerifiedWorker::default() } }
         };
         let durable = |lost| Response::DurableVerified {
             found: ReadBack { lost, ..ReadBack::default() },
             unreadable: vec![1],
         };
-        let gate = |waited_ns| Response::Gate(QuiesceGate { waited_ns, ..QuiesceGate::NOTHING_OWED });
+        let gate =
+            |waited_ns| Response::Gate(QuiesceGate { waited_ns, ..QuiesceGate::NOTHING_OWED });
         let clock = |monotonic_ns| Response::Clock { monotonic_ns };
         for answer in [verified(u64::MAX), durable(1 << 50), gate(u64::MAX), clock(1 << 63)] {
-            assert!(answer.fault().is_some_and(|fault| fault.starts_with("a figure of ")), "{answer:?}");
+            assert!(
+                answer.fault().is_some_and(|fault| fault.starts_with("a figure of ")),
+                "{answer:?}"
+            );
         }
         for answer in [verified(9), durable(9), gate(9), clock(1 << 59), Response::Ended] {
             assert_eq!(answer.fault(), None);

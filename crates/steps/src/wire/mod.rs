@@ -1,5 +1,5 @@
-//! The wire (docs/wire.md): resident workers in any place behind a framed, versioned, CRC-protected
-//! protocol over any byte stream. Nothing here knows what a stack or a scenario is.
+//! The wire (docs/wire.md): resident workers in any place, reached over a framed, versioned,
+//! CRC-protected protocol over any byte stream. Nothing here knows what a stack or a scenario is.
 
 pub mod agent;
 pub mod frame;

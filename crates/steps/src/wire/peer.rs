@@ -1,16 +1,18 @@
-//! The host's end of the wire: one peer, one request at a time, each within a time limit even if the
-//! peer's stream blocks. A peer that failed once is poisoned: later calls fail at once, because a
-//! late answer would be taken for another one's.
+//! The host's end of the wire: one peer, one request at a time, each within a time limit even if
+//! the peer's stream blocks. A peer that failed once is poisoned: later calls fail at once, because
+//! a late answer would be taken for another one's.
 
 use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, FrameError, FrameKind, PROTOCOL, WireFrame};
 use super::message::{
-    AgentInfo, CardAddress, Envelope, Listening, Prepared, Ran, Response, WireProgress, WireRequest, enclose,
-    series_ns, unpack, unpack_series,
+    AgentInfo, CardAddress, Envelope, Listening, Prepared, Ran, Response, WireProgress,
+    WireRequest, enclose, series_ns, unpack, unpack_series,
 };
 use crate::stops;
 use iotax_facts::Engine;
-use iotax_load::{Job, SeriesResult, SeriesSpec, SliceBound, SliceSpec, TargetSpec, Verified};
+use iotax_load::{
+    Job, SeriesResult, SeriesSpec, SliceBound, SliceSpec, TargetSpec, VerifiedWorker,
+};
 use iotax_probe::ProbeSpec;
 use iotax_units::exit::Failed;
 use serde::Serialize;
@@ -22,11 +24,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A peer that sends nothing for so long while it works is dead; it should say something each second.
+/// A peer that sends nothing for so long while it works is dead; it should say something each
+/// second.
 pub const SILENCE_LIMIT: Duration = Duration::from_secs(15);
 /// Time limit of requests that only ask.
 pub const QUICK_LIMIT: Duration = Duration::from_secs(20);
-/// Beyond its own length a slice may take so long: to drain, to flush a slow disk, to cross the wire.
+/// Beyond its own length a slice may take so long: to drain, to flush a slow disk, to cross the
+/// wire.
 pub const SLICE_GRACE: Duration = Duration::from_secs(120);
 /// A slice of so many bytes has no length of its own: that of the longest slice there is.
 const BYTES_LENGTH: Duration = Duration::from_secs(60);
@@ -43,9 +47,7 @@ pub type Fate = Box<dyn Fn() -> Option<String> + Send>;
 
 /// The two ends of a stream, and how it is torn down.
 pub struct PeerLink {
-    /// From the peer.
     pub reader: Box<dyn Read + Send>,
-    /// To the peer.
     pub writer: Box<dyn Write + Send>,
     /// Makes pending reads and writes return; called once, when the peer is done with or failed.
     pub hang_up: Box<dyn FnOnce() + Send>,
@@ -55,9 +57,7 @@ pub struct PeerLink {
 #[derive(Debug, thiserror::Error)]
 #[error("{peer}: {fault}{}{}", show_fate(fate.as_deref()), show_last_words(last_words))]
 pub struct WireError {
-    /// Its name.
     pub peer: String,
-    /// What went wrong.
     pub fault: WireFault,
     /// How the process of the stream, or what it requires, ended, if it did.
     pub fate: Option<String>,
@@ -76,7 +76,6 @@ impl From<WireError> for Failed {
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum WireFault {
-    /// The stream.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// No answer within the request's limit, though the peer showed signs of life.
@@ -84,7 +83,6 @@ pub enum WireFault {
     Timeout {
         /// Tag of the request.
         request: &'static str,
-        /// The limit.
         limit: Duration,
     },
     /// No sign of life.
@@ -103,12 +101,7 @@ pub enum WireFault {
     },
     /// The agent says why it could not; the peer stays usable.
     #[error("{message}")]
-    Remote {
-        /// Its words.
-        message: String,
-        /// Its exit code.
-        code: u8,
-    },
+    Remote { message: String, code: u8 },
     /// It could not be reached: nothing was done there.
     #[error("{0}")]
     Unreachable(String),
@@ -143,7 +136,11 @@ fn show_fate(fate: Option<&str>) -> String {
 }
 
 fn show_last_words(words: &str) -> String {
-    if words.trim().is_empty() { String::new() } else { format!("; its last words:\n{}", words.trim_end()) }
+    if words.trim().is_empty() {
+        String::new()
+    } else {
+        format!("; its last words:\n{}", words.trim_end())
+    }
 }
 
 impl WireError {
@@ -166,7 +163,6 @@ pub struct ClockOffset {
     pub round_trip_ns: u64,
 }
 
-/// An agent somewhere.
 pub struct Peer {
     name: String,
     last_words: LastWords,
@@ -233,12 +229,12 @@ impl Peer {
         self
     }
 
-    /// What became of the process of the stream, or of what it requires; `None`: it lives, or nothing is known.
+    /// What became of the process of the stream, or of what it requires; `None`: it lives, or
+    /// nothing is known.
     pub fn fate(&self) -> Option<String> {
         (self.fate)()
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -336,7 +332,11 @@ impl Peer {
     ///
     /// # Errors
     /// As [`Peer::call`].
-    pub fn give_address(&mut self, card: &CardAddress, limit: Duration) -> Result<String, WireError> {
+    pub fn give_address(
+        &mut self,
+        card: &CardAddress,
+        limit: Duration,
+    ) -> Result<String, WireError> {
         match self.call(WireRequest::Address(card.clone()), limit)? {
             Response::Addressed { interface } => Ok(interface),
             other => Err(self.unexpected("address", &other)),
@@ -354,7 +354,12 @@ impl Peer {
     ///
     /// # Errors
     /// As [`Peer::call`].
-    pub fn slice(&mut self, worker: u32, spec: &SliceSpec, limit: Duration) -> Result<Ran, WireError> {
+    pub fn slice(
+        &mut self,
+        worker: u32,
+        spec: &SliceSpec,
+        limit: Duration,
+    ) -> Result<Ran, WireError> {
         self.slice_watched(worker, spec, limit, &mut |_| {})
     }
 
@@ -370,7 +375,8 @@ impl Peer {
         under_way: &mut dyn FnMut(Duration),
     ) -> Result<Ran, WireError> {
         let (id, name) = self.send(&WireRequest::Slice { worker, spec: *spec })?;
-        let (response, blob) = self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
+        let (response, blob) =
+            self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
         match (self.unless_refused(response)?, blob) {
             (Response::Slice(scalars), blob) => unpack(scalars, &blob, spec)
                 .map_err(|what| self.fail(WireFault::Garbled { request: "slice", what })),
@@ -378,7 +384,8 @@ impl Peer {
         }
     }
 
-    /// Runs a series of short slices of these workers; each second `under_way` gets how long it has been under way.
+    /// Runs a series of short slices of these workers; each second `under_way` gets how long it has
+    /// been under way.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -391,7 +398,8 @@ impl Peer {
         let limit = series_length(spec) + SLICE_GRACE;
         let request = WireRequest::Series { workers: workers.to_vec(), spec: spec.clone() };
         let (id, name) = self.send(&request)?;
-        let (response, blob) = self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
+        let (response, blob) =
+            self.wait(id, name, limit, under_way).map_err(|fault| self.fail(fault))?;
         match (self.unless_refused(response)?, blob) {
             (Response::Series(scalars), blob) => unpack_series(scalars, &blob, spec)
                 .map_err(|what| self.fail(WireFault::Garbled { request: "series", what })),
@@ -408,7 +416,7 @@ impl Peer {
         worker: u32,
         read: bool,
         told: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
-    ) -> Result<Verified, WireError> {
+    ) -> Result<VerifiedWorker, WireError> {
         match self.call_long(WireRequest::Verify { worker, read }, told)? {
             Response::Verified { found } => Ok(found),
             other => Err(self.unexpected("verify", &other)),
@@ -476,8 +484,9 @@ impl Peer {
         }
     }
 
-    /// Asks, and gives `told` each acknowledgement that comes before the answer, and `None` now and then. When it says
-    /// break there is no answer, and as the request is still under way the peer can only be drained.
+    /// Asks, and gives `told` each acknowledgement that comes before the answer, and `None` now and
+    /// then. When it says break there is no answer, and as the request is still under way the peer
+    /// can only be drained.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -487,11 +496,13 @@ impl Peer {
         told: &mut dyn FnMut(Option<u64>) -> ControlFlow<()>,
     ) -> Result<Option<Response>, WireError> {
         let (id, name) = self.send(&request)?;
-        self.listen(id, name, &mut |progress| told(progress.and_then(|progress| progress.acknowledged)))
+        self.listen(id, name, &mut |progress| {
+            told(progress.and_then(|progress| progress.acknowledged))
+        })
     }
 
-    /// Asks for something that may take long, and gives `told` how far it is. When it says break the peer is asked to stop, and
-    /// its answer is what has come of it by then.
+    /// Asks for something that may take long, and gives `told` how far it is. When it says break
+    /// the peer is asked to stop, and its answer is what has come of it by then.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -501,17 +512,21 @@ impl Peer {
         told: &mut dyn FnMut(serde_json::Value) -> ControlFlow<()>,
     ) -> Result<Response, WireError> {
         let (id, name) = self.send(&request)?;
-        let mut heard = |progress: Option<WireProgress>| match progress.and_then(|progress| progress.far) {
-            Some(far) => told(far),
-            None => ControlFlow::Continue(()),
-        };
+        let mut heard =
+            |progress: Option<WireProgress>| match progress.and_then(|progress| progress.far) {
+                Some(far) => told(far),
+                None => ControlFlow::Continue(()),
+            };
         match self.listen(id, name, &mut heard)? {
             Some(response) => Ok(response),
             None => {
                 self.send_frame(FrameKind::Stop, id, &())?;
-                // One that has just ended by itself answers all the same; one that cannot stop goes on.
+                // One that has just ended by itself answers all the same; one that cannot stop goes
+                // on.
                 let answer = self.listen(id, name, &mut |_| ControlFlow::Continue(()))?;
-                answer.ok_or_else(|| self.error(WireFault::Poisoned("it was not asked to its end".into())))
+                answer.ok_or_else(|| {
+                    self.error(WireFault::Poisoned("it was not asked to its end".into()))
+                })
             }
         }
     }
@@ -528,7 +543,10 @@ impl Peer {
             let progress = match self.incoming.recv_timeout(WATCHED_EVERY) {
                 Ok(frame) => {
                     heard = Instant::now();
-                    match frame.map_err(WireFault::from).and_then(|frame| parse_message(&frame, id, name)) {
+                    match frame
+                        .map_err(WireFault::from)
+                        .and_then(|frame| parse_message(&frame, id, name))
+                    {
                         Ok(AgentMessage::Answer(response)) => {
                             return self.unless_refused(*response).map(Some);
                         }
@@ -536,7 +554,9 @@ impl Peer {
                         Err(fault) => return Err(self.fail(fault)),
                     }
                 }
-                Err(RecvTimeoutError::Disconnected) => return Err(self.fail(FrameError::Eof.into())),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.fail(FrameError::Eof.into()));
+                }
                 Err(RecvTimeoutError::Timeout) if heard.elapsed() > self.silence => {
                     if stops::since(heard).is_none() {
                         return Err(self.fail(WireFault::Silent(self.silence, name)));
@@ -552,14 +572,16 @@ impl Peer {
         }
     }
 
-    /// The end of a peer that was killed while it was watched: the last acknowledgement that was still on its way. Gives
-    /// up when the stream ends, or when nothing comes for so long; then hangs up.
+    /// The end of a peer that was killed while it was watched: the last acknowledgement that was
+    /// still on its way. Gives up when the stream ends, or when nothing comes for so long; then
+    /// hangs up.
     pub fn drained(self, quiet: Duration) -> Option<u64> {
         let mut last = None;
         while let Ok(Ok(frame)) = self.incoming.recv_timeout(quiet) {
-            let progress = serde_json::from_slice::<Envelope>(&frame.json)
-                .ok()
-                .and_then(|envelope| serde_json::from_str::<WireProgress>(envelope.body.get()).ok());
+            let progress =
+                serde_json::from_slice::<Envelope>(&frame.json).ok().and_then(|envelope| {
+                    serde_json::from_str::<WireProgress>(envelope.body.get()).ok()
+                });
             last = last.max(progress.and_then(|progress| progress.acknowledged));
         }
         last
@@ -571,7 +593,8 @@ impl Peer {
         limit: Duration,
     ) -> Result<(Response, Vec<u8>), WireError> {
         let (id, name) = self.send(&request)?;
-        let (response, blob) = self.wait(id, name, limit, &mut |_| {}).map_err(|fault| self.fail(fault))?;
+        let (response, blob) =
+            self.wait(id, name, limit, &mut |_| {}).map_err(|fault| self.fail(fault))?;
         Ok((self.unless_refused(response)?, blob))
     }
 
@@ -579,7 +602,8 @@ impl Peer {
         match response {
             Response::Error { message, code } => {
                 // The agent's own words say it all; the console's would only distract.
-                let error = WireError::new(&self.name, WireFault::Remote { message, code }, String::new());
+                let error =
+                    WireError::new(&self.name, WireFault::Remote { message, code }, String::new());
                 Err(WireError { fate: self.fate(), ..error })
             }
             other => Ok(other),
@@ -628,7 +652,9 @@ impl Peer {
                         deadline += stop.counted.max(self.silence);
                         continue;
                     }
-                    None if left <= self.silence => return Err(WireFault::Timeout { request, limit }),
+                    None if left <= self.silence => {
+                        return Err(WireFault::Timeout { request, limit });
+                    }
                     None => return Err(WireFault::Silent(self.silence, request)),
                 },
             };
@@ -679,7 +705,11 @@ enum AgentMessage {
 }
 
 /// A frame that must be about that request.
-fn parse_message(frame: &WireFrame, id: u64, request: &'static str) -> Result<AgentMessage, WireFault> {
+fn parse_message(
+    frame: &WireFrame,
+    id: u64,
+    request: &'static str,
+) -> Result<AgentMessage, WireFault> {
     let garbled = |what: String| WireFault::Garbled { request, what };
     let envelope: Envelope =
         serde_json::from_slice(&frame.json).map_err(|error| garbled(error.to_string()))?;
@@ -710,8 +740,8 @@ fn parse_message(frame: &WireFrame, id: u64, request: &'static str) -> Result<Ag
 impl Drop for Peer {
     fn drop(&mut self) {
         self.tear_down();
-        // What the agent keeps (a shared connection, a tool) ends before the program does, and cleans up itself. One that is
-        // amid a slice is not waited for to its end.
+        // What the agent keeps (a shared connection, a tool) ends before the program does, and
+        // cleans up itself. One that is amid a slice is not waited for to its end.
         if let Some(ended) = &self.ended {
             let _ = ended.recv_timeout(END_GRACE);
         }
@@ -729,7 +759,11 @@ impl PeerLink {
             // Already gone is as good.
             let _ = socket.shutdown(Shutdown::Both);
         };
-        Ok(PeerLink { reader: Box::new(reader), writer: Box::new(writer), hang_up: Box::new(hang_up) })
+        Ok(PeerLink {
+            reader: Box::new(reader),
+            writer: Box::new(writer),
+            hang_up: Box::new(hang_up),
+        })
     }
 }
 

@@ -41,13 +41,17 @@ fn a_whole_conversation() {
     let mut peer = Peer::in_process("here", Box::new(handler)).unwrap();
     assert_eq!(peer.hello("r1", QUICK_LIMIT).unwrap().pid, std::process::id());
     for worker in [1, 2, 70] {
-        let prepared = peer.prepare(worker, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
+        let prepared =
+            peer.prepare(worker, &[target(false)], &[Job::default()], None, QUICK_LIMIT).unwrap();
         assert_eq!(prepared.engine, "fake");
     }
     assert_eq!(alive.load(Ordering::SeqCst), 3);
     let Ran { result, cpu, .. } = peer.slice(70, &spec(), QUICK_LIMIT).unwrap();
     assert_eq!(cpu, Some(CpuTimes::default()), "the fake's processors do nothing");
-    assert_eq!((result.window_ns, result.read.latency.count(), result.flush_ns), (10_000_000, 100, Some(5)));
+    assert_eq!(
+        (result.window_ns, result.read.latency.count(), result.flush_ns),
+        (10_000_000, 100, Some(5))
+    );
     peer.end(2).unwrap();
     assert_eq!(alive.load(Ordering::SeqCst), 2);
     let again = peer.slice(2, &spec(), QUICK_LIMIT).unwrap_err();
@@ -103,9 +107,11 @@ fn one_member_without_consent_refuses_all_before_a_worker_is_made() {
 #[test]
 fn panics_failures_and_unknown_requests_are_answers() {
     let mut peer = fake_peer();
-    let panicked = peer.call(step(serde_json::json!({"panic": "index 7"})), QUICK_LIMIT).unwrap_err();
+    let panicked =
+        peer.call(step(serde_json::json!({"panic": "index 7"})), QUICK_LIMIT).unwrap_err();
     assert!(panicked.to_string().contains("panicked in \"step\": index 7"), "{panicked}");
-    let failed = peer.call(step(serde_json::json!({"fail": "lacks mdadm"})), QUICK_LIMIT).unwrap_err();
+    let failed =
+        peer.call(step(serde_json::json!({"fail": "lacks mdadm"})), QUICK_LIMIT).unwrap_err();
     assert_eq!((failed.code, iotax_units::exit::Failed::from(failed).code), (3, 3));
     let large = peer.call(step(serde_json::json!({"bytes": 5 << 20})), QUICK_LIMIT).unwrap_err();
     assert!(large.to_string().contains("cannot be sent"), "{large}");
@@ -116,13 +122,20 @@ fn panics_failures_and_unknown_requests_are_answers() {
 fn an_unknown_request_is_answered_under_its_number() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut asked = ours.try_clone().unwrap();
-    let agent =
-        thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default()));
-    asked.write_all(&answer(9, FrameKind::Request, &serde_json::json!({"request": "make_coffee"}))).unwrap();
+    let agent = thread::spawn(move || {
+        serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default())
+    });
+    asked
+        .write_all(&answer(9, FrameKind::Request, &serde_json::json!({"request": "make_coffee"})))
+        .unwrap();
     asked
         .write_all(
-            &frame::encode(&WireFrame { kind: FrameKind::Request, json: b"}{".to_vec(), blob: vec![] })
-                .unwrap(),
+            &frame::encode(&WireFrame {
+                kind: FrameKind::Request,
+                json: b"}{".to_vec(),
+                blob: vec![],
+            })
+            .unwrap(),
         )
         .unwrap();
     ours.shutdown(Shutdown::Write).unwrap();
@@ -167,7 +180,8 @@ fn a_long_step_tells_how_far_it_is_and_ends_when_nobody_wants_the_rest() {
 #[test]
 fn reading_back_tells_how_far_it_is_and_its_worker_goes_on_when_nobody_wants_the_rest() {
     let mut peer = fake_peer();
-    peer.prepare(1, &[target(true)], &[Job { verify: true, ..Job::default() }], None, MOMENT).unwrap();
+    peer.prepare(1, &[target(true)], &[Job { verify: true, ..Job::default() }], None, MOMENT)
+        .unwrap();
     let mut told = Vec::new();
     let stopped = peer.verify(1, true, &mut |far| {
         told.push(far["read_back"].as_f64().unwrap());
@@ -178,15 +192,19 @@ fn reading_back_tells_how_far_it_is_and_its_worker_goes_on_when_nobody_wants_the
     assert_eq!(peer.slice(1, &spec(), MOMENT).unwrap().result.read.ios, 100);
     let only_told = peer.verify(1, false, &mut |_| ControlFlow::Continue(())).unwrap();
     assert!(only_told.whole, "nothing was to be read");
-    assert!(peer.verify(2, true, &mut |_| ControlFlow::Continue(())).is_err(), "there is no worker 2");
+    assert!(
+        peer.verify(2, true, &mut |_| ControlFlow::Continue(())).is_err(),
+        "there is no worker 2"
+    );
     assert!(peer.is_usable());
 }
 
 #[test]
 fn what_takes_long_ends_when_its_host_is_gone() {
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let agent =
-        thread::spawn(move || serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default()));
+    let agent = thread::spawn(move || {
+        serve(theirs.try_clone().unwrap(), theirs, &mut FakeHandler::default())
+    });
     let mut peer = Peer::new("killed", PeerLink::of_socket(ours).unwrap(), Box::new(String::new));
     peer.hello("r", MOMENT).unwrap();
     peer.send(&step(serde_json::json!({"work_ms": 3_600_000}))).unwrap();
@@ -207,9 +225,11 @@ fn a_trial_is_watched_and_read_back() {
     use crate::durability::TrialSpec;
     let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
     file.as_file().set_len(8 << 20).unwrap();
-    let spec = TrialSpec { trial: 1, seed: 2, blocks: 2048, batch: 8, in_flight: 2, most_batches: 10 };
+    let spec =
+        TrialSpec { trial: 1, seed: 2, blocks: 2048, batch: 8, in_flight: 2, most_batches: 10 };
     let target = |writable| TargetSpec { path: file.path().into(), ..target(writable) };
-    let request = |writable| WireRequest::DurableWrite { target: target(writable), spec: spec.clone() };
+    let request =
+        |writable| WireRequest::DurableWrite { target: target(writable), spec: spec.clone() };
     let mut peer = fake_peer();
     let refused = peer.watch(request(false), &mut |_| ControlFlow::Continue(())).unwrap_err();
     assert_eq!(refused.to_string(), "here: no consent for it");
@@ -290,7 +310,8 @@ fn foreign_peers_are_named() {
     ));
     let garbage = after_preamble(b"[ 2.0] usb 1-1: new device");
     assert!(
-        garbage.to_string().contains("garbled stream") && garbage.to_string().contains("[ 2.0] usb"),
+        garbage.to_string().contains("garbled stream")
+            && garbage.to_string().contains("[ 2.0] usb"),
         "{garbage}"
     );
     let mut other = answer(1, FrameKind::Response, &Response::Bye);
@@ -309,12 +330,14 @@ fn foreign_peers_are_named() {
 #[test]
 fn a_peer_of_another_protocol_is_refused_by_the_agent() {
     let mut peer = Peer::in_process("here", Box::new(FakeHandler::default())).unwrap();
-    let hello = WireRequest::Hello { protocol: PROTOCOL + 1, iotax: "9.9".into(), run_id: "r".into() };
+    let hello =
+        WireRequest::Hello { protocol: PROTOCOL + 1, iotax: "9.9".into(), run_id: "r".into() };
     let refused = peer.call(hello, QUICK_LIMIT).unwrap_err();
     assert!(
-        refused
-            .to_string()
-            .contains(&format!("(iotax 9.9) speaks wire protocol {}, this agent {PROTOCOL}", PROTOCOL + 1)),
+        refused.to_string().contains(&format!(
+            "(iotax 9.9) speaks wire protocol {}, this agent {PROTOCOL}",
+            PROTOCOL + 1
+        )),
         "{refused}"
     );
 }
@@ -346,13 +369,20 @@ fn a_peer_that_reports_absurd_figures_or_sends_data_as_a_sign_of_life_is_refused
         refused.map_err(|error| (error.to_string(), peer.is_usable()))
     };
     let clock = |ns: u64| {
-        said_by(FrameKind::Response, &format!("{{\"response\":\"clock\",\"monotonic_ns\":{ns}}}"), b"")
+        said_by(
+            FrameKind::Response,
+            &format!("{{\"response\":\"clock\",\"monotonic_ns\":{ns}}}"),
+            b"",
+        )
     };
     assert_eq!(clock(7), Ok(Response::Clock { monotonic_ns: 7 }));
     let absurd = "liar: garbled answer to \"clock\": it reports a figure of 18446744073709551615";
     assert_eq!(clock(u64::MAX), Err((absurd.to_owned(), false)));
     let data = "liar: garbled answer to \"clock\": it sends data with its progress";
-    assert_eq!(said_by(FrameKind::Progress, "{\"running_ms\":1}", b"data"), Err((data.to_owned(), false)));
+    assert_eq!(
+        said_by(FrameKind::Progress, "{\"running_ms\":1}", b"data"),
+        Err((data.to_owned(), false))
+    );
 }
 
 #[test]
@@ -371,8 +401,11 @@ fn a_series_is_its_slices_and_their_sums() {
     };
     let done = peer.series(&[3, 8], &spec, &mut |_| ()).unwrap();
     assert_eq!(done.slices.iter().map(|slice| slice.worker).collect::<Vec<_>>(), spec.order);
-    let sums: Vec<_> =
-        done.sums.iter().map(|sum| (sum.read.ios, sum.window_ns, sum.read.latency.count())).collect();
+    let sums: Vec<_> = done
+        .sums
+        .iter()
+        .map(|sum| (sum.read.ios, sum.window_ns, sum.read.latency.count()))
+        .collect();
     assert_eq!(sums, [(200, 2_000_000, 200), (300, 3_000_000, 300)]);
     let gone = peer.series(&[3, 9], &spec, &mut |_| ()).unwrap_err();
     assert!(gone.to_string().contains("there is no worker 9"), "{gone}");

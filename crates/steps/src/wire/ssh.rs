@@ -1,6 +1,7 @@
-//! Agents on hosts reached by the system's `ssh`: this binary is copied into a fresh private folder there
-//! and started. Host keys, users, ports and ProxyJump are ssh's own business. The remote shell sees fixed
-//! text with our run id in it and nothing of the user's; a destination that looks like an option is refused.
+//! Agents on hosts reached by the system's `ssh`: this binary is copied into a fresh private folder
+//! there and started. Host keys, users, ports and ProxyJump are ssh's own business. The remote
+//! shell sees fixed text with our run id in it and nothing of the user's; a destination that looks
+//! like an option is refused.
 
 mod shared;
 
@@ -34,7 +35,8 @@ const ANSWER_BYTES: usize = 64 << 10;
 /// Marks our lines among what a login profile prints.
 pub const MARK: &str = "IOTAX-SSH";
 /// Where our binary does not run.
-const WITHOUT_AGENT: &str = "where fio is installed, ssh:HOST:/PATH,agent=fio measures without iotax there";
+const WITHOUT_AGENT: &str =
+    "where fio is installed, ssh:HOST:/PATH,agent=fio measures without iotax there";
 
 /// How ssh is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub struct SshOptions {
     pub limit: Duration,
     /// The socket of a [`SharedSsh`] connection that is used when it is there.
     pub shared: Option<PathBuf>,
-    /// Fixed words behind the binary's name.
+    /// Fixed words after the binary's name.
     agent_words: &'static str,
 }
 
@@ -82,7 +84,8 @@ pub fn connect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, W
     started
 }
 
-/// The same where an agent of ours was and is gone. What is left of it is removed; one that still works is waited for.
+/// The same where an agent of ours was and is gone. What is left of it is removed; one that still
+/// works is waited for.
 ///
 /// # Errors
 /// As [`connect`]; when the agent of before does not end.
@@ -96,7 +99,8 @@ pub fn reconnect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer,
 /// A binary that a kernel does not run ends before it says hello.
 fn with_hint(mut error: WireError) -> WireError {
     let words = error.last_words.to_ascii_lowercase();
-    let refused = ["exec format", "cannot execute", "can't execute", "permission denied", "not permitted"];
+    let refused =
+        ["exec format", "cannot execute", "can't execute", "permission denied", "not permitted"];
     if refused.iter().any(|refusal| words.contains(refusal)) {
         error.last_words = format!("{}\nhint: {WITHOUT_AGENT}", error.last_words.trim_end());
     }
@@ -117,8 +121,8 @@ pub fn remove_remote(host: &str, run_id: &str, options: &SshOptions) -> Result<b
     }
 }
 
-/// Waits until no agent of a run that was killed works on `host` any more: one that was in the midst of a step goes on to its end, and
-/// what it makes would be seen by nobody who looked before.
+/// Waits until no agent of a run that was killed works on `host` any more: one that was in the
+/// midst of a step goes on to its end, and what it makes would be seen by nobody who looked before.
 ///
 /// # Errors
 /// When the host cannot be reached, or an agent does not end.
@@ -134,7 +138,11 @@ fn await_by(host: &str, run_id: &str, script: &str, options: &SshOptions) -> Res
         match said.verdict() {
             Some("quiet") => return Ok(()),
             Some("busy") => {}
-            _ => return Err(said.error(host, format!("cannot see whether agents of {run_id} still work"))),
+            _ => {
+                return Err(
+                    said.error(host, format!("cannot see whether agents of {run_id} still work"))
+                );
+            }
         }
     }
     let why = format!(
@@ -144,16 +152,16 @@ fn await_by(host: &str, run_id: &str, script: &str, options: &SshOptions) -> Res
     Err(unreachable(host, why, String::new()))
 }
 
-/// The command with which a person does the same: this run's folder, wherever it was put, and no other
-/// run's.
+/// The command with which a person does the same: this run's folder, wherever it was put, and no
+/// other run's.
 pub fn remove_by_hand(host: &str, run_id: &str) -> String {
     let (temporary, cached) = (format!("/tmp/iotax-{run_id}"), format!("iotax-{run_id}"));
     let command = format!("rm -rf {} ~/.cache/{}", shell::word(&temporary), shell::word(&cached));
     format!("ssh {} {}", shell::word(host), shell::word(&command))
 }
 
-/// Removes the running binary and its folder, if they are what [`connect`] made. Called by the agent
-/// when its stream ends.
+/// Removes the running binary and its folder, if they are what [`connect`] made. Called by the
+/// agent when its stream ends.
 pub fn remove_self() {
     let Ok(binary) = std::env::current_exe() else {
         return;
@@ -168,10 +176,14 @@ pub fn remove_self() {
 }
 
 fn is_ours(folder: &Path) -> bool {
-    let named =
-        folder.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix("iotax-"));
+    let named = folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .and_then(|name| name.strip_prefix("iotax-"));
     let private = std::fs::symlink_metadata(folder).is_ok_and(|meta| {
-        meta.is_dir() && meta.mode() & 0o777 == 0o700 && meta.uid() == rustix::process::geteuid().as_raw()
+        meta.is_dir()
+            && meta.mode() & 0o777 == 0o700
+            && meta.uid() == rustix::process::geteuid().as_raw()
     });
     named.is_some_and(is_id) && private
 }
@@ -207,9 +219,15 @@ pub fn check_host(host: &str) -> Result<(), WireError> {
         };
         read_text(&config).map_err(cannot)?;
     }
-    if host.is_empty() || host.starts_with('-') || host.chars().any(|c| c.is_control() || c.is_whitespace()) {
+    if host.is_empty()
+        || host.starts_with('-')
+        || host.chars().any(|c| c.is_control() || c.is_whitespace())
+    {
         let hint = "hint: write ssh:HOST or ssh:USER@HOST";
-        return Err(bad_input(host, format!("\"{}\" is no ssh destination; {hint}", host.escape_debug())));
+        return Err(bad_input(
+            host,
+            format!("\"{}\" is no ssh destination; {hint}", host.escape_debug()),
+        ));
     }
     Ok(())
 }
@@ -227,7 +245,8 @@ const INSTALL: &str = concat!(
     "umask 077; m=$(uname -m); k=$(uname -s); if [ $k = Linux ]; then :; else m=\"$k $m\"; fi; ",
     "echo; echo IOTAX-SSH arch $m; ",
     "if [ \"$m\" = ARCH ]; then :; else echo IOTAX-SSH end arch; exit 0; fi; ",
-    // What is not heard of at our end does nothing here: until then there is nothing that could be left.
+    // What is not heard of at our end does nothing here: until then there is nothing that could be
+    // left.
     "read g; if [ \"$g\" = go ]; then :; else exit 0; fi; ",
     "d=; for b in tmp cache; do ",
     "if [ $b = tmp ]; then p=/tmp; else p=$HOME/.cache; mkdir -p \"$p\"; fi; ",
@@ -269,7 +288,11 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
         None => crate::agent::program().to_owned(),
     };
     let (sum, size) = File::open(&binary).and_then(cksum).map_err(|error| {
-        unreachable(host, format!("cannot read our own binary {}: {error}", binary.display()), String::new())
+        unreachable(
+            host,
+            format!("cannot read our own binary {}: {error}", binary.display()),
+            String::new(),
+        )
     })?;
     let said = run_script(host, &script, Some(&binary), options)?;
     let folder = match said.verdict() {
@@ -281,14 +304,16 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
             return Err(said.error(host, format!("{why}; hint: {WITHOUT_AGENT}")));
         }
         Some("exists") => {
-            let why =
-                format!("the folder iotax-{run_id} already exists on the host; hint: iotax clean {run_id}");
+            let why = format!(
+                "the folder iotax-{run_id} already exists on the host; hint: iotax clean {run_id}"
+            );
             let error = said.error(host, why.clone());
             return Err(WireError { fault: WireFault::Occupied(why), ..error });
         }
         Some("nowhere") => {
-            let hint =
-                format!("hint: make ~/.cache a folder on a file system without noexec; {WITHOUT_AGENT}");
+            let hint = format!(
+                "hint: make ~/.cache a folder on a file system without noexec; {WITHOUT_AGENT}"
+            );
             return Err(said.error(
                 host,
                 format!(
@@ -299,7 +324,9 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
         _ => {
             return Err(said.error(
                 host,
-                format!("the host's shell did not run iotax's script to the end; hint: {WITHOUT_AGENT}"),
+                format!(
+                    "the host's shell did not run iotax's script to the end; hint: {WITHOUT_AGENT}"
+                ),
             ));
         }
     };
@@ -318,14 +345,20 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
     }
 }
 
-fn start(host: &str, run_id: &str, folder: Folder, options: &SshOptions) -> Result<Peer, WireError> {
+fn start(
+    host: &str,
+    run_id: &str,
+    folder: Folder,
+    options: &SshOptions,
+) -> Result<Peer, WireError> {
     let parent = match folder {
         Folder::Tmp => "/tmp",
         Folder::Cache => "$HOME/.cache",
     };
     let script = format!("exec \"{parent}/iotax-{run_id}/iotax\" {}", options.agent_words);
     let mut child = Ssh::spawn(host, &script, Stdio::piped(), options)?;
-    let (Some(writer), Some(reader)) = (child.process.stdin.take(), child.process.stdout.take()) else {
+    let (Some(writer), Some(reader)) = (child.process.stdin.take(), child.process.stdout.take())
+    else {
         return Err(unreachable(host, "ssh has no stdin or stdout".into(), String::new()));
     };
     let words = child.words.clone();
@@ -353,13 +386,15 @@ pub fn command(host: &str, remote: &str, options: &SshOptions) -> io::Result<Com
 /// the configuration in ~/.ssh, but does not check other files.
 fn bare(options: &SshOptions) -> io::Result<Command> {
     // ssh uses these names for "no configuration".
-    let is_none = |config: &&PathBuf| [Path::new("none"), Path::new("/dev/null")].contains(&config.as_path());
+    let is_none =
+        |config: &&PathBuf| [Path::new("none"), Path::new("/dev/null")].contains(&config.as_path());
     if let Some(config) = options.config.as_ref().filter(|config| !is_none(config)) {
-        nobody_else_can_write(config, "is not used", "put a ProxyCommand there").map_err(io::Error::other)?;
+        nobody_else_can_write(config, "is not used", "put a ProxyCommand there")
+            .map_err(io::Error::other)?;
     }
     let mut command = Command::new("sh");
-    // ssh keeps an ignored SIGINT ignored. So Ctrl-C leaves the connection up for an orderly end, and
-    // ssh stays in the terminal's foreground, where it may ask for a password.
+    // ssh keeps an ignored SIGINT ignored. So Ctrl-C leaves the connection up for an orderly end,
+    // and ssh stays in the terminal's foreground, where it may ask for a password.
     command.args(["-c", "trap '' INT QUIT; exec \"$@\"", "sh", "ssh", "-T"]);
     if let Some(config) = &options.config {
         command.arg("-F").arg(config);
@@ -378,7 +413,12 @@ struct Ssh {
 }
 
 impl Ssh {
-    fn spawn(host: &str, script: &str, stdin: Stdio, options: &SshOptions) -> Result<Ssh, WireError> {
+    fn spawn(
+        host: &str,
+        script: &str,
+        stdin: Stdio,
+        options: &SshOptions,
+    ) -> Result<Ssh, WireError> {
         let failed = |error: io::Error| {
             let hint = match error.kind() {
                 io::ErrorKind::NotFound => "; hint: apt-get install openssh-client",
@@ -386,10 +426,18 @@ impl Ssh {
             };
             unreachable(host, format!("cannot start ssh: {error}{hint}"), String::new())
         };
-        let mut command = command(host, &format!("exec sh -c '{script}'"), options).map_err(failed)?;
-        let mut process =
-            command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
-        let words = process.stderr.take().map(|stderr| StreamTail::keep_last(stderr, LAST_WORDS_BYTES, None));
+        let mut command =
+            command(host, &format!("exec sh -c '{script}'"), options).map_err(failed)?;
+        let mut process = command
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let words = process
+            .stderr
+            .take()
+            .map(|stderr| StreamTail::keep_last(stderr, LAST_WORDS_BYTES, None));
         Ok(Ssh { process, words: words.unwrap_or_default() })
     }
 
@@ -420,7 +468,8 @@ struct ScriptOutput {
 impl ScriptOutput {
     /// The rest of our line that begins with `key`.
     fn marked(&self, key: &str) -> Option<&str> {
-        let lines = self.stdout.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
+        let lines =
+            self.stdout.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
         let mut with_key = lines.filter_map(|line| line.strip_prefix(key));
         with_key.find(|rest| rest.is_empty() || rest.starts_with(' ')).map(str::trim)
     }
@@ -437,7 +486,8 @@ impl ScriptOutput {
         // ssh itself ends with 255. A host that answered anything was reached.
         let is_unreachable = self.ended.is_some_and(|status| status.code() == Some(255));
         if is_unreachable && self.stdout.is_empty() {
-            let mut error = unreachable(host, without_connection(host, &self.stderr), String::new());
+            let mut error =
+                unreachable(host, without_connection(host, &self.stderr), String::new());
             error.code = iotax_units::exit::UNMET_NEED;
             return error;
         }
@@ -446,15 +496,20 @@ impl ScriptOutput {
             Some(status) if status.success() => String::new(),
             Some(status) => format!("; ssh ended with {status}"),
         };
-        let noise: String =
-            self.stdout.lines().filter(|line| !line.starts_with(MARK)).collect::<Vec<_>>().join("\n");
+        let noise: String = self
+            .stdout
+            .lines()
+            .filter(|line| !line.starts_with(MARK))
+            .collect::<Vec<_>>()
+            .join("\n");
         let words = if self.stderr.trim().is_empty() { noise } else { self.stderr.clone() };
         let fault = if self.answered() { WireFault::NotStarted } else { WireFault::Unreachable };
         WireError::new(&format!("ssh:{host}"), fault(message + &status), tail(words.trim()))
     }
 }
 
-/// `cannot connect: Connection refused; hint: ...`: of a connection that ssh could not make, by its words.
+/// `cannot connect: Connection refused; hint: ...`: of a connection that ssh could not make, by its
+/// words.
 pub fn without_connection(host: &str, words: &str) -> String {
     const HINTS: [(&[&str], &str); 3] = [
         (
@@ -468,7 +523,8 @@ pub fn without_connection(host: &str, words: &str) -> String {
             "check that the host is up and that no firewall blocks its ssh port",
         ),
     ];
-    let last = words.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("ssh gave no reason");
+    let last =
+        words.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("ssh gave no reason");
     let words = words.to_ascii_lowercase();
     let known = HINTS.iter().find(|(signs, _)| signs.iter().any(|sign| words.contains(sign)));
     let by_hand = format!(
@@ -482,10 +538,13 @@ pub fn without_connection(host: &str, words: &str) -> String {
 /// The end of what somebody said.
 pub fn tail(text: &str) -> String {
     let from = text.len().saturating_sub(LAST_WORDS_BYTES);
-    text.char_indices().find(|(at, _)| *at >= from).map_or_else(String::new, |(at, _)| text[at..].to_owned())
+    text.char_indices()
+        .find(|(at, _)| *at >= from)
+        .map_or_else(String::new, |(at, _)| text[at..].to_owned())
 }
 
-/// Runs a script to its end. Once it has said its first word it gets a line that says `go`, and then `input`.
+/// Runs a script to its end. Once it has said its first word it gets a line that says `go`, and
+/// then `input`.
 fn run_script(
     host: &str,
     script: &str,
@@ -498,12 +557,18 @@ fn run_script(
     let stdin = if file.is_some() { Stdio::piped() } else { Stdio::null() };
     let mut ssh = Ssh::spawn(host, script, stdin, options)?;
     let (answered, first) = channel();
-    let stdout =
-        ssh.process.stdout.take().map(|pipe| StreamTail::keep_last(pipe, ANSWER_BYTES, Some(answered)));
+    let stdout = ssh
+        .process
+        .stdout
+        .take()
+        .map(|pipe| StreamTail::keep_last(pipe, ANSWER_BYTES, Some(answered)));
     if let (Some(mut file), Some(mut stdin)) = (file, ssh.process.stdin.take()) {
         // It ends with the ssh, whose end of the pipe is closed then.
         thread::spawn(move || match first.recv() {
-            Ok(()) => stdin.write_all(b"go\n").and_then(|()| std::io::copy(&mut file, &mut stdin)).map(drop),
+            Ok(()) => stdin
+                .write_all(b"go\n")
+                .and_then(|()| std::io::copy(&mut file, &mut stdin))
+                .map(drop),
             Err(_) => Ok(()),
         });
     }
@@ -549,8 +614,9 @@ impl StreamTail {
                 heard.last.drain(..excess);
                 drop(heard);
                 rest -= read;
-                let is_whole =
-                    |text: String| text.lines().any(|line| line.starts_with(MARK)) && text.ends_with('\n');
+                let is_whole = |text: String| {
+                    text.lines().any(|line| line.starts_with(MARK)) && text.ends_with('\n')
+                };
                 // The first of iotax's lines comes before the output can exceed `keeps`.
                 if answered.is_some() && LONGEST_OUTPUT - rest <= keeps && is_whole(shared.text()) {
                     // If there is nothing to copy, nobody waits for the signal.
@@ -580,7 +646,8 @@ impl StreamTail {
     }
 }
 
-/// POSIX cksum: CRC of the content and then of its length in as few bytes as it needs, low byte first.
+/// POSIX cksum: CRC of the content and then of its length in as few bytes as it needs, low byte
+/// first.
 fn cksum(mut content: impl Read) -> std::io::Result<(u32, u64)> {
     let crc = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_CKSUM);
     let mut digest = crc.digest();

@@ -1,4 +1,5 @@
-//! The limit of ZFS's cache in memory (ARC), which is the whole machine's, and what a pool that finds duplicates needs of it.
+//! The limit of ZFS's cache in memory (ARC), which is the whole machine's, and what a pool that
+//! finds duplicates needs of it.
 
 use super::load;
 use crate::system::tell_kernel;
@@ -26,7 +27,8 @@ pub struct ArcLimit {
 impl ArcLimit {
     /// That of this machine.
     pub fn current_limit() -> ArcLimit {
-        let parameter = fs::read_to_string(PARAMETER).ok().and_then(|text| text.trim().parse().ok());
+        let parameter =
+            fs::read_to_string(PARAMETER).ok().and_then(|text| text.trim().parse().ok());
         let stats = fs::read_to_string("/proc/spl/kstat/zfs/arcstats").unwrap_or_default();
         ArcLimit { parameter: parameter.unwrap_or(0), limit: c_max(&stats).unwrap_or(0) }
     }
@@ -50,8 +52,8 @@ impl ArcLimit {
         Ok(())
     }
 
-    /// Puts it back where it is what was `written`; else tells that it was left. A parameter of 0 is taken without a change of
-    /// what holds, so that comes first.
+    /// Puts it back where it is what was `written`; else tells that it was left. A parameter of 0
+    /// is taken without a change of what holds, so that comes first.
     ///
     /// # Errors
     /// The kernel does not take it.
@@ -93,7 +95,6 @@ fn whose(now: u64, ours: [u64; 2], was: u64) -> ParameterOwner {
     }
 }
 
-/// `c_max                           4    1030117376`
 fn c_max(arcstats: &str) -> Option<u64> {
     let line = arcstats.lines().find(|line| line.starts_with("c_max "))?;
     line.split_whitespace().nth(2)?.parse().ok()
@@ -106,14 +107,16 @@ fn usual_limit() -> u64 {
 
 fn memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
+    let kib =
+        text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
     kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 /// Whether the table of blocks of a volume fits what the ARC may hold here.
 ///
 /// # Errors
-/// It does not: then every write waits for reads of the table, which measures neither ZFS nor the drives.
+/// It does not: then every write waits for reads of the table, which measures neither ZFS nor the
+/// drives.
 pub fn check_ddt(bytes: u64, block: u64, hint: &str) -> Result<()> {
     let here = ArcLimit::current_limit().limit;
     let limit = if here == 0 { usual_limit() } else { here };
@@ -160,7 +163,8 @@ mod tests {
     #[test]
     fn a_table_that_the_memory_has_no_room_for_is_refused() {
         assert!(check_table(800 * GIB, 16 << 10, 64 * GIB, "less").is_ok());
-        let error = check_table(10 << 40, 16 << 10, 64 * GIB, "a smaller size").unwrap_err().to_string();
+        let error =
+            check_table(10 << 40, 16 << 10, 64 * GIB, "a smaller size").unwrap_err().to_string();
         assert_eq!(
             error,
             "dedup=on: the table of 671088640 blocks of 16 KiB takes 200 GiB of memory (320 bytes a block), and the ARC may \

@@ -1,7 +1,8 @@
-//! ZFS, as far as one pool of a run goes: here it is made, found and taken away, `state` has what becomes of its members, `arc`
-//! the limit of ZFS's cache. The pool is in nobody's cache file, so that no other
-//! boot imports it, and carries the run's id as a property. Of a whole disk zpool makes a partition table first: that is taken
-//! away with the labels, so that the member is free again.
+//! ZFS, as far as one pool of a run goes: here it is made, found and taken away, `state` has what
+//! becomes of its members, `arc` the limit of ZFS's cache. The pool is in nobody's cache file, so
+//! that no other boot imports it, and carries the run's id as a property. Of a whole disk zpool
+//! makes a partition table first: that is taken away with the labels, so that the member is free
+//! again.
 
 mod arc;
 pub mod state;
@@ -24,9 +25,7 @@ const PARTITION_TYPE: &str = "6a898cc3-1dd2-11b2-99a6-080020736631";
 /// A pool and its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool<'a> {
-    /// The run.
     pub run_id: &'a str,
-    /// Its name.
     pub name: &'a str,
     /// Devices as they were named.
     pub members: Vec<&'a Path>,
@@ -35,7 +34,6 @@ pub struct Pool<'a> {
 /// What is seen of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Trace {
-    /// The member.
     device: PathBuf,
     /// It or its partition, where a label of ours is.
     labelled: Vec<PathBuf>,
@@ -44,7 +42,8 @@ struct Trace {
 }
 
 impl Pool<'_> {
-    /// Makes the pool and what is in it by these commands, and gives the volume's device, if it is one.
+    /// Makes the pool and what is in it by these commands, and gives the volume's device, if it is
+    /// one.
     ///
     /// # Errors
     /// What zpool or zfs says. A name that is taken is somebody else's: then nothing was made.
@@ -86,7 +85,8 @@ impl Pool<'_> {
     /// Destroys it, and takes what is left of it off the members; what is gone is fine.
     ///
     /// # Errors
-    /// [`NotOurs`] when a pool of that name is not of this run; what zpool says, when something is in use.
+    /// [`NotOurs`] when a pool of that name is not of this run; what zpool says, when something is
+    /// in use.
     pub fn unmake(&self) -> Result<()> {
         if self.is_imported()? {
             self.must_be_ours()?;
@@ -96,8 +96,9 @@ impl Pool<'_> {
                 last = run(&mut tool("zpool", ["destroy", self.name])).err();
                 last.is_none()
             });
-            destroyed
-                .map_err(|_| last.unwrap_or_else(|| anyhow!("cannot destroy the pool {}", self.name)))?;
+            destroyed.map_err(|_| {
+                last.unwrap_or_else(|| anyhow!("cannot destroy the pool {}", self.name))
+            })?;
         }
         // One member that cannot be read keeps nobody from cleaning the others.
         let wiped = self.traces().into_iter().map(|trace| match trace? {
@@ -175,7 +176,8 @@ impl Trace {
 /// Loads the module, which zpool does by itself not everywhere.
 fn load() -> Result<()> {
     load_modules(&["zfs"])?;
-    wait_until(Duration::from_secs(10), || Path::new("/dev/zfs").exists()).context("/dev/zfs does not appear")
+    wait_until(Duration::from_secs(10), || Path::new("/dev/zfs").exists())
+        .context("/dev/zfs does not appear")
 }
 
 /// The partition with the number 1 of a disk, where it has one.
@@ -207,16 +209,15 @@ fn said_by_blkid(part: &Path) -> Result<String> {
 
 /// Whether a partition is one that zpool makes of a whole disk.
 fn is_zpools(blkid: &str) -> bool {
-    let has = |wanted: &str| blkid.lines().any(|line| line.to_ascii_lowercase().starts_with(wanted));
+    let has =
+        |wanted: &str| blkid.lines().any(|line| line.to_ascii_lowercase().starts_with(wanted));
     has("part_entry_name=zfs-") && has(&format!("part_entry_type={PARTITION_TYPE}"))
 }
 
 /// What `zdb`, which reads past the kernel, found of a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Label {
-    /// There is none.
     None,
-    /// The pool's.
     Of(String),
     /// One that names no pool: of a spare or a cache device.
     Nameless,
@@ -228,7 +229,8 @@ fn label_of(device: &Path) -> Result<Label> {
     label_told(&told).with_context(|| format!("{command:?}"))
 }
 
-/// It ends with 2 both where none of the four labels is one and where none could be read: only its words tell which.
+/// It ends with 2 both where none of the four labels is one and where none could be read: only its
+/// words tell which.
 fn label_told(told: &Output) -> Result<Label> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, error) = (text(&told.stdout), text(&told.stderr));
@@ -258,9 +260,9 @@ fn any_is_ours(traces: Vec<Result<Trace>>) -> Result<bool> {
     all_of(failed).map(|()| false)
 }
 
-/// `    name: 'tank'`
 fn pool_of_label(text: &str) -> Option<String> {
-    let name = text.lines().find_map(|line| line.trim().strip_prefix("name: '")?.strip_suffix('\''));
+    let name =
+        text.lines().find_map(|line| line.trim().strip_prefix("name: '")?.strip_suffix('\''));
     name.map(str::to_owned)
 }
 
@@ -298,10 +300,14 @@ mod tests {
             let status = std::process::ExitStatus::from_raw(code << 8);
             label_told(&Output { status, stdout: out.into(), stderr: error.into() })
         };
-        let four = |what: &str| (0..4).map(|at| format!("failed to {what} label {at}\n")).collect::<String>();
+        let four = |what: &str| {
+            (0..4).map(|at| format!("failed to {what} label {at}\n")).collect::<String>()
+        };
         assert_eq!(told(2, "", &four("unpack")).unwrap(), Label::None);
         assert_eq!(told(2, &four("unpack"), "").unwrap(), Label::None);
-        assert!(told(2, "", &four("read")).unwrap_err().to_string().contains("failed to read label 0"));
+        assert!(
+            told(2, "", &four("read")).unwrap_err().to_string().contains("failed to read label 0")
+        );
         assert!(told(2, "", &(four("unpack") + "failed to read label 3\n")).is_err());
         assert!(told(1, "", "cannot open '/dev/x': No such file or directory\n").is_err());
         assert!(told(2, "", "").is_err());
@@ -312,7 +318,8 @@ mod tests {
 
     #[test]
     fn a_member_that_cannot_be_looked_at_does_not_hide_what_is_ours() {
-        let trace = |partitioned| Ok(Trace { device: "/dev/a".into(), labelled: Vec::new(), partitioned });
+        let trace =
+            |partitioned| Ok(Trace { device: "/dev/a".into(), labelled: Vec::new(), partitioned });
         assert!(any_is_ours(vec![Err(anyhow!("unreadable")), trace(true)]).unwrap());
         assert!(any_is_ours(vec![trace(false), Err(anyhow!("unreadable"))]).is_err());
         assert!(!any_is_ours(vec![trace(false)]).unwrap());
@@ -323,7 +330,8 @@ mod tests {
         if Path::new("/sys/module/zfs").exists() {
             return iotax_host::guard::rig::skip("a machine without ZFS");
         }
-        let pool = Pool { run_id: "r", name: "iotax-r-zfs0", members: vec![Path::new("/dev/no-such")] };
+        let pool =
+            Pool { run_id: "r", name: "iotax-r-zfs0", members: vec![Path::new("/dev/no-such")] };
         assert_eq!(pool.find(Some("vol")).unwrap(), None);
         pool.unmake().unwrap();
     }

@@ -1,5 +1,6 @@
-//! What becomes of the members of a pool: one is taken offline, as a drive that died would be; one comes back as a new drive, all
-//! of which is resilvered; and in which state the pool is, as `zpool status` tells.
+//! What becomes of the members of a pool: one is taken offline, as a drive that died would be; one
+//! comes back as a new drive, all of which is resilvered; and in which state the pool is, as `zpool
+//! status` tells.
 
 use super::{Label, label_of, partition_of_zpools};
 use crate::resource::ProgressFn;
@@ -31,7 +32,8 @@ pub fn pool_of(made: &Path) -> Result<String> {
 
 /// Pools and the devices of their volumes.
 fn volumes() -> Vec<(PathBuf, PathBuf)> {
-    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
+    let entries =
+        |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
     let pools = entries(Path::new("/dev/zvol"));
     let of = |pool: &fs::DirEntry| {
         let links = entries(&pool.path()).into_iter();
@@ -71,10 +73,15 @@ pub fn replace(made: &Path, member: &Path) -> Result<()> {
     let labelled = partition_of_zpools(&member)?.unwrap_or_else(|| member.clone());
     match label_of(&labelled)? {
         Label::None => {}
-        // With it ZFS would know what the drive has, and write only the rest. It is offline, so nobody has it open.
-        Label::Of(of) if of == pool => run(tool("zpool", ["labelclear", "-f"]).arg(&labelled)).map(drop)?,
+        // With it ZFS would know what the drive has, and write only the rest. It is offline, so
+        // nobody has it open.
+        Label::Of(of) if of == pool => {
+            run(tool("zpool", ["labelclear", "-f"]).arg(&labelled)).map(drop)?
+        }
         Label::Of(of) => bail!("{} carries the label of the pool {of}", labelled.display()),
-        Label::Nameless => bail!("{} carries the label of a spare or cache of a pool", labelled.display()),
+        Label::Nameless => {
+            bail!("{} carries the label of a spare or cache of a pool", labelled.display())
+        }
     }
     run(tool("zpool", ["replace", "-f", &pool]).arg(&member)).map(drop)
 }
@@ -91,7 +98,9 @@ pub fn await_resilver(made: &Path, told: ProgressFn<'_>) -> Result<()> {
             ArrayState::Healthy => return Ok(()),
             ArrayState::Rebuilding { done, .. } | ArrayState::Syncing { done } => done,
             ArrayState::Degraded { .. } | ArrayState::Out { .. } | ArrayState::Down { .. } => {
-                bail!("the pool {pool} is {now}, and nothing is resilvered; hint: zpool status {pool}")
+                bail!(
+                    "the pool {pool} is {now}, and nothing is resilvered; hint: zpool status {pool}"
+                )
             }
         };
         ensure!(told(done).is_continue(), "interrupted while the pool {pool} resilvers");
@@ -109,9 +118,9 @@ fn real(member: &Path) -> Result<PathBuf> {
 /// What zpool tells is not understood.
 pub fn state_of(pool: &str) -> Result<Option<ArrayState>> {
     match run(&mut tool("zpool", ["status", "-P", pool])) {
-        Ok(text) => {
-            of_status(&text).map(Some).with_context(|| format!("cannot understand zpool status {pool}"))
-        }
+        Ok(text) => of_status(&text)
+            .map(Some)
+            .with_context(|| format!("cannot understand zpool status {pool}")),
         Err(error) if format!("{error:#}").contains("no such pool") => Ok(None),
         Err(error) => Err(error),
     }
@@ -162,7 +171,10 @@ fn missing(rows: &[PoolRow]) -> usize {
 /// The table under `config:`: a tab, two spaces a level.
 fn rows(text: &str) -> Vec<PoolRow<'_>> {
     let table = text.lines().skip_while(|line| line.trim() != "config:").skip(1);
-    table.filter_map(|line| row(line.strip_prefix('\t')?)).filter(|row| row.name != "NAME").collect()
+    table
+        .filter_map(|line| row(line.strip_prefix('\t')?))
+        .filter(|row| row.name != "NAME")
+        .collect()
 }
 
 fn row(line: &str) -> Option<PoolRow<'_>> {
@@ -227,14 +239,16 @@ errors: No known data errors
         let of = |text: &str| of_status(text).unwrap();
         assert_eq!(of(HEALTHY), ArrayState::Healthy);
         let offline = HEALTHY.replace("/dev/nvme1n1p1  ONLINE ", "/dev/nvme1n1p1  OFFLINE");
-        let offline = offline.replace("pz                  ONLINE ", "pz                  DEGRADED");
+        let offline =
+            offline.replace("pz                  ONLINE ", "pz                  DEGRADED");
         assert_eq!(of(&offline), ArrayState::Degraded { missing: 1 });
         let two = offline.replace("/dev/nvme0n1p1  ONLINE ", "/dev/nvme0n1p1  REMOVED");
         assert_eq!(of(&two), ArrayState::Degraded { missing: 2 });
         assert_eq!(of(RESILVERING), ArrayState::Rebuilding { missing: 1, done: 0.2583 });
-        let two = RESILVERING.replace("/dev/nvme0n1p1        ONLINE ", "/dev/nvme0n1p1        OFFLINE");
+        let two =
+            RESILVERING.replace("/dev/nvme0n1p1        ONLINE ", "/dev/nvme0n1p1        OFFLINE");
         assert_eq!(of(&two), ArrayState::Rebuilding { missing: 2, done: 0.2583 });
-        // The moment before the resilver that a replacement asks for, and the one behind it.
+        // The moment before the resilver that a replacement asks for, and the one after it.
         let waits = RESILVERING.replace("scan: resilver in progress since", "scan: none requested");
         let waits = waits.replace("25.83% done", "");
         assert_eq!(of(&waits), ArrayState::Rebuilding { missing: 1, done: 0.0 });
@@ -251,7 +265,8 @@ errors: No known data errors
 
     #[test]
     fn a_pool_that_gives_no_data_is_down() {
-        let suspended = HEALTHY.replace("pz                  ONLINE ", "pz                  SUSPENDED");
+        let suspended =
+            HEALTHY.replace("pz                  ONLINE ", "pz                  SUSPENDED");
         assert_eq!(of_status(&suspended).unwrap(), ArrayState::Down { word: "suspended".into() });
         assert!(of_status("no pools available\n").is_err());
     }

@@ -1,10 +1,11 @@
-//! Laws of what is read from bytes and texts of any kind: containers, JSON, numbers, ratings, whole pages.
+//! Laws of what is read from bytes and texts of any kind: containers, JSON, numbers, ratings, whole
+//! pages.
 
 use super::outputs::{encloses, figures_stand_where_they_say, listed, within};
 use super::text;
 use iotax_audit::audit::{self, Audited};
 use iotax_audit::container::{self, Container};
-use iotax_audit::import::Imported;
+use iotax_audit::import::PageOutputs;
 use iotax_audit::json;
 use iotax_audit::number::{Style, hedges, quantities_in, shows};
 use iotax_audit::page::AuditedPage;
@@ -34,7 +35,9 @@ pub(super) fn json(bytes: &[u8]) {
         let from = at + found;
         let parsed = json::parse(&text, from).expect("one begins there");
         assert!(from < parsed.end && parsed.end <= text.len());
-        assert!(parsed.broken.is_none_or(|(at, why)| from <= at && at <= text.len() && !why.is_empty()));
+        assert!(
+            parsed.broken.is_none_or(|(at, why)| from <= at && at <= text.len() && !why.is_empty())
+        );
         assert_eq!(parsed.node.bytes, from..parsed.end);
         at = parsed.end;
         while !text.is_char_boundary(at) {
@@ -48,7 +51,8 @@ pub(super) fn numbers(bytes: &[u8]) {
     let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
     for at in 0..page.len() {
         let line = page.line(at);
-        for (decimal_comma, spaces) in [(false, false), (false, true), (true, false), (true, true)] {
+        for (decimal_comma, spaces) in [(false, false), (false, true), (true, false), (true, true)]
+        {
             let mut behind = 0;
             for found in quantities_in(at, line, Style { decimal_comma, spaces }) {
                 within(&page, found.figure.spot);
@@ -74,7 +78,8 @@ pub(super) fn ratings(bytes: &[u8]) {
             for drive in ratings.drives() {
                 for found in ratings.find(&drive.name) {
                     assert!(
-                        drive.name.get(found.bytes.clone()).is_some() && found.drive < ratings.drives().len()
+                        drive.name.get(found.bytes.clone()).is_some()
+                            && found.drive < ratings.drives().len()
                     );
                 }
             }
@@ -90,7 +95,10 @@ pub(super) fn audit(bytes: &[u8]) {
     for page in container::pages("p", bytes.to_vec()) {
         let again = audit::audit(page.clone());
         let audited = audit::audit(page);
-        assert_eq!(audited.findings, again.findings, "what is found depends on nothing but the page");
+        assert_eq!(
+            audited.findings, again.findings,
+            "what is found depends on nothing but the page"
+        );
         holds(&audited);
     }
 }
@@ -99,7 +107,10 @@ pub(super) fn holds(audited: &Audited) {
     let page = &audited.page;
     for claim in &audited.claims {
         within(page, claim.spot);
-        assert!(claim.interval.low <= claim.value && claim.value <= claim.interval.high, "{claim:?}");
+        assert!(
+            claim.interval.low <= claim.value && claim.value <= claim.interval.high,
+            "{claim:?}"
+        );
     }
     for finding in &audited.findings {
         within(page, finding.spot);
@@ -107,6 +118,6 @@ pub(super) fn holds(audited: &Audited) {
         assert!(!finding.message.is_empty(), "{finding:?}");
     }
     listed(page, &audited.unread);
-    let imported = Imported { outputs: audited.outputs.clone(), unread: Vec::new() };
+    let imported = PageOutputs { outputs: audited.outputs.clone(), unread: Vec::new() };
     figures_stand_where_they_say(page, &imported);
 }

@@ -1,9 +1,11 @@
-//! What holds of any bytes whatever, sound or hostile: nothing panics, spots lie within the page, a figure is what stands at its spot,
-//! what could not be read is listed with lines that are there. They stand in one place: fuzzers (`crates/audit-proof/fuzz`) try them on what
-//! they make up, a test on the corpus that those left, other tests on damaged outputs.
+//! What holds of any bytes whatever, sound or hostile: nothing panics, spots lie within the page, a
+//! figure is what is at its spot, what could not be read is listed with lines that are there.
+//! They stand in one place: fuzzers (`crates/audit-proof/fuzz`) try them on what they make up, a
+//! test on the corpus that those left, other tests on damaged outputs.
 //!
-//! A [`Target`] takes bytes and holds the laws of one reader. Importers, formats of JSON and containers have one each by standing in
-//! the tables of their families; the others are in [`OTHERS`].
+//! A [`Target`] takes bytes and holds the laws of one reader. Importers, formats of JSON and
+//! containers have one each by standing in the tables of their families; the others are in
+//! [`OTHERS`].
 
 mod bytes;
 mod damage;
@@ -42,7 +44,6 @@ const OTHERS: &[Other] = &[
     ("swollen", swollen::audit),
 ];
 
-/// All of them.
 pub fn targets() -> Vec<Target> {
     let mut targets = Vec::new();
     let mut add = |name: &str, laws| {

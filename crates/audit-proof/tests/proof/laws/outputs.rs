@@ -1,15 +1,15 @@
 //! Laws of what importers find.
 
 use iotax_audit::import::json_formats::JsonFormat;
-use iotax_audit::import::{Format, Imported, ToolOutput, ToolReport, ToolResult};
+use iotax_audit::import::{Format, PageOutputs, ToolOutput, ToolReport, ToolResult};
 use iotax_audit::number::PrintedNumber;
-use iotax_audit::page::{AuditedPage, TextSpan, Unread};
+use iotax_audit::page::{AuditedPage, TextSpan, UnreadRange};
 use iotax_audit::{import, json};
 
 /// One importer at every line at which it says that an output begins.
 pub(super) fn importer(format: &'static Format, bytes: &[u8]) {
     let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
-    let mut imported = Imported::default();
+    let mut imported = PageOutputs::default();
     let mut at = 0;
     while at < page.len() {
         let begins = (format.begins)(page.bare(at).0);
@@ -25,13 +25,15 @@ pub(super) fn importer(format: &'static Format, bytes: &[u8]) {
     figures_stand_where_they_say(&page, &imported);
 }
 
-/// A format of JSON, on the first object of a text; text before and behind, and what is broken: as the whole family reads it.
+/// A format of JSON, on the first object of a text; text before and after, and what is broken: as
+/// the whole family reads it.
 pub(super) fn json(format: &'static JsonFormat, bytes: &[u8]) {
     let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
-    let Some(parsed) = page.text().find(['{', '[']).and_then(|at| json::parse(page.text(), at)) else {
+    let Some(parsed) = page.text().find(['{', '[']).and_then(|at| json::parse(page.text(), at))
+    else {
         return;
     };
-    let mut imported = Imported::default();
+    let mut imported = PageOutputs::default();
     if let Some(said) = (format.knows)(&parsed.node)
         .then(|| (format.read)(&page, &parsed.node, &mut imported.unread))
         .flatten()
@@ -42,7 +44,8 @@ pub(super) fn json(format: &'static JsonFormat, bytes: &[u8]) {
     figures_stand_where_they_say(&page, &import::scan(&page));
 }
 
-/// How much a printed 1 may be of a figure's unit: powers of 1024 and 1000, of bits too; minutes and hours.
+/// How much a printed 1 may be of a figure's unit: powers of 1024 and 1000, of bits too; minutes
+/// and hours.
 fn scales() -> impl Iterator<Item = f64> {
     let binary = (0..=5).map(|power| 1024f64.powi(power));
     let bytes = binary.chain((-9..=21).map(|power| 10f64.powi(power)));
@@ -52,8 +55,8 @@ fn scales() -> impl Iterator<Item = f64> {
 /// Holds the laws of all outputs of a page; the count of their figures.
 ///
 /// # Panics
-/// Where a figure is not what stands at its spot, or lines are out of range.
-pub fn figures_stand_where_they_say(page: &AuditedPage, imported: &Imported) -> usize {
+/// Where a figure is not what is at its spot, or lines are out of range.
+pub fn figures_stand_where_they_say(page: &AuditedPage, imported: &PageOutputs) -> usize {
     let mut count = 0;
     for output in &imported.outputs {
         let lines = &output.lines;
@@ -87,8 +90,8 @@ fn stands(quoted: &str, value: f64) -> bool {
         return !quoted.is_empty();
     }
     // `,4` is a figure of dd's where digits before it were lost.
-    let quoted =
-        format!("{}{quoted}", if quoted.starts_with(['.', ',']) { "0" } else { "" }).replace(',', ".");
+    let quoted = format!("{}{quoted}", if quoted.starts_with(['.', ',']) { "0" } else { "" })
+        .replace(',', ".");
     let Some((printed, ..)) = iotax_audit::number::leading(&quoted) else { return false };
     scales().any(|scale| (printed * scale - value).abs() <= 1e-9 * value.abs())
 }
@@ -102,12 +105,13 @@ pub(super) fn encloses(figure: &PrintedNumber) {
 /// Asserts that a spot is of letters of a line of the page.
 pub(super) fn within(page: &AuditedPage, spot: TextSpan) {
     let line = page.line(spot.index());
-    let there = spot.index() < page.len() && line.get(spot.start as usize..spot.end as usize).is_some();
+    let there =
+        spot.index() < page.len() && line.get(spot.start as usize..spot.end as usize).is_some();
     assert!(there, "{spot:?} of {} lines, this one of {} bytes", page.len(), line.len());
 }
 
 /// Asserts that lines which could not be read are there.
-pub(super) fn listed(page: &AuditedPage, unread: &[Unread]) {
+pub(super) fn listed(page: &AuditedPage, unread: &[UnreadRange]) {
     let last = if page.is_rendered() { usize::MAX } else { page.len().max(1) };
     for one in unread {
         let there = 1 <= one.line && one.line <= one.last && one.last as usize <= last;
@@ -116,7 +120,8 @@ pub(super) fn listed(page: &AuditedPage, unread: &[Unread]) {
 }
 
 fn figures_of(reading: &ToolResult) -> impl Iterator<Item = &PrintedNumber> {
-    let plain = [&reading.iops, &reading.bytes_per_second, &reading.ios, &reading.bytes, &reading.mean_ns];
+    let plain =
+        [&reading.iops, &reading.bytes_per_second, &reading.ios, &reading.bytes, &reading.mean_ns];
     let percentiles = reading.percentiles_ns.iter().map(|(_, figure)| figure);
     let others = reading.others.iter().map(|other| &other.figure);
     plain.into_iter().flatten().chain(percentiles).chain(others)

@@ -1,5 +1,5 @@
-//! A page of a few bytes made large by saying a piece of it over and over: what takes longer than its size shows here. The first two
-//! bytes say which piece.
+//! A page of a few bytes made large by saying a piece of it over and over: what takes longer than
+//! its size shows here. The first two bytes say which piece.
 
 use iotax_audit::audit;
 use iotax_audit::page::AuditedPage;
@@ -8,7 +8,10 @@ use iotax_audit::page::AuditedPage;
 const SIZE: usize = 1 << 17;
 
 pub(super) fn audit(bytes: &[u8]) {
-    super::bytes::holds(&audit::audit(AuditedPage::new("p", String::from_utf8_lossy(&swollen(bytes)))));
+    super::bytes::holds(&audit::audit(AuditedPage::new(
+        "p",
+        String::from_utf8_lossy(&swollen(bytes)),
+    )));
 }
 
 fn swollen(bytes: &[u8]) -> Vec<u8> {

@@ -17,11 +17,17 @@ pub(super) fn prose(bytes: &[u8]) {
     let page = AuditedPage::new("p", String::from_utf8_lossy(bytes));
     for sentence in prose::sentences(&page, &[]) {
         let line = page.line(sentence.line);
-        assert!(sentence.line < page.len() && line.get(sentence.bytes.clone()).is_some(), "{sentence:?}");
+        assert!(
+            sentence.line < page.len() && line.get(sentence.bytes.clone()).is_some(),
+            "{sentence:?}"
+        );
         for quantity in &sentence.figures {
             within(&page, quantity.figure.spot);
             encloses(&quantity.figure);
-            assert!(sentence.bytes.contains(&(quantity.figure.spot.start as usize)), "{sentence:?}");
+            assert!(
+                sentence.bytes.contains(&(quantity.figure.spot.start as usize)),
+                "{sentence:?}"
+            );
         }
     }
 }
@@ -35,10 +41,14 @@ pub(super) fn holds(page: &AuditedPage) {
 /// Holds the laws of tables.
 ///
 /// # Panics
-/// Where a table is uneven, or a figure of it is not what stands at its spot.
+/// Where a table is uneven, or a figure of it is not what is at its spot.
 pub fn tables_hold(page: &AuditedPage, tables: &[PageTable]) {
     for table in tables {
-        assert!(table.lines.start < table.lines.end && table.lines.end <= page.len(), "{:?}", table.lines);
+        assert!(
+            table.lines.start < table.lines.end && table.lines.end <= page.len(),
+            "{:?}",
+            table.lines
+        );
         assert!(!table.columns.is_empty());
         for row in &table.rows {
             assert_eq!(row.cells.len(), table.columns.len());
@@ -49,15 +59,22 @@ pub fn tables_hold(page: &AuditedPage, tables: &[PageTable]) {
                     encloses(&quantity.figure);
                     let stands = page.quote(quantity.figure.spot);
                     let again = quantities_in(0, stands, SPACES);
-                    // A letter behind a figure may be of a unit that is none of ours: only its column makes it one.
+                    // A letter after a figure may be of a unit that is none of ours: only its
+                    // column makes it one.
                     let [again] = again.as_slice() else {
-                        assert!(again.is_empty() && stands.ends_with(char::is_alphabetic), "{stands}");
+                        assert!(
+                            again.is_empty() && stands.ends_with(char::is_alphabetic),
+                            "{stands}"
+                        );
                         continue;
                     };
                     let value = again.figure.value;
-                    let is = |value: f64| (quantity.figure.value - value).abs() <= 1e-9 * value.abs();
-                    // A column shows whether its points and commas group thousands, which one figure alone does not.
-                    let moved = || [1e3, 1e6, 1e9].iter().any(|by| is(value * by) || is(value / by));
+                    let is =
+                        |value: f64| (quantity.figure.value - value).abs() <= 1e-9 * value.abs();
+                    // A column shows whether its points and commas group thousands, which one
+                    // figure alone does not.
+                    let moved =
+                        || [1e3, 1e6, 1e9].iter().any(|by| is(value * by) || is(value / by));
                     let same = is(value) || (stands.contains(['.', ',']) && moved());
                     // The unit may stand in the head.
                     assert!(

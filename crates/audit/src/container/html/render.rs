@@ -1,12 +1,12 @@
 //! From tokens to lines.
 
-use super::{Placed, Rows, placed};
-use crate::page::Unread;
+use super::{HtmlRows, PlacedNode, placed};
+use crate::page::UnreadRange;
 use html5gum::Token;
 use std::rc::Rc;
 
 /// A line and the number that it has in the source.
-type Numbered = (u32, String);
+type NumberedLine = (u32, String);
 
 /// Elements whose content nobody sees.
 const DROPPED: &str = "script style title template noscript svg math select iframe";
@@ -24,7 +24,7 @@ const CELL_LINES: usize = 6;
 const CELL_BYTES: usize = 400;
 
 /// The lines that a page shows, and what of it is lost.
-pub(super) fn lines(text: &str) -> (Vec<Numbered>, Option<Unread>) {
+pub(super) fn lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
     // Lines are counted on from token to token.
     let (mut reached, mut line) = (0, 1);
     let line_of = |byte: usize| {
@@ -39,8 +39,9 @@ pub(super) fn lines(text: &str) -> (Vec<Numbered>, Option<Unread>) {
     (renderer.shown, renderer.lost)
 }
 
-/// How many tokens a table has; `None` of one that lays out a page: listings, headings or tables stand in it.
-fn table(tokens: &[Placed]) -> Option<usize> {
+/// How many tokens a table has; `None` of one that lays out a page: listings, headings or tables
+/// stand in it.
+fn table(tokens: &[PlacedNode]) -> Option<usize> {
     let mut in_cell = false;
     for (at, placed) in tokens.iter().enumerate() {
         match (&placed.token, placed.name()) {
@@ -58,36 +59,36 @@ struct HtmlRenderer {
     /// The line that was reached, and that of the end of the token.
     line: u32,
     last: u32,
-    shown: Vec<Numbered>,
+    shown: Vec<NumberedLine>,
     current: String,
     current_line: u32,
     /// `- ` or `## ` before the next text.
     mark: &'static str,
-    /// Depth of `<pre>`.
     listing: usize,
     /// Whether a listing's first line end is still to be dropped.
     fresh: bool,
     /// The element that is dropped, how deep it is within itself, and its line.
     dropped: Option<(Vec<u8>, usize, u32)>,
-    lost: Option<Unread>,
+    lost: Option<UnreadRange>,
 }
 
 impl HtmlRenderer {
-    fn render(&mut self, tokens: &[Placed]) {
+    fn render(&mut self, tokens: &[PlacedNode]) {
         let mut at = 0;
         while let Some(one) = tokens.get(at) {
             at += 1;
             self.token(one);
             let begins = matches!(one.token, Token::StartTag(_)) && one.name() == b"table";
             let length = if begins && self.dropped.is_none() { table(&tokens[at..]) } else { None };
-            let shown = length.and_then(|length| self.table(&tokens[at..at + length]).map(|()| length));
+            let shown =
+                length.and_then(|length| self.table(&tokens[at..at + length]).map(|()| length));
             at += shown.unwrap_or(0);
         }
         // What is dropped ends nothing else: it ends first.
         if let Some((name, _, line)) = self.dropped.take() {
             let name = String::from_utf8_lossy(&name);
             let why = format!("HTML: <{name}> is never closed, what is behind it is not shown");
-            self.lost = Some(Unread { line, last: self.line, why });
+            self.lost = Some(UnreadRange { line, last: self.line, why });
         }
         self.break_line();
         while self.listing > 0 {
@@ -95,7 +96,7 @@ impl HtmlRenderer {
         }
     }
 
-    fn token(&mut self, placed: &Placed) {
+    fn token(&mut self, placed: &PlacedNode) {
         (self.line, self.last) = (narrow(placed.line), narrow(placed.last));
         match (&placed.token, &mut self.dropped) {
             (Token::StartTag(tag), None) if !tag.self_closing && is_of(DROPPED, &tag.name) => {
@@ -203,22 +204,27 @@ impl HtmlRenderer {
     }
 
     /// Shows a table; `None` of one that lays out a page.
-    fn table(&mut self, tokens: &[Placed]) -> Option<()> {
+    fn table(&mut self, tokens: &[PlacedNode]) -> Option<()> {
         let (mut asides, mut layout, mut lost) = (Vec::new(), false, None);
-        let mut cell = |tokens: &[Placed]| -> Rc<str> {
+        let mut cell = |tokens: &[PlacedNode]| -> Rc<str> {
             let mut inner = HtmlRenderer::default();
             inner.render(tokens);
             let lines = inner.shown.iter().map(|(_, line)| line.trim());
             let parts: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-            layout |=
-                parts.len() > CELL_LINES || parts.iter().map(|part| part.len()).sum::<usize>() > CELL_BYTES;
+            layout |= parts.len() > CELL_LINES
+                || parts.iter().map(|part| part.len()).sum::<usize>() > CELL_BYTES;
             lost = inner.lost.or(lost.take());
             parts.join(" ").replace('|', "\\|").into()
         };
-        let table =
-            Rows::read(tokens, self.line as usize, |_, tokens| cell(tokens), |aside| asides.push(aside));
+        let table = HtmlRows::read(
+            tokens,
+            self.line as usize,
+            |_, tokens| cell(tokens),
+            |aside| asides.push(aside),
+        );
         let (heads, rows) = (table.heads(), table.rows);
-        let wide = rows.iter().map(|row| row.cells.len()).max().filter(|wide| *wide > 1 && !layout)?;
+        let wide =
+            rows.iter().map(|row| row.cells.len()).max().filter(|wide| *wide > 1 && !layout)?;
         self.lost = lost.or(self.lost.take());
         // Its caption.
         asides.into_iter().for_each(|aside| self.token(aside));

@@ -1,11 +1,13 @@
-//! The rows of a table: cells that go over several columns and rows are put into rows of one cell a column.
+//! The rows of a table: cells that go over several columns and rows are put into rows of one cell a
+//! column.
 
-use super::Placed;
+use super::PlacedNode;
 use html5gum::{StartTag, Token};
 
 /// More columns are cut: nobody reads them.
 const MOST_COLUMNS: usize = 512;
-/// Copies that spans may make besides as many as there are cells: a few bytes could ask for millions.
+/// Copies that spans may make besides as many as there are cells: a few bytes could ask for
+/// millions.
 const COPIES: usize = 10_000;
 
 /// How many columns or rows a cell says that it takes.
@@ -14,7 +16,7 @@ fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(1).clamp(1, 65_534)
 }
 
-pub(crate) struct Rows<T> {
+pub(crate) struct HtmlRows<T> {
     pub rows: Vec<HtmlRow<T>>,
     open: Vec<T>,
     /// Of each column: in how many rows its cell goes on, and that cell.
@@ -28,15 +30,17 @@ pub(crate) struct HtmlRow<T> {
     head: bool,
 }
 
-impl<T: Clone + Default> Rows<T> {
-    /// Reads what stands in a table that begins at a line; `cell` makes the cells, and what stands in none is `aside`.
+impl<T: Clone + Default> HtmlRows<T> {
+    /// Reads what is in a table that begins at a line; `cell` makes the cells, and what stands
+    /// in none is `aside`.
     pub fn read<'t>(
-        tokens: &'t [Placed],
+        tokens: &'t [PlacedNode],
         mut line: usize,
-        mut cell: impl FnMut(&StartTag<usize>, &'t [Placed]) -> T,
-        mut aside: impl FnMut(&'t Placed),
-    ) -> Rows<T> {
-        let mut table = Rows { rows: Vec::new(), open: Vec::new(), below: Vec::new(), copies: COPIES };
+        mut cell: impl FnMut(&StartTag<usize>, &'t [PlacedNode]) -> T,
+        mut aside: impl FnMut(&'t PlacedNode),
+    ) -> HtmlRows<T> {
+        let mut table =
+            HtmlRows { rows: Vec::new(), open: Vec::new(), below: Vec::new(), copies: COPIES };
         let (mut in_head, mut all_heads, mut at) = (false, true, 0);
         while let Some(placed) = tokens.get(at) {
             at += 1;
@@ -44,7 +48,7 @@ impl<T: Clone + Default> Rows<T> {
                 (Token::StartTag(tag), b"td" | b"th") => {
                     all_heads &= *tag.name == b"th";
                     let rest = &tokens[at..];
-                    let ends = |one: &Placed| {
+                    let ends = |one: &PlacedNode| {
                         matches!(one.name(), b"td" | b"th" | b"tr" | b"thead" | b"tbody" | b"tfoot")
                     };
                     let inner = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
@@ -95,7 +99,9 @@ impl<T: Clone + Default> Rows<T> {
     }
 
     fn go_on_from_above(&mut self) {
-        while let Some((rows, cell)) = self.below.get_mut(self.open.len()).filter(|(rows, _)| *rows > 0) {
+        while let Some((rows, cell)) =
+            self.below.get_mut(self.open.len()).filter(|(rows, _)| *rows > 0)
+        {
             if self.copies == 0 {
                 return;
             }

@@ -5,7 +5,9 @@ fn shown(html: &str) -> String {
     let page = read("p", html.as_bytes().to_vec());
     let mut lines: Vec<String> =
         (0..page.len()).map(|at| format!("{} {}", page.number(at), page.line(at))).collect();
-    lines.extend(page.unread.iter().map(|one| format!("unread {} to {}: {}", one.line, one.last, one.why)));
+    lines.extend(
+        page.unread.iter().map(|one| format!("unread {} to {}: {}", one.line, one.last, one.why)),
+    );
     for row in scan(&page, &[]).tables.iter().flat_map(|table| &table.rows) {
         let cells = row.cells.iter().flatten();
         let cells = cells.map(|cell| {
@@ -24,13 +26,13 @@ fn every_page_is_shown_as_was_checked() {
 #[test]
 fn html_is_known_by_its_first_bytes_and_markdown_with_tags_is_not() {
     let tags = "<div><p>a</p><p>b</p><p>c</p><p>d</p><p>e</p></div>";
-    let wholes =
-        "<!DOCTYPE html>|\u{feff}\n <!doctype HTML><p>|<!-- saved --><html>|<?xml version='1.0'?>\n<html>";
+    let wholes = "<!DOCTYPE html>|\u{feff}\n <!doctype HTML><p>|<!-- saved --><html>|<?xml version='1.0'?>\n<html>";
     for html in wholes.split('|').chain([tags]) {
         assert!(knows(html.as_bytes()), "{html}");
     }
     let readme = format!("<div align=\"center\">{tags}</div>\n\n## Usage\n\n```\nx\n```\n");
-    let others = "|plain|# Title\n<table><tr><td>1</table>|{\"a\": 1}|<Results><System/></Results>|<div>";
+    let others =
+        "|plain|# Title\n<table><tr><td>1</table>|{\"a\": 1}|<Results><System/></Results>|<div>";
     for other in others.split('|').chain([readme.as_str()]) {
         assert!(!knows(other.as_bytes()), "{other}");
     }
@@ -44,7 +46,8 @@ fn html_in_utf_16_or_another_encoding_is_html() {
     let marked = format!("\u{feff}{html}");
     let declared = html.replace("utf-16", "windows-1251");
     let declared = encoding_rs::WINDOWS_1251.encode(&declared).0.into_owned();
-    for bytes in [little(html), big(html), little(&marked), big(&marked), html.as_bytes().to_vec(), declared]
+    for bytes in
+        [little(html), big(html), little(&marked), big(&marked), html.as_bytes().to_vec(), declared]
     {
         assert!(knows(&bytes));
         let page = read("p", bytes);

@@ -1,5 +1,5 @@
-//! fio's job files as pages show them, and what fio's options ask for, wherever they stand: in a job file, on a command line,
-//! in JSON. Tolerant: what is published may be cut or retyped.
+//! fio's job files as pages show them, and what fio's options ask for, wherever they stand: in a
+//! job file, on a command line, in JSON. Tolerant: what is published may be cut or retyped.
 
 use super::FioJobLine;
 use crate::import::cut::walk;
@@ -15,14 +15,14 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 /// Options as they are told: key, value; of a key that comes twice the last counts.
-pub(crate) type Options = Vec<(String, String)>;
+pub(crate) type JobOptions = Vec<(String, String)>;
 
 /// A name, the index of its line, its options.
-pub(crate) type JobSection = (String, usize, Options);
+pub(crate) type JobSection = (String, usize, JobOptions);
 
 /// What jobs are asked by their options and those of each `global` before them.
 pub(crate) fn with_globals(sections: Vec<JobSection>) -> Vec<FioJobLine> {
-    let mut global = Options::new();
+    let mut global = JobOptions::new();
     let mut all = Vec::new();
     for (name, line, own) in sections {
         if name == "global" {
@@ -35,13 +35,14 @@ pub(crate) fn with_globals(sections: Vec<JobSection>) -> Vec<FioJobLine> {
 }
 
 /// What options ask of a job, as far as they say it.
-pub(crate) fn asked(name: &str, line: usize, options: &Options) -> FioJobLine {
+pub(crate) fn asked(name: &str, line: usize, options: &JobOptions) -> FioJobLine {
     let of = |keys: &[&str]| {
         let known = options.iter().rev().find(|(key, _)| keys.contains(&key.as_str()));
         known.map(|(_, value)| value.trim())
     };
     // `randrw:8` goes on with how many go in a row; `iodepth=32` with nothing.
-    let rw = of(&["rw", "readwrite"]).map(|rw| rw.split([':', ',']).next().unwrap_or(rw).to_owned());
+    let rw =
+        of(&["rw", "readwrite"]).map(|rw| rw.split([':', ',']).next().unwrap_or(rw).to_owned());
     FioJobLine {
         name: name.to_owned(),
         line,
@@ -82,7 +83,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let end = walk(page, line, page.len(), |here, at| {
         let text = without_comment(here.text);
         if let Some(name) = header(text) {
-            sections.push((name.to_owned(), at, Options::new()));
+            sections.push((name.to_owned(), at, JobOptions::new()));
         } else if let Some((key, value)) = entry(text.trim()) {
             core += usize::from(CORE.split(' ').any(|one| one == key));
             sections.last_mut()?.2.push((key, value));
@@ -106,15 +107,22 @@ fn without_comment(line: &str) -> &str {
     if line.trim_start().starts_with(['#', ';']) {
         return "";
     }
-    [" #", "\t#", " ;", "\t;"].iter().filter_map(|sign| line.find(sign)).min().map_or(line, |at| &line[..at])
+    [" #", "\t#", " ;", "\t;"]
+        .iter()
+        .filter_map(|sign| line.find(sign))
+        .min()
+        .map_or(line, |at| &line[..at])
 }
 
 /// `bs=4k`; a bare `time_based` is `1`.
 fn entry(text: &str) -> Option<(String, String)> {
     let (key, value) = fio::option(text);
-    let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
-    let named =
-        key.len() <= 40 && key.bytes().all(letter) && key.starts_with(|one: char| one.is_ascii_lowercase());
+    let letter = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-')
+    };
+    let named = key.len() <= 40
+        && key.bytes().all(letter)
+        && key.starts_with(|one: char| one.is_ascii_lowercase());
     let known = named && (value.is_some() || is_flag(key));
     known.then(|| (key.to_owned(), value.unwrap_or("1").to_owned()))
 }

@@ -1,12 +1,15 @@
-//! fio's JSON and JSON+, 2.1 to 3.4x, of one machine and of clients. Up to 2.21 latencies are in microseconds and `io_bytes`
-//! in KiB; what is divided there is cut off, not rounded.
+//! fio's JSON and JSON+, 2.1 to 3.4x, of one machine and of clients. Up to 2.21 latencies are in
+//! microseconds and `io_bytes` in KiB; what is divided there is cut off, not rounded.
 
-use super::job_file::{self, Options};
-use super::{Direction, Fio, FioCpu, FioForm, FioJobLine, FioLatency, Issued, Job, Percentiles, Version};
+use super::job_file::{self, JobOptions};
+use super::{
+    Direction, Fio, FioCpu, FioForm, FioJobLine, FioLatency, FioReport, FioVersion, IssuedLine,
+    Percentiles,
+};
 use super::{MOST_JOBS, index_of};
 use crate::import::ToolReport;
 use crate::import::json_formats::JsonFormat;
-use crate::import::printed::{PrintedFigures, Whole};
+use crate::import::printed::{PrintedFigures, WholeNumber};
 use crate::import::workload::ResultDirection;
 use crate::json::{JsonNode, JsonValue};
 use crate::number::PrintedNumber;
@@ -18,7 +21,8 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
     knows: |node| !outputs(node).is_empty(),
     read: |page, node, _| {
         let found = outputs(node);
-        let version = found.iter().find_map(|output| Version::read(output.get("fio version")?.text()?));
+        let version =
+            found.iter().find_map(|output| FioVersion::read(output.get("fio version")?.text()?));
         let printed = PrintedFigures::new(page, page.spot(node.bytes.clone()).index());
         let mut reader =
             FioJsonReader { printed, fio: Fio { form: FioForm::Json, version, ..Fio::default() } };
@@ -87,7 +91,7 @@ struct FioJsonReader<'p> {
 impl FioJsonReader<'_> {
     fn output(&mut self, node: &JsonNode) {
         if is_job(node) && node.get("fio version").is_none() {
-            return self.job(node, &Options::new(), None, false);
+            return self.job(node, &JobOptions::new(), None, false);
         }
         let ended = node.get("time").and_then(JsonNode::text);
         let global = node.get("global options");
@@ -102,11 +106,11 @@ impl FioJsonReader<'_> {
         self.fio.jobs[first..].iter_mut().for_each(|job| job.printed_ms = printed);
     }
 
-    fn job(&mut self, node: &JsonNode, global: &Options, ended: Option<&str>, client: bool) {
+    fn job(&mut self, node: &JsonNode, global: &JobOptions, ended: Option<&str>, client: bool) {
         let said = |key: &str| node.get(key).and_then(JsonNode::text_value).map(Cow::into_owned);
         let whole = |key: &str| node.get(key).and_then(JsonNode::whole);
         let Some(name) = said("jobname") else { return };
-        let mut job = Job {
+        let mut job = FioReport {
             aggregate: client && name == "All clients",
             name,
             line: self.printed.line(node.bytes.start),
@@ -116,15 +120,17 @@ impl FioJsonReader<'_> {
             group: whole("groupid"),
             began_ms: whole("job_start"),
             error: self.exact(node, "error"),
-            ..Job::default()
+            ..FioReport::default()
         };
         let mut mixed = None;
         for (key, way) in WAYS {
             let Some(one) = node.get(key) else { continue };
             if way == ResultDirection::Both && !job.directions.is_empty() {
-                // `unified_rw_reporting=both` prints `mixed` beside the ways that it mixes: it becomes a job that sums.
+                // `unified_rw_reporting=both` prints `mixed` beside the ways that it mixes: it
+                // becomes a job that sums.
                 let (name, host, group) = (job.name.clone(), job.host.clone(), job.group);
-                let mut sums = Job { name, host, group, aggregate: true, ..Job::default() };
+                let mut sums =
+                    FioReport { name, host, group, aggregate: true, ..FioReport::default() };
                 self.direction(way, one, &mut sums);
                 sums.line = sums.directions.first().map_or(0, |one| one.line);
                 mixed = Some(sums).filter(|sums| !sums.directions.is_empty());
@@ -132,7 +138,9 @@ impl FioJsonReader<'_> {
                 self.direction(way, one, &mut job);
             }
         }
-        if let (Some(user), Some(system)) = (self.exact(node, "usr_cpu"), self.exact(node, "sys_cpu")) {
+        if let (Some(user), Some(system)) =
+            (self.exact(node, "usr_cpu"), self.exact(node, "sys_cpu"))
+        {
             job.cpu = Some(FioCpu { user, system, switches: self.exact(node, "ctx") });
         }
         let threads = self.exact(node, "job_runtime");
@@ -149,7 +157,7 @@ impl FioJsonReader<'_> {
     }
 
     /// Takes one way into a job; nothing for a way that nothing went.
-    fn direction(&self, way: ResultDirection, node: &JsonNode, job: &mut Job) {
+    fn direction(&self, way: ResultDirection, node: &JsonNode, job: &mut FioReport) {
         if nothing(node, &["io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "total_ios"]) {
             return;
         }
@@ -167,7 +175,7 @@ impl FioJsonReader<'_> {
         made.io_decimal = self.printed.cut(node.get("io_kbytes"), KIB);
         made.ios = self.exact(node, "total_ios");
         if made.ios.is_some() {
-            let issued = job.issued.get_or_insert_with(Issued::default);
+            let issued = job.issued.get_or_insert_with(IssuedLine::default);
             issued.total[index_of(way)] = made.ios;
             issued.short[index_of(way)] = self.exact(node, "short_ios");
             issued.dropped[index_of(way)] = self.exact(node, "drop_ios");
@@ -178,11 +186,12 @@ impl FioJsonReader<'_> {
         let (slat, of_slat) = self.latency(node, "slat", "slat_ns");
         (made.slat, made.clat, made.lat) = (slat, clat, lat);
         made.percentiles = of_clat.or(of_lat).or(of_slat);
-        made.histogram = made.percentiles.as_ref().map_or(Vec::new(), |chosen| bins(node, chosen.of));
+        made.histogram =
+            made.percentiles.as_ref().map_or(Vec::new(), |chosen| bins(node, chosen.of));
         job.directions.push(made);
     }
 
-    /// Up to 2.20 `io_bytes` holds KiB; since then `io_kbytes` stands beside it.
+    /// Up to 2.20 `io_bytes` holds KiB; since then `io_kbytes` is beside it.
     fn io_in_kibibytes(&self, node: &JsonNode) -> Option<bool> {
         let new = ["io_kbytes", "bw_bytes", "clat_ns", "slat_ns", "lat_ns"];
         match self.fio.version {
@@ -193,21 +202,25 @@ impl FioJsonReader<'_> {
         }
     }
 
-    /// A latency of `..._ns`, or of the microseconds of old, which are cut off, and its percentiles.
+    /// A latency of `..._ns`, or of the microseconds of old, which are cut off, and its
+    /// percentiles.
     fn latency(
         &self,
         node: &JsonNode,
         of: &'static str,
         key: &str,
     ) -> (Option<FioLatency>, Option<Percentiles>) {
-        let nanoseconds = node.get(key).map(|node| (node, 1.0, Whole::Exact));
-        let told = nanoseconds.or_else(|| Some((node.get(of)?, 1e3, Whole::Cut)));
+        let nanoseconds = node.get(key).map(|node| (node, 1.0, WholeNumber::Exact));
+        let told = nanoseconds.or_else(|| Some((node.get(of)?, 1e3, WholeNumber::Cut)));
         let Some((node, unit, whole)) = told else { return (None, None) };
-        if node.get("N").and_then(JsonNode::number) == Some(0.0) || nothing(node, &["min", "max", "mean"]) {
+        if node.get("N").and_then(JsonNode::number) == Some(0.0)
+            || nothing(node, &["min", "max", "mean"])
+        {
             return (None, None);
         }
         let point = |(percent, value): &(&str, JsonNode)| {
-            let percent: f64 = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
+            let percent: f64 =
+                percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
             Some((percent, self.printed.figure(Some(value), unit, whole)?))
         };
         // A list of less than twenty is filled up with these.
@@ -221,7 +234,8 @@ impl FioJsonReader<'_> {
         (all(), (!points.is_empty()).then_some(Percentiles { of, points }))
     }
 
-    /// Notes what a job was asked; where jobs of one name were asked different things, what they agree in.
+    /// Notes what a job was asked; where jobs of one name were asked different things, what they
+    /// agree in.
     fn asked(&mut self, asked: FioJobLine) {
         let room = self.fio.asked.len() < MOST_JOBS;
         match self.fio.asked.iter_mut().find(|known| known.name == asked.name) {
@@ -239,19 +253,23 @@ impl FioJsonReader<'_> {
     }
 }
 
-/// Where a client's job ran stands among its options.
+/// Where a client's job ran is among its options.
 const PLACE: [&str; 2] = ["hostname", "port"];
 
-fn options(node: Option<&JsonNode>) -> Options {
+fn options(node: Option<&JsonNode>) -> JobOptions {
     let members = node.map_or(&[][..], JsonNode::members).iter();
-    members.filter_map(|(key, value)| Some(((*key).to_owned(), value.text_value()?.into_owned()))).collect()
+    members
+        .filter_map(|(key, value)| Some(((*key).to_owned(), value.text_value()?.into_owned())))
+        .collect()
 }
 
 /// With several clients the global options are told for each.
-fn options_of_client(global: Option<&JsonNode>, job: &JsonNode) -> Options {
+fn options_of_client(global: Option<&JsonNode>, job: &JsonNode) -> JobOptions {
     let each = global.map_or(&[][..], JsonNode::elements);
     let same = |one: &&JsonNode| {
-        PLACE.iter().all(|key| one.get(key).map(|node| &node.value) == job.get(key).map(|node| &node.value))
+        PLACE
+            .iter()
+            .all(|key| one.get(key).map(|node| &node.value) == job.get(key).map(|node| &node.value))
     };
     if each.is_empty() { options(global) } else { options(each.iter().find(same)) }
 }
@@ -267,9 +285,9 @@ fn bins(node: &JsonNode, of: &str) -> Vec<(u64, u64)> {
     latency.map_or(&[][..], |latency| members(latency, "bins")).iter().filter_map(one).collect()
 }
 
-/// How many jobs reported in one, by how many runs the time of all threads is long: one or `numjobs`. Whether it is a group fio
-/// does not print, and a group may hold several sections.
-fn jobs_of(job: &Job, threads_ms: f64) -> Option<u64> {
+/// How many jobs reported in one, by how many runs the time of all threads is long: one or
+/// `numjobs`. Whether it is a group fio does not print, and a group may hold several sections.
+fn jobs_of(job: &FioReport, threads_ms: f64) -> Option<u64> {
     let numjobs = job.option("numjobs").map_or(Some(1), |text| text.parse().ok());
     let runtimes = job.directions.iter().filter_map(|one| one.runtime_ms);
     let longest = runtimes.map(|runtime| runtime.value).fold(0.0, f64::max);
@@ -286,7 +304,11 @@ mod tests {
 
     fn all(text: &str) -> Vec<Fio> {
         let fio = |said| if let ToolReport::Fio(fio) = said { Some(*fio) } else { None };
-        scan(&AuditedPage::new("p", text)).outputs.into_iter().filter_map(|output| fio(output.said)).collect()
+        scan(&AuditedPage::new("p", text))
+            .outputs
+            .into_iter()
+            .filter_map(|output| fio(output.said))
+            .collect()
     }
 
     #[test]

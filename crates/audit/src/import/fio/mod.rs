@@ -1,5 +1,5 @@
-//! What fio prints, in one form: normal text, JSON, terse. Figures are in I/Os a second, bytes a second, bytes, milliseconds
-//! of the run, nanoseconds of latencies, percent.
+//! What fio prints, in one form: normal text, JSON, terse. Figures are in I/Os a second, bytes a
+//! second, bytes, milliseconds of the run, nanoseconds of latencies, percent.
 
 pub mod job_file;
 pub mod json;
@@ -16,24 +16,23 @@ use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    /// 3 of `fio-3.16`.
+pub struct FioVersion {
     pub major: u32,
     pub minor: u32,
 }
 
-impl Version {
+impl FioVersion {
     /// Of `fio-3.16`, `fio-3.26-19-ge7e53`, `fio-2.2.10`.
-    pub(crate) fn read(text: &str) -> Option<Version> {
+    pub(crate) fn read(text: &str) -> Option<FioVersion> {
         let bare = text.trim().strip_prefix("fio-").unwrap_or(text.trim());
         let mut parts = bare.split(|letter: char| !letter.is_ascii_digit());
         let major = parts.next()?.parse().ok()?;
         let minor = parts.next()?.parse().ok()?;
-        Some(Version { major, minor })
+        Some(FioVersion { major, minor })
     }
 
     pub(crate) fn is_from(self, major: u32, minor: u32) -> bool {
-        self >= Version { major, minor }
+        self >= FioVersion { major, minor }
     }
 }
 
@@ -52,13 +51,13 @@ pub(crate) enum FioForm {
 pub struct Fio {
     pub(crate) form: FioForm,
     /// Its version, where it is told.
-    pub version: Option<Version>,
+    pub version: Option<FioVersion>,
     /// Whether its head is there: `Starting 4 processes`.
     pub(crate) started: bool,
     pub(crate) asked: Vec<FioJobLine>,
-    pub(crate) eta: Option<Eta>,
-    pub jobs: Vec<Job>,
-    pub(crate) statuses: Vec<Status>,
+    pub(crate) eta: Option<FioEta>,
+    pub jobs: Vec<FioReport>,
+    pub(crate) statuses: Vec<GroupStatus>,
 }
 
 /// `name: (g=0): rw=randrw, bs=(R) 4096B-4096B, ..., ioengine=libaio, iodepth=1`.
@@ -74,14 +73,14 @@ pub struct FioJobLine {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Eta {
+pub(crate) struct FioEta {
     pub(crate) bytes_per_second: [Option<PrintedNumber>; 3],
     pub(crate) done: Option<f64>,
 }
 
 /// A job or a group of jobs that reported together.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Job {
+pub struct FioReport {
     pub(crate) name: String,
     pub(crate) line: usize,
     pub(crate) group: Option<u64>,
@@ -94,21 +93,21 @@ pub struct Job {
     pub(crate) printed_ms: Option<u64>,
     /// JSON's `job_start` (from 3.36 on): when it began, in milliseconds since 1970.
     pub(crate) began_ms: Option<u64>,
-    /// Text's `pid=`.
     pub(crate) pid: Option<u64>,
     /// Options: of JSON's `job options` with the global ones.
     pub(crate) options: Vec<(String, String)>,
     /// Reads, writes, trims, as far as there were.
     pub(crate) directions: Vec<Direction>,
     pub(crate) cpu: Option<FioCpu>,
-    pub(crate) issued: Option<Issued>,
+    pub(crate) issued: Option<IssuedLine>,
     pub(crate) host: Option<String>,
-    /// Whether it sums other jobs of this output: `All clients`, or `mixed` beside the ways that it mixes.
+    /// Whether it sums other jobs of this output: `All clients`, or `mixed` beside the ways that it
+    /// mixes.
     pub(crate) aggregate: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Issued {
+pub(crate) struct IssuedLine {
     pub(crate) total: [Option<PrintedNumber>; 3],
     pub(crate) short: [Option<PrintedNumber>; 3],
     pub(crate) dropped: [Option<PrintedNumber>; 3],
@@ -141,9 +140,9 @@ pub(crate) struct Direction {
     pub(crate) lat: Option<FioLatency>,
     /// Percentiles: of the completions, where several latencies have them.
     pub(crate) percentiles: Option<Percentiles>,
-    /// JSON's `total_ios`.
     pub(crate) ios: Option<PrintedNumber>,
-    /// JSON+'s histogram of the latency that `percentiles` are of: nanoseconds, count. Empty where it was not printed.
+    /// JSON+'s histogram of the latency that `percentiles` are of: nanoseconds, count. Empty where
+    /// it was not printed.
     pub(crate) histogram: Vec<(u64, u64)>,
 }
 
@@ -163,9 +162,10 @@ pub(crate) struct Percentiles {
     pub(crate) points: Vec<(f64, PrintedNumber)>,
 }
 
-/// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB), run=300001-300001msec`.
+/// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB),
+/// run=300001-300001msec`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Status {
+pub(crate) struct GroupStatus {
     pub(crate) group: Option<u64>,
     pub(crate) way: ResultDirection,
     /// All together, of 1024 and of 1000.
@@ -189,9 +189,9 @@ pub(crate) fn index_of(way: ResultDirection) -> usize {
 pub(crate) const MOST_JOBS: usize = 4096;
 
 impl Fio {
-    /// What was asked of a job, by its name; where one thing was asked and all jobs are of one name, that. With `--output` fio
-    /// leaves out the first lines of all jobs but the last.
-    pub(crate) fn asked_of(&self, job: &Job) -> Option<&FioJobLine> {
+    /// What was asked of a job, by its name; where one thing was asked and all jobs are of one
+    /// name, that. With `--output` fio leaves out the first lines of all jobs but the last.
+    pub(crate) fn asked_of(&self, job: &FioReport) -> Option<&FioJobLine> {
         let named = self.asked.iter().find(|asked| asked.name == job.name);
         let alone = || {
             let mut names = self.jobs.iter().filter(|job| !job.aggregate).map(|job| &job.name);
@@ -205,7 +205,7 @@ impl Fio {
     }
 
     /// The fixed size of a job's I/Os one way, in bytes.
-    pub(crate) fn block_size(&self, job: &Job, way: ResultDirection) -> Option<u64> {
+    pub(crate) fn block_size(&self, job: &FioReport, way: ResultDirection) -> Option<u64> {
         let (least, most) = self.asked_of(job)?.bs[index_of(way)]?;
         (least == most).then_some(least)
     }
@@ -227,16 +227,17 @@ impl Fio {
         }
     }
 
-    /// Its results in the form that all tools share; a job that sums others only where those are not told.
+    /// Its results in the form that all tools share; a job that sums others only where those are
+    /// not told.
     pub(crate) fn readings(&self) -> Vec<ToolResult> {
-        let of_job = |job: &Job| -> Vec<ToolResult> {
+        let of_job = |job: &FioReport| -> Vec<ToolResult> {
             job.directions.iter().map(|direction| self.reading(job, direction)).collect()
         };
         let parts = self.jobs.iter().any(|job| !job.aggregate);
         self.jobs.iter().filter(|job| !(parts && job.aggregate)).flat_map(of_job).collect()
     }
 
-    fn reading(&self, job: &Job, direction: &Direction) -> ToolResult {
+    fn reading(&self, job: &FioReport, direction: &Direction) -> ToolResult {
         let asked = self.asked_of(job);
         let workload = Workload {
             rw: asked.and_then(|asked| asked.rw.clone()),
@@ -284,18 +285,20 @@ fn of_ms(figure: Option<PrintedNumber>) -> Option<PrintedNumber> {
     figure.map(|figure| figure.scaled(1e6))
 }
 
-type Say<'a> = dyn FnMut(Metric, NumberUnit, &[Option<PrintedNumber>]) + 'a;
+type FioMessage<'a> = dyn FnMut(Metric, NumberUnit, &[Option<PrintedNumber>]) + 'a;
 
-impl Job {
-    fn figures(&self, say: &mut Say) {
+impl FioReport {
+    fn figures(&self, say: &mut FioMessage) {
         say(Metric::Other, NumberUnit::Things, &[self.error]);
         self.directions.iter().for_each(|direction| direction.figures(say));
         if let Some(cpu) = &self.cpu {
             say(Metric::Cpu, NumberUnit::Percent, &[Some(cpu.user), Some(cpu.system)]);
         }
         if let Some(issued) = &self.issued {
-            // JSON prints what was issued once: it stands in the direction, too.
-            let told = |figure: &Option<PrintedNumber>| self.directions.iter().any(|one| one.ios == *figure);
+            // JSON prints what was issued once: it is in the direction, too.
+            let told = |figure: &Option<PrintedNumber>| {
+                self.directions.iter().any(|one| one.ios == *figure)
+            };
             let total = issued.total.map(|figure| figure.filter(|_| !told(&figure)));
             [total, issued.short, issued.dropped]
                 .iter()
@@ -320,9 +323,13 @@ impl Direction {
         Direction { way, line, ..Direction::default() }
     }
 
-    fn figures(&self, say: &mut Say) {
+    fn figures(&self, say: &mut FioMessage) {
         say(Metric::Iops, NumberUnit::PerSecond, &[self.iops]);
-        say(Metric::Bandwidth, NumberUnit::BytesPerSecond, &[self.bandwidth, self.bandwidth_decimal]);
+        say(
+            Metric::Bandwidth,
+            NumberUnit::BytesPerSecond,
+            &[self.bandwidth, self.bandwidth_decimal],
+        );
         say(Metric::Total, NumberUnit::Bytes, &[self.io, self.io_decimal]);
         say(Metric::Runtime, NumberUnit::Nanoseconds, &[of_ms(self.runtime_ms)]);
         say(Metric::Issued, NumberUnit::Things, &[self.ios]);

@@ -1,33 +1,37 @@
-//! How fio prints a number (`num2str` of its library), by version, so that what it printed can be compared digit for digit.
-//! (Read from fio's sources 2.2.10, 2.21, 3.7, 3.25, 3.26 and 3.33; held against fio 3.33 by runs.)
+//! How fio prints a number (`num2str` of its library), by version, so that what it printed can be
+//! compared digit for digit. (Read from fio's sources 2.2.10, 2.21, 3.7, 3.25, 3.26 and 3.33; held
+//! against fio 3.33 by runs.)
 
-use super::Version;
+use super::FioVersion;
 use crate::number::{Interval, PrintedNumber, leading};
 
-/// How the digits behind the point come about.
+/// How the digits after the point come about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Era {
-    /// To 2.19: the remainder is shortened digit by digit, of 1024 as of 1000; prefixes `K`, `M` whatever the base.
+pub(crate) enum DigitStyle {
+    /// To 2.19: the remainder is shortened digit by digit, of 1024 as of 1000; prefixes `K`, `M`
+    /// whatever the base.
     Remainder,
-    /// 2.20 to 3.25: rounded, but a carry into the whole part is lost: 25,951 to 25,999 print as `25.0k`.
+    /// 2.20 to 3.25: rounded, but a carry into the whole part is lost: 25,951 to 25,999 print as
+    /// `25.0k`.
     LostCarry,
     /// From 3.26, and where no version is told.
     Sound,
 }
 
-impl Era {
-    pub(crate) fn from_version(version: Option<Version>) -> Era {
+impl DigitStyle {
+    pub(crate) fn from_version(version: Option<FioVersion>) -> DigitStyle {
         match version {
-            Some(version) if !version.is_from(2, 20) => Era::Remainder,
-            Some(version) if !version.is_from(3, 26) => Era::LostCarry,
-            _ => Era::Sound,
+            Some(version) if !version.is_from(2, 20) => DigitStyle::Remainder,
+            Some(version) if !version.is_from(3, 26) => DigitStyle::LostCarry,
+            _ => DigitStyle::Sound,
         }
     }
 }
 
 const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// `number` in at most so many digits (the point counted) with its prefix of 1024 or 1000, as a sound fio prints it.
+/// `number` in at most so many digits (the point counted) with its prefix of 1024 or 1000, as a
+/// sound fio prints it.
 pub(crate) fn print(number: u64, digits: usize, binary: bool, unit: &str) -> String {
     let thousand = if binary { 1024 } else { 1000 };
     let (mut left, mut remainder, mut power) = (number, None, 0);
@@ -55,11 +59,11 @@ fn length(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// What a printed number may mean beside its digits where its carry was lost: `25.0k` is also printed of 25,950 to 25,999.
-/// `None` where its digits or the version rule that out.
-pub(crate) fn carried(printed: &str, figure: &PrintedNumber, era: Era) -> Option<Interval> {
+/// What a printed number may mean beside its digits where its carry was lost: `25.0k` is also
+/// printed of 25,950 to 25,999. `None` where its digits or the version rule that out.
+pub(crate) fn carried(printed: &str, figure: &PrintedNumber, era: DigitStyle) -> Option<Interval> {
     let (digits, _, decimals) = leading(&point(printed))?;
-    if era != Era::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
+    if era != DigitStyle::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
         return None;
     }
     let scale = figure.value / digits;
@@ -69,8 +73,9 @@ pub(crate) fn carried(printed: &str, figure: &PrintedNumber, era: Era) -> Option
 
 /// A text whose decimal comma (of one or two digits, as fio's figures have) is a point.
 fn point(text: &str) -> std::borrow::Cow<'_, str> {
-    let behind =
-        text.split_once(',').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
+    let behind = text
+        .split_once(',')
+        .map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count());
     if matches!(behind, 1 | 2) { text.replacen(',', ".", 1).into() } else { text.into() }
 }
 
@@ -96,8 +101,11 @@ mod tests {
                 era,
             )
         };
-        let of = meant("25.0k", Era::LostCarry).unwrap();
+        let of = meant("25.0k", DigitStyle::LostCarry).unwrap();
         assert!(of.has(25_991.0) && !of.has(25_900.0) && !of.has(26_001.0));
-        assert_eq!((meant("25.1k", Era::LostCarry), meant("25.0k", Era::Sound)), (None, None));
+        assert_eq!(
+            (meant("25.1k", DigitStyle::LostCarry), meant("25.0k", DigitStyle::Sound)),
+            (None, None)
+        );
     }
 }

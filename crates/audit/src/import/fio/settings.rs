@@ -1,7 +1,7 @@
-//! fio's options as they keep results from being of the same load, or from being comparable. JSON lists
-//! them; normal text does not.
+//! fio's options as they keep results from being of the same load, or from being comparable. JSON
+//! lists them; normal text does not.
 
-use super::Job;
+use super::FioReport;
 use iotax_units::fio::printed_size;
 
 /// Options that `Workload` holds.
@@ -37,9 +37,10 @@ const ALIASES: &str = "readwrite=rw blocksize=bs blocksize_range=bsrange nr_file
                        ba=blockalign fadvise=fadvise_hint";
 
 /// Returns `rate_iops=1000` of each option that makes the load another one, in one order.
-pub(crate) fn caps(job: &Job) -> Vec<String> {
+pub(crate) fn caps(job: &FioReport) -> Vec<String> {
     let options = plain_options(job);
-    let value = |key: &str| options.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+    let value =
+        |key: &str| options.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let told = |key| Some(format!("{key}={}", value(key).filter(|value| *value != "0")?));
     // `randread:8` goes eight blocks on in a row; `4k,64k` has a size each way.
     let sequence = value("rw").filter(|rw| rw.contains(':')).map(|rw| format!("rw={rw}"));
@@ -47,13 +48,16 @@ pub(crate) fn caps(job: &Job) -> Vec<String> {
     OF_LOAD.split_whitespace().filter_map(told).chain(sequence).chain(sizes).collect()
 }
 
-/// Returns `direct=1` of each option that may change the result, in one order: those of `ALWAYS`, and all others
-/// that are set to something else than their default. `None` where the output prints no options.
-pub(crate) fn settings(job: &Job) -> Option<Vec<String>> {
+/// Returns `direct=1` of each option that may change the result, in one order: those of `ALWAYS`,
+/// and all others that are set to something else than their default. `None` where the output prints
+/// no options.
+pub(crate) fn settings(job: &FioReport) -> Option<Vec<String>> {
     let options = plain_options(job);
-    let set = |key: &str| options.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
-    let always = pairs(ALWAYS)
-        .map(|(key, default)| format!("{key}={}", set(key).unwrap_or_else(|| default.replace('-', " "))));
+    let set =
+        |key: &str| options.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+    let always = pairs(ALWAYS).map(|(key, default)| {
+        format!("{key}={}", set(key).unwrap_or_else(|| default.replace('-', " ")))
+    });
     let listed = |key: &str| {
         let lists = [OF_WORKLOAD, OF_LOAD, REPORTING];
         lists.iter().flat_map(|list| list.split_whitespace()).any(|one| one == key)
@@ -74,10 +78,11 @@ fn pairs(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str
 }
 
 /// The options that hold, each once, under one name and with one spelling of its value.
-fn plain_options(job: &Job) -> Vec<(String, String)> {
+fn plain_options(job: &FioReport) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for (key, value) in job.options.iter().rev() {
-        let key = pairs(ALIASES).find(|(alias, _)| alias == key).map_or(key.as_str(), |(_, name)| name);
+        let key =
+            pairs(ALIASES).find(|(alias, _)| alias == key).map_or(key.as_str(), |(_, name)| name);
         let value = plain_value(key, value.trim().to_ascii_lowercase());
         let (key, value) = match (key, value.as_str()) {
             ("buffered", "0") => ("direct", "1".to_owned()),
@@ -107,14 +112,16 @@ fn plain_value(key: &str, text: String) -> String {
 mod tests {
     use super::*;
 
-    fn job(options: &[(&str, &str)]) -> Job {
-        let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        Job { options, ..Job::default() }
+    fn job(options: &[(&str, &str)]) -> FioReport {
+        let options =
+            options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        FioReport { options, ..FioReport::default() }
     }
 
     #[test]
     fn what_caps_a_load_is_told_apart_from_what_else_is_set() {
-        let capped = job(&[("rate_iops", "1000"), ("rw", "randread"), ("thinktime", "0"), ("direct", "1")]);
+        let capped =
+            job(&[("rate_iops", "1000"), ("rw", "randread"), ("thinktime", "0"), ("direct", "1")]);
         assert_eq!(
             (caps(&capped), settings(&capped).unwrap().swap_remove(0)),
             (vec!["rate_iops=1000".to_owned()], "direct=1".to_owned())
@@ -146,9 +153,12 @@ mod tests {
         assert_ne!(of("invalidate", "0"), plain);
         assert_eq!(of("rw", "randread:8").0, ["rw=randread:8"]);
         assert_eq!(of("readwrite", "randread"), plain);
-        for (key, value) in
-            [("log_avg_msec", "500"), ("filename", "/dev/sdb"), ("invalidate", "1"), ("offset", "0")]
-        {
+        for (key, value) in [
+            ("log_avg_msec", "500"),
+            ("filename", "/dev/sdb"),
+            ("invalidate", "1"),
+            ("offset", "0"),
+        ] {
             assert_eq!(of(key, value), plain, "{key}");
         }
     }

@@ -1,7 +1,8 @@
-//! What one run printed before it ended: `--status-interval` and SIGUSR1 have fio print all that it counted so far, each time
-//! like the output of a run. Only the last of them is a result; the others are no runs of their own.
+//! What one run printed before it ended: `--status-interval` and SIGUSR1 have fio print all that it
+//! counted so far, each time like the output of a run. Only the last of them is a result; the
+//! others are no runs of their own.
 
-use super::{Direction, Fio, FioForm, Job};
+use super::{Direction, Fio, FioForm, FioReport};
 use crate::import::{ToolOutput, ToolReport};
 use crate::number::PrintedNumber;
 use jiff::civil::DateTime;
@@ -14,8 +15,8 @@ const COARSE_MS: f64 = 1000.0;
 /// Runs of one length differ by less than this.
 const RISE_MS: f64 = 500.0;
 
-/// Of each output of a page, in their order, whether a later one of the same run has all that it has and more. Nothing is said
-/// where an output does not tell when it was printed.
+/// Of each output of a page, in their order, whether a later one of the same run has all that it
+/// has and more. Nothing is said where an output does not tell when it was printed.
 pub fn superseded(outputs: &[ToolOutput]) -> Vec<bool> {
     followers(outputs).iter().map(Option::is_some).collect()
 }
@@ -31,7 +32,9 @@ pub(crate) fn followers(outputs: &[ToolOutput]) -> Vec<Option<usize>> {
             FioForm::Json => 1,
             FioForm::Terse | FioForm::Excerpt => continue,
         };
-        if let Some((before, _)) = last[form].replace((at, fio)).filter(|(_, before)| goes_on(before, fio)) {
+        if let Some((before, _)) =
+            last[form].replace((at, fio)).filter(|(_, before)| goes_on(before, fio))
+        {
             followers[before] = Some(at);
         }
     }
@@ -39,7 +42,8 @@ pub(crate) fn followers(outputs: &[ToolOutput]) -> Vec<Option<usize>> {
 }
 
 fn goes_on(before: &Fio, later: &Fio) -> bool {
-    // A text has its head once, above the first that it prints; what was asked and the version are given on from there.
+    // A text has its head once, above the first that it prints; what was asked and the version are
+    // given on from there.
     let anew = later.form == FioForm::Text && later.started;
     !anew
         && !unlike(before.version, later.version)
@@ -54,9 +58,9 @@ fn unlike<T: PartialEq>(before: Option<T>, later: Option<T>) -> bool {
 }
 
 /// Whether two jobs are one as far as is told of them, and nothing that it counts became less.
-fn job_goes_on(before: &Job, later: &Job) -> bool {
-    let switches = |job: &Job| [job.cpu.and_then(|cpu| cpu.switches)];
-    let issued = |job: &Job| job.issued.unwrap_or_default().total;
+fn job_goes_on(before: &FioReport, later: &FioReport) -> bool {
+    let switches = |job: &FioReport| [job.cpu.and_then(|cpu| cpu.switches)];
+    let issued = |job: &FioReport| job.issued.unwrap_or_default().total;
     let goes_up = |before: &Direction| {
         let mut ways = later.directions.iter();
         ways.find(|later| later.way == before.way).is_some_and(|later| goes_up(before, later))
@@ -75,7 +79,9 @@ fn goes_up(before: &Direction, later: &Direction) -> bool {
     let latencies = [(before.slat, later.slat), (before.clat, later.clat), (before.lat, later.lat)];
     let mut both = latencies.into_iter().filter_map(|(before, later)| before.zip(later));
     rise(&counts(before), &counts(later))
-        && both.all(|(before, later)| before.min.high >= later.min.low && before.max.low <= later.max.high)
+        && both.all(|(before, later)| {
+            before.min.high >= later.min.low && before.max.low <= later.max.high
+        })
 }
 
 /// Whether figures may be no less than those before them, by the digits that are printed.
@@ -84,8 +90,8 @@ fn rise(before: &[Option<PrintedNumber>], later: &[Option<PrintedNumber>]) -> bo
     pairs.into_iter().all(|(before, later)| before.low <= later.high)
 }
 
-/// Whether the later output's run began before the earlier output was printed: by `job_start`, else by the time that passed
-/// between the two, in which another run would not have had the room.
+/// Whether the later output's run began before the earlier output was printed: by `job_start`, else
+/// by the time that passed between the two, in which another run would not have had the room.
 fn began_once(before: &Fio, later: &Fio) -> bool {
     let told = |fio: &Fio| fio.jobs.iter().map(|job| job.began_ms).collect::<Option<Vec<_>>>();
     if told(before).is_some() && told(before) == told(later) {
@@ -95,7 +101,8 @@ fn began_once(before: &Fio, later: &Fio) -> bool {
     let runtime = longest_ms(later);
     let rise = runtime - longest_ms(before);
     let no_room = passed + open < runtime;
-    // The first two of a short interval: seconds alone leave it open, the runtime went on with the clock.
+    // The first two of a short interval: seconds alone leave it open, the runtime went on with the
+    // clock.
     let together = rise >= RISE_MS && (passed - rise).abs() <= open;
     passed >= 0.0 && (no_room || together)
 }

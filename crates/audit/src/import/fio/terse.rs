@@ -1,15 +1,20 @@
-//! fio's terse output (`--minimal`): a line of values for each job, versions 2 to 5, also the short second version of fio 1.x.
-//! Latencies are in microseconds, bytes in KiB; what is whole is cut off.
+//! fio's terse output (`--minimal`): a line of values for each job, versions 2 to 5, also the short
+//! second version of fio 1.x. Latencies are in microseconds, bytes in KiB; what is whole is cut
+//! off.
 
-use super::{Direction, Fio, FioCpu, FioForm, FioLatency, Job, Percentiles, Version};
+use super::{Direction, Fio, FioCpu, FioForm, FioLatency, FioReport, FioVersion, Percentiles};
 use crate::import::cut::UnnumberedLine;
 use crate::import::{Format, ImportedOutputs, ResultDirection, ToolReport};
 use crate::number::PrintedNumber;
 use crate::page::AuditedPage;
 use std::str::Split;
 
-pub(crate) const FORMAT: Format =
-    Format { name: "fio terse", example: include_str!("../../../fixtures/fio/terse-3.txt"), begins, read };
+pub(crate) const FORMAT: Format = Format {
+    name: "fio terse",
+    example: include_str!("../../../fixtures/fio/terse-3.txt"),
+    begins,
+    read,
+};
 
 const KIB: f64 = 1024.0;
 const US: f64 = 1e3;
@@ -27,8 +32,13 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     let (mut unread, mut at) = (Vec::new(), first);
     while at < page.len() && begins(page.bare(at).0) {
         let line = UnnumberedLine::from_page(page, at);
-        let own = line.text.split(';').nth(1).and_then(|word| Version::read(word.strip_prefix("fio-")?));
-        // Old versions leave out the last way, others report all as one, fio 1.x tells less of each.
+        let own = line
+            .text
+            .split(';')
+            .nth(1)
+            .and_then(|word| FioVersion::read(word.strip_prefix("fio-")?));
+        // Old versions leave out the last way, others report all as one, fio 1.x tells less of
+        // each.
         let ways = [
             &[ResultDirection::Read, ResultDirection::Write, ResultDirection::Trim][..],
             &[ResultDirection::Read, ResultDirection::Write],
@@ -54,32 +64,39 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
 }
 
 /// A job, where every value that must be a share is one.
-fn job(line: UnnumberedLine, at: usize, ways: &[ResultDirection], rich: bool) -> Option<Job> {
-    let mut values = Values { line, rest: line.text.split(';') };
+fn job(line: UnnumberedLine, at: usize, ways: &[ResultDirection], rich: bool) -> Option<FioReport> {
+    let mut values = TerseValues { line, rest: line.text.split(';') };
     let version = values.text();
     if version != "2" {
         values.text();
     }
     let (name, group) = (values.text().to_owned(), values.text().parse().ok());
-    let mut job = Job { name, line: at, group, error: values.count(), ..Job::default() };
+    let mut job =
+        FioReport { name, line: at, group, error: values.count(), ..FioReport::default() };
     for way in ways {
-        job.directions.push(values.direction_values(Direction::new(*way, at), rich, version == "5")?);
+        job.directions.push(values.direction_values(
+            Direction::new(*way, at),
+            rich,
+            version == "5",
+        )?);
     }
-    job.directions
-        .retain(|one| [one.io, one.bandwidth, one.iops].into_iter().flatten().any(|one| one.value > 0.0));
-    job.cpu = Some(FioCpu { user: values.share()?, system: values.share()?, switches: values.count() });
+    job.directions.retain(|one| {
+        [one.io, one.bandwidth, one.iops].into_iter().flatten().any(|one| one.value > 0.0)
+    });
+    job.cpu =
+        Some(FioCpu { user: values.share()?, system: values.share()?, switches: values.count() });
     let _faults = (values.text(), values.text());
     // Depths and latency buckets.
     (0..7 + 22).try_for_each(|_| values.share().map(drop))?;
     Some(job)
 }
 
-struct Values<'p> {
+struct TerseValues<'p> {
     line: UnnumberedLine<'p>,
     rest: Split<'p, char>,
 }
 
-impl<'p> Values<'p> {
+impl<'p> TerseValues<'p> {
     fn text(&mut self) -> &'p str {
         self.rest.next().unwrap_or("")
     }
@@ -123,14 +140,20 @@ impl<'p> Values<'p> {
         Some(percent.parse().ok().filter(|percent| *percent > 0.0).zip(self.cut(value, US)))
     }
 
-    fn direction_values(&mut self, mut made: Direction, rich: bool, counts: bool) -> Option<Direction> {
+    fn direction_values(
+        &mut self,
+        mut made: Direction,
+        rich: bool,
+        counts: bool,
+    ) -> Option<Direction> {
         made.io = self.figure(KIB);
         // fio 1.x divides bytes by milliseconds.
         made.bandwidth = self.figure(if rich { KIB } else { 1e3 });
         made.iops = if rich { self.figure(1.0) } else { None };
         made.runtime_ms = self.count();
         (made.slat, made.clat) = (self.latency(), self.latency());
-        let points = (0..if rich { 20 } else { 0 }).map(|_| self.point()).collect::<Option<Vec<_>>>()?;
+        let points =
+            (0..if rich { 20 } else { 0 }).map(|_| self.point()).collect::<Option<Vec<_>>>()?;
         made.lat = self.latency();
         let of = if made.clat.is_some() { "clat" } else { "lat" };
         let points: Vec<(f64, PrintedNumber)> = points.into_iter().flatten().collect();

@@ -1,14 +1,15 @@
-//! fio's normal text, 2.x to 3.4x: whole outputs, several of them, status lines between, client mode, and result lines that
-//! somebody pasted without the rest. A line that fio does not print ends an output, unless fio goes on right behind it.
+//! fio's normal text, 2.x to 3.4x: whole outputs, several of them, status lines between, client
+//! mode, and result lines that somebody pasted without the rest. A line that fio does not print
+//! ends an output, unless fio goes on right after it.
 
 mod fields;
 mod job;
 mod lines;
 
-use super::{Fio, FioForm, Job, MOST_JOBS, Version};
+use super::{Fio, FioForm, FioReport, FioVersion, MOST_JOBS};
 use crate::import::cut::UnnumberedLine;
 use crate::import::{Format, ImportedOutputs, ToolReport};
-use crate::page::{AuditedPage, Unread};
+use crate::page::{AuditedPage, UnreadRange};
 use lines::FioLineKind;
 
 pub(crate) const FORMAT: Format = Format {
@@ -18,15 +19,18 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Lines that may stand in the middle of a job's results and are not fio's: a console's noise, a page's watermark.
+/// Lines that may stand in the middle of a job's results and are not fio's: a console's noise, a
+/// page's watermark.
 const NOISE: usize = 2;
 
-/// Lines of heads and progress without a result behind them that are looked at; behind more they are claimed as they are.
+/// Lines of heads and progress without a result after them that are looked at; after more they
+/// are claimed as they are.
 const LONELY: usize = 32;
 
 fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     let fio = Fio::default();
-    let mut reader = FioTextReader { page, fio, percentiles: None, group: None, unread: Vec::new() };
+    let mut reader =
+        FioTextReader { page, fio, percentiles: None, group: None, unread: Vec::new() };
     let (mut at, mut end) = (first, first);
     while at < page.len() {
         let kind = lines::kind(page.bare(at).0);
@@ -51,7 +55,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     Some(ImportedOutputs { said: ToolReport::Fio(Box::new(fio)), end: end.max(first + 1), unread })
 }
 
-/// Where a job's results go on behind a few foreign lines.
+/// Where a job's results go on after a few foreign lines.
 fn goes_on(page: &AuditedPage, at: usize) -> Option<usize> {
     (at + 1..=at + NOISE).find(|next| lines::kind(page.bare(*next).0).is_within_a_job())
 }
@@ -63,7 +67,7 @@ struct FioTextReader<'a> {
     percentiles: Option<f64>,
     /// Number of the group whose status is being read.
     group: Option<u64>,
-    unread: Vec<Unread>,
+    unread: Vec<UnreadRange>,
 }
 
 impl FioTextReader<'_> {
@@ -79,10 +83,12 @@ impl FioTextReader<'_> {
             FioLineKind::Asked => !self.fio.jobs.is_empty(),
             FioLineKind::Version => !self.fio.jobs.is_empty() || self.fio.version.is_some(),
             FioLineKind::Eta | FioLineKind::Started | FioLineKind::Job => over,
-            // Result lines that were pasted have no job, and are of one result as long as each way comes once; a job that has its
-            // results has no second of them.
+            // Result lines that were pasted have no job, and are of one result as long as each way
+            // comes once; a job that has its results has no second of them.
             FioLineKind::Result => match self.fio.form {
-                FioForm::Excerpt => self.fio.jobs.last().is_some_and(|job| job.directions.len() >= 2),
+                FioForm::Excerpt => {
+                    self.fio.jobs.last().is_some_and(|job| job.directions.len() >= 2)
+                }
                 _ => over || self.fio.jobs.is_empty(),
             },
             _ => false,
@@ -93,10 +99,14 @@ impl FioTextReader<'_> {
         let line = &UnnumberedLine::from_page(self.page, at);
         let fio = &mut self.fio;
         match kind {
-            FioLineKind::Version => fio.version = Version::read(line.text.trim()),
-            FioLineKind::Client => fio.version = fio.version.or_else(|| job::version_of_client(line.text)),
+            FioLineKind::Version => fio.version = FioVersion::read(line.text.trim()),
+            FioLineKind::Client => {
+                fio.version = fio.version.or_else(|| job::version_of_client(line.text))
+            }
             FioLineKind::Started => fio.started = true,
-            FioLineKind::Asked if fio.asked.len() < MOST_JOBS => fio.asked.extend(job::asked(line, at)),
+            FioLineKind::Asked if fio.asked.len() < MOST_JOBS => {
+                fio.asked.extend(job::asked(line, at))
+            }
             FioLineKind::Eta => fio.eta = job::eta(line).or(fio.eta.take()),
             FioLineKind::Job => fio.jobs.push(job::job(line, at)),
             FioLineKind::Group => self.group = lines::group_of(line.text),
@@ -109,7 +119,7 @@ impl FioTextReader<'_> {
             _ => {
                 if fio.jobs.is_empty() {
                     fio.form = FioForm::Excerpt;
-                    fio.jobs.push(Job { line: at, ..Job::default() });
+                    fio.jobs.push(FioReport { line: at, ..FioReport::default() });
                 }
                 let Some(last) = fio.jobs.last_mut() else { return };
                 if job::read(last, &mut self.percentiles, kind, line, at, fio.version).is_none() {

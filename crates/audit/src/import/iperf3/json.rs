@@ -1,6 +1,6 @@
 //! iperf3's JSON, 3.0 to 3.17.
 
-use super::{End, Iperf3, IperfRow, ROLES, Stream, Test};
+use super::{Iperf3, IperfEnd, IperfRow, IperfStream, IperfTest, ROLES};
 use crate::import::ToolReport;
 use crate::import::json_formats::JsonFormat;
 use crate::import::printed::PrintedFigures;
@@ -15,8 +15,9 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
     },
     read: |page, node, _| {
         let line = page.spot(node.bytes.clone()).index();
-        let test = Test { line, ..Test::default() };
-        let mut reader = IperfJsonReader { printed: PrintedFigures::new(page, line), test, server: false };
+        let test = IperfTest { line, ..IperfTest::default() };
+        let mut reader =
+            IperfJsonReader { printed: PrintedFigures::new(page, line), test, server: false };
         reader.start(node.get("start"));
         for interval in node.get("intervals").map_or(&[][..], JsonNode::elements) {
             reader.rows(interval, false);
@@ -33,7 +34,7 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
 
 struct IperfJsonReader<'p> {
     printed: PrintedFigures<'p>,
-    test: Test,
+    test: IperfTest,
     server: bool,
 }
 
@@ -47,8 +48,9 @@ impl IperfJsonReader<'_> {
         self.test.bidirectional = whole("bidir").is_some_and(|both| both != 0);
         self.test.streams = whole("num_streams");
         let connection = node.get("connected").and_then(|all| all.elements().first());
-        let ports = connection
-            .and_then(|one| Some([one.get("local_port")?.whole()?, one.get("remote_port")?.whole()?]));
+        let ports = connection.and_then(|one| {
+            Some([one.get("local_port")?.whole()?, one.get("remote_port")?.whole()?])
+        });
         self.test.ports = ports.map(|[one, other]| [one.min(other), one.max(other)]);
     }
 
@@ -67,8 +69,10 @@ impl IperfJsonReader<'_> {
             self.test.bidirectional |= key.ends_with("bidir_reverse");
             let end = match key {
                 _ if !ended => None,
-                _ if key.starts_with("receiver") || key.starts_with("sum_received") => Some(End::Receiver),
-                _ if sum || key.starts_with("sender") || key == "udp" => Some(End::Sender),
+                _ if key.starts_with("receiver") || key.starts_with("sum_received") => {
+                    Some(IperfEnd::Receiver)
+                }
+                _ if sum || key.starts_with("sender") || key == "udp" => Some(IperfEnd::Sender),
                 _ => continue,
             };
             let row = self.row(node, end, sum);
@@ -76,12 +80,18 @@ impl IperfJsonReader<'_> {
         }
     }
 
-    fn row(&mut self, node: &JsonNode, end: Option<End>, sum: bool) -> Option<IperfRow> {
-        let stream = if sum { Stream::Sum } else { Stream::One(node.get("socket")?.whole()?) };
-        let mut row =
-            IperfRow { line: self.printed.line(node.bytes.start), stream, end, ..IperfRow::default() };
+    fn row(&mut self, node: &JsonNode, end: Option<IperfEnd>, sum: bool) -> Option<IperfRow> {
+        let stream =
+            if sum { IperfStream::Sum } else { IperfStream::One(node.get("socket")?.whole()?) };
+        let mut row = IperfRow {
+            line: self.printed.line(node.bytes.start),
+            stream,
+            end,
+            ..IperfRow::default()
+        };
         let truth = |key: &str| node.get(key).map(|node| node.value == JsonValue::Truth(true));
-        row.role = truth("sender").map(|sends| ROLES[2 * usize::from(self.server) + usize::from(!sends)]);
+        row.role =
+            truth("sender").map(|sends| ROLES[2 * usize::from(self.server) + usize::from(!sends)]);
         row.omitted = truth("omitted") == Some(true);
         let exact = |key: &str| self.printed.exact(node.get(key), 1.0);
         row.time = [exact("start"), exact("end")];

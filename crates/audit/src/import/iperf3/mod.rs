@@ -1,25 +1,26 @@
-//! What iperf3 prints, as text and as JSON, in one form: tests of streams with their intervals and what came of them in the
-//! end. Figures are in bytes, bits a second, seconds, milliseconds of jitter.
+//! What iperf3 prints, as text and as JSON, in one form: tests of streams with their intervals and
+//! what came of them in the end. Figures are in bytes, bits a second, seconds, milliseconds of
+//! jitter.
 
 pub mod json;
 pub mod text;
 
 use super::cut::other;
 use super::workload::{ResultDirection, ToolResult, Workload};
-use super::{Other, OutputFigure};
+use super::{OtherToolResult, OutputFigure};
 use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
 
 /// An output: of several processes at once, one test each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iperf3 {
-    pub tests: Vec<Test>,
+    pub tests: Vec<IperfTest>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Test {
+pub struct IperfTest {
     pub(crate) line: usize,
-    /// What stands before its lines: `s1:`.
+    /// What is before its lines: `s1:`.
     pub(crate) speaker: Option<String>,
     pub version: Option<String>,
     pub(crate) bidirectional: bool,
@@ -35,7 +36,7 @@ pub struct Test {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Stream {
+pub(crate) enum IperfStream {
     One(u64),
     #[default]
     Sum,
@@ -45,7 +46,7 @@ pub(crate) enum Stream {
 pub(crate) const ROLES: [&str; 4] = ["[TX-C]", "[RX-C]", "[TX-S]", "[RX-S]"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum End {
+pub(crate) enum IperfEnd {
     Sender,
     Receiver,
 }
@@ -53,10 +54,10 @@ pub(crate) enum End {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct IperfRow {
     pub(crate) line: usize,
-    pub(crate) stream: Stream,
+    pub(crate) stream: IperfStream,
     pub(crate) role: Option<&'static str>,
     /// Who counted; `None` of intervals.
-    pub(crate) end: Option<End>,
+    pub(crate) end: Option<IperfEnd>,
     pub(crate) time: [Option<PrintedNumber>; 2],
     pub(crate) bytes: Option<PrintedNumber>,
     pub(crate) rate: Option<PrintedNumber>,
@@ -87,9 +88,9 @@ impl IperfRow {
     }
 }
 
-impl Test {
-    /// What came of it each way: of the sum where there is one, else of the only stream; as the receiver counted it where
-    /// that is told.
+impl IperfTest {
+    /// What came of it each way: of the sum where there is one, else of the only stream; as the
+    /// receiver counted it where that is told.
     pub(crate) fn results(&self) -> Vec<&IperfRow> {
         let mut roles: Vec<Option<&'static str>> = Vec::new();
         for row in &self.ends {
@@ -102,13 +103,14 @@ impl Test {
 
     fn result(&self, role: Option<&'static str>) -> Option<&IperfRow> {
         let of_role = || self.ends.iter().filter(move |row| row.role == role);
-        let sums = of_role().any(|row| row.stream == Stream::Sum);
+        let sums = of_role().any(|row| row.stream == IperfStream::Sum);
         let first = of_role().next()?.stream;
         if !sums && of_role().any(|row| row.stream != first) {
             return None;
         }
-        let mut rows = of_role().filter(|row| !sums || row.stream == Stream::Sum);
-        let received = rows.clone().find(|row| row.end == Some(End::Receiver) && row.rate.is_some());
+        let mut rows = of_role().filter(|row| !sums || row.stream == IperfStream::Sum);
+        let received =
+            rows.clone().find(|row| row.end == Some(IperfEnd::Receiver) && row.rate.is_some());
         received.or_else(|| rows.next())
     }
 
@@ -124,9 +126,9 @@ impl Test {
             Some(_) => "throughput from server to client",
             None => "throughput",
         };
-        // Beside what was received stands who sent it.
+        // Beside what was received is who sent it.
         let same = |other: &&IperfRow| {
-            (other.role, other.stream, other.end) == (row.role, row.stream, Some(End::Sender))
+            (other.role, other.stream, other.end) == (row.role, row.stream, Some(IperfEnd::Sender))
         };
         let resent = row.retransmits.or_else(|| self.ends.iter().find(same)?.retransmits);
         let told = [
@@ -138,7 +140,7 @@ impl Test {
         let made = |(name, unit, more, figure): (&str, &str, bool, Option<PrintedNumber>)| {
             Some(other(name, unit, more, figure?))
         };
-        let others: Vec<Other> = told.into_iter().filter_map(made).collect();
+        let others: Vec<OtherToolResult> = told.into_iter().filter_map(made).collect();
         ToolResult {
             bytes: row.bytes,
             others,
@@ -156,8 +158,9 @@ impl Iperf3 {
     }
 
     pub(crate) fn readings(&self) -> Vec<ToolResult> {
-        let of_test =
-            |test: &Test| -> Vec<ToolResult> { test.results().iter().map(|row| test.reading(row)).collect() };
+        let of_test = |test: &IperfTest| -> Vec<ToolResult> {
+            test.results().iter().map(|row| test.reading(row)).collect()
+        };
         self.tests.iter().flat_map(of_test).collect()
     }
 }

@@ -1,11 +1,11 @@
-//! iperf3's normal text, 3.0 to 3.17, of client and server: whole or only its rows, of one process or of several whose lines
-//! begin with who printed them.
+//! iperf3's normal text, 3.0 to 3.17, of client and server: whole or only its rows, of one process
+//! or of several whose lines begin with who printed them.
 
-use super::{End, Iperf3, IperfRow, ROLES, Stream, Test};
+use super::{Iperf3, IperfEnd, IperfRow, IperfStream, IperfTest, ROLES};
 use crate::import::cut::{UnnumberedLine, exact};
 use crate::import::{Format, ImportedOutputs, ToolReport};
 use crate::number::{PrintedNumber, leading};
-use crate::page::{AuditedPage, Unread};
+use crate::page::{AuditedPage, UnreadRange};
 
 pub(crate) const FORMAT: Format = Format {
     name: "iperf3 text",
@@ -30,7 +30,8 @@ fn begins_with(line: &str, starts: &str) -> bool {
     starts.split('|').any(|start| line.starts_with(start))
 }
 
-/// What stands between the brackets that a row, a head or a connection begins with, and what stands behind them.
+/// What is between the brackets that a row, a head or a connection begins with, and what stands
+/// after them.
 fn bracket(line: &str) -> Option<(&str, &str)> {
     let inner = line.strip_prefix('[')?;
     let end = inner.as_bytes().iter().take(6).position(|byte| *byte == b']')?;
@@ -71,8 +72,8 @@ enum LineOutcome {
 
 struct IperfTextReader<'p> {
     page: &'p AuditedPage,
-    tests: Vec<Test>,
-    unread: Vec<Unread>,
+    tests: Vec<IperfTest>,
+    unread: Vec<UnreadRange>,
     told: bool,
 }
 
@@ -84,12 +85,12 @@ impl<'p> IperfTextReader<'p> {
     }
 
     /// The test that a line is of; a new one where the last of its speaker is `over`.
-    fn test(&mut self, at: usize, over: impl Fn(&Test) -> bool) -> &mut Test {
+    fn test(&mut self, at: usize, over: impl Fn(&IperfTest) -> bool) -> &mut IperfTest {
         let speaker = self.speaker(at);
         let known = self.tests.iter().rposition(|test| test.speaker.as_deref() == speaker);
         let known = known.filter(|known| !over(&self.tests[*known])).unwrap_or_else(|| {
             let speaker = speaker.map(str::to_owned);
-            self.tests.push(Test { line: at, speaker, ..Test::default() });
+            self.tests.push(IperfTest { line: at, speaker, ..IperfTest::default() });
             self.tests.len() - 1
         });
         &mut self.tests[known]
@@ -97,13 +98,15 @@ impl<'p> IperfTextReader<'p> {
 
     /// Takes a line in; `None` of one that is not of the output.
     fn line(&mut self, at: usize) -> Option<LineOutcome> {
-        let begun = |test: &Test| !test.ends.is_empty() || !test.intervals.is_empty();
+        let begun = |test: &IperfTest| !test.ends.is_empty() || !test.intervals.is_empty();
         let bare = self.page.bare(at).0;
         let text = bare.trim();
         if let Some((name, behind)) = bracket(bare) {
             return self.bracketed(at, name, behind);
         }
-        if let Some(version) = text.strip_prefix("iperf ").filter(|version| version.starts_with("3.")) {
+        if let Some(version) =
+            text.strip_prefix("iperf ").filter(|version| version.starts_with("3."))
+        {
             self.test(at, begun).version = version.split_whitespace().next().map(str::to_owned);
         } else if begins_with(text, STARTS) {
             if self.told && self.speaker(at).is_none() {
@@ -111,7 +114,11 @@ impl<'p> IperfTextReader<'p> {
             }
             self.test(at, begun);
             // A server that listens again is of the next test.
-            return Some(if text.starts_with("Server") { LineOutcome::Aside } else { LineOutcome::Line });
+            return Some(if text.starts_with("Server") {
+                LineOutcome::Aside
+            } else {
+                LineOutcome::Line
+            });
         } else if text == "iperf Done." {
             // Both ways there are two connections a stream.
             let test = self.test(at, |_| false);
@@ -133,7 +140,7 @@ impl<'p> IperfTextReader<'p> {
     }
 
     fn bracketed(&mut self, at: usize, name: &str, behind: &str) -> Option<LineOutcome> {
-        let ended = |test: &Test| !test.ends.is_empty();
+        let ended = |test: &IperfTest| !test.ends.is_empty();
         if name == "ID" {
             behind.contains("Interval").then_some(())?;
             let test = self.test(at, ended);
@@ -146,9 +153,13 @@ impl<'p> IperfTextReader<'p> {
         if behind.trim_start().starts_with("local ") {
             let test = self.test(at, ended);
             test.streams = Some(test.streams.unwrap_or(0) + 1);
-            let ports =
-                behind.split(" port ").skip(1).map(|part| leading(part).map(|(port, ..)| port as u64));
-            if let ([Some(one), Some(other)], None) = (ports.collect::<Vec<_>>().as_slice(), test.ports) {
+            let ports = behind
+                .split(" port ")
+                .skip(1)
+                .map(|part| leading(part).map(|(port, ..)| port as u64));
+            if let ([Some(one), Some(other)], None) =
+                (ports.collect::<Vec<_>>().as_slice(), test.ports)
+            {
                 test.ports = Some([*one.min(other), *one.max(other)]);
             }
             return Some(LineOutcome::Line);
@@ -165,8 +176,9 @@ impl<'p> IperfTextReader<'p> {
             unended,
         ) {
             self.told = true;
-            let same =
-                |known: &IperfRow| (known.stream, known.role, known.end) == (row.stream, row.role, row.end);
+            let same = |known: &IperfRow| {
+                (known.stream, known.role, known.end) == (row.stream, row.role, row.end)
+            };
             match row.end.is_some() {
                 true => self.test(at, |test| test.ends.iter().any(same)).ends.push(row),
                 false => self.test(at, ended).intervals.push(row),
@@ -182,7 +194,8 @@ impl<'p> IperfTextReader<'p> {
     }
 }
 
-/// Reads a row behind its bracket, where `unended` a number at its end may be the head of a longer one: `   0.00-1.00   sec  2.56 GBytes  22.0 Gbits/sec    1    767 KBytes`.
+/// Reads a row after its bracket, where `unended` a number at its end may be the head of a longer
+/// one: `   0.00-1.00   sec  2.56 GBytes  22.0 Gbits/sec    1    767 KBytes`.
 fn row(
     line: &UnnumberedLine,
     at: usize,
@@ -191,19 +204,22 @@ fn row(
     udp: Option<bool>,
     unended: bool,
 ) -> Option<IperfRow> {
-    let stream = if name == "SUM" { Stream::Sum } else { Stream::One(name.parse().ok()?) };
+    let stream =
+        if name == "SUM" { IperfStream::Sum } else { IperfStream::One(name.parse().ok()?) };
     let mut row = IperfRow { line: at, stream, ..IperfRow::default() };
     row.role = ROLES.into_iter().find(|role| behind.starts_with(*role));
-    let whole: Vec<&str> = behind[row.role.map_or(0, str::len)..].split_ascii_whitespace().collect();
-    // `0.00-10.00`, also with a space behind the dash.
+    let whole: Vec<&str> =
+        behind[row.role.map_or(0, str::len)..].split_ascii_whitespace().collect();
+    // `0.00-10.00`, also with a space after the dash.
     let (from, to) = whole.first()?.split_once('-')?;
     let to = if to.is_empty() { whole.get(1)? } else { to };
-    let mut words = whole.get(1 + usize::from(whole[0].ends_with('-'))..)?.strip_prefix(&["sec"])?;
+    let mut words =
+        whole.get(1 + usize::from(whole[0].ends_with('-'))..)?.strip_prefix(&["sec"])?;
     row.time = [Some(number(line, from)?), Some(number(line, to)?)];
     row.bytes = Some(amount(line, &mut words, bytes_of)?);
     row.rate = Some(amount(line, &mut words, rate_of)?);
     row.jitter_ms = amount(line, &mut words, |unit| (unit == "ms").then_some(1.0));
-    let ends = [("sender", End::Sender), ("receiver", End::Receiver)];
+    let ends = [("sender", IperfEnd::Sender), ("receiver", IperfEnd::Receiver)];
     row.end = ends.into_iter().find(|(name, _)| words.contains(name)).map(|(_, end)| end);
     row.omitted = words.contains(&"(omitted)");
     let first = words.first().filter(|_| !(unended && words.len() == 1));
@@ -211,7 +227,8 @@ fn row(
         // `0/77 (0%)`, `Unknown/77`.
         row.datagrams = first.and_then(|word| number(line, word.split_once('/')?.1));
         let share = words.get(1).filter(|_| words[0].contains('/'));
-        let share = share.and_then(|word| number(line, word.strip_prefix('(')?.strip_suffix("%)")?));
+        let share =
+            share.and_then(|word| number(line, word.strip_prefix('(')?.strip_suffix("%)")?));
         row.lost_share = share.map(two_digits);
     } else if let Some(count) = first.and_then(|word| line.count(word)) {
         let window = words.get(2).and_then(|unit| bytes_of(unit)).is_some();
@@ -261,7 +278,7 @@ fn power(prefix: &str, base: f64) -> Option<f64> {
     Some(base.powi(power as i32))
 }
 
-/// Shares are printed with two digits that count, without zeros behind them: `5` of 4.98, `0.013`.
+/// Shares are printed with two digits that count, without zeros after them: `5` of 4.98, `0.013`.
 fn two_digits(share: PrintedNumber) -> PrintedNumber {
     if share.low != share.high || share.value <= 0.0 {
         return share;

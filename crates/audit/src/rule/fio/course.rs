@@ -1,22 +1,24 @@
 //! How a run went: whether its end is like its mean.
 
 use super::JobDirection;
-use crate::evidence::Sink;
+use crate::evidence::EvidenceSink;
 use crate::finding::{Finding, Severity};
 use crate::import::ResultDirection;
 use crate::import::fio::index_of;
 use crate::number::PrintedNumber;
 
-/// The bandwidth of the last line of progress, where that is of the end of a run that is long enough.
+/// The bandwidth of the last line of progress, where that is of the end of a run that is long
+/// enough.
 fn last(run: &JobDirection) -> Option<PrintedNumber> {
     let eta = run.fio.eta.as_ref()?;
     let long = run.runtime_ms()? >= 30e3 && eta.done.is_some_and(|done| done >= 95.0);
     // Progress is of all jobs together.
     let only = run.fio.jobs.len() == 1 && run.direction.way != ResultDirection::Both;
-    eta.bytes_per_second[index_of(run.direction.way)].filter(|figure| long && only && figure.value > 0.0)
+    eta.bytes_per_second[index_of(run.direction.way)]
+        .filter(|figure| long && only && figure.value > 0.0)
 }
 
-pub(super) fn end(run: &JobDirection, sink: &mut Sink) -> Option<()> {
+pub(super) fn end(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     let (last, mean) = (last(run)?, run.direction.bandwidth?);
     let off = last.value / mean.value - 1.0;
     if off.abs() <= 0.1 {

@@ -1,7 +1,7 @@
 //! Latencies of one way: their parts, their order and their percentiles describe one distribution.
 
 use super::JobDirection;
-use crate::evidence::Sink;
+use crate::evidence::EvidenceSink;
 use crate::finding::{Finding, Severity};
 use crate::import::fio::{FioLatency, Percentiles};
 use crate::number::{Interval, PrintedNumber, show_ns as ms};
@@ -10,7 +10,8 @@ use crate::rule::ledger::{Ledger, NamedFigure, named};
 /// Buckets of fio's percentiles are up to 1/64 wide; what is read of them may be one off.
 const BUCKET: f64 = 0.03;
 
-/// Where fio's histogram ends, in nanoseconds: a percentile there (`16712` ms to 2.x, `17113` ms from 3.0) is that or anything more.
+/// Where fio's histogram ends, in nanoseconds: a percentile there (`16712` ms to 2.x, `17113` ms
+/// from 3.0) is that or anything more.
 const SATURATED: f64 = 16.7e9;
 
 /// The percentiles of a way and the latency that they are of.
@@ -25,10 +26,13 @@ fn described<'a>(run: &JobDirection<'a>) -> Option<(&'a Percentiles, Option<&'a 
 }
 
 /// No part of a latency is longer than the whole.
-fn part_above_whole(run: &JobDirection, sink: &mut Sink) -> Option<()> {
+fn part_above_whole(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     let (clat, lat) = (run.direction.clat?, run.direction.lat?);
-    let pairs =
-        [(clat.mean, lat.mean, "mean"), (clat.min, lat.min, "least"), (clat.max, lat.max, "greatest")];
+    let pairs = [
+        (clat.mean, lat.mean, "mean"),
+        (clat.min, lat.min, "least"),
+        (clat.max, lat.max, "greatest"),
+    ];
     let above = |(part, whole, _): &&(PrintedNumber, PrintedNumber, _)| {
         let Interval { low, .. } = part.interval();
         low > 1.02 * whole.interval().high + 1e3
@@ -43,7 +47,7 @@ fn part_above_whole(run: &JobDirection, sink: &mut Sink) -> Option<()> {
     Some(())
 }
 
-pub(super) fn parts(run: &JobDirection, sink: &mut Sink) -> Option<()> {
+pub(super) fn parts(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     if part_above_whole(run, sink).is_some() {
         return None;
     }
@@ -60,18 +64,21 @@ pub(super) fn parts(run: &JobDirection, sink: &mut Sink) -> Option<()> {
         "the mean latency is printed as {}, but submission and completion make up {by}",
         ms(lat.value)
     );
-    let finding = Finding::new("F8", Severity::Ambiguous, lat.spot, message).recomputed(ms(sum.middle()));
+    let finding =
+        Finding::new("F8", Severity::Ambiguous, lat.spot, message).recomputed(ms(sum.middle()));
     sink.finds(finding.by(by).against([slat.spot, clat.spot]));
     Some(())
 }
 
-/// Least, mean and most are in order, the deviation is no more than the range, and percentiles rise between least and most.
-pub(super) fn order(run: &JobDirection, sink: &mut Sink) -> Option<()> {
+/// Least, mean and most are in order, the deviation is no more than the range, and percentiles rise
+/// between least and most.
+pub(super) fn order(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     let (direction, mut ledger) = (run.direction, Ledger::new(run.page, "F9"));
     let latencies = [direction.slat, direction.clat, direction.lat].into_iter().flatten();
     for one in latencies {
-        let [min, mean, max] = [("the least", one.min), ("the mean", one.mean), ("the most", one.max)]
-            .map(|(name, one)| named(name, "", one));
+        let [min, mean, max] =
+            [("the least", one.min), ("the mean", one.mean), ("the most", one.max)]
+                .map(|(name, one)| named(name, "", one));
         ledger.rising(&[min, mean, max], 0.0);
         let range = Interval { low: 0.0, high: max.figure.high - min.figure.low };
         let deviation = named("the standard deviation", "", one.deviation);

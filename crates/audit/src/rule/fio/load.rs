@@ -1,29 +1,35 @@
-//! Whether the load was the one that is told: as many in flight, no errors, a generator with time to spare.
+//! Whether the load was the one that is told: as many in flight, no errors, a generator with time
+//! to spare.
 
-use crate::evidence::{Evidence, Sink};
+use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity};
 use crate::import::ResultDirection;
-use crate::import::fio::{Direction, Fio, FioJobLine, Job, MOST_JOBS};
+use crate::import::fio::{Direction, Fio, FioJobLine, FioReport, MOST_JOBS};
 use crate::number::{Interval, PrintedNumber, show_ns};
 use crate::page::AuditedPage;
 
 /// Engines of which one I/O a job is in flight, whatever iodepth says.
 const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
 
-fn engine<'a>(fio: &'a Fio, job: &Job) -> Option<&'a str> {
+fn engine<'a>(fio: &'a Fio, job: &FioReport) -> Option<&'a str> {
     fio.asked_of(job)?.ioengine.as_deref()
 }
 
-/// I/Os that a job may have in flight. Where several jobs of a job file report as one, each counts with its own
-/// depth; `None` where it is open how many of each ran.
-fn most_in_flight(page: &AuditedPage, fio: &Fio, job: &Job) -> Option<f64> {
+/// I/Os that a job may have in flight. Where several jobs of a job file report as one, each counts
+/// with its own depth; `None` where it is open how many of each ran.
+fn most_in_flight(page: &AuditedPage, fio: &Fio, job: &FioReport) -> Option<f64> {
     let each = |asked: &FioJobLine| -> Option<u64> {
-        let synchronous = asked.ioengine.as_deref().is_some_and(|engine| SYNCHRONOUS.contains(&engine));
+        let synchronous =
+            asked.ioengine.as_deref().is_some_and(|engine| SYNCHRONOUS.contains(&engine));
         if synchronous { Some(1) } else { asked.iodepth }
     };
     let group = format!("(g={})", job.group.unwrap_or(0));
-    let mine: Vec<&FioJobLine> =
-        fio.asked.iter().filter(|asked| page.line(asked.line).contains(&group)).take(MOST_JOBS).collect();
+    let mine: Vec<&FioJobLine> = fio
+        .asked
+        .iter()
+        .filter(|asked| page.line(asked.line).contains(&group))
+        .take(MOST_JOBS)
+        .collect();
     let blocks = fio.jobs.iter().filter(|other| other.group == job.group).count();
     let jobs = job.jobs?;
     if blocks >= mine.len() {
@@ -35,15 +41,21 @@ fn most_in_flight(page: &AuditedPage, fio: &Fio, job: &Job) -> Option<f64> {
     let rest = jobs.checked_sub((mine.len() - many) as u64)?;
     let counts = |asked: &&FioJobLine| if is_many(asked) { rest } else { 1 };
     let depths: Option<Vec<u64>> = mine.iter().map(|asked| each(asked)).collect();
-    let total = mine.iter().zip(depths?).map(|(asked, depth)| counts(asked) as f64 * depth as f64).sum();
+    let total =
+        mine.iter().zip(depths?).map(|(asked, depth)| counts(asked) as f64 * depth as f64).sum();
     (many <= 1 && (many == 1 || rest == 0)).then_some(total)
 }
 
 /// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
-pub(super) fn little(page: &AuditedPage, fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+pub(super) fn little(
+    page: &AuditedPage,
+    fio: &Fio,
+    job: &FioReport,
+    sink: &mut EvidenceSink,
+) -> Option<()> {
     let latency = |one: &Direction| one.lat.or(one.clat.filter(|_| one.slat.is_none()));
     let terms = job.directions.iter().map(|one| Some((one.iops?, latency(one)?.mean)));
-    let terms: Vec<Term> = terms.collect::<Option<_>>()?;
+    let terms: Vec<LoadTerm> = terms.collect::<Option<_>>()?;
     let asked = most_in_flight(page, fio, job)?;
     // A run of a few I/Os is mostly its ends.
     let few = |one: &Direction| {
@@ -62,24 +74,27 @@ pub(super) fn little(page: &AuditedPage, fio: &Fio, job: &Job, sink: &mut Sink) 
 }
 
 /// IOPS and mean latency of a way.
-type Term = (PrintedNumber, PrintedNumber);
+type LoadTerm = (PrintedNumber, PrintedNumber);
 
-/// Whether all ways of a job went all the time: each rate is over the runtime of its way, and what reads back what was written
-/// (verify) does so in a part of it.
-fn at_one_time(job: &Job) -> bool {
+/// Whether all ways of a job went all the time: each rate is over the runtime of its way, and what
+/// reads back what was written (verify) does so in a part of it.
+fn at_one_time(job: &FioReport) -> bool {
     let mut runtimes = job.directions.iter().filter_map(|direction| direction.runtime_ms);
     let Some(first) = runtimes.next() else { return true };
     runtimes.all(|one| (one.value - first.value).abs() <= 0.02 * first.value.max(one.value))
 }
 
 /// Holds what is in flight together against the most that can be.
-fn judge(terms: &[Term], asked: f64, sink: &mut Sink) {
-    let product = |(iops, latency): &Term| iops.interval().times(latency.interval()).scaled(1e-9);
+fn judge(terms: &[LoadTerm], asked: f64, sink: &mut EvidenceSink) {
+    let product =
+        |(iops, latency): &LoadTerm| iops.interval().times(latency.interval()).scaled(1e-9);
     let sum = terms.iter().map(product).fold(Interval::exact(0.0), Interval::plus);
     let Some((_, latency)) = terms.first() else { return };
     let in_flight = sum.middle();
     if sum.low > 1.02 * asked {
-        let of_term = |(iops, latency): &Term| format!("{:.0}/s * {}", iops.value, show_ns(latency.value));
+        let of_term = |(iops, latency): &LoadTerm| {
+            format!("{:.0}/s * {}", iops.value, show_ns(latency.value))
+        };
         let by = terms.iter().map(of_term).collect::<Vec<_>>().join(" + ");
         let message = format!(
             "IOPS times mean latency is {in_flight:.1} in flight, but no more than {asked} can be: the figures are not of one run"
@@ -88,11 +103,19 @@ fn judge(terms: &[Term], asked: f64, sink: &mut Sink) {
         let finding = finding.by(format!("{by} = {in_flight:.2}"));
         sink.finds(finding.against(terms.iter().map(|(iops, _)| iops.spot)));
     } else if sum.high >= 0.9 * asked {
-        terms.iter().flat_map(|(iops, latency)| [iops, latency]).for_each(|one| sink.holds("F7", one));
+        terms
+            .iter()
+            .flat_map(|(iops, latency)| [iops, latency])
+            .for_each(|one| sink.holds("F7", one));
     }
 }
 
-pub(super) fn generator(evidence: &Evidence, fio: &Fio, job: &Job, sink: &mut Sink) -> Option<()> {
+pub(super) fn generator(
+    evidence: &Evidence,
+    fio: &Fio,
+    job: &FioReport,
+    sink: &mut EvidenceSink,
+) -> Option<()> {
     let by_design = matches!(engine(fio, job)?, "null" | "cpuio" | "mmap" | "filecreate");
     let cpu = job.cpu.filter(|_| !by_design)?;
     let busy = cpu.user.value + cpu.system.value;
@@ -102,24 +125,32 @@ pub(super) fn generator(evidence: &Evidence, fio: &Fio, job: &Job, sink: &mut Si
         "each thread of the load generator computes {busy:.0} % of the time: its processor limits the rate, not the device"
     );
     let by = format!("usr {} % + sys {} %", cpu.user.value, cpu.system.value);
-    let finding = Finding::new("F23", severity, cpu.user.spot, message).by(by).against([cpu.system.spot]);
+    let finding =
+        Finding::new("F23", severity, cpu.user.spot, message).by(by).against([cpu.system.spot]);
     (busy >= 85.0).then(|| sink.finds(finding))
 }
 
-pub(super) fn error(job: &Job, sink: &mut Sink) {
+pub(super) fn error(job: &FioReport, sink: &mut EvidenceSink) {
     if let Some(error) = job.error.filter(|error| error.value != 0.0) {
-        let message =
-            format!("the job ended with error {}: its figures are of a part of the run", error.value);
+        let message = format!(
+            "the job ended with error {}: its figures are of a part of the run",
+            error.value
+        );
         sink.finds(Finding::new("F25", Severity::Ambiguous, error.spot, message));
     }
 }
 
-/// Whether the page compares an output with another: one of the same load stands beside it, and a figure says how they compare.
+/// Whether the page compares an output with another: one of the same load is beside it, and a
+/// figure says how they compare.
 fn compares(evidence: &Evidence, fio: &Fio) -> bool {
     let load = |fio: &Fio| {
         let job = fio.jobs.first()?;
         let asked = fio.asked_of(job).map(|asked| (asked.rw.clone(), asked.bs));
-        Some((job.jobs, job.directions.iter().map(|one| one.way).collect::<Vec<ResultDirection>>(), asked))
+        Some((
+            job.jobs,
+            job.directions.iter().map(|one| one.way).collect::<Vec<ResultDirection>>(),
+            asked,
+        ))
     };
     let own = load(fio);
     !evidence.links.is_empty() && evidence.fio().filter(|other| load(other) == own).nth(1).is_some()

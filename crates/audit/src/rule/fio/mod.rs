@@ -1,19 +1,20 @@
-//! Rules on fio's own figures: what it prints twice must agree, and a run must be one that its figures describe.
+//! Rules on fio's own figures: what it prints twice must agree, and a run must be one that its
+//! figures describe.
 
 mod course;
 mod latency;
 mod load;
 mod rates;
 
-use crate::evidence::{Evidence, Sink};
+use crate::evidence::{Evidence, EvidenceSink};
 use crate::import::ResultDirection;
-use crate::import::fio::num2str::{self, Era};
-use crate::import::fio::{Direction, Fio, FioForm, Job, index_of};
+use crate::import::fio::num2str::{self, DigitStyle};
+use crate::import::fio::{Direction, Fio, FioForm, FioReport, index_of};
 use crate::number::{Interval, PrintedNumber};
 use crate::page::AuditedPage;
 
 /// F1 to F5, N2, N3, then latencies, loads and how runs went.
-pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
+pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     rates::check(evidence, sink);
     [latency::parts, latency::order].into_iter().for_each(|look| each(evidence, sink, look));
     for (fio, job) in evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job))) {
@@ -29,7 +30,7 @@ pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
 struct JobDirection<'a> {
     page: &'a AuditedPage,
     fio: &'a Fio,
-    job: &'a Job,
+    job: &'a FioReport,
     direction: &'a Direction,
 }
 
@@ -47,7 +48,11 @@ fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
 }
 
 /// Looks at each of them; a look ends early where what it needs is not printed.
-fn each(evidence: &Evidence, sink: &mut Sink, look: impl Fn(&JobDirection, &mut Sink) -> Option<()>) {
+fn each(
+    evidence: &Evidence,
+    sink: &mut EvidenceSink,
+    look: impl Fn(&JobDirection, &mut EvidenceSink) -> Option<()>,
+) {
     for run in runs(evidence) {
         let _ = look(&run, sink);
     }
@@ -61,7 +66,8 @@ impl<'a> JobDirection<'a> {
     /// Whether each I/O moved what was asked, as far as it is printed.
     fn is_whole(&self) -> bool {
         let at = index_of(self.direction.way);
-        let nothing = |figure: Option<PrintedNumber>| figure.is_none_or(|figure| figure.value == 0.0);
+        let nothing =
+            |figure: Option<PrintedNumber>| figure.is_none_or(|figure| figure.value == 0.0);
         let issued = self.job.issued.unwrap_or_default();
         nothing(issued.short[at]) && nothing(issued.dropped[at]) && nothing(self.job.error)
     }
@@ -79,7 +85,7 @@ impl<'a> JobDirection<'a> {
 
     /// I/Os that may be in flight at once; of a sum of jobs (`All clients`) those of all of them.
     fn most_in_flight(&self) -> f64 {
-        let of = |job: &Job| {
+        let of = |job: &FioReport| {
             let own = self.fio.asked_of(job).and_then(|asked| asked.iodepth);
             // Several jobs of a job file may report as one: the deepest counts.
             let deepest = self.fio.asked.iter().filter_map(|asked| asked.iodepth).max();
@@ -88,7 +94,9 @@ impl<'a> JobDirection<'a> {
             depth as f64 * job.jobs.unwrap_or(1) as f64
         };
         match self.job.aggregate {
-            true => self.fio.jobs.iter().filter(|job| !job.aggregate).take(MOST_CLIENTS).map(of).sum(),
+            true => {
+                self.fio.jobs.iter().filter(|job| !job.aggregate).take(MOST_CLIENTS).map(of).sum()
+            }
             false => of(self.job),
         }
     }
@@ -107,12 +115,20 @@ enum Agreement {
 }
 
 /// How a printed figure of a version of fio agrees with what it should be.
-fn agrees(page: &AuditedPage, figure: &PrintedNumber, recomputed: Interval, era: Era) -> Agreement {
-    let meant =
-        || num2str::carried(page.quote(figure.spot), figure, era).filter(|meant| meant.meets(recomputed));
+fn agrees(
+    page: &AuditedPage,
+    figure: &PrintedNumber,
+    recomputed: Interval,
+    era: DigitStyle,
+) -> Agreement {
+    let meant = || {
+        num2str::carried(page.quote(figure.spot), figure, era)
+            .filter(|meant| meant.meets(recomputed))
+    };
     match figure.interval().meets(recomputed) {
         true => Agreement::Agrees,
-        false => meant().map_or(Agreement::Disagrees, |meant| Agreement::Carried(both(meant, recomputed))),
+        false => meant()
+            .map_or(Agreement::Disagrees, |meant| Agreement::Carried(both(meant, recomputed))),
     }
 }
 
@@ -121,7 +137,8 @@ fn both(one: Interval, other: Interval) -> Interval {
     Interval { low: one.low.max(other.low), high: one.high.min(other.high) }
 }
 
-/// A number as a sound fio prints it in the style of a printed figure: as many digits, the same prefix and unit.
+/// A number as a sound fio prints it in the style of a printed figure: as many digits, the same
+/// prefix and unit.
 fn as_printed(printed: &str, value: f64) -> String {
     let (_, bytes, decimals) = crate::number::leading(printed).unwrap_or((0.0, 0, 0));
     let unit = &printed[bytes..];

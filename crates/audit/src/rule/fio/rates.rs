@@ -1,15 +1,16 @@
-//! Rates, bandwidths and totals of one way of a job: printed from the same counters, so they agree to the digit.
+//! Rates, bandwidths and totals of one way of a job: printed from the same counters, so they agree
+//! to the digit.
 
 use super::{Agreement, JobDirection, agrees, as_printed, both, each, runs};
-use crate::evidence::{Evidence, Sink};
+use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::ResultDirection;
-use crate::import::fio::num2str::{self, Era};
-use crate::import::fio::{Fio, FioForm, MOST_JOBS, Status};
+use crate::import::fio::num2str::{self, DigitStyle};
+use crate::import::fio::{Fio, FioForm, GroupStatus, MOST_JOBS};
 use crate::number::{Interval, PrintedNumber};
 use crate::page::{AuditedPage, TextSpan};
 
-pub(super) fn check(evidence: &Evidence, sink: &mut Sink) {
+pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     let held = |look: for<'a> fn(&JobDirection<'a>) -> Option<RateCheck<'a>>| {
         runs(evidence).filter_map(move |run| look(&run))
     };
@@ -35,11 +36,12 @@ fn lost_carry(
     (page, fio): (&AuditedPage, &Fio),
     figure: &PrintedNumber,
     meant: Interval,
-    sink: &mut Sink,
+    sink: &mut EvidenceSink,
 ) -> Finding {
     let printed = page.quote(figure.spot);
     let sound = as_printed(printed, meant.middle());
-    let version = fio.version.map_or("fio".to_owned(), |one| format!("fio {}.{}", one.major, one.minor));
+    let version =
+        fio.version.map_or("fio".to_owned(), |one| format!("fio {}.{}", one.major, one.minor));
     let about = if meant.low == meant.high { "" } else { "about " };
     let message = format!(
         "\"{printed}\" should be {sound}: it is {about}{:.0}, and {version} loses the carry of the last digit",
@@ -68,15 +70,22 @@ impl RateCheck<'_> {
         self.figure.interval().meets(self.recomputed.wider(0.02))
     }
 
-    fn hold(self, sink: &mut Sink) {
+    fn hold(self, sink: &mut EvidenceSink) {
         let (page, fio) = self.of;
         let spot = self.figure.spot;
         let (what, severity) = match self.rule {
             "F1" | "F4" => ("a rate", Severity::WrongFigure),
-            "F3" => ("a total", if self.is_near() { Severity::Cosmetic } else { Severity::WrongFigure }),
+            "F3" => {
+                ("a total", if self.is_near() { Severity::Cosmetic } else { Severity::WrongFigure })
+            }
             _ => ("a bandwidth", Severity::WrongFigure),
         };
-        let finding = match agrees(page, &self.figure, self.recomputed, Era::from_version(fio.version)) {
+        let finding = match agrees(
+            page,
+            &self.figure,
+            self.recomputed,
+            DigitStyle::from_version(fio.version),
+        ) {
             Agreement::Agrees => {
                 sink.holds(self.rule, &self.figure);
                 // What was issued is more exact than what is printed.
@@ -85,40 +94,48 @@ impl RateCheck<'_> {
                 }
                 return;
             }
-            Agreement::Disagrees if self.excused => return sink.plausible(self.rule, &self.figure),
+            Agreement::Disagrees if self.excused => {
+                return sink.plausible(self.rule, &self.figure);
+            }
             Agreement::Carried(meant) => lost_carry(self.of, &self.figure, meant, sink),
             Agreement::Disagrees => {
                 let printed = page.quote(spot);
                 let recomputed = as_printed(printed, self.recomputed.middle());
                 sink.corrects(spot, self.recomputed, recomputed.clone());
-                let message =
-                    format!("{what} is printed as {printed}, but it is {recomputed} by {}", self.by);
+                let message = format!(
+                    "{what} is printed as {printed}, but it is {recomputed} by {}",
+                    self.by
+                );
                 let slip = crate::slip::find_slip(self.figure.interval(), self.recomputed);
-                Finding { slip, ..Finding::new(self.rule, severity, spot, message).recomputed(recomputed) }
+                Finding {
+                    slip,
+                    ..Finding::new(self.rule, severity, spot, message).recomputed(recomputed)
+                }
             }
         };
         sink.finds(Finding { severity, ..finding }.by(self.by).against(self.operands));
     }
 }
 
-/// Whether a bandwidth is what was moved over the time: fio computes it of the bytes that it moved, whatever it issued.
+/// Whether a bandwidth is what was moved over the time: fio computes it of the bytes that it moved,
+/// whatever it issued.
 fn is_moved(
     of: (&AuditedPage, &Fio),
     io: &[Option<PrintedNumber>; 2],
     runtime_ms: f64,
     rate: &PrintedNumber,
 ) -> bool {
-    let (page, era) = (of.0, Era::from_version(of.1.version));
+    let (page, era) = (of.0, DigitStyle::from_version(of.1.version));
     let over = |bytes: Interval| {
         // fio cuts the rate to a whole number of bytes, of KiB before 2.20.
-        let cut = if era == Era::Remainder { 1024.0 } else { 1.0 };
+        let cut = if era == DigitStyle::Remainder { 1024.0 } else { 1.0 };
         let per_second = bytes.scaled(1000.0 / runtime_ms);
         let wide = Interval { low: per_second.low - cut, high: per_second.high + cut };
         !matches!(agrees(page, rate, wide, era), Agreement::Disagrees)
     };
-    io.iter()
-        .flatten()
-        .any(|io| over(io.interval()) || num2str::carried(page.quote(io.spot), io, era).is_some_and(over))
+    io.iter().flatten().any(|io| {
+        over(io.interval()) || num2str::carried(page.quote(io.spot), io, era).is_some_and(over)
+    })
 }
 
 fn issued_rate<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
@@ -128,7 +145,15 @@ fn issued_rate<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     let by = format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3);
     let operands = vec![issued.spot, run.direction.runtime_ms?.spot];
     let (recomputed, excused) = (Interval::exact(rate), false);
-    Some(RateCheck { rule: "F1", of: run.page_and_fio(), figure: iops, recomputed, by, operands, excused })
+    Some(RateCheck {
+        rule: "F1",
+        of: run.page_and_fio(),
+        figure: iops,
+        recomputed,
+        by,
+        operands,
+        excused,
+    })
 }
 
 impl<'a> JobDirection<'a> {
@@ -140,8 +165,8 @@ impl<'a> JobDirection<'a> {
         [self.direction.io, self.direction.io_decimal]
     }
 
-    /// Bytes of all that a job issued: to a block of each job that may be shorter at the end of a file, and to what was in flight when a
-    /// ramp ended, which is counted once.
+    /// Bytes of all that a job issued: to a block of each job that may be shorter at the end of a
+    /// file, and to what was in flight when a ramp ended, which is counted once.
     fn issued_bytes(&self) -> Option<Interval> {
         let size = self.block_size().filter(|_| self.direction.way != ResultDirection::Trim)?;
         let (bytes, jobs) = (self.issued()?.value * size, self.job.jobs.unwrap_or(1) as f64);
@@ -150,8 +175,9 @@ impl<'a> JobDirection<'a> {
     }
 }
 
-/// What a way of a job, or of a group of jobs, issued, with the bandwidths and totals that are printed of it.
-struct Issued<'a> {
+/// What a way of a job, or of a group of jobs, issued, with the bandwidths and totals that are
+/// printed of it.
+struct IssuedByJob<'a> {
     of: (&'a AuditedPage, &'a Fio),
     bytes: Interval,
     /// What was issued times its block size.
@@ -164,34 +190,46 @@ struct Issued<'a> {
     is_group: bool,
 }
 
-fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = Issued<'a>> {
-    let of_groups = statuses(evidence).filter_map(|((page, fio), status)| of_group(page, fio, status));
+fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = IssuedByJob<'a>> {
+    let of_groups =
+        statuses(evidence).filter_map(|((page, fio), status)| of_group(page, fio, status));
     runs(evidence).filter(JobDirection::is_text).filter_map(of_run).chain(of_groups)
 }
 
 /// What is printed of groups of jobs.
-fn statuses<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = ((&'a AuditedPage, &'a Fio), &'a Status)> {
+fn statuses<'a>(
+    evidence: &Evidence<'a>,
+) -> impl Iterator<Item = ((&'a AuditedPage, &'a Fio), &'a GroupStatus)> {
     let page = evidence.page;
     let texts = evidence.fio().filter(|fio| fio.form == FioForm::Text);
-    texts.flat_map(move |fio| fio.statuses.iter().take(MOST_JOBS).map(move |status| ((page, fio), status)))
+    texts.flat_map(move |fio| {
+        fio.statuses.iter().take(MOST_JOBS).map(move |status| ((page, fio), status))
+    })
 }
 
-fn of_run(run: JobDirection) -> Option<Issued> {
+fn of_run(run: JobDirection) -> Option<IssuedByJob> {
     let (bytes, issued, runtime_ms) = (run.issued_bytes()?, run.issued()?, run.runtime_ms()?);
-    let rates = [run.direction.bandwidth, run.direction.bandwidth_decimal].into_iter().flatten().collect();
+    let rates =
+        [run.direction.bandwidth, run.direction.bandwidth_decimal].into_iter().flatten().collect();
     let size = run.block_size()?;
     let (product, by) = (issued.value * size, format!("{} issued * {size} B", issued.value));
     let operands = vec![issued.spot, run.direction.runtime_ms?.spot];
     let (of, io, is_group) = (run.page_and_fio(), run.io(), false);
-    Some(Issued { of, bytes, product, by, runtime_ms, rates, io, operands, is_group })
+    Some(IssuedByJob { of, bytes, product, by, runtime_ms, rates, io, operands, is_group })
 }
 
-fn of_group<'a>(page: &'a AuditedPage, fio: &'a Fio, status: &Status) -> Option<Issued<'a>> {
+fn of_group<'a>(
+    page: &'a AuditedPage,
+    fio: &'a Fio,
+    status: &GroupStatus,
+) -> Option<IssuedByJob<'a>> {
     let (mut bytes, mut product) = (Interval::exact(0.0), 0.0);
-    let mine = |group: Option<u64>| group.is_none() || status.group.is_none() || group == status.group;
+    let mine =
+        |group: Option<u64>| group.is_none() || status.group.is_none() || group == status.group;
     let jobs = || fio.jobs.iter().filter(|job| mine(job.group));
     for job in jobs() {
-        if let Some(direction) = job.directions.iter().find(|direction| direction.way == status.way) {
+        if let Some(direction) = job.directions.iter().find(|direction| direction.way == status.way)
+        {
             let run = JobDirection { page, fio, job, direction };
             bytes = bytes.plus(run.issued_bytes()?);
             product += run.issued()?.value * run.block_size()?;
@@ -203,40 +241,56 @@ fn of_group<'a>(page: &'a AuditedPage, fio: &'a Fio, status: &Status) -> Option<
     let (by, operands) = ("all issued * their block sizes".to_owned(), vec![longest.spot]);
     let (runtime_ms, io) = (longest.value, status.io);
     let (of, is_group) = ((page, fio), true);
-    Some(Issued { of, bytes, product, by, runtime_ms, rates, io, operands, is_group })
+    Some(IssuedByJob { of, bytes, product, by, runtime_ms, rates, io, operands, is_group })
 }
 
-fn issued_bytes(evidence: &Evidence, sink: &mut Sink) {
-    for Issued { of, bytes, product, by, runtime_ms, rates, io, operands, is_group } in issued(evidence) {
+fn issued_bytes(evidence: &Evidence, sink: &mut EvidenceSink) {
+    for IssuedByJob { of, bytes, product, by, runtime_ms, rates, io, operands, is_group } in
+        issued(evidence)
+    {
         let per_second = bytes.scaled(1000.0 / runtime_ms);
         for figure in rates.iter().copied() {
-            // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of those versions.
-            let old =
-                Era::from_version(of.1.version) == Era::Remainder || of.0.quote(figure.spot).contains("KB");
+            // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of
+            // those versions.
+            let old = DigitStyle::from_version(of.1.version) == DigitStyle::Remainder
+                || of.0.quote(figure.spot).contains("KB");
             let cut = if is_group && old { 1024.0 } else { 0.0 };
-            let recomputed = Interval { low: (per_second.low - cut).floor(), high: per_second.high };
-            let by = format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, 1e3 * product / runtime_ms);
+            let recomputed =
+                Interval { low: (per_second.low - cut).floor(), high: per_second.high };
+            let by =
+                format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, 1e3 * product / runtime_ms);
             let (operands, excused) = (operands.clone(), is_moved(of, &io, runtime_ms, &figure));
             RateCheck { rule: "F2", of, figure, recomputed, by, operands, excused }.hold(sink);
         }
         for figure in io.into_iter().flatten() {
-            let excused =
-                rates.first().is_some_and(|rate| is_moved(of, &[Some(figure), None], runtime_ms, rate));
+            let excused = rates
+                .first()
+                .is_some_and(|rate| is_moved(of, &[Some(figure), None], runtime_ms, rate));
             let by = format!("{by} = {product:.0} B");
-            RateCheck { rule: "F3", of, figure, recomputed: bytes, by, operands: Vec::new(), excused }
-                .hold(sink);
+            RateCheck {
+                rule: "F3",
+                of,
+                figure,
+                recomputed: bytes,
+                by,
+                operands: Vec::new(),
+                excused,
+            }
+            .hold(sink);
         }
     }
 }
 
 fn rate_times_size<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
-    let (iops, bandwidth, size) = (run.direction.iops?, run.direction.bandwidth?, run.block_size()?);
+    let (iops, bandwidth, size) =
+        (run.direction.iops?, run.direction.bandwidth?, run.block_size()?);
     let held = run.is_text() && run.issued_bytes().is_some();
     if !run.is_whole() || run.direction.way == ResultDirection::Trim || held {
         return None;
     }
     let rate = bandwidth.interval().scaled(1.0 / size);
-    // A short last block, a rate that was cut to a whole number, what was in flight when a ramp ended.
+    // A short last block, a rate that was cut to a whole number, what was in flight when a ramp
+    // ended.
     let in_flight = run.runtime_ms().map_or(0.0, |runtime| 1e3 * run.most_in_flight() / runtime);
     let slack = 1.0 + rate.high * 1e-6 + in_flight;
     // Blocks that were cut short are in the bytes and in the count as they are.
@@ -247,19 +301,29 @@ fn rate_times_size<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     let recomputed = Interval { low: rate.low - slack, high: rate.high + slack };
     let by = format!("{} / {size} B", run.page.quote(bandwidth.spot));
     let operands = vec![bandwidth.spot];
-    Some(RateCheck { rule: "F4", of: run.page_and_fio(), figure: iops, recomputed, by, operands, excused })
+    Some(RateCheck {
+        rule: "F4",
+        of: run.page_and_fio(),
+        figure: iops,
+        recomputed,
+        by,
+        operands,
+        excused,
+    })
 }
 
-fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
+fn inferred_carry(evidence: &Evidence, sink: &mut EvidenceSink) {
     // Pasted lines do not say their version; the page's other outputs do.
-    let mut eras: Vec<Era> =
-        evidence.fio().filter_map(|fio| Some(Era::from_version(Some(fio.version?)))).collect();
+    let mut eras: Vec<DigitStyle> = evidence
+        .fio()
+        .filter_map(|fio| Some(DigitStyle::from_version(Some(fio.version?))))
+        .collect();
     eras.dedup();
-    let look = |run: &JobDirection, sink: &mut Sink| {
+    let look = |run: &JobDirection, sink: &mut EvidenceSink| {
         let era = match (run.fio.version, eras.as_slice()) {
-            (Some(version), _) => Era::from_version(Some(version)),
+            (Some(version), _) => DigitStyle::from_version(Some(version)),
             (None, [era]) => *era,
-            _ => Era::LostCarry,
+            _ => DigitStyle::LostCarry,
         };
         let iops = run.direction.iops.filter(|_| run.fio.form == FioForm::Excerpt)?;
         let bandwidth = run.direction.bandwidth?;
@@ -276,8 +340,12 @@ fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
         let size = fits(meant)?;
         let rate = bandwidth.interval().scaled(1.0 / size);
         let finding = lost_carry(run.page_and_fio(), &iops, both(meant, rate), sink);
-        let by =
-            format!("{} / {size} B = {:.0} to {:.0}", run.page.quote(bandwidth.spot), rate.low, rate.high);
+        let by = format!(
+            "{} / {size} B = {:.0} to {:.0}",
+            run.page.quote(bandwidth.spot),
+            rate.low,
+            rate.high
+        );
         sink.finds(Finding { rule: "N3", ..finding }.by(by).against([bandwidth.spot]));
         Some(())
     };
@@ -285,7 +353,8 @@ fn inferred_carry(evidence: &Evidence, sink: &mut Sink) {
 }
 
 fn total_over_time<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
-    let (io, runtime, figure) = (run.direction.io?, run.direction.runtime_ms?, run.direction.bandwidth?);
+    let (io, runtime, figure) =
+        (run.direction.io?, run.direction.runtime_ms?, run.direction.bandwidth?);
     over_time(run.page_and_fio(), io, runtime, figure, 1.0)
 }
 
@@ -299,8 +368,11 @@ fn over_time<'a>(
 ) -> Option<RateCheck<'a>> {
     let over = |bytes: Interval| bytes.scaled(1000.0).over(runtime.interval());
     let rate = over(io.interval())?;
-    // A total whose carry was lost is F3's to report. Of an output without its first lines nobody knows the version.
-    let era = of.1.version.map_or(Era::LostCarry, |version| Era::from_version(Some(version)));
+    // A total whose carry was lost is F3's to report. Of an output without its first lines nobody
+    // knows the version.
+    let era =
+        of.1.version
+            .map_or(DigitStyle::LostCarry, |version| DigitStyle::from_version(Some(version)));
     let meant = num2str::carried(of.0.quote(io.spot), &io, era).and_then(over);
     if meant.is_some_and(|rate| rate.meets(figure.interval())) {
         return None;
@@ -319,22 +391,35 @@ fn over_time<'a>(
 }
 
 /// A total and a bandwidth are printed in units of 1024 and of 1000.
-fn both_bases(evidence: &Evidence, sink: &mut Sink) {
+fn both_bases(evidence: &Evidence, sink: &mut EvidenceSink) {
     let of_runs = runs(evidence).filter(JobDirection::is_text).flat_map(|run| {
         let one = run.direction;
         [[one.bandwidth, one.bandwidth_decimal], run.io()].map(|pair| (run.page_and_fio(), pair))
     });
-    let of_groups = statuses(evidence)
-        .flat_map(|(of, one)| [one.bandwidth, one.slowest, one.fastest, one.io].map(|pair| (of, pair)));
+    let of_groups = statuses(evidence).flat_map(|(of, one)| {
+        [one.bandwidth, one.slowest, one.fastest, one.io].map(|pair| (of, pair))
+    });
     for (of, pair) in of_runs.chain(of_groups) {
         let [Some(binary), Some(figure)] = pair else { continue };
         // Either may have lost its carry.
-        let carried = num2str::carried(of.0.quote(binary.spot), &binary, Era::from_version(of.1.version));
+        let carried = num2str::carried(
+            of.0.quote(binary.spot),
+            &binary,
+            DigitStyle::from_version(of.1.version),
+        );
         let excused = carried.is_some_and(|meant| meant.meets(figure.interval()));
         if !sink.is_wrong(binary.spot) && !sink.is_wrong(figure.spot) {
             let (recomputed, by) = (sink.meant(&binary), of.0.quote(binary.spot).to_owned());
-            RateCheck { rule: "F6", of, figure, recomputed, by, operands: vec![binary.spot], excused }
-                .hold(sink);
+            RateCheck {
+                rule: "F6",
+                of,
+                figure,
+                recomputed,
+                by,
+                operands: vec![binary.spot],
+                excused,
+            }
+            .hold(sink);
         }
     }
 }

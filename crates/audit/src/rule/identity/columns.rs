@@ -1,4 +1,5 @@
-//! What the columns of a grid measure: rates, bandwidths, mean latencies, how much was in flight, in which block size.
+//! What the columns of a grid measure: rates, bandwidths, mean latencies, how much was in flight,
+//! in which block size.
 
 use crate::evidence::Evidence;
 use crate::link::grid::{Grid, GridColumn};
@@ -24,14 +25,17 @@ pub(super) fn kind(grid: &Grid, row: usize, column: usize) -> Option<ColumnKind>
     match figure.unit {
         NumberUnit::PerSecond => Some(ColumnKind::Rate),
         NumberUnit::BytesPerSecond | NumberUnit::BitsPerSecond => Some(ColumnKind::Bandwidth),
-        NumberUnit::Nanoseconds if !no_mean && has(head | label, LATENCY) => Some(ColumnKind::Latency),
+        NumberUnit::Nanoseconds if !no_mean && has(head | label, LATENCY) => {
+            Some(ColumnKind::Latency)
+        }
         NumberUnit::Bare if has(head, DEPTH) && !has(head, RATES) && figure.scale == 1.0 => {
             Some(ColumnKind::Depth)
         }
         NumberUnit::Bare if has(head, RATES) => Some(ColumnKind::Rate),
         // `24.34 MB/s (6086)`.
         NumberUnit::Bare
-            if grid.heads[column].slot != GridColumn::Figure && beside_bandwidth(grid, row, column) =>
+            if grid.heads[column].slot != GridColumn::Figure
+                && beside_bandwidth(grid, row, column) =>
         {
             Some(ColumnKind::Rate)
         }
@@ -58,8 +62,14 @@ fn of_what(head: &str) -> Vec<String> {
     parts(head).into_iter().filter(|part| METRICS.split(' ').all(|word| word != part)).collect()
 }
 
-/// Columns of two kinds in a row that go together: of one cell, else under heads of one load side by side, else the only two.
-pub(super) fn pairs(grid: &Grid, row: usize, first: ColumnKind, second: ColumnKind) -> Vec<(usize, usize)> {
+/// Columns of two kinds in a row that go together: of one cell, else under heads of one load side
+/// by side, else the only two.
+pub(super) fn pairs(
+    grid: &Grid,
+    row: usize,
+    first: ColumnKind,
+    second: ColumnKind,
+) -> Vec<(usize, usize)> {
     let of = |wanted: ColumnKind| -> Vec<usize> {
         (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(wanted)).collect()
     };
@@ -75,7 +85,7 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: ColumnKind, second: ColumnKi
     for one in ones {
         let same_cell = |at: &usize| grid.heads[*at].source == grid.heads[one].source;
         let alike = |at: &usize| of_what(&grid.heads[*at].text) == of_what(&grid.heads[one].text);
-        // In a line the bracket behind a figure is of it.
+        // In a line the bracket after a figure is of it.
         let beside = |at: &usize| grid.is_text && (*at + 1 == one || one + 1 == *at);
         let best = others
             .iter()
@@ -94,8 +104,8 @@ pub(super) fn pairs(grid: &Grid, row: usize, first: ColumnKind, second: ColumnKi
     found
 }
 
-/// The block size that is told for a pair of columns of a row, with the text that tells it: by the label, the heads, a column of
-/// sizes, the title.
+/// The block size that is told for a pair of columns of a row, with the text that tells it: by the
+/// label, the heads, a column of sizes, the title.
 pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64, String)> {
     let of_text = |text: &str| Some((size_of(text)?, text.to_owned()));
     let own = || {
@@ -104,11 +114,13 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
     };
     let of_column = || {
         let sizes = |at: &usize| grid.heads[*at].lists & SIZES != 0;
-        let figure = (0..grid.heads.len()).filter(sizes).find_map(|at| grid.quantity_at(row, at))?;
+        let figure =
+            (0..grid.heads.len()).filter(sizes).find_map(|at| grid.quantity_at(row, at))?;
         let bytes = match figure.unit {
             NumberUnit::Bytes if figure.scale == 1.0 => figure.figure.value,
             NumberUnit::Bytes => {
-                figure.figure.value / figure.scale * 1024f64.powi((figure.scale.log10() / 3.0).round() as i32)
+                figure.figure.value / figure.scale
+                    * 1024f64.powi((figure.scale.log10() / 3.0).round() as i32)
             }
             NumberUnit::Bare if figure.scale == 1e3 => figure.figure.value * 1.024,
             NumberUnit::Bare if figure.scale == 1e6 => figure.figure.value * 1.048_576,
@@ -119,20 +131,28 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
     own().or_else(of_column).or_else(|| of_text(&grid.title))
 }
 
-/// What the sentences and commands of a page state once and for all: the only depth, the only block size.
+/// What the sentences and commands of a page state once and for all: the only depth, the only block
+/// size.
 pub(super) fn only(evidence: &Evidence, told: fn(&str) -> Option<f64>) -> Option<f64> {
-    let lines =
-        evidence.text_lines().take(2000).map(|at| evidence.page.line(at)).filter(|line| line.len() < 300);
+    let lines = evidence
+        .text_lines()
+        .take(2000)
+        .map(|at| evidence.page.line(at))
+        .filter(|line| line.len() < 300);
     let mut told = lines.filter_map(told);
     let first = told.next()?;
     told.all(|other| other == first).then_some(first)
 }
 
-/// How much is in flight by what is told for a row: a column of depths, times one of jobs, or a text: `QD32`, `T1Q1`, `iodepth=64`.
+/// How much is in flight by what is told for a row: a column of depths, times one of jobs, or a
+/// text: `QD32`, `T1Q1`, `iodepth=64`.
 pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
-    let columns = (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(ColumnKind::Depth));
+    let columns =
+        (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(ColumnKind::Depth));
     let told: Vec<(bool, f64)> = columns
-        .filter_map(|at| Some((grid.heads[at].lists & CLIENTS != 0, grid.quantity_at(row, at)?.figure.value)))
+        .filter_map(|at| {
+            Some((grid.heads[at].lists & CLIENTS != 0, grid.quantity_at(row, at)?.figure.value))
+        })
         .collect();
     // Clients are all there are, whatever threads drive them.
     if let Some((_, all)) = told.iter().find(|(all, _)| *all) {
@@ -146,14 +166,21 @@ pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     if !told.is_empty() {
         return Some(told.iter().map(|(_, depth)| depth).product());
     }
-    let texts =
-        [grid.labels[row], &grid.heads[pair[0]].text, &grid.heads[pair[1]].text, &grid.corner, &grid.title];
+    let texts = [
+        grid.labels[row],
+        &grid.heads[pair[0]].text,
+        &grid.heads[pair[1]].text,
+        &grid.corner,
+        &grid.title,
+    ];
     texts.into_iter().find_map(depth_of)
 }
 
-/// The depth that a text tells: all of `qd=32`, `QD 32`, `T4Q8`, `iodepth=64 numjobs=4`, `128 depth`, `50 clients`, `16 threads`, multiplied.
+/// The depth that a text tells: all of `qd=32`, `QD 32`, `T4Q8`, `iodepth=64 numjobs=4`, `128
+/// depth`, `50 clients`, `16 threads`, multiplied.
 pub(super) fn depth_of(text: &str) -> Option<f64> {
-    const BEFORE: &[&str] = &["iodepth", "qd", "q", "t", "numjobs", "jobs", "depth", "threads", "clients"];
+    const BEFORE: &[&str] =
+        &["iodepth", "qd", "q", "t", "numjobs", "jobs", "depth", "threads", "clients"];
     const BEHIND: &[&str] =
         &["depth", "threads", "thread", "clients", "jobs", "connections", "并发", "线程", "поток"];
     let lower = text.to_lowercase();
@@ -164,13 +191,16 @@ pub(super) fn depth_of(text: &str) -> Option<f64> {
         let digits = lower[start..].bytes().take_while(u8::is_ascii_digit).count();
         from = start + digits;
         let before = lower[..start].trim_end_matches([' ', '=', ':', '-']);
-        let word_start = before.rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
-        // `T1Q1`: the letter behind a digit begins a word.
+        let word_start =
+            before.rfind(|letter: char| !letter.is_ascii_alphabetic()).map_or(0, |at| at + 1);
+        // `T1Q1`: the letter after a digit begins a word.
         let word = before.get(word_start..).unwrap_or("");
         let behind = lower[from..].trim_start_matches([' ', '-', '个']);
         let told = BEFORE.contains(&word) || BEHIND.iter().any(|unit| behind.starts_with(unit));
         let number: Option<f64> = lower[start..from].parse().ok();
-        if let (true, Some(number)) = (told, number.filter(|number| (1.0..=65536.0).contains(number))) {
+        if let (true, Some(number)) =
+            (told, number.filter(|number| (1.0..=65536.0).contains(number)))
+        {
             product = Some(product.unwrap_or(1.0) * number);
         }
     }

@@ -1,7 +1,7 @@
 //! IOPS times the mean latency is how many I/Os are in flight (Little's law).
 
 use super::columns::{ColumnKind, depth, depth_of, only, pairs};
-use crate::evidence::{Evidence, Sink};
+use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity};
 use crate::link::grid::Grid;
 use crate::link::near;
@@ -34,11 +34,12 @@ impl LittleRow<'_> {
     }
 }
 
-pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     let of_page = only(evidence, depth_of);
     // Lines are one table, page by page; small tables count where others of the page bear them out.
     let mut lines = Vec::new();
-    let (mut tables, mut small): (Vec<Vec<LittleRow>>, Vec<Vec<LittleRow>>) = (Vec::new(), Vec::new());
+    let (mut tables, mut small): (Vec<Vec<LittleRow>>, Vec<Vec<LittleRow>>) =
+        (Vec::new(), Vec::new());
     for grid in evidence.grids {
         let (mut stated, mut open) = (Vec::new(), Vec::new());
         for row in 0..grid.cells.rows() {
@@ -59,7 +60,8 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
             true => lines.extend(stated),
             false => tables.push(stated.collect()),
         }
-        let (agreed, two): (Vec<_>, Vec<_>) = agreed(open).into_iter().partition(|rows| held(rows) >= 3);
+        let (agreed, two): (Vec<_>, Vec<_>) =
+            agreed(open).into_iter().partition(|rows| held(rows) >= 3);
         tables.extend(agreed);
         small.extend(two);
     }
@@ -88,10 +90,12 @@ fn agreed(mut open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>>
     let mut all = Vec::new();
     while let Some((columns, _)) = open.first() {
         let columns = *columns;
-        let (own, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|(other, _)| *other == columns);
+        let (own, others): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|(other, _)| *other == columns);
         open = others;
         let mut rows: Vec<LittleRow> = own.into_iter().map(|(_, row)| row).collect();
-        let count = |depth: f64| rows.iter().filter(|row| row.flight.wider(SLACK).has(depth)).count();
+        let count =
+            |depth: f64| rows.iter().filter(|row| row.flight.wider(SLACK).has(depth)).count();
         let whole = |row: &LittleRow| row.flight.middle().round().max(1.0);
         let best = rows.iter().take(MOST_DEPTHS).map(whole).max_by_key(|depth| count(*depth));
         let enough = if rows.len() == 3 { 2 } else { 3 };
@@ -103,11 +107,11 @@ fn agreed(mut open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>>
 }
 
 /// Judges the rows of a table; `borne_out` says that most of the page's rows agree.
-fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Sink) {
+fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut EvidenceSink) {
     let held = held(rows);
     let all_others = held + 1 >= rows.len();
-    let proven =
-        held >= 4 && 5 * held >= 4 * rows.len() || all_others && (held >= 3 || borne_out && held >= 2);
+    let proven = held >= 4 && 5 * held >= 4 * rows.len()
+        || all_others && (held >= 3 || borne_out && held >= 2);
     let some = held >= 2 && 2 * held >= rows.len();
     for row in rows {
         if row.agrees() {
@@ -118,7 +122,8 @@ fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Sin
         let off = Interval { low: row.flight.low / row.depth, high: row.flight.high / row.depth };
         let impossible = off.low > IMPOSSIBLE && some;
         let far = off.low > FAR || off.high < 1.0 / FAR;
-        if proven && far || impossible || (held >= 3 && 3 * held >= 2 * rows.len() && is_slip(row)) {
+        if proven && far || impossible || (held >= 3 && 3 * held >= 2 * rows.len() && is_slip(row))
+        {
             tell(page, row, held, rows.len(), sink);
         }
     }
@@ -126,13 +131,14 @@ fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Sin
 
 /// Whether one of the two is what the other gives but for one slip.
 fn is_slip(row: &LittleRow) -> bool {
-    let needed =
-        |other: Interval| Interval::exact(row.depth * 1e9).over(other).map(|given| given.wider(0.005));
+    let needed = |other: Interval| {
+        Interval::exact(row.depth * 1e9).over(other).map(|given| given.wider(0.005))
+    };
     needed(row.rate.interval()).is_some_and(|given| near::is_near(row.latency, given))
         || needed(row.latency.interval()).is_some_and(|given| near::is_near(row.rate, given))
 }
 
-fn tell(page: &AuditedPage, row: &LittleRow, held: usize, of: usize, sink: &mut Sink) {
+fn tell(page: &AuditedPage, row: &LittleRow, held: usize, of: usize, sink: &mut EvidenceSink) {
     let (rate, latency) = (page.quote(row.rate.figure.spot), page.quote(row.latency.figure.spot));
     let flight = row.flight.middle();
     let shown = if flight < 10.0 { format!("{flight:.2}") } else { format!("{flight:.0}") };

@@ -1,5 +1,6 @@
-//! The identities: what figures that stand side by side must give each other, in tables, lists and lines alike. A ratio against its two
-//! ends is found by [`crate::link`] and judged in [`super::table::ratios`].
+//! The identities: what figures that stand side by side must give each other, in tables, lists and
+//! lines alike. A ratio against its two ends is found by [`crate::link`] and judged in
+//! [`super::table::ratios`].
 
 mod columns;
 pub mod little;

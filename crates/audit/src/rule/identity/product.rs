@@ -1,13 +1,13 @@
-//! IOPS times block size is the bandwidth: F4 in every grid, N8 where the unit is another than the label says, N3 where a copied rate
-//! lost its carry.
+//! IOPS times block size is the bandwidth: F4 in every grid, N8 where the unit is another than the
+//! label says, N3 where a copied rate lost its carry.
 
 use super::columns::{ColumnKind, only, pairs, size};
-use crate::evidence::{Evidence, Sink};
+use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
-use crate::import::fio::num2str::{self, Era};
+use crate::import::fio::num2str::{self, DigitStyle};
 use crate::link::grid::Grid;
 use crate::link::near;
-use crate::number::{Base, Interval, NumberUnit, Quantity};
+use crate::number::{Interval, NumberUnit, PrefixBase, Quantity};
 use crate::page::AuditedPage;
 use crate::prose::size_of;
 use crate::rule::table::like;
@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 const SLACK: f64 = 0.0025;
 /// The same in a single line, whose figures may be of two readings.
 const LOOSE: f64 = 0.02;
-/// Block sizes that are used, 512 B to 8 MiB, for pages that do not state theirs; 1 and 2 KiB are rare.
+/// Block sizes that are used, 512 B to 8 MiB, for pages that do not state theirs; 1 and 2 KiB are
+/// rare.
 fn usual_sizes() -> impl Iterator<Item = f64> {
     (9..=23).filter(|power| ![10, 11].contains(power)).map(|power| 2f64.powi(power))
 }
@@ -27,7 +28,7 @@ fn usual_sizes() -> impl Iterator<Item = f64> {
 const MOST_OTHERS: usize = 8;
 
 /// A rate and a bandwidth of one size.
-struct Pair<'a> {
+struct RatePair<'a> {
     rate: &'a Quantity,
     bandwidth: &'a Quantity,
     /// In bytes; of a bandwidth in bits in bits.
@@ -39,10 +40,10 @@ struct Pair<'a> {
     stated: bool,
 }
 
-pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     let of_page = only(evidence, size_of);
     // The parts of a log are one table where they have the same heads.
-    let mut logs: BTreeMap<[&str; 2], Vec<([usize; 2], Pair)>> = BTreeMap::new();
+    let mut logs: BTreeMap<[&str; 2], Vec<([usize; 2], RatePair)>> = BTreeMap::new();
     for grid in evidence.grids {
         let (stated, mut open) = of_grid(grid, of_page);
         if !stated.is_empty() {
@@ -50,7 +51,9 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
         }
         if grid.is_text {
             for pair in std::mem::take(&mut open) {
-                logs.entry(pair.0.map(|column| grid.heads[column].text.trim())).or_default().push(pair);
+                logs.entry(pair.0.map(|column| grid.heads[column].text.trim()))
+                    .or_default()
+                    .push(pair);
             }
         }
         for pairs in inferred(open) {
@@ -63,7 +66,10 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
 }
 
 /// The pairs of a grid whose size is stated, and the others by their columns.
-fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([usize; 2], Pair<'a>)>) {
+fn of_grid<'a>(
+    grid: &'a Grid,
+    of_page: Option<f64>,
+) -> (Vec<RatePair<'a>>, Vec<([usize; 2], RatePair<'a>)>) {
     let (mut stated, mut open) = (Vec::new(), Vec::new());
     for row in 0..grid.cells.rows() {
         for (rate, bandwidth) in pairs(grid, row, ColumnKind::Rate, ColumnKind::Bandwidth) {
@@ -72,10 +78,11 @@ fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([us
             else {
                 continue;
             };
-            let told = size(grid, row, [rate, bandwidth]).or(of_page.map(|size| (size, String::new())));
+            let told =
+                size(grid, row, [rate, bandwidth]).or(of_page.map(|size| (size, String::new())));
             let text = told.as_ref().map_or("", |(_, text)| text.as_str());
             let bits = if of_bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
-            let pair = Pair {
+            let pair = RatePair {
                 rate: of_rate,
                 bandwidth: of_bandwidth,
                 size: bits * told.as_ref().map_or(0.0, |(size, _)| *size),
@@ -95,24 +102,31 @@ fn of_grid<'a>(grid: &'a Grid, of_page: Option<f64>) -> (Vec<Pair<'a>>, Vec<([us
     (stated, open)
 }
 
-/// Pairs whose size the page does not state: of one pair of columns, with the size that most of its rows agree on.
-fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
+/// Pairs whose size the page does not state: of one pair of columns, with the size that most of its
+/// rows agree on.
+fn inferred(mut open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
     let mut all = Vec::new();
     while let Some((columns, _)) = open.first() {
         let columns = *columns;
-        let (own, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|(other, _)| *other == columns);
+        let (own, others): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|(other, _)| *other == columns);
         open = others;
-        let mut pairs: Vec<Pair> = own.into_iter().map(|(_, pair)| pair).collect();
-        let fits = |pair: &Pair, size: f64| {
-            let size = size * if pair.bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
+        let mut pairs: Vec<RatePair> = own.into_iter().map(|(_, pair)| pair).collect();
+        let fits = |pair: &RatePair, size: f64| {
+            let size =
+                size * if pair.bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
             factors(pair.bandwidth).iter().any(|factor| agrees_by(pair, size, *factor))
         };
         let count = |size: &f64| pairs.iter().filter(|pair| fits(pair, *size)).count();
         // Of another size than the usual ones (10 KiB) it takes three.
-        let round =
-            |pair: &Pair| (pair.bandwidth.figure.value / pair.rate.figure.value / 1024.0).round() * 1024.0;
-        let others =
-            pairs.iter().take(MOST_OTHERS).map(round).filter(|size| (1024.0..=65536.0).contains(size));
+        let round = |pair: &RatePair| {
+            (pair.bandwidth.figure.value / pair.rate.figure.value / 1024.0).round() * 1024.0
+        };
+        let others = pairs
+            .iter()
+            .take(MOST_OTHERS)
+            .map(round)
+            .filter(|size| (1024.0..=65536.0).contains(size));
         let mut sizes = others.filter(|size| count(size) >= 3).chain(usual_sizes());
         let first = sizes.next();
         let best = first.map(|first| {
@@ -123,14 +137,16 @@ fn inferred(mut open: Vec<([usize; 2], Pair<'_>)>) -> Vec<Vec<Pair<'_>>> {
         // Rows that fit another size are of that size.
         pairs.retain(|pair| fits(pair, size) || !usual_sizes().any(|other| fits(pair, other)));
         for pair in &mut pairs {
-            pair.size = size * if pair.bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
+            pair.size =
+                size * if pair.bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
         }
         all.push(pairs);
     }
     all
 }
 
-/// The one size of a text whose unit is `KB` or `MB`, of 1000: `4 MB` times 10 a second is 40 MB/s as it stands there.
+/// The one size of a text whose unit is `KB` or `MB`, of 1000: `4 MB` times 10 a second is 40 MB/s
+/// as it is there.
 fn literal_size_of(text: &str) -> Option<f64> {
     let size = size_of(text)?;
     let lower = text.to_lowercase();
@@ -146,29 +162,33 @@ fn literal_size_of(text: &str) -> Option<f64> {
     }
 }
 
-/// Whether the size of a text is a number of `K`, without a unit behind it.
+/// Whether the size of a text is a number of `K`, without a unit after it.
 fn is_bare_k(text: &str) -> bool {
     let lower = text.to_lowercase();
     lower.match_indices('k').any(|(at, _)| {
-        let number = lower[..at].trim_end_matches(' ').ends_with(|before: char| before.is_ascii_digit());
+        let number =
+            lower[..at].trim_end_matches(' ').ends_with(|before: char| before.is_ascii_digit());
         number && !lower[at + 1..].starts_with(char::is_alphanumeric)
     })
 }
 
-/// What a printed prefix of bytes may be: of 1000, of 1024, or thousands of KiB, as some scripts have it.
+/// What a printed prefix of bytes may be: of 1000, of 1024, or thousands of KiB, as some scripts
+/// have it.
 fn factors(bandwidth: &Quantity) -> [f64; 3] {
-    let decimal = bandwidth.base == Base::Decimal && bandwidth.unit == NumberUnit::BytesPerSecond;
+    let decimal =
+        bandwidth.base == PrefixBase::Decimal && bandwidth.unit == NumberUnit::BytesPerSecond;
     let power = if decimal { (bandwidth.scale.log10() / 3.0).round() as i32 } else { 0 };
     [1.0, 1.024f64.powi(power), 1.024f64.powi(power.min(1))]
 }
 
-/// Whether a pair agrees if a printed prefix of bytes is of the base with that index in [`factors`].
-fn agrees(pair: &Pair, base: usize) -> bool {
+/// Whether a pair agrees if a printed prefix of bytes is of the base with that index in
+/// [`factors`].
+fn agrees(pair: &RatePair, base: usize) -> bool {
     agrees_by(pair, pair.size, factors(pair.bandwidth)[base])
 }
 
 /// Figures may have been cut off where they should be rounded: fio prints 84 I/Os a second of 84.7.
-fn agrees_by(pair: &Pair, size: f64, factor: f64) -> bool {
+fn agrees_by(pair: &RatePair, size: f64, factor: f64) -> bool {
     let uncut = |figure: &Quantity| {
         let Interval { low, high } = figure.interval();
         Interval { low, high: high + 0.5 * (high - low) }
@@ -176,13 +196,13 @@ fn agrees_by(pair: &Pair, size: f64, factor: f64) -> bool {
     uncut(pair.rate).scaled(size).wider(SLACK).meets(uncut(pair.bandwidth).scaled(factor))
 }
 
-fn judge(page: &AuditedPage, pairs: &[Pair], sink: &mut Sink) {
+fn judge(page: &AuditedPage, pairs: &[RatePair], sink: &mut EvidenceSink) {
     let count = |base: usize| pairs.iter().filter(|pair| agrees(pair, base)).count();
     // The first of those that agree alike.
     let base = [0, 1, 2].into_iter().rev().max_by_key(|base| count(*base)).unwrap_or(0);
     let proven = 3 * count(base) >= 2 * pairs.len() && count(base) >= 2;
     // By the units as they are written, it is right.
-    let literal = |pair: &&Pair| pair.literal.is_some_and(|size| agrees_by(pair, size, 1.0));
+    let literal = |pair: &&RatePair| pair.literal.is_some_and(|size| agrees_by(pair, size, 1.0));
     // Of a size that nobody states it takes more rows.
     let told = pairs.len() >= 4 || pairs.iter().all(|pair| pair.stated);
     if proven && told && base > 0 && pairs.iter().filter(literal).count() < count(base) {
@@ -204,8 +224,8 @@ fn judge(page: &AuditedPage, pairs: &[Pair], sink: &mut Sink) {
 }
 
 /// Whether one of the two is what the other gives but for one slip.
-fn is_slip(pair: &Pair, factor: f64) -> bool {
-    let Pair { rate, bandwidth, size, .. } = *pair;
+fn is_slip(pair: &RatePair, factor: f64) -> bool {
+    let RatePair { rate, bandwidth, size, .. } = *pair;
     let factors = if pair.stated { factors(bandwidth).to_vec() } else { vec![factor] };
     let ways = factors.into_iter().flat_map(|factor| [(factor, 0.0), (factor, SLACK)]);
     ways.into_iter().any(|(factor, slack)| {
@@ -214,7 +234,7 @@ fn is_slip(pair: &Pair, factor: f64) -> bool {
     })
 }
 
-fn held(pair: &Pair, factor: f64, sink: &mut Sink) {
+fn held(pair: &RatePair, factor: f64, sink: &mut EvidenceSink) {
     sink.holds("F4", &pair.rate.figure);
     match factor == 1.0 {
         true => sink.holds("F4", &pair.bandwidth.figure),
@@ -222,16 +242,16 @@ fn held(pair: &Pair, factor: f64, sink: &mut Sink) {
     }
 }
 
-impl Pair<'_> {
+impl RatePair<'_> {
     /// How far the printed bandwidth is from what the rate gives, as a share.
     fn off(&self, factor: f64) -> f64 {
         (self.bandwidth.figure.value * factor / (self.rate.figure.value * self.size) - 1.0).abs()
     }
 }
 
-/// The label of a bandwidth whose unit stands in its head.
+/// The label of a bandwidth whose unit is in its head.
 fn label_of(bandwidth: &Quantity) -> &'static str {
-    let binary = bandwidth.base == Base::Binary;
+    let binary = bandwidth.base == PrefixBase::Binary;
     match bandwidth.scale.log10().round() as i32 {
         0 => "B/s",
         3 => ["KB/s", "KiB/s"][usize::from(binary)],
@@ -241,8 +261,16 @@ fn label_of(bandwidth: &Quantity) -> &'static str {
     }
 }
 
-fn unit_is_another(page: &AuditedPage, pairs: &[Pair], base: usize, count: usize, sink: &mut Sink) {
-    let Some(first) = pairs.iter().find(|pair| pair.bandwidth.base == Base::Decimal) else { return };
+fn unit_is_another(
+    page: &AuditedPage,
+    pairs: &[RatePair],
+    base: usize,
+    count: usize,
+    sink: &mut EvidenceSink,
+) {
+    let Some(first) = pairs.iter().find(|pair| pair.bandwidth.base == PrefixBase::Decimal) else {
+        return;
+    };
     let printed = page.quote(first.bandwidth.figure.spot);
     // Who writes 4K for 4096 bytes writes KB for 1024 of them.
     let alike = first.bandwidth.scale == 1e3
@@ -272,15 +300,16 @@ fn unit_is_another(page: &AuditedPage, pairs: &[Pair], base: usize, count: usize
     );
 }
 
-fn judge_pair(page: &AuditedPage, pair: &Pair, factor: f64, sink: &mut Sink) {
-    let Pair { rate, bandwidth, size, .. } = *pair;
+fn judge_pair(page: &AuditedPage, pair: &RatePair, factor: f64, sink: &mut EvidenceSink) {
+    let RatePair { rate, bandwidth, size, .. } = *pair;
     let expected = bandwidth.interval().scaled(factor / size);
     let printed = page.quote(rate.figure.spot);
-    let carried =
-        num2str::carried(printed, &rate.figure, Era::LostCarry).filter(|meant| meant.meets(expected));
+    let carried = num2str::carried(printed, &rate.figure, DigitStyle::LostCarry)
+        .filter(|meant| meant.meets(expected));
     let by = format!("{} / {size} B = {:.0}", page.quote(bandwidth.figure.spot), expected.middle());
     if let Some(meant) = carried {
-        let value = Interval { low: meant.low.max(expected.low), high: meant.high.min(expected.high) };
+        let value =
+            Interval { low: meant.low.max(expected.low), high: meant.high.min(expected.high) };
         let text = like(printed, rate, value.middle());
         let message = format!(
             "\"{printed}\" should be {text}: its bandwidth gives about {:.0}, and fio 2.20 to 3.25 loses the carry of the last digit",
@@ -307,9 +336,14 @@ fn judge_pair(page: &AuditedPage, pair: &Pair, factor: f64, sink: &mut Sink) {
         format!(" {}", label_of(bandwidth))
     };
     let message = match slip {
-        Some(slip) => format!("{printed}{unit} is not what {by} gives, {text}{unit}: {}", slip.words()),
+        Some(slip) => {
+            format!("{printed}{unit} is not what {by} gives, {text}{unit}: {}", slip.words())
+        }
         None => {
-            format!("{printed}{unit} and {} disagree: {by} is {text}{unit}", page.quote(rate.figure.spot))
+            format!(
+                "{printed}{unit} and {} disagree: {by} is {text}{unit}",
+                page.quote(rate.figure.spot)
+            )
         }
     };
     let mut finding = Finding::new("F4", Severity::WrongFigure, bandwidth.figure.spot, message)

@@ -3,8 +3,9 @@ use crate::prose::size_of;
 use crate::rule::testing::{found, wrong};
 
 fn table(unit: &str, rows: &[(&str, &str, &str)]) -> String {
-    let row =
-        |(label, bandwidth, iops): &(&str, &str, &str)| format!("{label} | {bandwidth} {unit} | {iops} |\n");
+    let row = |(label, bandwidth, iops): &(&str, &str, &str)| {
+        format!("{label} | {bandwidth} {unit} | {iops} |\n")
+    };
     format!("LVM | {unit} | IOPS |\n{}", rows.iter().map(row).collect::<String>())
 }
 
@@ -27,7 +28,8 @@ fn numbers_of_1024_under_a_label_of_1000_are_told_once() {
 
 #[test]
 fn a_bandwidth_is_of_one_rate_only() {
-    // Under heads that do not tell which way it is, the second figure is not held against the third.
+    // Under heads that do not tell which way it is, the second figure is not held against the
+    // third.
     let page = "bs=1M | IOPS | BW | IOPS | BW |\n1M | 1089 | 1142 MB/s | 957 | 1003 MB/s |\n1M | 797 | 836 MB/s | 702 | 736 MB/s |\n";
     assert_eq!(wrong(page), [""; 0]);
 }

@@ -1,6 +1,6 @@
 //! Cells that were copied from outputs of tools that the page shows: T4.
 
-use crate::evidence::{Evidence, Sink};
+use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::{ResultDirection, ToolOutput, ToolReport};
 use crate::link::words::{READ, WRITE, lists};
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// A figure of an output that tables have copies of.
 type CopiedFigure = (PrintedNumber, NumberUnit, ResultDirection);
 
-pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     // Every result by its printed text without blanks; a digit or two are everywhere.
     let mut sources: HashMap<String, Vec<CopiedFigure>> = HashMap::new();
     for source in evidence.outputs.iter().flat_map(results) {
@@ -26,7 +26,10 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
     for table in evidence.tables {
         let copied = copied(evidence, table, &sources);
         let enough = copied.len() >= 3;
-        copied.iter().filter(|_| enough).for_each(|(cell, found)| copy(evidence, cell, found, sink));
+        copied
+            .iter()
+            .filter(|_| enough)
+            .for_each(|(cell, found)| copy(evidence, cell, found, sink));
     }
 }
 
@@ -41,7 +44,8 @@ fn results(output: &ToolOutput) -> Vec<CopiedFigure> {
     });
     let jobs = if let ToolReport::Fio(fio) = &output.said { fio.jobs.as_slice() } else { &[] };
     let directions = jobs.iter().flat_map(|job| &job.directions);
-    let decimals = directions.map(|one| (one.bandwidth_decimal, NumberUnit::BytesPerSecond, one.way));
+    let decimals =
+        directions.map(|one| (one.bandwidth_decimal, NumberUnit::BytesPerSecond, one.way));
     rates.chain(decimals).filter_map(|(figure, unit, way)| Some((figure?, unit, way))).collect()
 }
 
@@ -71,7 +75,8 @@ fn copied(
                         || (quantity.unit, *unit) == (NumberUnit::Bare, NumberUnit::PerSecond))
                 };
                 let found = sources.get(&plain(evidence.page.quote(quantity.figure.spot)));
-                let found: Vec<CopiedFigure> = found.into_iter().flatten().filter(alike).copied().collect();
+                let found: Vec<CopiedFigure> =
+                    found.into_iter().flatten().filter(alike).copied().collect();
                 copied.extend((!found.is_empty()).then_some((*quantity, found)));
             }
         }
@@ -79,12 +84,13 @@ fn copied(
     copied
 }
 
-fn copy(evidence: &Evidence, cell: &Quantity, found: &[CopiedFigure], sink: &mut Sink) {
+fn copy(evidence: &Evidence, cell: &Quantity, found: &[CopiedFigure], sink: &mut EvidenceSink) {
     let (spot, own) = (found[0].0.spot, cell.figure.spot);
     let correction = sink.correction(spot).cloned();
     let text = |one: &CopiedFigure| sink.correction(one.0.spot).map(|one| one.text.as_str());
     // All that is printed so was corrected alike.
-    let Some(correction) = correction.filter(|one| found.iter().all(|other| text(other) == Some(&one.text)))
+    let Some(correction) =
+        correction.filter(|one| found.iter().all(|other| text(other) == Some(&one.text)))
     else {
         sink.holds("T4", &cell.figure);
         // What an output has more exactly, where all that say so agree.
@@ -96,7 +102,8 @@ fn copy(evidence: &Evidence, cell: &Quantity, found: &[CopiedFigure], sink: &mut
     };
     let (printed, text) = (evidence.page.quote(own), correction.text);
     let line = evidence.page.number(spot.index());
-    let message = format!("{printed} is copied from line {line}, where it is wrong: {text} is meant");
+    let message =
+        format!("{printed} is copied from line {line}, where it is wrong: {text} is meant");
     sink.corrects(own, correction.value, text.clone());
     let finding = Finding::new("T4", Severity::WrongFigure, own, message).recomputed(text);
     sink.finds(finding.slip(Slip::FioCarry).against([spot]));

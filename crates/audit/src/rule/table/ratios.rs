@@ -1,15 +1,16 @@
-//! Ratios, losses and overheads of tables: T1 with its slips N4, N6 and N7, and N10 where an operand is wrong itself.
+//! Ratios, losses and overheads of tables: T1 with its slips N4, N6 and N7, and N10 where an
+//! operand is wrong itself.
 
 use super::like;
-use crate::evidence::{Evidence, Sink};
+use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
-use crate::link::{DerivedLink, LinkForm, Why, near};
+use crate::link::{DerivedLink, LinkForm, LinkReason, near};
 use crate::number::{Interval, Quantity};
 use crate::page::AuditedPage;
 
 mod likely;
 
-pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut Sink) {
+pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     evidence.links.iter().for_each(|link| ratio(evidence, link, sink));
     evidence.links.iter().for_each(|link| propagated(evidence.page, link, sink));
 }
@@ -26,7 +27,8 @@ fn judged(link: &DerivedLink) -> Option<RatioVerdict> {
     let beyond = |of: f64| if value < 0.0 { value - of } else { of - value };
     let cut = beyond(link.central()?);
     if recomputed.meets(printed) {
-        // Cut off: its digits are those of the ratio, but the next would have rounded away from nothing.
+        // Cut off: its digits are those of the ratio, but the next would have rounded away from
+        // nothing.
         return Some(if cut > 0.5001 * digit && cut < digit {
             RatioVerdict::CutOff
         } else {
@@ -47,13 +49,15 @@ fn judged(link: &DerivedLink) -> Option<RatioVerdict> {
         let Interval { low, high } = quantity.interval();
         Interval { low, high: high + 0.5 * (high - low) }
     };
-    let of_cut = link.form.quotient(uncut(&link.numerator), uncut(&link.denominator), link.derived.unit);
+    let of_cut =
+        link.form.quotient(uncut(&link.numerator), uncut(&link.denominator), link.derived.unit);
     (!of_cut.is_some_and(|of_cut| of_cut.meets(printed))).then_some(RatioVerdict::Off(recomputed))
 }
 
-fn arithmetic(page: &AuditedPage, link: &DerivedLink, sink: &Sink) -> String {
+fn arithmetic(page: &AuditedPage, link: &DerivedLink, sink: &EvidenceSink) -> String {
     let text = |quantity: &Quantity| {
-        let corrected = sink.correction(quantity.figure.spot).map(|correction| correction.text.as_str());
+        let corrected =
+            sink.correction(quantity.figure.spot).map(|correction| correction.text.as_str());
         corrected.unwrap_or(page.quote(quantity.figure.spot)).to_owned()
     };
     link.form.words(&text(&link.numerator), &text(&link.denominator))
@@ -64,15 +68,16 @@ fn finding(link: &DerivedLink, rule: &'static str, severity: Severity, message: 
     Finding::new(rule, severity, link.derived.figure.spot, message).against(operands)
 }
 
-fn ratio(evidence: &Evidence, link: &DerivedLink, sink: &mut Sink) {
+fn ratio(evidence: &Evidence, link: &DerivedLink, sink: &mut EvidenceSink) {
     match judged(link) {
         None => {}
         Some(RatioVerdict::Holds) => sink.holds("T1", &link.derived.figure),
         Some(RatioVerdict::CutOff) => {
             let printed = evidence.page.quote(link.derived.figure.spot);
-            let by = arithmetic(evidence.page, link, &Sink::default());
+            let by = arithmetic(evidence.page, link, &EvidenceSink::default());
             let value = like(printed, &link.derived, link.central().unwrap_or_default());
-            let message = format!("{printed} ({}) is cut off, not rounded: {by} is {value}", link.of);
+            let message =
+                format!("{printed} ({}) is cut off, not rounded: {by} is {value}", link.of);
             let finding = finding(link, "N4", Severity::Cosmetic, message);
             sink.finds(finding.recomputed(value).by(by).slip(Slip::Truncated));
         }
@@ -81,14 +86,14 @@ fn ratio(evidence: &Evidence, link: &DerivedLink, sink: &mut Sink) {
 }
 
 /// A ratio that its printed operands do not give.
-fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut Sink) {
+fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut EvidenceSink) {
     let spot = link.derived.figure.spot;
     let printed = evidence.page.quote(spot);
-    let by = arithmetic(evidence.page, link, &Sink::default());
+    let by = arithmetic(evidence.page, link, &EvidenceSink::default());
     let value = like(printed, &link.derived, link.central().unwrap_or(recomputed.middle()));
     // Chance makes one ratio of a table hold, seldom three.
     let proven = match link.why {
-        Why::Held(count) => count >= 3 || count == 2 && near::is_slip(link),
+        LinkReason::Held(count) => count >= 3 || count == 2 && near::is_slip(link),
         _ => true,
     };
     if !proven || another_form_gives_it(link) || likely::better_is_less(link, evidence.links) {
@@ -101,7 +106,9 @@ fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut
             let other = likely::words_of_other_base(evidence.page, link);
             ("T1", format!(": {other} is {}", Slip::WrongBase.words()))
         }
-        Some(slip) => (if slip == Slip::FactorTen { "N6" } else { "N7" }, format!(": {}", slip.words())),
+        Some(slip) => {
+            (if slip == Slip::FactorTen { "N6" } else { "N7" }, format!(": {}", slip.words()))
+        }
     };
     let of = link.of.trim_matches([',', ' ', '(', '≈']);
     let message = format!("{of} is printed as {printed}, but {by} is {value}{why}");
@@ -111,21 +118,26 @@ fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut
     sink.finds(finding.recomputed(value));
 }
 
-/// Whether the ratio is right by another form of the same operands: a / b where its column has a / b - 1.
+/// Whether the ratio is right by another form of the same operands: a / b where its column has a /
+/// b - 1.
 fn another_form_gives_it(link: &DerivedLink) -> bool {
     let [above, below] = [link.numerator.interval(), link.denominator.interval()];
     let other = match link.form {
         LinkForm::Gain | LinkForm::Change => LinkForm::Share,
-        LinkForm::Share | LinkForm::Multiple if link.derived.unit == crate::number::NumberUnit::Times => {
+        LinkForm::Share | LinkForm::Multiple
+            if link.derived.unit == crate::number::NumberUnit::Times =>
+        {
             LinkForm::Gain
         }
         _ => return false,
     };
-    other.quotient(above, below, link.derived.unit).is_some_and(|given| given.meets(link.derived.interval()))
+    other
+        .quotient(above, below, link.derived.unit)
+        .is_some_and(|given| given.meets(link.derived.interval()))
 }
 
 /// A ratio computed again where an operand is wrong; one that is wrong by itself is told as that.
-fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut Sink) {
+fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut EvidenceSink) {
     let (spot, operands) = (link.derived.figure.spot, [&link.numerator, &link.denominator]);
     let wrong = operands.iter().any(|operand| sink.correction(operand.figure.spot).is_some());
     if !wrong || sink.correction(spot).is_some() {
@@ -133,10 +145,14 @@ fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut Sink) {
     }
     let [above, below] = operands.map(|operand| sink.meant(&operand.figure));
     let recomputed = link.form.quotient(above, below, link.derived.unit);
-    let Some(recomputed) = recomputed.filter(|one| !one.meets(link.derived.interval())) else { return };
+    let Some(recomputed) = recomputed.filter(|one| !one.meets(link.derived.interval())) else {
+        return;
+    };
     let printed = page.quote(spot);
-    let (value, by) = (like(printed, &link.derived, recomputed.middle()), arithmetic(page, link, sink));
-    let message = format!("{printed} is computed from a figure that is wrong itself: {by} is {value}");
+    let (value, by) =
+        (like(printed, &link.derived, recomputed.middle()), arithmetic(page, link, sink));
+    let message =
+        format!("{printed} is computed from a figure that is wrong itself: {by} is {value}");
     sink.corrects(spot, recomputed, value.clone());
     let finding = finding(link, "N10", Severity::WrongConclusion, message);
     sink.finds(finding.recomputed(value).by(by).slip(Slip::FromWrongFigure));
@@ -167,7 +183,8 @@ mod tests {
     #[test]
     fn long_paragraphs_are_read_to_their_end() {
         let before = "Nothing of this is of any interest to anybody at all. ".repeat(100);
-        let told = found(&format!("{before}Writes fell from 25.99k to 20.39k IOPS (18.4 %).\n"), "T1");
+        let told =
+            found(&format!("{before}Writes fell from 25.99k to 20.39k IOPS (18.4 %).\n"), "T1");
         assert!(told.len() == 1 && told[0].recomputed == "21.5 %", "{told:#?}");
     }
 }

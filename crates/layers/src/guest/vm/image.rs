@@ -1,7 +1,9 @@
-//! From the words of `vm(format=...)` to images within what is below, and the steps that make them. Refuses words that say
-//! nothing of a raw disk, and preallocation where a chain decides it.
+//! From the words of `vm(format=...)` to images within what is below, and the steps that make them.
+//! Refuses words that say nothing of a raw disk, and preallocation where a chain decides it.
 
-use crate::guest::qemu::{Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out};
+use crate::guest::qemu::{
+    Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out,
+};
 use crate::{FirstWrites, PlanContext, bytes, flag, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_model::layer::vm::HELP;
@@ -36,11 +38,16 @@ pub fn is_image(spec: &LayerSpec) -> bool {
 /// A word without sense beside the others, or a value that QEMU would refuse.
 pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
     if !is_image(spec) {
-        let of_images = HELP.options.iter().filter(|option| option.only_with == Some(("format", "qcow2")));
-        let mut written = of_images.map(|option| option.name).filter(|word| spec.options.contains_key(*word));
+        let of_images =
+            HELP.options.iter().filter(|option| option.only_with == Some(("format", "qcow2")));
+        let mut written =
+            of_images.map(|option| option.name).filter(|word| spec.options.contains_key(*word));
         return match written.next() {
             Some(word) => {
-                bail!("{}: {word} is of images, and the disk is raw; hint: add format=qcow2", spec.origin)
+                bail!(
+                    "{}: {word} is of images, and the disk is raw; hint: add format=qcow2",
+                    spec.origin
+                )
             }
             None => Ok(None),
         };
@@ -62,14 +69,16 @@ pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
     }))
 }
 
-/// Whether clusters have their places from the start, and what must be written before anything is there to read. What lies
-/// below an image is allocated in full, so that `falloc` has nothing to add to `metadata`; `full` writes it too.
+/// Whether clusters have their places from the start, and what must be written before anything is
+/// there to read. What lies below an image is allocated in full, so that `falloc` has nothing to
+/// add to `metadata`; `full` writes it too.
 fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrites>)> {
     let order = match spec.option("first-writes") {
         Some("random") => FirstWrites::AtRandom { block: cluster(spec)?.max(4096) },
         _ => FirstWrites::InOrder,
     };
-    let said = ["preallocation", "first-writes"].into_iter().find(|word| spec.options.contains_key(*word));
+    let said =
+        ["preallocation", "first-writes"].into_iter().find(|word| spec.options.contains_key(*word));
     if let (1.., Some(said)) = (backing, said) {
         bail!(
             "{}: {said} beside backing={backing}: the base of a chain has all of its clusters in order, and what lies on \

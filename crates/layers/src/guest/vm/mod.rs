@@ -1,5 +1,6 @@
-//! `vm(...)`: a guest with a disk over what is below. The options are QEMU's; the guest is QEMU with a kernel found or fetched
-//! and this very binary as its PID 1, or an image with a system of its own, which starts this binary. Stacks that ask for the same guest have a disk each in one.
+//! `vm(...)`: a guest with a disk over what is below. The options are QEMU's; the guest is QEMU
+//! with a kernel found or fetched and this very binary as its PID 1, or an image with a system of
+//! its own, which starts this binary. Stacks that ask for the same guest have a disk each in one.
 
 mod image;
 mod options;
@@ -15,7 +16,7 @@ use super::qemu::{Aio, DiskSpec, MOST_DISKS};
 use super::system_image;
 use crate::needs;
 use crate::volume::ceph;
-use crate::{Claim, Exposed, Layer, PlanContext};
+use crate::{Claim, ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
 use iotax_host::Missing;
@@ -27,10 +28,11 @@ use iotax_steps::op::{Op, SplitSpdk, spdk_kind};
 use iotax_steps::{PathRef, spdk};
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
-use options::Wish;
+use options::GuestWish;
 use std::path::PathBuf;
 
-/// Bytes of the equal part that each of several guests side by side has of a device below, or one alone.
+/// Bytes of the equal part that each of several guests side by side has of a device below, or one
+/// alone.
 fn part(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Result<u64> {
     if guests == 1 && !whole_mib {
         return Ok(bytes);
@@ -45,7 +47,8 @@ fn part(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Result<u6
     Ok(part)
 }
 
-/// What a guest boots from in which something is set up: our own holds the kernel and iotax, and no program else.
+/// What a guest boots from in which something is set up: our own holds the kernel and iotax, and no
+/// program else.
 fn root_for_steps(spec: &LayerSpec, parts: &GuestParts) -> Result<PathBuf> {
     let refuse = |why: &str, hint: &str| {
         Err(Failed::input(format!("{}: layers inside of {why}; hint: {hint}", spec.origin)).into())
@@ -57,7 +60,10 @@ fn root_for_steps(spec: &LayerSpec, parts: &GuestParts) -> Result<PathBuf> {
         );
     }
     if spec.copies > 1 {
-        return refuse("several guests side by side", "one guest, or end the stack with the guests");
+        return refuse(
+            "several guests side by side",
+            "one guest, or end the stack with the guests",
+        );
     }
     let none = || {
         Failed::need(
@@ -68,7 +74,7 @@ fn root_for_steps(spec: &LayerSpec, parts: &GuestParts) -> Result<PathBuf> {
 }
 
 /// A part that begins within such a unit could not be written.
-fn whole_units(part: u64, below: &Exposed, guests: u32, spec: &LayerSpec) -> Result<()> {
+fn whole_units(part: u64, below: &ExposedDevice, guests: u32, spec: &LayerSpec) -> Result<()> {
     let Some(unit) = below.write_unit.filter(|unit| guests > 1 && part % unit != 0) else {
         return Ok(());
     };
@@ -81,9 +87,14 @@ fn whole_units(part: u64, below: &Exposed, guests: u32, spec: &LayerSpec) -> Res
     )
 }
 
-/// What each of the guests that share a device gets: all the same, or each a part of a bdev, whose target shares it
-/// out.
-fn shared_out(below: &PathRef, part: u64, guests: u32, context: &mut PlanContext) -> Result<Vec<PathRef>> {
+/// What each of the guests that share a device gets: all the same, or each a part of a bdev, whose
+/// target shares it out.
+fn shared_out(
+    below: &PathRef,
+    part: u64,
+    guests: u32,
+    context: &mut PlanContext,
+) -> Result<Vec<PathRef>> {
     if guests == 1 || !matches!(below, PathRef::Bdev { .. }) {
         return Ok(vec![below.clone(); guests as usize]);
     }
@@ -93,12 +104,14 @@ fn shared_out(below: &PathRef, part: u64, guests: u32, context: &mut PlanContext
     parts
 }
 
-/// The NUMA node on which all drives of one of the devices below are: of its array's members, or of itself.
-fn node_of(below: &Exposed, device: usize, parts: &GuestParts) -> Option<u32> {
+/// The NUMA node on which all drives of one of the devices below are: of its array's members, or of
+/// itself.
+fn node_of(below: &ExposedDevice, device: usize, parts: &GuestParts) -> Option<u32> {
     let array = below.arrays.get(device * below.arrays.len() / below.paths.len());
     let drives = array.map_or(&below.paths[device..=device], |array| &array.members);
     let node = |drive: &PathRef| {
-        let is_it = |known: &&PciDrive| matches!(drive, PathRef::Path(path) if known.paths.contains(path));
+        let is_it =
+            |known: &&PciDrive| matches!(drive, PathRef::Path(path) if known.paths.contains(path));
         u32::try_from(parts.drives.iter().find(is_it)?.numa_node?).ok()
     };
     let first = node(drives.first()?);
@@ -106,7 +119,7 @@ fn node_of(below: &Exposed, device: usize, parts: &GuestParts) -> Option<u32> {
 }
 
 /// How many disks each guest has of the devices below, and how many guests share one of these.
-fn sharing(spec: &LayerSpec, below: &Exposed) -> Result<(usize, u32)> {
+fn sharing(spec: &LayerSpec, below: &ExposedDevice) -> Result<(usize, u32)> {
     let (devices, guests) = (below.paths.len(), spec.copies as usize);
     ensure!(
         devices % guests == 0 || guests % devices == 0,
@@ -122,7 +135,6 @@ fn sharing(spec: &LayerSpec, below: &Exposed) -> Result<(usize, u32)> {
     Ok((disks, (guests / devices).max(1) as u32))
 }
 
-/// The layer.
 pub struct VirtualMachine;
 
 impl Layer for VirtualMachine {
@@ -162,7 +174,9 @@ impl Layer for VirtualMachine {
     }
 
     fn claim(&self, spec: &LayerSpec) -> Claim {
-        if options::stands_on_socket(spec) || options::attach_way(spec).is_ok_and(|way| way.takes_drive()) {
+        if options::stands_on_socket(spec)
+            || options::attach_way(spec).is_ok_and(|way| way.takes_drive())
+        {
             return Claim::Takes;
         }
         match options::cache(spec) {
@@ -187,15 +201,22 @@ impl Layer for VirtualMachine {
             || options::cache(spec).is_ok_and(|cache| !cache.direct() && cache.write_cache())
     }
 
-    fn plan(&self, spec: &LayerSpec, below: &Exposed, context: &mut PlanContext) -> Result<Exposed> {
+    fn plan(
+        &self,
+        spec: &LayerSpec,
+        below: &ExposedDevice,
+        context: &mut PlanContext,
+    ) -> Result<ExposedDevice> {
         ensure!(
             below.place.is_host(),
             "{}: a guest can stand on this host only, not on {}",
             spec.origin,
             below.place
         );
-        let parts =
-            context.guest_parts.clone().with_context(|| format!("{}: no parts for a guest", spec.origin))?;
+        let parts = context
+            .guest_parts
+            .clone()
+            .with_context(|| format!("{}: no parts for a guest", spec.origin))?;
         let below = &ceph::images(below, spec.copies, context);
         let mut wish = options::wish(spec, context.own, &parts)?;
         if context.set_up_above {
@@ -203,13 +224,13 @@ impl Layer for VirtualMachine {
         }
         if below.paths == [PathRef::Nothing] {
             let guest = |copy| {
-                let wish = Wish { copy, ..wish.clone() };
+                let wish = GuestWish { copy, ..wish.clone() };
                 seats::without_disk(context, parts.clone(), wish, &spec.origin)
             };
             let mut places = (0..spec.copies).map(guest);
             let place = places.next().context("a guest")?;
             let copies = places.map(|place| (place, PathRef::Nothing)).collect();
-            return Ok(Exposed { place, copies, ..below.clone() });
+            return Ok(ExposedDevice { place, copies, ..below.clone() });
         }
         let images = image::wish(spec)?;
         ensure!(
@@ -225,8 +246,11 @@ impl Layer for VirtualMachine {
         whole_units(part, below, guests, spec)?;
         let mut belows = Vec::new();
         for (number, device) in below.paths.iter().enumerate() {
-            let (shared, node) = (shared_out(device, part, guests, context)?, node_of(below, number, &parts));
-            belows.extend(shared.into_iter().enumerate().map(|(at, path)| (path, at as u64 * part, node)));
+            let (shared, node) =
+                (shared_out(device, part, guests, context)?, node_of(below, number, &parts));
+            belows.extend(
+                shared.into_iter().enumerate().map(|(at, path)| (path, at as u64 * part, node)),
+            );
         }
         let mut bytes = part;
         let mut seats = belows.iter().enumerate().map(|(at, (path, offset, node))| {
@@ -240,7 +264,7 @@ impl Layer for VirtualMachine {
                 disk.qcow2 = Some(made);
             }
             disk.check_options().map_err(|why| anyhow!("{}: {why}", spec.origin))?;
-            let wish = Wish { copy, ..wish.clone() };
+            let wish = GuestWish { copy, ..wish.clone() };
             Ok(seats::seat(context, parts.clone(), wish, disk, (path, *node, &spec.origin)))
         });
         let all = seats.by_ref().collect::<Result<Vec<_>>>()?;
@@ -255,7 +279,7 @@ impl Layer for VirtualMachine {
         }
         let (own, copies) = all.split_at(disks);
         let paths = own.iter().map(|(_, path)| path.clone()).collect();
-        let shown = Exposed {
+        let shown = ExposedDevice {
             paths,
             bytes,
             block: true,
@@ -264,7 +288,7 @@ impl Layer for VirtualMachine {
             apart: false,
             ..below.clone()
         };
-        Ok(Exposed { writable: context.writable, unwritten, split: disks > 1, ..shown })
+        Ok(ExposedDevice { writable: context.writable, unwritten, split: disks > 1, ..shown })
     }
 }
 
@@ -296,7 +320,11 @@ mod tests {
         };
         assert!(words("cache").iter().all(|word| options::cache(&vm(&[("cache", word)])).is_ok()));
         assert!(words("aio").iter().all(|word| options::aio(&vm(&[("aio", word)])).is_ok()));
-        assert!(words("attach").iter().all(|word| options::attach_way(&vm(&[("attach", word)])).is_ok()));
+        assert!(
+            words("attach")
+                .iter()
+                .all(|word| options::attach_way(&vm(&[("attach", word)])).is_ok())
+        );
         let ways: Vec<&str> = attach::ALL.iter().map(|way| way.name()).collect();
         assert_eq!(words("attach"), ways);
     }
@@ -320,7 +348,10 @@ mod tests {
     fn aio_follows_the_cache_mode_unless_it_is_written() {
         assert_eq!(options::aio(&vm(&[])).unwrap(), Aio::Native);
         assert_eq!(options::aio(&vm(&[("cache", "writeback")])).unwrap(), Aio::Threads);
-        assert_eq!(options::aio(&vm(&[("cache", "writeback"), ("aio", "native")])).unwrap(), Aio::Native);
+        assert_eq!(
+            options::aio(&vm(&[("cache", "writeback"), ("aio", "native")])).unwrap(),
+            Aio::Native
+        );
         let wide: Result<u16> = number(&vm(&[("num-queues", "65537")]), "num-queues");
         assert!(wide.unwrap_err().to_string().contains("no number that fits"));
     }
@@ -334,7 +365,10 @@ mod tests {
         let asked = VirtualMachine.needs(&vm(&[("attach", "vhost-user-blk")]));
         assert_eq!(asked, ["qemu", "guest-kernel", "qemu-storage-daemon"]);
         let asked = VirtualMachine.needs(&vm(&[("attach", "vhost-user-blk"), ("aio", "io_uring")]));
-        assert_eq!(asked, ["qemu", "guest-kernel", "storage-daemon-io_uring", "qemu-storage-daemon"]);
+        assert_eq!(
+            asked,
+            ["qemu", "guest-kernel", "storage-daemon-io_uring", "qemu-storage-daemon"]
+        );
         let spdk = [("attach", "vhost-user-blk"), ("spdk", "/run/spdk.sock"), ("aio", "io_uring")];
         assert!(VirtualMachine.needs(&vm(&spdk)).iter().all(|need| !need.ends_with("-io_uring")));
         let asked = VirtualMachine.needs(&vm(&[("format", "qcow2"), ("aio", "io_uring")]));

@@ -1,15 +1,15 @@
-//! From the words of `vm(...)` to what QEMU is told: what makes a guest, and what makes a disk of it. Refuses what the
-//! installed QEMU is too old for, with the option and the version that has it.
+//! From the words of `vm(...)` to what QEMU is told: what makes a guest, and what makes a disk of
+//! it. Refuses what the installed QEMU is too old for, with the option and the version that has it.
 
 use super::parts::GuestParts;
 use crate::guest::attach::{self, AttachWay};
 use crate::guest::pin::{self, Wanted};
 use crate::guest::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Firmware, MOST_NET_QUEUES, MachineType, Memory,
-    Spdk, Version,
+    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Firmware, MOST_NET_QUEUES,
+    MachineType, Memory, Spdk, Version,
 };
 use crate::guest::system_image::{self, SystemImage};
-use crate::{Exposed, flag, number, word};
+use crate::{ExposedDevice, flag, number, word};
 use anyhow::{Context, Result, anyhow};
 use iotax_host::pci::PciDrive;
 use iotax_model::layer::vm::{NET, SOCKET, TAP};
@@ -21,12 +21,10 @@ use std::path::{Path, PathBuf};
 
 /// What a stack asks of its guest. Stacks that ask for the same have a disk each in one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wish {
-    /// At least 1.
+pub struct GuestWish {
     pub vcpus: u32,
     /// Shared, where a disk of it is served by another process.
     pub memory: Memory,
-    /// The board.
     pub machine: MachineType,
     /// UEFI, if asked for.
     pub firmware: Option<Firmware>,
@@ -51,7 +49,6 @@ pub struct Wish {
 pub struct CardWish {
     /// This host's kernel serves it.
     pub vhost: bool,
-    /// Pairs of queues.
     pub queues: u16,
 }
 
@@ -59,15 +56,16 @@ pub struct CardWish {
 ///
 /// # Errors
 /// A value that does not fit.
-pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &GuestParts) -> Result<Wish> {
+pub fn wish(spec: &LayerSpec, own: Option<usize>, parts: &GuestParts) -> Result<GuestWish> {
     let memory = Memory {
         shared: attach_way(spec)?.shares_memory(),
         huge_page: spec.option("hugepages").map(|_| size(spec, "hugepages")).transpose()?,
         node: spec.option("numa").map(|_| number(spec, "numa")).transpose()?,
         ..Memory::plain(size(spec, "memory")?)
     };
-    let firmware = wants_firmware(spec).then(|| parts.firmware.clone().unwrap_or_else(Firmware::usual));
-    Ok(Wish {
+    let firmware =
+        wants_firmware(spec).then(|| parts.firmware.clone().unwrap_or_else(Firmware::usual));
+    Ok(GuestWish {
         vcpus: number(spec, "vcpus")?,
         memory,
         machine: word_of(spec, "machine", MachineType::ALL)?,
@@ -100,8 +98,9 @@ fn card(spec: &LayerSpec) -> Result<Option<CardWish>> {
     if !has_card(spec) {
         return Ok(None);
     }
-    let refuse =
-        |why: &str, hint: &str| Err(Failed::input(format!("{}: {why}; hint: {hint}", spec.origin)).into());
+    let refuse = |why: &str, hint: &str| {
+        Err(Failed::input(format!("{}: {why}; hint: {hint}", spec.origin)).into())
+    };
     if system_image::wanted(spec).is_some() {
         return refuse(
             "net=tap is for guests of iotax's own, and image= has a system that knows nothing of it",
@@ -119,13 +118,19 @@ fn card(spec: &LayerSpec) -> Result<Option<CardWish>> {
 }
 
 fn known_image(path: &Path, parts: &GuestParts) -> Result<SystemImage> {
-    parts.images.get(path).cloned().with_context(|| format!("nobody looked at the image {}", path.display()))
+    parts
+        .images
+        .get(path)
+        .cloned()
+        .with_context(|| format!("nobody looked at the image {}", path.display()))
 }
 
 fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
     match word {
         "auto" => Ok(Wanted::Auto),
-        list => pin::list(list).map(Wanted::These).map_err(|why| anyhow!("{}: cpus: {why}", spec.origin)),
+        list => pin::list(list)
+            .map(Wanted::These)
+            .map_err(|why| anyhow!("{}: cpus: {why}", spec.origin)),
     }
 }
 
@@ -133,7 +138,12 @@ fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
 ///
 /// # Errors
 /// Bad input: a value that does not fit, or an option that the installed QEMU does not have.
-pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &GuestParts) -> Result<DiskSpec> {
+pub fn disk(
+    spec: &LayerSpec,
+    below: &ExposedDevice,
+    writable: bool,
+    parts: &GuestParts,
+) -> Result<DiskSpec> {
     let way = attach_way(spec)?;
     if let Some(option) = way.lacks().iter().find(|option| spec.options.contains_key(**option)) {
         let why = format!(
@@ -144,7 +154,8 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &GuestPart
         return Err(Failed::input(why).into());
     }
     let num_queues = spec.option("num-queues").map(|_| number(spec, "num-queues")).transpose()?;
-    // A process of its own does not know how many vCPUs there are, and QEMU asks it for a queue each.
+    // A process of its own does not know how many vCPUs there are, and QEMU asks it for a queue
+    // each.
     let of_vcpus = || way.shares_memory().then(|| number(spec, "vcpus")).transpose();
     let disk = DiskSpec {
         way,
@@ -184,8 +195,9 @@ pub fn disk(spec: &LayerSpec, below: &Exposed, writable: bool, parts: &GuestPart
 }
 
 /// The drive that a guest is to have, if this host can give it away.
-fn drive(spec: &LayerSpec, below: &Exposed, parts: &GuestParts) -> Result<PciDrive> {
-    let refuse = |why: String| Err(Failed::input(format!("{}: attach=vfio: {why}", spec.origin)).into());
+fn drive(spec: &LayerSpec, below: &ExposedDevice, parts: &GuestParts) -> Result<PciDrive> {
+    let refuse =
+        |why: String| Err(Failed::input(format!("{}: attach=vfio: {why}", spec.origin)).into());
     let path = match below.path(spec)? {
         PathRef::Path(path) if below.block => path,
         _ => {
@@ -238,27 +250,31 @@ fn not_too_old(disk: &DiskSpec, qemu: Version) -> Result<(), String> {
     match disk.iothreads {
         0 | 1 => Ok(()),
         _ if qemu >= SEVERAL_IOTHREADS => Ok(()),
-        many => Err(format!("iothreads={many} needs QEMU {SEVERAL_IOTHREADS}, and {qemu} is installed")),
+        many => {
+            Err(format!("iothreads={many} needs QEMU {SEVERAL_IOTHREADS}, and {qemu} is installed"))
+        }
     }
 }
 
 fn iothreads(spec: &LayerSpec, way: &dyn AttachWay) -> Result<u16> {
     match (spec.option("iothreads"), spec.option("iothread")) {
-        (Some(_), Some("false")) => {
-            Err(anyhow!("{}: iothreads without iothread; hint: leave iothread=false out", spec.origin))
-        }
+        (Some(_), Some("false")) => Err(anyhow!(
+            "{}: iothreads without iothread; hint: leave iothread=false out",
+            spec.origin
+        )),
         (Some(_), _) => number(spec, "iothreads"),
         (None, Some(_)) => Ok(u16::from(flag(spec, "iothread"))),
         (None, None) => Ok(u16::from(way.takes_iothread())),
     }
 }
 
-/// Whether UEFI stands before the kernel.
+/// Whether UEFI is before the kernel.
 pub fn wants_firmware(spec: &LayerSpec) -> bool {
     spec.option("firmware") == Some("ovmf")
 }
 
-/// Whether a system that is not ours is given the drive itself: nothing keeps what it does there by itself from writing.
+/// Whether a system that is not ours is given the drive itself: nothing keeps what it does there by
+/// itself from writing.
 pub fn gives_drive_to_stranger(spec: &LayerSpec) -> bool {
     let open = |way: &dyn AttachWay| way.takes_drive() || stands_on_socket(spec);
     system_image::wanted(spec).is_some() && attach_way(spec).is_ok_and(open)
@@ -266,7 +282,9 @@ pub fn gives_drive_to_stranger(spec: &LayerSpec) -> bool {
 
 /// A system that is not ours may start to use a disk that it finds, also where the load only reads.
 fn keeps_stranger_out(spec: &LayerSpec, disk: &DiskSpec) -> Result<()> {
-    let open = disk.read_only && !gives_drive_to_stranger(spec) && !disk.way.keeps_writes_out(disk.backend);
+    let open = disk.read_only
+        && !gives_drive_to_stranger(spec)
+        && !disk.way.keeps_writes_out(disk.backend);
     if system_image::wanted(spec).is_none() || !open {
         return Ok(());
     }
@@ -300,12 +318,15 @@ pub fn stands_on_socket(spec: &LayerSpec) -> bool {
 /// Bad input: an unknown word, or an option of SPDK's where it has no part.
 pub fn attach_way(spec: &LayerSpec) -> Result<&'static dyn AttachWay> {
     let name = word(spec, "attach")?;
-    let way = attach::by_name(name).ok_or_else(|| anyhow!("{}: attach={name} is unknown", spec.origin))?;
+    let way = attach::by_name(name)
+        .ok_or_else(|| anyhow!("{}: attach={name} is unknown", spec.origin))?;
     let refuse = |why: &str| Err(Failed::input(format!("{}: {why}", spec.origin)).into());
     match (spdk_socket(spec), spec.option("cpumask")) {
         (None, None) if stands_on_socket(spec) => Ok(attach::SOCKET),
         (Some(_), _) if name == "vhost-user-blk" => Ok(attach::SPDK),
-        (Some(_), _) => refuse("an SPDK target serves disks by vhost-user-blk; hint: attach=vhost-user-blk"),
+        (Some(_), _) => {
+            refuse("an SPDK target serves disks by vhost-user-blk; hint: attach=vhost-user-blk")
+        }
         (None, Some(_)) => refuse(
             "cpumask is of an SPDK target's reactors; hint: spdk=SOCKET beside it, or cpus=LIST for the guest's own processors",
         ),
@@ -366,7 +387,7 @@ mod tests {
     #[test]
     fn a_qemu_that_is_too_old_is_told_with_the_option_and_the_version() {
         let disk = |words: &[(&str, &str)]| {
-            let below = Exposed {
+            let below = ExposedDevice {
                 paths: Vec::new(),
                 bytes: 1 << 30,
                 block: false,

@@ -27,7 +27,6 @@ pub struct GuestParts {
     pub kernel: Kernel,
     /// What QEMU is given to boot: the kernel's own image, or one unpacked for the translator.
     pub image: PathBuf,
-    /// Who executes.
     pub accel: Accel,
     /// Rate of the time-stamp counter that translated guests see, kHz.
     pub tsc_khz: Option<u32>,
@@ -52,16 +51,21 @@ pub struct GuestParts {
 }
 
 impl GuestParts {
-    /// Looks at the images of a scenario, finds or fetches the kernel if a guest of it is our own, probes KVM.
+    /// Looks at the images of a scenario, finds or fetches the kernel if a guest of it is our own,
+    /// probes KVM.
     ///
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need with its command.
     pub fn obtain(requested: Requested, scenario: &Scenario) -> Result<GuestParts> {
         let images = system_image::inspect_images(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
-        let kernel = if wants_kernel(scenario) { kernel::obtain()? } else { to_be_fetched("KERNEL") };
+        let kernel =
+            if wants_kernel(scenario) { kernel::obtain()? } else { to_be_fetched("KERNEL") };
         let image = kernel::bootable(&kernel, accel);
-        Ok(GuestParts { images, ..GuestParts::on_this_machine(requested, accel, emulated, kernel, image) })
+        Ok(GuestParts {
+            images,
+            ..GuestParts::on_this_machine(requested, accel, emulated, kernel, image)
+        })
     }
 
     /// Of no machine, for plans in tests.
@@ -89,7 +93,8 @@ impl GuestParts {
     /// What a plan shows: as [`GuestParts::obtain`], but nothing is downloaded.
     ///
     /// # Errors
-    /// Bad input: an image that no guest can be booted from. An unmet need: KVM was demanded and there is none.
+    /// Bad input: an image that no guest can be booted from. An unmet need: KVM was demanded and
+    /// there is none.
     pub fn for_plan(requested: Requested, scenario: &Scenario) -> Result<GuestParts> {
         let images = system_image::inspect_images(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
@@ -147,7 +152,8 @@ impl GuestParts {
         self.accel = Accel::Tcg;
         self.tsc_khz = tsc_khz(self.accel);
         self.image = kernel::bootable(&self.kernel, self.accel);
-        self.emulated = Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
+        self.emulated =
+            Some("emulated: not representative of KVM (KVM showed no sign of life)".into());
         true
     }
 }
@@ -178,7 +184,8 @@ fn to_be_fetched(package: &str) -> Kernel {
 /// Who shall execute the guests of a scenario; `None` when it has none.
 ///
 /// # Errors
-/// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all guests of a run.
+/// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all
+/// guests of a run.
 pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
     let mut guests = guests_of(scenario);
     // A lab is executed as the guests are, where there are any.
@@ -202,7 +209,8 @@ fn guests_of(scenario: &Scenario) -> impl Iterator<Item = &LayerSpec> {
 
 /// Whether a guest has no kernel of its own.
 fn wants_kernel(scenario: &Scenario) -> bool {
-    !scenario.labs.is_empty() || guests_of(scenario).any(|spec| system_image::wanted(spec).is_none())
+    !scenario.labs.is_empty()
+        || guests_of(scenario).any(|spec| system_image::wanted(spec).is_none())
 }
 
 fn wanted_accel(spec: &LayerSpec) -> Requested {

@@ -1,7 +1,8 @@
-//! Guests as they fill: stacks that ask for the same guest sit in one, a disk each, so that many variants cost one boot. When
-//! all have their seats, the steps: what serves disks beside QEMU first, then the initramfs, then QEMU itself.
+//! Guests as they fill: stacks that ask for the same guest sit in one, a disk each, so that many
+//! variants cost one boot. When all have their seats, the steps: what serves disks beside QEMU
+//! first, then the initramfs, then QEMU itself.
 
-use super::options::{self, CardWish, Wish};
+use super::options::{self, CardWish, GuestWish};
 use super::parts::GuestParts;
 use crate::PlanContext;
 use crate::guest::attach::{self, Beforehand, DaemonFiles};
@@ -9,7 +10,8 @@ use crate::guest::boot::{self, BootError, BootFailure, BootLimits, BootedGuest};
 use crate::guest::lab;
 use crate::guest::pin::{self, Pin};
 use crate::guest::qemu::{
-    self, Accel, Card, DiskServer, DiskSpec, GuestFiles, GuestSpec, GuestStart, MOST_DISKS, Memory, Spdk,
+    self, Accel, Card, DiskServer, DiskSpec, GuestFiles, GuestSpec, GuestStart, MOST_DISKS, Memory,
+    Spdk,
 };
 use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, anyhow};
@@ -33,14 +35,14 @@ use std::sync::atomic::AtomicBool;
 pub struct GuestDraft {
     name: String,
     origin: String,
-    wish: Wish,
+    wish: GuestWish,
     parts: GuestParts,
-    disks: Vec<Seat>,
+    disks: Vec<DiskSeat>,
 }
 
 /// A disk of it.
 #[derive(Clone, Debug)]
-struct Seat {
+struct DiskSeat {
     disk: DiskSpec,
     below: PathRef,
     path: PathRef,
@@ -61,7 +63,6 @@ pub struct GuestPlan {
     pub tag: String,
     /// The whole command line, with `@below0@` where only a step knows the device.
     pub command: Vec<String>,
-    /// Those steps' paths.
     pub belows: Vec<PathRef>,
     /// What serves its disks beside QEMU.
     pub daemons: Vec<Daemon>,
@@ -77,13 +78,10 @@ pub struct GuestPlan {
     pub image: Option<PathBuf>,
     /// Whether UEFI starts it.
     pub uefi: bool,
-    /// Its virtual CPUs.
     pub vcpus: u32,
-    /// Its memory.
     pub memory: Memory,
     /// On which processors its threads run, if that was asked for.
     pub pin: Option<Pin>,
-    /// Who executes.
     pub accel: Accel,
     /// The note on its figures.
     pub emulated: Option<String>,
@@ -127,13 +125,11 @@ impl GuestPlan {
 pub struct Daemon {
     /// Number of the disk.
     pub disk: usize,
-    /// Its command line.
     pub command: Vec<String>,
     /// As those of the guest's.
     pub belows: Vec<PathRef>,
     /// The word of its command line that no other process has.
     pub tag: String,
-    /// Its control socket.
     pub control: PathBuf,
 }
 
@@ -141,7 +137,7 @@ pub struct Daemon {
 pub fn seat(
     context: &mut PlanContext,
     parts: GuestParts,
-    wish: Wish,
+    wish: GuestWish,
     disk: DiskSpec,
     (below, node, origin): (&PathRef, Option<u32>, &str),
 ) -> (Place, PathRef) {
@@ -156,7 +152,7 @@ pub fn seat(
         _ => PathRef::Pci(format!("0000:00:{:02x}.0", attach::slot(number))),
     };
     let place = Place::Guest(draft.name.clone());
-    draft.disks.push(Seat {
+    draft.disks.push(DiskSeat {
         disk: DiskSpec { serial, ..disk },
         below: below.clone(),
         path: path.clone(),
@@ -169,7 +165,7 @@ pub fn seat(
 fn draft<'c>(
     context: &'c mut PlanContext,
     parts: GuestParts,
-    wish: Wish,
+    wish: GuestWish,
     origin: &str,
 ) -> &'c mut GuestDraft {
     let has_room = |draft: &GuestDraft| draft.wish == wish && draft.disks.len() < MOST_DISKS;
@@ -191,7 +187,12 @@ fn draft<'c>(
 }
 
 /// A guest that is as wished, for what needs no disk.
-pub fn without_disk(context: &mut PlanContext, parts: GuestParts, wish: Wish, origin: &str) -> Place {
+pub fn without_disk(
+    context: &mut PlanContext,
+    parts: GuestParts,
+    wish: GuestWish,
+    origin: &str,
+) -> Place {
     Place::Guest(draft(context, parts, wish, origin).name.clone())
 }
 
@@ -202,7 +203,7 @@ pub fn without_disk(context: &mut PlanContext, parts: GuestParts, wish: Wish, or
 pub fn named(context: &mut PlanContext, name: &str, spec: &LayerSpec) -> Result<()> {
     let parts = context.guest_parts.clone();
     let parts = parts.with_context(|| format!("{}: no parts for a guest", spec.origin))?;
-    let wish = Wish { name: Some(name.to_owned()), ..options::wish(spec, None, &parts)? };
+    let wish = GuestWish { name: Some(name.to_owned()), ..options::wish(spec, None, &parts)? };
     draft(context, parts, wish, &spec.origin);
     Ok(())
 }
@@ -215,10 +216,12 @@ struct Network {
 }
 
 impl Network {
-    /// With the step that makes its bridge; `None`: no guest has a card. Which network it is follows from the run's id, so that runs
-    /// side by side have different ones.
+    /// With the step that makes its bridge; `None`: no guest has a card. Which network it is
+    /// follows from the run's id, so that runs side by side have different ones.
     fn plan(drafts: &[GuestDraft], context: &mut PlanContext) -> Result<Option<Network>> {
-        let Some(first) = drafts.iter().find(|draft| draft.wish.card.is_some()) else { return Ok(None) };
+        let Some(first) = drafts.iter().find(|draft| draft.wish.card.is_some()) else {
+            return Ok(None);
+        };
         let from = crc32fast::hash(context.tag.run_id.as_bytes()) >> 8;
         let subnet = free_subnet(&first.parts.routes, from).ok_or_else(|| {
             Failed::need(format!(
@@ -228,7 +231,11 @@ impl Network {
             ))
         })?;
         let bridge = bridge_name(&context.tag.run_id);
-        let make = MakeBridge { name: bridge.clone(), address: subnet.address(1), prefix: subnet.prefix() };
+        let make = MakeBridge {
+            name: bridge.clone(),
+            address: subnet.address(1),
+            prefix: subnet.prefix(),
+        };
         context.add("make the network of the guests", Op::MakeBridge(make));
         Ok(Some(Network { bridge, subnet, taken: 0 }))
     }
@@ -246,15 +253,22 @@ impl Network {
             Failed::input(format!("{why}; hint: fewer guests, or net=none for some of them"))
         })?;
         self.taken += 1;
-        let [_, a, b, c] = crc32fast::hash(format!("{} {name}", tag.run_id).as_bytes()).to_be_bytes();
+        let [_, a, b, c] =
+            crc32fast::hash(format!("{} {name}", tag.run_id).as_bytes()).to_be_bytes();
         // QEMU's own range.
         let mac = format!("52:54:00:{a:02x}:{b:02x}:{c:02x}");
         let CardWish { vhost, queues } = wish;
-        let make = MakeTap { name: tap.clone(), bridge: self.bridge.clone(), multi_queue: queues > 1 };
-        let step = context.add("make this host's end of the guest's network card", Op::MakeTap(make));
+        let make =
+            MakeTap { name: tap.clone(), bridge: self.bridge.clone(), multi_queue: queues > 1 };
+        let step =
+            context.add("make this host's end of the guest's network card", Op::MakeTap(make));
         // The bridge has the first.
         let (address, prefix) = (self.subnet.address(self.taken as u32 + 1), self.subnet.prefix());
-        Ok((step, Card { tap, mac: mac.clone(), vhost, queues }, CardAddress { mac, address, prefix }))
+        Ok((
+            step,
+            Card { tap, mac: mac.clone(), vhost, queues },
+            CardAddress { mac, address, prefix },
+        ))
     }
 }
 
@@ -266,7 +280,8 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
     context.place = Place::Host;
     let mut pins = pins(&mut drafts)?.into_iter();
-    let processors = drafts.first().and_then(|draft| draft.parts.room.processors).unwrap_or(drafts.len());
+    let processors =
+        drafts.first().and_then(|draft| draft.parts.room.processors).unwrap_or(drafts.len());
     let crowd = drafts.len().div_ceil(processors.max(1)) as u32;
     let mut network = Network::plan(&drafts, context)?;
     for draft in drafts {
@@ -276,17 +291,21 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     Ok(())
 }
 
-/// Processors of the guests that asked for some; memory goes to the node that they are on, unless it is bound, and they
-/// are looked for on the node that it is bound to.
+/// Processors of the guests that asked for some; memory goes to the node that they are on, unless
+/// it is bound, and they are looked for on the node that it is bound to.
 fn pins(drafts: &mut [GuestDraft]) -> Result<Vec<Pin>> {
     let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
     let asking = |draft: &'_ GuestDraft| draft.wish.cpus.is_some();
     let near = |draft: &'_ GuestDraft| draft.wish.memory.node.or(draft.node_of_drives());
-    let guest = |draft: &'_ GuestDraft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, near(draft)));
+    let guest =
+        |draft: &'_ GuestDraft| Some((draft.wish.cpus.clone()?, draft.wish.vcpus, near(draft)));
     let asked: Vec<_> = drafts.iter().filter_map(guest).collect();
-    let guests: Vec<pin::Guest> =
-        asked.iter().map(|(wanted, vcpus, near)| pin::Guest { wanted, vcpus: *vcpus, near: *near }).collect();
-    let planned = pin::plan(&guests, &groups).map_err(|why| Failed::input(format!("cpus=auto: {why}")))?;
+    let guests: Vec<pin::Guest> = asked
+        .iter()
+        .map(|(wanted, vcpus, near)| pin::Guest { wanted, vcpus: *vcpus, near: *near })
+        .collect();
+    let planned =
+        pin::plan(&guests, &groups).map_err(|why| Failed::input(format!("cpus=auto: {why}")))?;
     for (draft, (_, node)) in drafts.iter_mut().filter(|draft| asking(draft)).zip(&planned) {
         draft.wish.memory.node = draft.wish.memory.node.or(*node);
     }
@@ -295,9 +314,9 @@ fn pins(drafts: &mut [GuestDraft]) -> Result<Vec<Pin>> {
 
 /// Paths in a command line, and which of them only steps know.
 #[derive(Default)]
-struct Belows(Vec<PathRef>);
+struct PathsBelow(Vec<PathRef>);
 
-impl Belows {
+impl PathsBelow {
     fn path(&mut self, of: &PathRef) -> PathBuf {
         match of {
             PathRef::Path(path) => path.clone(),
@@ -333,7 +352,7 @@ impl GuestDraft {
         crowd: u32,
     ) -> Result<()> {
         let directory = context.tag.run_dir.clone();
-        let mut belows = Belows::default();
+        let mut belows = PathsBelow::default();
         let (mut disks, mut daemons, mut steps) = (Vec::new(), Vec::new(), Vec::new());
         for (at, seat) in self.disks.iter().enumerate() {
             let files = DaemonFiles::new(&directory, &format!("{}-disk{at}", self.name));
@@ -411,14 +430,25 @@ impl GuestDraft {
             modules.map(|name| (*name).to_owned()).chain(of_root).chain(of_card).collect();
         more.sort();
         more.dedup();
-        let build = BuildInitramfs { path: initrd.clone(), modules: self.parts.kernel.modules.clone(), more };
+        let build = BuildInitramfs {
+            path: initrd.clone(),
+            modules: self.parts.kernel.modules.clone(),
+            more,
+        };
         ("write the guest's initramfs", Op::BuildInitramfs(build))
     }
 
     /// A disk that QEMU is given at once, or after a step of its way.
-    fn own_disk(&self, seat: &Seat, belows: &mut Belows, context: &mut PlanContext) -> DiskSpec {
+    fn own_disk(
+        &self,
+        seat: &DiskSeat,
+        belows: &mut PathsBelow,
+        context: &mut PlanContext,
+    ) -> DiskSpec {
         let mut disk = DiskSpec { path: belows.path(&seat.below), ..seat.disk.clone() };
-        if let Some(Beforehand { why, op, server }) = disk.way.beforehand(&disk, &seat.below, &context.tag) {
+        if let Some(Beforehand { why, op, server }) =
+            disk.way.beforehand(&disk, &seat.below, &context.tag)
+        {
             let step = context.add(why, op);
             disk.server = match server {
                 DiskServer::Spdk(spdk) => {
@@ -430,16 +460,23 @@ impl GuestDraft {
         disk
     }
 
-    /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it knows it.
-    fn daemon(&self, at: usize, seat: &Seat, files: &DaemonFiles) -> Result<Option<(Spawn, DiskSpec)>> {
-        let mut belows = Belows::default();
+    /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it
+    /// knows it.
+    fn daemon(
+        &self,
+        at: usize,
+        seat: &DiskSeat,
+        files: &DaemonFiles,
+    ) -> Result<Option<(Spawn, DiskSpec)>> {
+        let mut belows = PathsBelow::default();
         let server = DiskServer::Daemon(files.socket.clone());
         let disk = DiskSpec { path: belows.path(&seat.below), server, ..seat.disk.clone() };
         let Some(words) = disk.way.daemon(&disk, files) else { return Ok(None) };
         files.check()?;
         disk.check().map_err(|why| Failed::input(format!("guest \"{}\": {why}", self.name)))?;
-        let path =
-            |path: &Path| path.to_str().map(str::to_owned).context("a run directory that is not UTF-8");
+        let path = |path: &Path| {
+            path.to_str().map(str::to_owned).context("a run directory that is not UTF-8")
+        };
         let spawn = Spawn {
             what: format!("the server of disk {at} of guest {}", self.name),
             argv: texts(words)?,
@@ -483,7 +520,7 @@ impl GuestDraft {
     }
 }
 
-/// The start of QEMU, with what stands in its command line in place of `@below0@` and so on.
+/// The start of QEMU, with what is in its command line in place of `@below0@` and so on.
 ///
 /// # Errors
 /// Bad input: what QEMU would not take.
@@ -508,7 +545,7 @@ fn texts(words: Vec<OsString>) -> Result<Vec<String>> {
     words.into_iter().map(text).collect()
 }
 
-/// The word behind `-name`: it carries the run's id and the guest's name.
+/// The word after `-name`: it carries the run's id and the guest's name.
 fn guest_word(argv: &[String]) -> Result<String> {
     let at = argv.iter().position(|word| word == "-name").context("a guest without a name")?;
     argv.get(at + 1).cloned().context("a guest without a name")
@@ -521,14 +558,18 @@ fn guest_word(argv: &[String]) -> Result<String> {
 pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
     let Some(pin) = &plan.pin else { return Ok(()) };
     let process = |tag: &str| -> Result<u32> {
-        Ok(started_process(tag)?.with_context(|| format!("a process of guest {} is gone", plan.place))?.pid)
+        Ok(started_process(tag)?
+            .with_context(|| format!("a process of guest {} is gone", plan.place))?
+            .pid)
     };
-    let daemons = plan.daemons.iter().map(|daemon| process(&daemon.tag)).collect::<Result<Vec<_>>>()?;
+    let daemons =
+        plan.daemons.iter().map(|daemon| process(&daemon.tag)).collect::<Result<Vec<_>>>()?;
     pin::apply(pin, qemu, process(&plan.tag)?, &daemons)
         .with_context(|| format!("guest {}: cpus", plan.place))
 }
 
-/// Waits for the guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends the wait.
+/// Waits for the guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C)
+/// ends the wait.
 ///
 /// # Errors
 /// [`BootError`] with the tail of its console and QEMU's last words.
@@ -571,10 +612,18 @@ fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
     anyhow::Error::new(error).context(context)
 }
 
-fn speak(plan: &GuestPlan, process: ProcessId, booted: BootedGuest) -> Result<(Peer, Option<String>, Qmp)> {
+fn speak(
+    plan: &GuestPlan,
+    process: ProcessId,
+    booted: BootedGuest,
+) -> Result<(Peer, Option<String>, Qmp)> {
     let (files, watched) = (plan.files.clone(), vhost_user::watched(&process));
     let link = PeerLink::of_socket(booted.port).context("cannot use the guest's port")?;
-    let peer = Peer::new(format!("guest {}", plan.place), link, Box::new(move || boot::last_words(&files)))
-        .with_fate(Box::new(move || boot::fate(&process).or_else(|| vhost_user::lost(&watched))));
+    let peer = Peer::new(
+        format!("guest {}", plan.place),
+        link,
+        Box::new(move || boot::last_words(&files)),
+    )
+    .with_fate(Box::new(move || boot::fate(&process).or_else(|| vhost_user::lost(&watched))));
     Ok((peer, plan.emulated.clone(), booted.qmp))
 }

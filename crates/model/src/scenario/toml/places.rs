@@ -6,7 +6,7 @@ use super::super::remote;
 use super::{TomlSource, Word, WordTable, plain_name};
 use ::toml::Spanned;
 use iotax_facts::place::Place;
-use iotax_facts::vm::Described;
+use iotax_facts::vm::PlaceDescription;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -25,24 +25,27 @@ impl TomlSource<'_> {
                 _ => Place::from(name.as_str()),
             };
             names.places.extend(spec.map(|spec| (name.clone(), spec)));
-            if described == Described::default() {
+            if described == PlaceDescription::default() {
                 continue;
             }
             if names.described.insert(place.clone(), described).is_some() {
-                let fault = Fault::hint(format!("{place} is described twice"), "describe it under one name");
+                let fault = Fault::hint(
+                    format!("{place} is described twice"),
+                    "describe it under one name",
+                );
                 return Err(self.fault(&words.span(), fault));
             }
         }
         Ok(names)
     }
 
-    /// A host where there is the word `ssh` or that of a manager of virtual machines, a guest without a disk where there is `vm`, else a
-    /// lab; of this host nothing is declared.
+    /// A host where there is the word `ssh` or that of a manager of virtual machines, a guest
+    /// without a disk where there is `vm`, else a lab; of this host nothing is declared.
     fn place(
         &self,
         name: &str,
         words: &Spanned<WordTable>,
-    ) -> Result<(Option<PlaceSpec>, Described), InputError> {
+    ) -> Result<(Option<PlaceSpec>, PlaceDescription), InputError> {
         let known = [place::LAB_KEYS, place::HOST_KEYS, &[place::GUEST]].concat();
         let (mut values, mut facts) = (BTreeMap::new(), BTreeMap::new());
         for (key, word) in &words.get_ref().0 {
@@ -55,7 +58,7 @@ impl TomlSource<'_> {
             }
         }
         if Place::from(name).is_host() && values.is_empty() && !facts.is_empty() {
-            return Ok((None, Described { facts, vm: None }));
+            return Ok((None, PlaceDescription { facts, vm: None }));
         }
         if Place::from(name).is_host() {
             let fault = Fault::hint(
@@ -66,16 +69,18 @@ impl TomlSource<'_> {
         }
         if let Some((span, options)) = values.remove(place::GUEST) {
             if let Some((key, (span, _))) = values.first_key_value() {
-                let hint = "a guest of the run has all its options in `vm`, in the words of vm(...)";
+                let hint =
+                    "a guest of the run has all its options in `vm`, in the words of vm(...)";
                 return Err(self
                     .origin(span)
                     .error(key, Fault::hint("cannot be combined with \"vm\"", hint)));
             }
             let guest = place::guest_of(options.get_ref(), format!("[place.{name}]"));
             let guest = guest.map_err(|fault| self.origin(&span).error(place::GUEST, fault))?;
-            return Ok((Some(PlaceSpec::Guest(guest)), Described { facts, vm: None }));
+            return Ok((Some(PlaceSpec::Guest(guest)), PlaceDescription { facts, vm: None }));
         }
-        let texts = values.iter().map(|(key, (_, value))| (*key, value.get_ref().as_str())).collect();
+        let texts =
+            values.iter().map(|(key, (_, value))| (*key, value.get_ref().as_str())).collect();
         let vm = place::vm_of(&texts).map_err(|(key, fault)| {
             self.fault(&values.get(key).map_or(words.span(), |(_, value)| value.span()), fault)
         })?;
@@ -85,9 +90,10 @@ impl TomlSource<'_> {
             for (key, (_, value)) in &values {
                 lab.set(key, value.get_ref()).map_err(|fault| self.fault(&value.span(), fault))?;
             }
-            return Ok((Some(PlaceSpec::Lab(lab)), Described { facts, vm }));
+            return Ok((Some(PlaceSpec::Lab(lab)), PlaceDescription { facts, vm }));
         };
-        if let Some((key, (span, _))) = values.iter().find(|(key, _)| place::LAB_KEYS.contains(key)) {
+        if let Some((key, (span, _))) = values.iter().find(|(key, _)| place::LAB_KEYS.contains(key))
+        {
             let fault = Fault::hint(
                 format!("cannot be combined with \"{host_key}\""),
                 "an existing host has its own settings; remove this",
@@ -96,12 +102,13 @@ impl TomlSource<'_> {
         }
         let host = match values.get("ssh") {
             Some((_, host)) => {
-                remote::check_host(host.get_ref()).map_err(|fault| self.fault(&host.span(), fault))?;
+                remote::check_host(host.get_ref())
+                    .map_err(|fault| self.fault(&host.span(), fault))?;
                 host.get_ref().clone()
             }
             None => name.to_owned(),
         };
-        Ok((Some(PlaceSpec::Ssh(host)), Described { facts, vm }))
+        Ok((Some(PlaceSpec::Ssh(host)), PlaceDescription { facts, vm }))
     }
 
     /// Facts of a place in the user's words: a table, or a list of `KEY: WORDS`.
@@ -111,14 +118,15 @@ impl TomlSource<'_> {
             place::add_fact(&mut facts, key, value).map_err(|fault| self.fault(span, fault))
         };
         match word.get_ref() {
-            Word::One(_) => return Err(self.fault(&word.span(), Fault::from_clause(place::FACTS_FORM))),
+            Word::One(_) => {
+                return Err(self.fault(&word.span(), Fault::from_clause(place::FACTS_FORM)));
+            }
             Word::Many(list) => {
                 for one in list {
                     let text = self.single_word(one)?;
-                    let (key, value) = text
-                        .get_ref()
-                        .split_once(':')
-                        .ok_or_else(|| self.fault(&one.span(), Fault::from_clause(place::FACTS_FORM)))?;
+                    let (key, value) = text.get_ref().split_once(':').ok_or_else(|| {
+                        self.fault(&one.span(), Fault::from_clause(place::FACTS_FORM))
+                    })?;
                     add(key, value, &one.span())?;
                 }
             }

@@ -36,7 +36,8 @@ pub const SHIPPED: &[(&str, &str)] = &[
 pub fn text(what: &str, depth: u32, bin_us: u64, counts: &[u64]) -> String {
     let mut text = format!("{MARK}{}\ndepth={depth} bin_us={bin_us}\n", what.replace('\n', " "));
     for line in counts.chunks(COLUMNS) {
-        let line: String = line.iter().map(|count| char::from(ZERO + (*count).min(MOST) as u8)).collect();
+        let line: String =
+            line.iter().map(|count| char::from(ZERO + (*count).min(MOST) as u8)).collect();
         // Writing to a string does not fail.
         let _ = writeln!(text, "{line}");
     }
@@ -54,9 +55,14 @@ pub fn is_fine(text: &str) -> bool {
 /// What is wrong, with the line, for a message that names the file.
 pub fn parse(name: &str, text: &str) -> Result<FineSeries, String> {
     let mut lines = text.lines().zip(1..);
-    let what = lines.next().and_then(|(line, _)| line.strip_prefix(MARK)).ok_or("line 1: no fine series")?;
-    let (depth, bin_us) =
-        lines.next().and_then(|(line, _)| head(line)).ok_or("line 2: it is not depth=N bin_us=N")?;
+    let what = lines
+        .next()
+        .and_then(|(line, _)| line.strip_prefix(MARK))
+        .ok_or("line 1: no fine series")?;
+    let (depth, bin_us) = lines
+        .next()
+        .and_then(|(line, _)| head(line))
+        .ok_or("line 2: it is not depth=N bin_us=N")?;
     let mut counts: Vec<f64> = Vec::new();
     for (line, number) in lines {
         let count = |byte: u8| (ZERO..=b'~').contains(&byte).then(|| f64::from(byte - ZERO));
@@ -71,7 +77,8 @@ pub fn parse(name: &str, text: &str) -> Result<FineSeries, String> {
         ends: (1..=counts.len()).map(|bin| bin as f64 * bin_us / 1e6).collect(),
         levels: counts.iter().map(|count| count / mean).collect(),
     };
-    let recorded = Recorded { name: name.to_owned(), what: what.to_owned(), series: Arc::new(series) };
+    let recorded =
+        Recorded { name: name.to_owned(), what: what.to_owned(), series: Arc::new(series) };
     Ok(FineSeries { recorded, depth })
 }
 
@@ -100,7 +107,10 @@ mod tests {
         let found = parse("x", &text("a\nb", 32, 500, &counts)).unwrap();
         assert_eq!((found.recorded.what.as_str(), found.depth), ("a b", 32));
         let Series { ends, levels } = &*found.recorded.series;
-        assert!((ends[299] - 0.15).abs() < 1e-12 && (levels.iter().sum::<f64>() / 300.0 - 1.0).abs() < 1e-12);
+        assert!(
+            (ends[299] - 0.15).abs() < 1e-12
+                && (levels.iter().sum::<f64>() / 300.0 - 1.0).abs() < 1e-12
+        );
         // More than a character holds counts as the most that it does.
         assert_eq!((levels[0], levels[93], levels[94]), (0.0, levels[199], levels[150]));
     }

@@ -136,7 +136,8 @@ pub const ALL: &[ShortKind] = &[
         make: |noise, machine| {
             let (quiet_s, busy_s, level) = NEIGHBOUR;
             let episodes = Episodes::new(noise.fork(), quiet_s, busy_s, level);
-            machine.shared = BinnedSignal::new(episodes, Episodes::expected(quiet_s, busy_s, level));
+            machine.shared =
+                BinnedSignal::new(episodes, Episodes::expected(quiet_s, busy_s, level));
         },
         ..KIND
     },

@@ -3,7 +3,8 @@
 use super::super::cell::{AddedTime, Concluded, Repetition, SimulatedCell, StatedVerdict};
 use super::super::kinds::Class;
 use super::super::lines::{
-    CellPart, LineBound, LineTable, LineUnit, SelfcheckLine, average, covered, firsts, is_difference, share,
+    CellPart, LineBound, LineTable, LineUnit, SelfcheckLine, average, covered, firsts,
+    is_difference, share,
 };
 
 /// One cell of the table: what was simulated and what came of each repetition.
@@ -22,15 +23,20 @@ impl LineTable<'_> {
         .concat()
     }
 
-    fn short_cells(&self, wanted: impl Fn(Class, f64) -> bool) -> impl Iterator<Item = Simulated<'_>> {
-        self.cells_for(move |part| matches!(part, CellPart::Short(class, cost) if wanted(class, cost)))
+    fn short_cells(
+        &self,
+        wanted: impl Fn(Class, f64) -> bool,
+    ) -> impl Iterator<Item = Simulated<'_>> {
+        self.cells_for(
+            move |part| matches!(part, CellPart::Short(class, cost) if wanted(class, cost)),
+        )
     }
 
     fn short_shared(&self, cost: f64) -> impl Iterator<Item = Simulated<'_>> {
         self.short_cells(move |class, at| class == Class::Shared && at == cost)
     }
 
-    /// Without replays, which are of a machine that compiled: what they show stands by itself.
+    /// Without replays, which are of a machine that compiled: what they show is by itself.
     fn short_made_up(&self, cost: f64) -> impl Iterator<Item = Simulated<'_>> {
         self.short_shared(cost).filter(|(cell, _)| !is_replay(cell))
     }
@@ -42,7 +48,11 @@ impl LineTable<'_> {
             SelfcheckLine::new(figure, of, sample, LineUnit::Share, LineBound::AtMost(most))
         };
         let one = |(cell, outcomes): Simulated| {
-            line(&cell.source.name(), &mut firsts(outcomes), if is_replay(cell) { 0.1 } else { 0.065 })
+            line(
+                &cell.source.name(),
+                &mut firsts(outcomes),
+                if is_replay(cell) { 0.1 } else { 0.065 },
+            )
         };
         let mut lines: Vec<SelfcheckLine> = self.short_shared(0.0).map(one).collect();
         let mut all = self.short_made_up(0.0).flat_map(|(_, outcomes)| firsts(outcomes));
@@ -54,8 +64,9 @@ impl LineTable<'_> {
         let mut lines = Vec::new();
         for cost in self.short_costs() {
             let figure = format!("coverage in short slices at true {} %", 100.0 * cost);
-            let line =
-                |of: &str, sample, bound| SelfcheckLine::new(&figure, of, sample, LineUnit::Share, bound);
+            let line = |of: &str, sample, bound| {
+                SelfcheckLine::new(&figure, of, sample, LineUnit::Share, bound)
+            };
             for (cell, outcomes) in self.short_shared(cost) {
                 let sample = share(covered(outcomes), self.reps);
                 lines.push(line(&cell.source.name(), sample, least_coverage(cell)));
@@ -64,10 +75,17 @@ impl LineTable<'_> {
             lines.push(line("pooled", share(all, self.reps), LineBound::Between(0.935, 0.98)));
         }
         for (cell, outcomes) in self.short_cells(|class, _| class != Class::Shared) {
-            let figure = format!("coverage in short slices at true {} %, noise in B only", percent(cell));
+            let figure =
+                format!("coverage in short slices at true {} %, noise in B only", percent(cell));
             let sample = share(covered(outcomes), self.reps);
             let name = cell.source.name();
-            lines.push(SelfcheckLine::new(&figure, &name, sample, LineUnit::Share, least_coverage(cell)));
+            lines.push(SelfcheckLine::new(
+                &figure,
+                &name,
+                sample,
+                LineUnit::Share,
+                least_coverage(cell),
+            ));
         }
         lines
     }
@@ -77,11 +95,16 @@ impl LineTable<'_> {
         let one = |(cell, outcomes): Simulated| {
             let sample = average(firsts(outcomes).filter_map(|one| one.error), self.reps);
             let name = cell.source.name();
-            let known = MOST_BIAS.iter().find(|(known, _)| *known == name).map_or(0.001, |(_, most)| *most);
-            let bound = if is_hard(cell) { LineBound::Shown } else { LineBound::Between(-known, known) };
+            let known =
+                MOST_BIAS.iter().find(|(known, _)| *known == name).map_or(0.001, |(_, most)| *most);
+            let bound =
+                if is_hard(cell) { LineBound::Shown } else { LineBound::Between(-known, known) };
             SelfcheckLine::new(figure, &name, sample, LineUnit::Points, bound)
         };
-        self.short_cells(|_, cost| cost == 0.02).filter(|(cell, _)| !is_replay(cell)).map(one).collect()
+        self.short_cells(|_, cost| cost == 0.02)
+            .filter(|(cell, _)| !is_replay(cell))
+            .map(one)
+            .collect()
     }
 
     fn short_power(&self) -> Vec<SelfcheckLine> {
@@ -89,11 +112,17 @@ impl LineTable<'_> {
             let all = self.short_made_up(0.02).flat_map(|(_, outcomes)| firsts(outcomes));
             share(all.map(move |one| one.said == said), self.reps)
         };
+        let refused = self
+            .short_cells(|class, _| class == Class::Shared)
+            .filter(|(cell, _)| !is_replay(cell));
         let refused =
-            self.short_cells(|class, _| class == Class::Shared).filter(|(cell, _)| !is_replay(cell));
-        let refused = refused.flat_map(|(_, outcomes)| firsts(outcomes)).map(|one| one.refused.is_some());
+            refused.flat_map(|(_, outcomes)| firsts(outcomes)).map(|one| one.refused.is_some());
         [
-            ("says costs in short slices at true 2 %", said(StatedVerdict::Costs), LineBound::AtLeast(0.97)),
+            (
+                "says costs in short slices at true 2 %",
+                said(StatedVerdict::Costs),
+                LineBound::AtLeast(0.97),
+            ),
             (
                 "says no difference in short slices at true 2 %",
                 said(StatedVerdict::None),
@@ -101,7 +130,9 @@ impl LineTable<'_> {
             ),
             ("false refusals in short slices", share(refused, self.reps), LineBound::AtMost(0.01)),
         ]
-        .map(|(figure, sample, bound)| SelfcheckLine::new(figure, "pooled", sample, LineUnit::Share, bound))
+        .map(|(figure, sample, bound)| {
+            SelfcheckLine::new(figure, "pooled", sample, LineUnit::Share, bound)
+        })
         .to_vec()
     }
 
@@ -125,8 +156,10 @@ impl LineTable<'_> {
         let mut lines = Vec::new();
         for cost in self.short_costs() {
             let added_us = 1e6 * super::added_s(cost);
-            let (covers, bias) =
-                (format!("coverage of added {added_us:.1} us"), format!("bias of added {added_us:.1} us"));
+            let (covers, bias) = (
+                format!("coverage of added {added_us:.1} us"),
+                format!("bias of added {added_us:.1} us"),
+            );
             let mut pooled: Vec<AddedTime> = Vec::new();
             for (cell, outcomes) in self.short_shared(cost) {
                 let added: Vec<AddedTime> = firsts(outcomes).filter_map(|one| one.added).collect();

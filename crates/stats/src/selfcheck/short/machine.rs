@@ -71,7 +71,9 @@ impl Service {
     /// Mean, in units of the mean of an even one.
     pub fn mean(self) -> f64 {
         match self {
-            Service::Heavy(of_1024) => 1.0 + of_1024 as f64 / 1024.0 * PARETO_LEAST * PARETO / (PARETO - 1.0),
+            Service::Heavy(of_1024) => {
+                1.0 + of_1024 as f64 / 1024.0 * PARETO_LEAST * PARETO / (PARETO - 1.0)
+            }
             _ => 1.0,
         }
     }
@@ -197,7 +199,8 @@ impl ShortMachine {
         let turns = |work_s: f64| work_s * rate / depth;
         let discarded_s = self.pass(stack, discard_s);
         let worked_s = self.pass(stack, window_s);
-        let expected = depth * (renewals(turns(discarded_s + worked_s)) - renewals(turns(discarded_s)));
+        let expected =
+            depth * (renewals(turns(discarded_s + worked_s)) - renewals(turns(discarded_s)));
         let scatter = match self.service[stack.min(1)] {
             Service::Constant => 0.0,
             _ => QUEUE_SPREAD * expected.sqrt() * self.noise.normal(),
@@ -218,7 +221,8 @@ const SETTLED: usize = 40;
 static RENEWALS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let share_below = |deviations: f64| erfc(-deviations * FRAC_1_SQRT_2) / 2.0;
     let of = |turns: f64| {
-        let completion = |k: usize| share_below((turns - k as f64) / (QUEUE_SPREAD * (k as f64).sqrt()));
+        let completion =
+            |k: usize| share_below((turns - k as f64) / (QUEUE_SPREAD * (k as f64).sqrt()));
         (1..2 * SETTLED).map(completion).sum::<f64>()
     };
     (0..=SETTLED * STEPS).map(|step| of(step as f64 / STEPS as f64)).collect()
@@ -253,8 +257,10 @@ mod tests {
 
     /// Rate over many slices.
     fn rate(machine: &mut ShortMachine, stack: usize, discard_s: f64) -> f64 {
-        let parts: Vec<RoundPart> = (0..20_000).map(|_| machine.slice(stack, discard_s, 1e-3)).collect();
-        parts.iter().map(|part| part.amount).sum::<f64>() / parts.iter().map(|part| part.seconds).sum::<f64>()
+        let parts: Vec<RoundPart> =
+            (0..20_000).map(|_| machine.slice(stack, discard_s, 1e-3)).collect();
+        parts.iter().map(|part| part.amount).sum::<f64>()
+            / parts.iter().map(|part| part.seconds).sum::<f64>()
     }
 
     #[test]
@@ -280,10 +286,19 @@ mod tests {
 
     #[test]
     fn a_refilled_queue_works_in_waves_that_fade() {
-        // Of the first turn hardly anything completes, at the end of it a third more than on average.
+        // Of the first turn hardly anything completes, at the end of it a third more than on
+        // average.
         let at = |turns: f64| (renewals(turns + 0.05) - renewals(turns - 0.05)) / 0.1;
-        assert!(at(0.3) < 0.1 && at(1.0) > 1.2 && at(1.5) < 0.9, "{} {} {}", at(0.3), at(1.0), at(1.5));
-        assert!((at(8.0) - 1.0).abs() < 0.01 && (renewals(60.0) - renewals(50.0) - 10.0).abs() < 1e-9);
+        assert!(
+            at(0.3) < 0.1 && at(1.0) > 1.2 && at(1.5) < 0.9,
+            "{} {} {}",
+            at(0.3),
+            at(1.0),
+            at(1.5)
+        );
+        assert!(
+            (at(8.0) - 1.0).abs() < 0.01 && (renewals(60.0) - renewals(50.0) - 10.0).abs() < 1e-9
+        );
     }
 
     #[test]

@@ -61,7 +61,12 @@ fn added_s(cost: f64) -> f64 {
 }
 
 /// Measures until the statistics say that it is enough; the first stack is the baseline.
-pub fn run_series(machine: &mut ShortMachine, plan: &SeriesPlan, stop: &StopSpec, seed: u64) -> SeriesRun {
+pub fn run_series(
+    machine: &mut ShortMachine,
+    plan: &SeriesPlan,
+    stop: &StopSpec,
+    seed: u64,
+) -> SeriesRun {
     let stacks = machine.costs.len();
     let warm_up = |stack| machine.slice(stack, 0.0, ALONE_S);
     let warm: Vec<_> = (0..stacks).map(warm_up).collect();
@@ -69,14 +74,17 @@ pub fn run_series(machine: &mut ShortMachine, plan: &SeriesPlan, stop: &StopSpec
     let turn_s = f64::from(machine.depth) / slowest.max(1.0);
     let discard_s = (plan.discarded_turns * turn_s).max(LEAST_DISCARD_S);
     let window_s = (WINDOW_OF_DISCARD * discard_s).clamp(LEAST_WINDOW_S, LONGEST_WINDOW_S);
-    let orders = (plan.series_s / (2.0 * stacks as f64 * (window_s + discard_s))).ceil().max(1.0) as u32;
+    let orders =
+        (plan.series_s / (2.0 * stacks as f64 * (window_s + discard_s))).ceil().max(1.0) as u32;
     let mut trial = RoundTrial::new(trial_spec(stacks, seed), &[]);
     let mut run = SeriesRun { rounds: Vec::new(), took_s: machine.at_s, window_s };
     let (mut measured_s, mut block_s, mut visit) = (0.0, 0.0, 0);
     for number in 0.. {
         let long = is_chosen(seed, number, LONG_ONE_OF);
-        let (kind, times) = if long { (RoundKind::Long, LONG_TIMES) } else { (RoundKind::Plain, 1) };
-        let order: Vec<usize> = (0..(orders / times).max(1)).flat_map(|_| trial.plan().order).collect();
+        let (kind, times) =
+            if long { (RoundKind::Long, LONG_TIMES) } else { (RoundKind::Plain, 1) };
+        let order: Vec<usize> =
+            (0..(orders / times).max(1)).flat_map(|_| trial.plan().order).collect();
         let began_s = machine.at_s;
         let slice = |stack| machine.slice(stack, discard_s, window_s * f64::from(times));
         let parts = order.into_iter().map(slice).collect();
@@ -100,7 +108,12 @@ pub fn run_series(machine: &mut ShortMachine, plan: &SeriesPlan, stop: &StopSpec
 }
 
 /// Carries out a whole comparison.
-pub(super) fn conduct(machine: &mut ShortMachine, stop: &StopSpec, zone: f64, seed: u64) -> Conducted {
+pub(super) fn conduct(
+    machine: &mut ShortMachine,
+    stop: &StopSpec,
+    zone: f64,
+    seed: u64,
+) -> Conducted {
     let pilot_s = ALONE_S * machine.costs.len() as f64;
     let run = run_series(machine, &PLAN, stop, seed);
     let others = 1..machine.costs.len();
@@ -110,7 +123,11 @@ pub(super) fn conduct(machine: &mut ShortMachine, stop: &StopSpec, zone: f64, se
         pilot_s,
         limited: 0.0,
         design: Design { slice_s: run.window_s, pattern: Pattern::Mirror, period_s: None },
-        added: if machine.depth == 1 { others.map(|stack| run.added(stack)).collect() } else { Vec::new() },
+        added: if machine.depth == 1 {
+            others.map(|stack| run.added(stack)).collect()
+        } else {
+            Vec::new()
+        },
         lone_s: machine.lone_s(),
     }
 }
@@ -132,7 +149,8 @@ fn trial_spec(stacks: usize, seed: u64) -> TrialSpec {
 impl SeriesRun {
     /// Judges a stack against the first.
     pub fn judged(&self, stack: usize, stop: &StopSpec, zone: f64) -> JudgedRatio {
-        let question = Question { a: 0, b: stack, value: SliceValue::Rate, zone, precision: stop.precision };
+        let question =
+            Question { a: 0, b: stack, value: SliceValue::Rate, zone, precision: stop.precision };
         judge(&self.rounds, &question)
     }
 
@@ -141,7 +159,9 @@ impl SeriesRun {
     pub fn added(&self, stack: usize) -> Option<Difference> {
         let total = |round: &Round, of: usize| {
             let ours = round.parts.iter().filter(|part| part.stack == of);
-            ours.fold(Total::default(), |sum, part| sum.plus(Total { sum: part.seconds, items: part.amount }))
+            ours.fold(Total::default(), |sum, part| {
+                sum.plus(Total { sum: part.seconds, items: part.amount })
+            })
         };
         let plain = self.rounds.iter().filter(|round| round.kind == RoundKind::Plain);
         let pairs = plain.map(|round| (total(round, 0), total(round, stack))).collect();

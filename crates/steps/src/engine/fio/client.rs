@@ -1,5 +1,6 @@
-//! fio as a client of a Ceph cluster, by librados or librbd: objects of a pool (its engine rados) or an image (rbd), which no kernel
-//! has. A file of the run's names such a target and says what it is. Refuses jobs that these engines run as something else.
+//! fio as a client of a Ceph cluster, by librados or librbd: objects of a pool (its engine rados)
+//! or an image (rbd), which no kernel has. A file of the run's names such a target and says what it
+//! is. Refuses jobs that these engines run as something else.
 
 use super::EngineError;
 use iotax_journal::private::{self, Purpose};
@@ -19,11 +20,8 @@ const LONGEST: u64 = 64 << 10;
 pub struct Client {
     /// The cluster's configuration, as this client reads it.
     pub conf: PathBuf,
-    /// The pool.
     pub pool: String,
-    /// What in it.
     pub of: PoolPart,
-    /// Bytes in all.
     pub bytes: u64,
 }
 
@@ -32,15 +30,11 @@ pub struct Client {
 #[serde(rename_all = "snake_case")]
 pub enum PoolPart {
     /// An image, by librbd.
-    Image {
-        /// Its name.
-        name: String,
-    },
+    Image { name: String },
     /// Objects `NAME.0`, `NAME.1` and so on, by librados.
     Objects {
         /// What their names begin with.
         name: String,
-        /// Bytes of each.
         object_bytes: u64,
     },
 }
@@ -51,15 +45,18 @@ impl Client {
     /// # Errors
     /// When the file is not ours alone, or does not say what it is of.
     pub fn named(path: &Path) -> Result<Option<Client>, EngineError> {
-        let unfit = |why: String| EngineError::Unfit(format!("cannot read {}: {why}", path.display()));
+        let unfit =
+            |why: String| EngineError::Unfit(format!("cannot read {}: {why}", path.display()));
         if path.extension().is_none_or(|ending| ending != ENDING) {
             return Ok(None);
         }
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str()))
+        let (Some(folder), Some(name)) =
+            (path.parent(), path.file_name().and_then(|name| name.to_str()))
         else {
             return Ok(None);
         };
-        let file = private::open(folder, name, Purpose::Act).map_err(|why| unfit(why.to_string()))?;
+        let file =
+            private::open(folder, name, Purpose::Act).map_err(|why| unfit(why.to_string()))?;
         let mut text = String::new();
         let file = file.ok_or_else(|| unfit("it is gone".into()))?;
         file.take(LONGEST).read_to_string(&mut text).map_err(|why| unfit(why.to_string()))?;
@@ -77,7 +74,9 @@ impl Client {
         let in_path = |c: char| plain(c) || "/+,@=".contains(c);
         let (PoolPart::Image { name } | PoolPart::Objects { name, .. }) = &self.of;
         let conf = self.conf.to_str().unwrap_or("\0");
-        let names = [self.pool.as_str(), name].iter().all(|name| !name.is_empty() && name.chars().all(plain));
+        let names = [self.pool.as_str(), name]
+            .iter()
+            .all(|name| !name.is_empty() && name.chars().all(plain));
         match names && conf.starts_with('/') && conf.chars().all(in_path) {
             true => Ok(()),
             false => Err(format!(
@@ -87,7 +86,6 @@ impl Client {
         }
     }
 
-    /// fio's engine.
     pub fn ioengine(&self) -> &'static str {
         match self.of {
             PoolPart::Image { .. } => "rbd",
@@ -106,16 +104,21 @@ impl Client {
     /// What this engine would run as something else.
     pub(super) fn fitted(&self, job: Job) -> Result<Job, EngineError> {
         let refuse = |what: &str, hint: &str| {
-            let why = format!("job \"{}\": fio's engine {} {what}; hint: {hint}", job.name, self.ioengine());
+            let why = format!(
+                "job \"{}\": fio's engine {} {what}; hint: {hint}",
+                job.name,
+                self.ioengine()
+            );
             Err(EngineError::Unfit(why))
         };
         let PoolPart::Objects { object_bytes, .. } = self.of else { return Ok(job) };
         let size = job.size.unwrap_or(self.bytes);
         match () {
             () if job.offset > 0 => refuse("begins at its first object", "no offset"),
-            () if job.bs > object_bytes => {
-                refuse("has no larger blocks than its objects", "a smaller bs, or rados(object-size=...)")
-            }
+            () if job.bs > object_bytes => refuse(
+                "has no larger blocks than its objects",
+                "a smaller bs, or rados(object-size=...)",
+            ),
             () if job.fsync > 0 || job.fdatasync > 0 => {
                 refuse("has nothing to flush: a write to an object is durable", "no fsync")
             }
@@ -199,8 +202,13 @@ mod tests {
 
     #[test]
     fn objects_take_the_place_of_a_file_and_odd_jobs_are_refused() {
-        let job =
-            Job { name: "j".into(), rw: Rw::RandRead, bs: 4096, size: Some(30 << 20), ..Job::default() };
+        let job = Job {
+            name: "j".into(),
+            rw: Rw::RandRead,
+            bs: 4096,
+            size: Some(30 << 20),
+            ..Job::default()
+        };
         let fits = objects().fitted(job.clone()).unwrap();
         assert_eq!(fits.size, Some(28 << 20), "whole objects");
         let lines = objects().lines(&fits);
@@ -221,7 +229,12 @@ mod tests {
             assert!(objects().fitted(odd).unwrap_err().to_string().contains(what));
         }
         let image = Client { of: PoolPart::Image { name: "i".into() }, ..objects() };
-        assert!(image.lines(&job).contains("rbdname=i\n") && image.filling().contains("end_fsync=1"));
-        assert!(objects().filling().contains("ioengine=rados\n") && !objects().filling().contains("fsync"));
+        assert!(
+            image.lines(&job).contains("rbdname=i\n") && image.filling().contains("end_fsync=1")
+        );
+        assert!(
+            objects().filling().contains("ioengine=rados\n")
+                && !objects().filling().contains("fsync")
+        );
     }
 }

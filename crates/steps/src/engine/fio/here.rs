@@ -1,5 +1,6 @@
-//! The fio that is installed on this host. Refuses nothing by itself; a killed iotax leaves nothing of it: fio dies with
-//! us, its job comes on standard input from memory, its report on standard output.
+//! The fio that is installed on this host. Refuses nothing by itself; a killed iotax leaves nothing
+//! of it: fio dies with us, its job comes on standard input from memory, its report on standard
+//! output.
 
 use super::client::Client;
 use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
@@ -16,7 +17,6 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// This host.
 #[derive(Default)]
 pub(super) struct Here {
     client: Option<Client>,
@@ -26,7 +26,8 @@ impl Here {
     /// For these targets.
     ///
     /// # Errors
-    /// When one is named by a file that does not say what it is; when there are several and fio is a client of one.
+    /// When one is named by a file that does not say what it is; when there are several and fio is
+    /// a client of one.
     pub(super) fn for_targets(targets: &[TargetSpec]) -> Result<Here, EngineError> {
         let clients = targets.iter().map(|target| Client::named(&target.path));
         let mut clients = clients.collect::<Result<Vec<_>, _>>()?;
@@ -37,7 +38,6 @@ impl Here {
         }
     }
 
-    /// As a client.
     pub(super) fn client_of(client: Client) -> Here {
         Here { client: Some(client) }
     }
@@ -76,7 +76,12 @@ impl Site for Here {
         conf.chain(["fio".to_owned()]).chain(options.iter().cloned()).collect()
     }
 
-    fn run(&self, options: &[String], job_file: &str, limit: Duration) -> Result<Output, EngineError> {
+    fn run(
+        &self,
+        options: &[String],
+        job_file: &str,
+        limit: Duration,
+    ) -> Result<Output, EngineError> {
         let mut command = Command::new("fio");
         command.args(options).current_dir("/");
         if let Some(client) = &self.client {
@@ -85,12 +90,15 @@ impl Site for Here {
         }
         command.stdin(in_memory(job_file)?).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own group: Ctrl-C is for iotax, which ends the slice in order.
-        let child = ends_with_us(command.process_group(0)).spawn().map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => EngineError::Missing(missing()),
-            _ => system("start", Path::new("fio"), source),
-        })?;
-        let ended =
-            run_within(child, limit).map_err(|source| system("wait for", Path::new("fio"), source))?;
+        let child =
+            ends_with_us(command.process_group(0)).spawn().map_err(|source| {
+                match source.kind() {
+                    std::io::ErrorKind::NotFound => EngineError::Missing(missing()),
+                    _ => system("start", Path::new("fio"), source),
+                }
+            })?;
+        let ended = run_within(child, limit)
+            .map_err(|source| system("wait for", Path::new("fio"), source))?;
         match (ended, &self.client) {
             (ChildEnd::Killed | ChildEnd::Stuck, Some(client)) => Err(EngineError::Fio {
                 status: format!("ended after {} s", limit.as_secs()),
@@ -115,7 +123,8 @@ impl Site for Here {
         let files = paths.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let start = Instant::now();
         let flushed: Vec<_> = std::thread::scope(|scope| {
-            let flushes: Vec<_> = files.iter().map(|file| scope.spawn(|| file.sync_all())).collect();
+            let flushes: Vec<_> =
+                files.iter().map(|file| scope.spawn(|| file.sync_all())).collect();
             let ended = |flush: std::thread::ScopedJoinHandle<_>| {
                 flush.join().unwrap_or_else(|_| Err(std::io::Error::other("its thread stopped")))
             };
@@ -139,13 +148,17 @@ fn conf_variable(client: &Client) -> String {
 
 /// A text as a file without a name, which goes with its last reader.
 fn in_memory(text: &str) -> Result<File, EngineError> {
-    let made = rustix::fs::memfd_create("iotax-fio", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
+    let made =
+        rustix::fs::memfd_create("iotax-fio", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
     let written = made.map_err(std::io::Error::from).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.rewind()?;
         Ok(file)
     });
-    written.map_err(|source| EngineError::System { action: "hold a job file in memory".into(), source })
+    written.map_err(|source| EngineError::System {
+        action: "hold a job file in memory".into(),
+        source,
+    })
 }
 
 /// `fio 3.33`.
@@ -175,19 +188,22 @@ pub fn missing() -> Missing {
 
 fn target_bytes(path: &Path) -> Result<u64, EngineError> {
     // The end of a block device is found by seeking; its metadata say 0.
-    let mut file = File::open(path)
-        .map_err(|source| EngineError::Unfit(format!("cannot open {}: {source}", path.display())))?;
+    let mut file = File::open(path).map_err(|source| {
+        EngineError::Unfit(format!("cannot open {}: {source}", path.display()))
+    })?;
     file.seek(SeekFrom::End(0)).map_err(|source| system("measure", path, source))
 }
 
 impl Filename {
-    /// fio splits names at ':' and expands '$': such a path is reached through a descriptor of ours.
+    /// fio splits names at ':' and expands '$': such a path is reached through a descriptor of
+    /// ours.
     ///
     /// # Errors
     /// When such a path cannot be opened.
     pub fn from_path(path: &Path) -> Result<Filename, EngineError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@=".contains(c);
-        let as_it_is = path.to_str().filter(|text| text.starts_with('/') && text.chars().all(plain));
+        let as_it_is =
+            path.to_str().filter(|text| text.starts_with('/') && text.chars().all(plain));
         if let Some(text) = as_it_is {
             return Ok(Filename { text: text.to_owned(), held: None });
         }

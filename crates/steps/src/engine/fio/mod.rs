@@ -1,13 +1,14 @@
-//! fio as an engine: one fio run a slice, its JSON+ read into our histograms. Several targets are a section each
-//! for every job: `filename=a:b` would spread one job's I/Os over them. Where fio runs is a [`Site`]: this host ([`here`]),
-//! or one over ssh without an agent (measure::afar).
+//! fio as an engine: one fio run a slice, its JSON+ read into our histograms. Several targets are a
+//! section each for every job: `filename=a:b` would spread one job's I/Os over them. Where fio runs
+//! is a [`Site`]: this host ([`here`]), or one over ssh without an agent (measure::afar).
 //!
-//! What is known less well than with our own engine: fio gives its window in whole milliseconds (hence
-//! `shortest_slice_ns`); it does not tell completions outside the window or the time to drain (0 in the
-//! result, docs/result-format.md); its count of I/Os and of latencies may differ by what was in flight when its
-//! ramp ended; its buckets are 1/64 of their value wide and named by their middle, so a
-//! latency is off by at most 1/128, and our bucket adds at most 1/128: together under 1.6 %. fio's last bucket
-//! ends at 17.2 s. Refuses jobs that fio would answer by making or growing a file, and held-back completions.
+//! What is known less well than with our own engine: fio gives its window in whole milliseconds
+//! (hence `shortest_slice_ns`); it does not tell completions outside the window or the time to
+//! drain (0 in the result, docs/result-format.md); its count of I/Os and of latencies may differ by
+//! what was in flight when its ramp ended; its buckets are 1/64 of their value wide and named by
+//! their middle, so a latency is off by at most 1/128, and our bucket adds at most 1/128: together
+//! under 1.6 %. fio's last bucket ends at 17.2 s. Refuses jobs that fio would answer by making or
+//! growing a file, and held-back completions.
 
 mod client;
 mod here;
@@ -43,10 +44,10 @@ pub(super) static KIND: EngineKind = EngineKind {
 const SLOWEST_FILL: u64 = 1_000_000;
 /// fio starts in a third of a second; a trial that takes longer than this hangs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(20);
-/// fio is ended so long before the host gives the place up, so that no fio writes on behind a failed run.
+/// fio is ended so long before the host gives the place up, so that no fio writes on after a
+/// failed run.
 const BEFORE_HOST: Duration = Duration::from_secs(20);
 
-/// Where fio runs.
 pub trait Site {
     /// `fio 3.33`.
     ///
@@ -73,19 +74,26 @@ pub trait Site {
     ///
     /// # Errors
     /// As above; that fio failed is in the output.
-    fn run(&self, options: &[String], job_file: &str, limit: Duration) -> Result<Output, EngineError>;
+    fn run(
+        &self,
+        options: &[String],
+        job_file: &str,
+        limit: Duration,
+    ) -> Result<Output, EngineError>;
     /// Nanoseconds until all of these are flushed.
     ///
     /// # Errors
     /// As above.
     fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError>;
-    /// When a window began, on the clock of the agent's end: `report_ms` is the wall clock of fio's report.
+    /// When a window began, on the clock of the agent's end: `report_ms` is the wall clock of fio's
+    /// report.
     fn window_start(&self, report_ms: u64, window_ns: u64) -> u64;
     /// What the target is, where fio reaches it as a client and no file exists.
     fn client(&self) -> Option<&Client> {
         None
     }
-    /// A fio that is out of our reach must end by itself: after so long, also when its bytes are not all through.
+    /// A fio that is out of our reach must end by itself: after so long, also when its bytes are
+    /// not all through.
     fn ends_by_itself(&self) -> bool {
         false
     }
@@ -96,7 +104,6 @@ pub trait Site {
 pub struct Ioengines {
     /// Where every job has one I/O in flight.
     pub at_depth_one: &'static str,
-    /// Else.
     pub deeper: &'static [&'static str],
     /// Whether it has the option `disk_util`, which is refused where it has not.
     pub has_disk_util: bool,
@@ -132,8 +139,13 @@ impl Fio {
     /// Checks fio, the targets and the jobs; a trial read of each shows which ioengine works.
     ///
     /// # Errors
-    /// [`EngineError::Missing`] without fio, [`EngineError::Unfit`] without a target or for jobs that do not fit.
-    pub fn prepare(site: Box<dyn Site>, targets: &[TargetSpec], jobs: &[Job]) -> Result<Fio, EngineError> {
+    /// [`EngineError::Missing`] without fio, [`EngineError::Unfit`] without a target or for jobs
+    /// that do not fit.
+    pub fn prepare(
+        site: Box<dyn Site>,
+        targets: &[TargetSpec],
+        jobs: &[Job],
+    ) -> Result<Fio, EngineError> {
         let version = site.version()?;
         if targets.is_empty() {
             return Err(EngineError::Unfit("no target to run on".into()));
@@ -211,13 +223,15 @@ impl Fio {
         line("fdatasync", &job.fdatasync);
         // fio's map of blocks done is lost at the end of each slice.
         line("norandommap", &u8::from(!job.random_map));
-        if job.rw.random() != (job.percentage_random == 100) || !matches!(job.percentage_random, 0 | 100) {
+        if job.rw.random() != (job.percentage_random == 100)
+            || !matches!(job.percentage_random, 0 | 100)
+        {
             line("percentage_random", &job.percentage_random);
         }
         if !job.random_distribution.is_random() {
             line("random_distribution", &job.random_distribution);
         }
-        // fio starts anew each slice: with one seed it would read the same blocks each time.
+        // fio starts again each slice: with one seed it would read the same blocks each time.
         let seed = job.randseed.wrapping_add(self.slices.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         // fio parses it as a signed number.
         line("randseed", &(seed >> 1));
@@ -262,7 +276,8 @@ impl Fio {
         let (why, place) = self.site.place();
         if let Some(client) = self.site.client() {
             let name = client.ioengine();
-            let cache = if client.flushes() { ", which caches unless rbd_cache is off" } else { "" };
+            let cache =
+                if client.flushes() { ", which caches unless rbd_cache is off" } else { "" };
             return Ok((name, format!("fio's {name} is a client of the cluster itself{cache}")));
         }
         let ioengines = self.site.ioengines();
@@ -270,13 +285,19 @@ impl Fio {
             let name = ioengines.at_depth_one;
             return Ok((name, format!("{why}; fio's {name} at depth 1")));
         }
-        let mut last = EngineError::Unfit("fio has no ioengine for more than one I/O in flight".into());
+        let mut last =
+            EngineError::Unfit("fio has no ioengine for more than one I/O in flight".into());
         for (at, name) in ioengines.deeper.iter().enumerate() {
             match self.members.iter().try_for_each(|member| self.trial(name, member)) {
-                Ok(()) if at == 0 => return Ok((name, format!("{why}; fio's {name} works {place}"))),
+                Ok(()) if at == 0 => {
+                    return Ok((name, format!("{why}; fio's {name} works {place}")));
+                }
                 Ok(()) => {
                     let others = ioengines.deeper[..at].join(" and ");
-                    return Ok((name, format!("{why}; fio's {name}, as its {others} does not work {place}")));
+                    return Ok((
+                        name,
+                        format!("{why}; fio's {name}, as its {others} does not work {place}"),
+                    ));
                 }
                 Err(error) => last = error,
             }
@@ -298,7 +319,9 @@ impl Fio {
     fn run(&self, job_file: &str, readonly: bool, limit: Duration) -> Result<Report, EngineError> {
         let output = self.site.run(&options(readonly), job_file, limit)?;
         match report::parse(&String::from_utf8_lossy(&output.stdout)) {
-            Ok(report) if output.status.success() || report.jobs.iter().any(|job| job.total_err > 0) => {
+            Ok(report)
+                if output.status.success() || report.jobs.iter().any(|job| job.total_err > 0) =>
+            {
                 Ok(report)
             }
             Ok(_) => Err(fio_failed(&output)),
@@ -318,7 +341,11 @@ impl Fio {
 }
 
 impl FioTarget {
-    fn from_site(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<FioTarget, EngineError> {
+    fn from_site(
+        site: &dyn Site,
+        target: &TargetSpec,
+        jobs: &[Job],
+    ) -> Result<FioTarget, EngineError> {
         let jobs = fitted(site, target, jobs)?;
         Ok(FioTarget { target: target.clone(), filename: site.filename(&target.path)?, jobs })
     }
@@ -359,10 +386,11 @@ impl LoadEngine for Fio {
         if matches!(spec.bound, SliceBound::Time { .. }) {
             result.discarded_ns = spec.min_discard_ns.div_ceil(1_000_000) * 1_000_000;
         }
-        // fio's own end_fsync would lie inside its runtime. This one starts after fio has ended: what
-        // the kernel wrote back in between (tens of milliseconds) is missing from it.
+        // fio's own end_fsync would lie inside its runtime. This one starts after fio has ended:
+        // what the kernel wrote back in between (tens of milliseconds) is missing from it.
         if spec.flush || self.jobs().any(|(_, job)| job.end_fsync) {
-            let paths: Vec<&Path> = self.members.iter().map(|member| member.target.path.as_path()).collect();
+            let paths: Vec<&Path> =
+                self.members.iter().map(|member| member.target.path.as_path()).collect();
             result.flush_ns = Some(self.site.flush(&paths)?);
         }
         Ok(result)
@@ -381,7 +409,10 @@ pub fn fill(client: &Client) -> Result<(), EngineError> {
             let written = report::convert(&report)?.write.bytes;
             match written >= client.bytes {
                 true => Ok(()),
-                false => Err(EngineError::Output(format!("it wrote {written} of {} bytes", client.bytes))),
+                false => Err(EngineError::Output(format!(
+                    "it wrote {written} of {} bytes",
+                    client.bytes
+                ))),
             }
         }
         _ => Err(fio_failed(&output)),
@@ -413,7 +444,8 @@ pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError>
     }
 }
 
-/// How long the fio of a slice may run: its start, its end and a device that drains slowly are in it.
+/// How long the fio of a slice may run: its start, its end and a device that drains slowly are in
+/// it.
 fn limit_of(spec: &SliceSpec) -> Duration {
     slice_limit(spec).saturating_sub(BEFORE_HOST)
 }
@@ -421,13 +453,20 @@ fn limit_of(spec: &SliceSpec) -> Duration {
 /// The job comes on standard input, the report on standard output.
 fn options(readonly: bool) -> Vec<String> {
     let protection = readonly.then_some("--readonly");
-    ["--output-format=json+"].into_iter().chain(protection).chain(["-"]).map(str::to_owned).collect()
+    ["--output-format=json+"]
+        .into_iter()
+        .chain(protection)
+        .chain(["-"])
+        .map(str::to_owned)
+        .collect()
 }
 
 /// `fio 3.33` of what `fio --version` wrote.
 pub fn named(stdout: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(stdout);
-    text.lines().find_map(|line| line.trim().strip_prefix("fio-")).map(|number| format!("fio {number}"))
+    text.lines()
+        .find_map(|line| line.trim().strip_prefix("fio-"))
+        .map(|number| format!("fio {number}"))
 }
 
 /// Jobs with their region made explicit, as fio would otherwise use or grow what it finds.
@@ -443,7 +482,8 @@ fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>
     }
     let there = site.bytes(&target.path)?;
     let usable = target.bytes.unwrap_or(there).min(there);
-    // Of jobs that are moved on from thread to thread fio would clip or refuse other regions than we do.
+    // Of jobs that are moved on from thread to thread fio would clip or refuse other regions than
+    // we do.
     let fitted = |job: Job| {
         let job = fitted_job(target, &job, usable)?;
         site.client().map_or(Ok(job.clone()), |client| client.fitted(job))
@@ -491,7 +531,10 @@ fn system(action: &str, path: &Path, source: std::io::Error) -> EngineError {
 
 /// fio was killed at its limit, or ended by itself.
 pub fn too_long(limit: Duration) -> EngineError {
-    EngineError::Fio { status: format!("killed after {limit:?}"), words: "it did not end in time".into() }
+    EngineError::Fio {
+        status: format!("killed after {limit:?}"),
+        words: "it did not end in time".into(),
+    }
 }
 
 /// Returns the output of a fio that ended by itself.
@@ -505,9 +548,9 @@ pub fn output_in_time(ended: ChildEnd, limit: Duration) -> Result<Output, Engine
     }
 }
 
-/// Its last words.
 pub fn fio_failed(output: &Output) -> EngineError {
-    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let outside_json = stdout.split('{').next().unwrap_or_default();
     let all = [&stderr, outside_json].concat();
     let lines: Vec<&str> = all.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -1,5 +1,5 @@
-//! What fio says of a slice: its JSON+ (fio 3.x: all latencies in nanoseconds) into our histograms. When its window was
-//! is left to whoever knows fio's clock.
+//! What fio says of a slice: its JSON+ (fio 3.x: all latencies in nanoseconds) into our histograms.
+//! When its window was is left to whoever knows fio's clock.
 
 use crate::engine::EngineError;
 use iotax_load::{Direction, Histogram, SliceResult};
@@ -73,7 +73,8 @@ pub(super) fn convert(report: &Report) -> Result<SliceResult, EngineError> {
         // Percent of the thread's runtime in milliseconds.
         result.cpu_user_ns += (job.usr_cpu * job.job_runtime as f64 * 1e4) as u64;
         result.cpu_system_ns += (job.sys_cpu * job.job_runtime as f64 * 1e4) as u64;
-        result.window_ns = result.window_ns.max(job.read.runtime.max(job.write.runtime) * 1_000_000);
+        result.window_ns =
+            result.window_ns.max(job.read.runtime.max(job.write.runtime) * 1_000_000);
         result.errors += job.total_err;
         if job.first_error != 0 && result.first_error.is_none() {
             let error = std::io::Error::from_raw_os_error(job.first_error.abs());
@@ -96,8 +97,9 @@ fn add_direction(sum: &mut Direction, side: &SideReport) -> Result<(), EngineErr
 
 fn add_bins(histogram: &mut Histogram, latency: &ReportedLatency) -> Result<(), EngineError> {
     for (middle, count) in &latency.bins {
-        let ns: u64 =
-            middle.parse().map_err(|_| EngineError::Output(format!("bin \"{middle}\" is no number")))?;
+        let ns: u64 = middle
+            .parse()
+            .map_err(|_| EngineError::Output(format!("bin \"{middle}\" is no number")))?;
         histogram.record_many(ns, *count);
     }
     Ok(())

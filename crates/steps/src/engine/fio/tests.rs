@@ -54,7 +54,11 @@ fn the_real_fio_reads_a_slice() {
     assert!(end <= monotonic_ns() && monotonic_ns() - end < 20_000_000_000);
     let words = fio.command().unwrap();
     assert!(words.iter().any(|word| word == "--readonly"), "{words:?}");
-    assert_eq!(std::fs::read(&path).unwrap(), vec![0xA5; 4 << 20], "a reading job changed the file");
+    assert_eq!(
+        std::fs::read(&path).unwrap(),
+        vec![0xA5; 4 << 20],
+        "a reading job changed the file"
+    );
 }
 
 #[test]
@@ -65,8 +69,14 @@ fn the_real_fio_writes_within_its_region_and_flushes() {
     // A name that fio would split: it writes through a descriptor of ours.
     let (_dir, path) = file_of(3 << 20, "x:y");
     let bounded = TargetSpec { bytes: Some(2 << 20), ..target(&path, true) };
-    let job =
-        Job { rw: Rw::RandWrite, iodepth: 4, numjobs: 2, offset: 1 << 20, fdatasync: 16, ..Job::default() };
+    let job = Job {
+        rw: Rw::RandWrite,
+        iodepth: 4,
+        numjobs: 2,
+        offset: 1 << 20,
+        fdatasync: 16,
+        ..Job::default()
+    };
     let mut fio = Fio::prepare(Box::new(Here::default()), &[bounded], &[job]).unwrap();
     let spec = SliceSpec {
         bound: SliceBound::Bytes { bytes: 2 << 20 },
@@ -92,9 +102,12 @@ fn every_member_has_a_section_of_its_own_for_every_job() {
     let ((_a, one), (_b, two)) = (file_of(1 << 20, "one"), file_of(2 << 20, "two"));
     let write = Job { rw: Rw::Write, numjobs: 2, ..Job::default() };
     let targets = [target(&one, true), target(&two, true)];
-    let mut fio =
-        Fio::prepare(Box::new(Here::default()), &targets, &[write, Job { bs: 8192, ..Job::default() }])
-            .unwrap();
+    let mut fio = Fio::prepare(
+        Box::new(Here::default()),
+        &targets,
+        &[write, Job { bs: 8192, ..Job::default() }],
+    )
+    .unwrap();
     let spec = SliceSpec {
         bound: SliceBound::Bytes { bytes: 1 << 20 },
         min_discard_ns: 0,
@@ -125,7 +138,8 @@ fn slices_draw_different_offsets() {
     }
     let (_dir, path) = file_of(1 << 20, "x");
     let mut fio =
-        Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &[Job::default()]).unwrap();
+        Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &[Job::default()])
+            .unwrap();
     let first = fio.job_file(&time(50));
     fio.slice(&time(50)).unwrap();
     assert_ne!(first, fio.job_file(&time(50)));
@@ -138,10 +152,14 @@ fn fio_words_come_through_when_it_fails() {
     }
     let (_dir, path) = file_of(1 << 20, "x");
     let mut fio =
-        Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &[Job::default()]).unwrap();
+        Fio::prepare(Box::new(Here::default()), &[target(&path, false)], &[Job::default()])
+            .unwrap();
     std::fs::remove_file(&path).unwrap();
     let error = fio.slice(&time(50)).unwrap_err();
-    assert!(matches!(&error, EngineError::Fio { words, .. } if words.contains("No such file")), "{error}");
+    assert!(
+        matches!(&error, EngineError::Fio { words, .. } if words.contains("No such file")),
+        "{error}"
+    );
     assert!(!path.exists(), "fio made the file");
 }
 
@@ -163,8 +181,13 @@ fn what_does_not_fit_is_refused_before_fio_runs() {
         error.to_string()
     };
     let plain = target(&path, false);
-    assert!(refused(Job { size: Some(2 << 20), ..Job::default() }, &plain).contains("wants 2097152 bytes"));
-    assert!(refused(Job { offset: 1 << 20, ..Job::default() }, &plain).contains("has 1048576 bytes"));
+    assert!(
+        refused(Job { size: Some(2 << 20), ..Job::default() }, &plain)
+            .contains("wants 2097152 bytes")
+    );
+    assert!(
+        refused(Job { offset: 1 << 20, ..Job::default() }, &plain).contains("has 1048576 bytes")
+    );
     assert!(refused(Job { rw: Rw::RandRw, ..Job::default() }, &plain).contains("not permitted"));
     assert!(refused(Job { bs: 0, ..Job::default() }, &plain).contains("at least 1"));
     let held = TargetSpec { hold: Hold { ns: 5, share_ppm: 0 }, ..plain };
@@ -228,7 +251,8 @@ proptest::proptest! {
     }
 }
 
-/// Recorded: Debian's fio 3.33 built by mingw, run by Wine on the job files of the host without an agent, as its `json+`.
+/// Recorded: Debian's fio 3.33 built by mingw, run by Wine on the job files of the host without an
+/// agent, as its `json+`.
 #[test]
 fn what_fio_exe_reports_is_understood() {
     let of = |text: &str| convert(&parse(text).unwrap()).unwrap();
@@ -239,5 +263,8 @@ fn what_fio_exe_reports_is_understood() {
     let mean_ms = read.read.latency.mean().unwrap() / 1e6;
     assert!((mean_ms - 4.608).abs() < 0.05, "{mean_ms}");
     let written = of(include_str!("windows-write.json"));
-    assert_eq!((written.write.ios, written.write.bytes, written.sync_latency.count()), (2048, 8 << 20, 63));
+    assert_eq!(
+        (written.write.ios, written.write.bytes, written.sync_latency.count()),
+        (2048, 8 << 20, 63)
+    );
 }

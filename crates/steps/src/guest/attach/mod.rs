@@ -1,6 +1,6 @@
-//! How a disk reaches a guest: the family of ways, one file and one entry in [`ALL`] each. A way says which devices it
-//! is in QEMU's words, what it lacks on a machine, and what of a disk's options it does not take. The oldest QEMU that is taken has
-//! all of them.
+//! How a disk reaches a guest: the family of ways, one file and one entry in [`ALL`] each. A way
+//! says which devices it is in QEMU's words, what it lacks on a machine, and what of a disk's
+//! options it does not take. The oldest QEMU that is taken has all of them.
 
 mod nvme;
 mod socket;
@@ -58,12 +58,14 @@ pub trait AttachWay: Sync {
         false
     }
 
-    /// The program that serves the disk in QEMU's stead, with its arguments; `tag` is a word that no other process has.
+    /// The program that serves the disk in QEMU's stead, with its arguments; `tag` is a word that
+    /// no other process has.
     fn daemon(&self, _disk: &DiskSpec, _files: &DaemonFiles) -> Option<Vec<std::ffi::OsString>> {
         None
     }
 
-    /// Whether a part of a file, or its data without the marker behind them, is shown in whole MiB only.
+    /// Whether a part of a file, or its data without the marker after them, is shown in whole MiB
+    /// only.
     fn shows_whole_mib(&self) -> bool {
         false
     }
@@ -96,7 +98,8 @@ pub trait AttachWay: Sync {
         Ok(())
     }
 
-    /// Whether QEMU puts the disk's serial before the guest; else the guest finds it by its PCI address.
+    /// Whether QEMU puts the disk's serial before the guest; else the guest finds it by its PCI
+    /// address.
     fn tells_serial(&self) -> bool {
         true
     }
@@ -109,7 +112,8 @@ pub trait AttachWay: Sync {
     /// Where QEMU tells what became of options of disk number `at`: option, object, property.
     fn properties(&self, at: usize) -> Vec<Property>;
 
-    /// Where QEMU tells which of its threads serve disk number `at`: one as a link, several as a list.
+    /// Where QEMU tells which of its threads serve disk number `at`: one as a link, several as a
+    /// list.
     fn threads(&self, _at: usize) -> Vec<Property> {
         Vec::new()
     }
@@ -135,13 +139,13 @@ impl PartialEq for dyn AttachWay {
 pub struct Beforehand {
     /// What for, a clause.
     pub why: &'static str,
-    /// The step.
     pub op: Op,
     /// What serves the disk afterwards.
     pub server: DiskServer,
 }
 
-/// Options of a disk that something in QEMU answers for, those of its queues first: a drive has none of them.
+/// Options of a disk that something in QEMU answers for, those of its queues first: a drive has
+/// none of them.
 const OF_QEMU: &[&str] = &[
     "num-queues",
     "queue-size",
@@ -161,7 +165,8 @@ const OF_QEMU: &[&str] = &[
     "l2-cache-size",
 ];
 
-/// Those that only QEMU's own block layer has, and nothing that goes past it; but for the first, which others may choose, too.
+/// Those that only QEMU's own block layer has, and nothing that goes past it; but for the first,
+/// which others may choose, too.
 const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
 
 /// A property of an object of a running QEMU.
@@ -185,11 +190,9 @@ impl Property {
 pub struct DaemonFiles {
     /// Where the guest's QEMU connects.
     pub socket: PathBuf,
-    /// Its control socket.
     pub control: PathBuf,
     /// Its process id; this path in its command line tells it from every other process.
     pub pid: PathBuf,
-    /// What it wrote.
     pub log: PathBuf,
 }
 
@@ -197,7 +200,12 @@ impl DaemonFiles {
     /// Of the disk of that name.
     pub fn new(directory: &Path, disk: &str) -> DaemonFiles {
         let file = |ending: &str| directory.join(format!("{disk}.{ending}"));
-        DaemonFiles { socket: file("vhost"), control: file("qsd"), pid: file("pid"), log: file("qsd.log") }
+        DaemonFiles {
+            socket: file("vhost"),
+            control: file("qsd"),
+            pid: file("pid"),
+            log: file("qsd.log"),
+        }
     }
 
     /// Asked where there is such a process only: these paths are longer than those of the guest.
@@ -243,7 +251,8 @@ fn one_thread_at_most(disk: &DiskSpec) -> Result<(), String> {
     }
 }
 
-/// The PCI slot of disk number `at`, where the guest must find it by that: above those that QEMU deals out itself.
+/// The PCI slot of disk number `at`, where the guest must find it by that: above those that QEMU
+/// deals out itself.
 pub fn slot(at: usize) -> usize {
     FIRST_SLOT + at
 }

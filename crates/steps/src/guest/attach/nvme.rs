@@ -1,9 +1,9 @@
-//! An emulated NVMe drive, a controller each: what a guest without virtio's drivers gets. QEMU serves it in its main loop.
+//! An emulated NVMe drive, a controller each: what a guest without virtio's drivers gets. QEMU
+//! serves it in its main loop.
 
 use super::{AttachWay, Property, ids};
 use crate::guest::qemu::{CommandLine, DiskSpec, OptionValue, on_off};
 
-/// The way.
 pub struct Nvme;
 
 impl AttachWay for Nvme {
@@ -19,7 +19,8 @@ impl AttachWay for Nvme {
         false
     }
 
-    /// QEMU's controller (7.2) has no word for it: seen in a guest, whose disk said ro=0 over a read-only node.
+    /// QEMU's controller (7.2) has no word for it: seen in a guest, whose disk said ro=0 over a
+    /// read-only node.
     fn tells_read_only(&self) -> bool {
         false
     }
@@ -27,7 +28,9 @@ impl AttachWay for Nvme {
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
         match (disk.iothreads, disk.queue_size) {
             (0, None) => Ok(()),
-            (0, Some(_)) => Err("attach=nvme has no queue-size: the guest's driver chooses it".into()),
+            (0, Some(_)) => {
+                Err("attach=nvme has no queue-size: the guest's driver chooses it".into())
+            }
             _ => Err("attach=nvme is served in QEMU's main loop; hint: iothread=false".into()),
         }
     }

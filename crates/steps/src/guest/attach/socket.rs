@@ -1,6 +1,6 @@
-//! vhost-user-blk over a socket that is below: the process that listens there serves the disk out of the guest's
-//! memory: an engine of the stack or an existing one. QEMU is not in the way of an I/O, and nothing is started or
-//! removed here.
+//! vhost-user-blk over a socket that is below: the process that listens there serves the disk out
+//! of the guest's memory: an engine of the stack or an existing one. QEMU is not in the way of an
+//! I/O, and nothing is started or removed here.
 
 use super::{AttachWay, Property, vhost_user_blk};
 use crate::guest::qemu::{Backend, CommandLine, DiskSpec};

@@ -1,5 +1,6 @@
-//! vhost-user-blk out of a running SPDK target: its reactors serve the disk out of the guest's memory, by a bdev over what is
-//! below. QEMU is not in the way of an I/O, and the target is nobody's child: it was there before.
+//! vhost-user-blk out of a running SPDK target: its reactors serve the disk out of the guest's
+//! memory, by a bdev over what is below. QEMU is not in the way of an I/O, and the target is
+//! nobody's child: it was there before.
 
 use super::{AttachWay, Beforehand, Property, vhost_user_blk};
 use crate::guest::qemu::{Aio, Backend, CommandLine, DiskServer, DiskSpec, Spdk};
@@ -64,7 +65,11 @@ impl AttachWay for VhostUserSpdk {
             cpumask: spdk.cpumask.clone(),
             name: spdk.name.clone(),
         });
-        Some(Beforehand { why: "serve the guest's disk by SPDK", op, server: DiskServer::Spdk(spdk) })
+        Some(Beforehand {
+            why: "serve the guest's disk by SPDK",
+            op,
+            server: DiskServer::Spdk(spdk),
+        })
     }
 
     fn properties(&self, at: usize) -> Vec<Property> {
@@ -77,7 +82,8 @@ impl AttachWay for VhostUserSpdk {
     }
 }
 
-/// A file shows its data and not the marker behind them, guests side by side have a part each; a device is shown as it is.
+/// A file shows its data and not the marker after them, guests side by side have a part each; a
+/// device is shown as it is.
 fn part(disk: &DiskSpec) -> Option<BdevPart> {
     let bytes = disk.bytes.filter(|bytes| *bytes >= MIB)?;
     let whole = disk.backend == Backend::HostDevice && !disk.shared_out;

@@ -1,5 +1,5 @@
-//! vfio: the drive itself. The host's driver lets go of it, the IOMMU keeps it within the guest's memory, and the guest's own
-//! NVMe driver has it; QEMU is in the way of its interrupts at most.
+//! vfio: the drive itself. The host's driver releases it, the IOMMU keeps it within the guest's
+//! memory, and the guest's own NVMe driver has it; QEMU is in the way of its interrupts at most.
 
 use super::{AttachWay, Beforehand, Property, ids};
 use crate::PathRef;
@@ -7,7 +7,6 @@ use crate::RunTag;
 use crate::guest::qemu::{CommandLine, DiskServer, DiskSpec, OptionValue};
 use crate::op::{Op, PassThrough};
 
-/// The way.
 pub struct Vfio;
 
 impl AttachWay for Vfio {
@@ -43,7 +42,9 @@ impl AttachWay for Vfio {
     }
 
     fn beforehand(&self, disk: &DiskSpec, below: &PathRef, _: &RunTag) -> Option<Beforehand> {
-        let (DiskServer::Drive(drive), PathRef::Path(path)) = (&disk.server, below) else { return None };
+        let (DiskServer::Drive(drive), PathRef::Path(path)) = (&disk.server, below) else {
+            return None;
+        };
         let op = Op::PassThrough(PassThrough {
             address: drive.address.clone(),
             driver: drive.driver.clone()?,

@@ -1,12 +1,11 @@
-//! vhost-scsi: this host's kernel serves the disk (LIO) out of the guest's memory. Neither QEMU nor any process is in the way
-//! of an I/O.
+//! vhost-scsi: this host's kernel serves the disk (LIO) out of the guest's memory. Neither QEMU nor
+//! any process is in the way of an I/O.
 
 use super::{AttachWay, Beforehand, Property, ids};
 use crate::guest::qemu::{Backend, CommandLine, DiskServer, DiskSpec, OptionValue};
 use crate::op::{ExportVhostScsi, Op};
 use crate::{PathRef, RunTag};
 
-/// The way.
 pub struct VhostScsi;
 
 impl AttachWay for VhostScsi {
@@ -58,7 +57,11 @@ impl AttachWay for VhostScsi {
             wwn: wwn.clone(),
             serial: disk.serial.clone(),
         });
-        Some(Beforehand { why: "serve the guest's disk by the kernel", op, server: DiskServer::Kernel(wwn) })
+        Some(Beforehand {
+            why: "serve the guest's disk by the kernel",
+            op,
+            server: DiskServer::Kernel(wwn),
+        })
     }
 
     fn properties(&self, at: usize) -> Vec<Property> {

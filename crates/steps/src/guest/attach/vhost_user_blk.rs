@@ -1,12 +1,13 @@
-//! vhost-user-blk: a process of its own serves the disk out of the guest's memory, here QEMU's storage daemon. QEMU itself
-//! is not in the way of an I/O.
+//! vhost-user-blk: a process of its own serves the disk out of the guest's memory, here QEMU's
+//! storage daemon. QEMU itself is not in the way of an I/O.
 
 use super::{AttachWay, DaemonFiles, Property, ids};
-use crate::guest::qemu::{CommandLine, DiskServer, DiskSpec, OptionValue, STORAGE_DAEMON, on_off, socket};
+use crate::guest::qemu::{
+    CommandLine, DiskServer, DiskSpec, OptionValue, STORAGE_DAEMON, on_off, socket,
+};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The way.
 pub struct VhostUserBlk;
 
 impl AttachWay for VhostUserBlk {
@@ -81,13 +82,17 @@ pub(super) fn properties(at: usize) -> Vec<Property> {
 /// QEMU's end of it; the other one listens on that socket.
 pub(super) fn add(line: &mut CommandLine, at: usize, disk: &DiskSpec, socket: &Path) {
     let (node, device) = ids(at);
-    line.option("-chardev", OptionValue::beginning_with("socket").set("id", &node).set("path", socket));
+    line.option(
+        "-chardev",
+        OptionValue::beginning_with("socket").set("id", &node).set("path", socket),
+    );
     let value = OptionValue::beginning_with("vhost-user-blk-pci")
         .set("id", device)
         .set("chardev", &node)
         .set("addr", format!("{:#x}", super::slot(at)))
-        // With it the guest asks the daemon's configuration, which (7.2) says "write through" whatever the cache is:
-        // the guest then sends no flush, and what it thinks is on the drive is in a cache.
+        // With it the guest asks the daemon's configuration, which (7.2) says "write through"
+        // whatever the cache is: the guest then sends no flush, and what it thinks is on the drive
+        // is in a cache.
         .set("config-wce", "off")
         .maybe("num-queues", disk.num_queues)
         .maybe("queue-size", disk.queue_size);

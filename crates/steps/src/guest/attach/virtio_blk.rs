@@ -4,7 +4,6 @@ use super::{AttachWay, Property, ids, iothreads};
 use crate::guest::qemu::{CommandLine, DiskSpec, OptionValue, on_off};
 use serde_json::json;
 
-/// The way.
 pub struct VirtioBlk;
 
 impl AttachWay for VirtioBlk {

@@ -1,9 +1,9 @@
-//! virtio-scsi: a paravirtual controller of its own for each disk, so that no two share a queue or a thread.
+//! virtio-scsi: a paravirtual controller of its own for each disk, so that no two share a queue or
+//! a thread.
 
 use super::{AttachWay, Property, ids, iothreads, one_thread_at_most};
 use crate::guest::qemu::{CommandLine, DiskSpec, OptionValue, on_off};
 
-/// The way.
 pub struct VirtioScsi;
 
 impl AttachWay for VirtioScsi {

@@ -1,5 +1,5 @@
-//! A disk of a guest as QEMU is told of it: cache mode, how the host's I/O is issued, the block node. How it reaches the
-//! guest is its way's business.
+//! A disk of a guest as QEMU is told of it: cache mode, how the host's I/O is issued, the block
+//! node. How it reaches the guest is its way's business.
 
 use super::super::attach::AttachWay;
 use super::image::Qcow2;
@@ -43,12 +43,10 @@ impl Cache {
         ("unsafe", Cache::Unsafe),
     ];
 
-    /// `cache.direct`.
     pub fn direct(self) -> bool {
         matches!(self, Cache::None | Cache::Directsync)
     }
 
-    /// `cache.no-flush`.
     pub fn no_flush(self) -> bool {
         self == Cache::Unsafe
     }
@@ -75,7 +73,6 @@ impl Aio {
     pub const ALL: &[(&str, Aio)] =
         &[("threads", Aio::Threads), ("native", Aio::Native), ("io_uring", Aio::IoUring)];
 
-    /// QEMU's word.
     pub fn word(self) -> &'static str {
         match self {
             Aio::Threads => "threads",
@@ -88,14 +85,11 @@ impl Aio {
 /// What kind of thing a path is to QEMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// A regular file.
     File,
-    /// A block device.
     HostDevice,
 }
 
 impl Backend {
-    /// QEMU's driver.
     pub fn driver(self) -> &'static str {
         match self {
             Backend::File => "file",
@@ -107,7 +101,6 @@ impl Backend {
 /// What becomes of writes of zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DetectZeroes {
-    /// They are written.
     Off,
     /// They become "write zeroes".
     On,
@@ -120,7 +113,6 @@ impl DetectZeroes {
     pub const ALL: &[(&str, DetectZeroes)] =
         &[("off", DetectZeroes::Off), ("on", DetectZeroes::On), ("unmap", DetectZeroes::Unmap)];
 
-    /// QEMU's word.
     pub fn word(self) -> &'static str {
         match self {
             DetectZeroes::Off => "off",
@@ -133,7 +125,6 @@ impl DetectZeroes {
 /// Who serves a disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DiskServer {
-    /// QEMU's block layer.
     #[default]
     Qemu,
     /// The process behind this socket.
@@ -159,8 +150,8 @@ pub struct Spdk {
     pub socket: PathBuf,
 }
 
-/// A disk of a guest. Unless `discard` is on, the guest's discards are ignored (QEMU's default), so that a mkfs in the
-/// guest punches no holes in what is measured.
+/// A disk of a guest. Unless `discard` is on, the guest's discards are ignored (QEMU's default), so
+/// that a mkfs in the guest punches no holes in what is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpec {
     /// How it reaches the guest.
@@ -177,7 +168,6 @@ pub struct DiskSpec {
     pub bytes: Option<u64>,
     /// The images in that part; `None`: it is raw.
     pub qcow2: Option<Qcow2>,
-    /// Cache mode.
     pub cache: Cache,
     /// How the host's I/O is issued.
     pub aio: Aio,
@@ -185,7 +175,8 @@ pub struct DiskSpec {
     pub discard: bool,
     /// What becomes of zeroes.
     pub detect_zeroes: DetectZeroes,
-    /// The guest's writes go to a temporary overlay of QEMU's, gone with it; what is below is only read.
+    /// The guest's writes go to a temporary overlay of QEMU's, gone with it; what is below is only
+    /// read.
     pub snapshot: bool,
     /// Threads that serve the disk; 0: QEMU's main loop.
     pub iothreads: u16,
@@ -199,9 +190,9 @@ pub struct DiskSpec {
     pub read_only: bool,
     /// The image is opened by others too, without QEMU's locks. Only with `read_only`.
     pub share_read: bool,
-    /// Others write other parts of what is below: QEMU's lock, which is on the whole, would keep them out.
+    /// Others write other parts of what is below: QEMU's lock, which is on the whole, would keep
+    /// them out.
     pub shared_out: bool,
-    /// Who serves it.
     pub server: DiskServer,
 }
 
@@ -233,21 +224,23 @@ impl DiskSpec {
         }
     }
 
-    /// The block node of the disk, of QEMU and of its storage daemon alike. The file's node inherits the cache settings
-    /// and read-only from the node around it.
+    /// The block node of the disk, of QEMU and of its storage daemon alike. The file's node
+    /// inherits the cache settings and read-only from the node around it.
     pub fn node(&self, name: &str) -> OptionValue {
         self.with_settings(OptionValue::new("driver", self.format()).set("node-name", name))
     }
 
-    /// Adds what a device of QEMU names as its drive. Only -drive makes a temporary overlay (qcow2, in TMPDIR or /var/tmp,
-    /// unlinked at once); its raw node then has a name of its own.
+    /// Adds what a device of QEMU names as its drive. Only -drive makes a temporary overlay (qcow2,
+    /// in TMPDIR or /var/tmp, unlinked at once); its raw node then has a name of its own.
     pub fn add_drive(&self, line: &mut CommandLine, name: &str) {
         if !self.snapshot {
             line.option("-blockdev", self.node(name));
             return;
         }
-        let drive =
-            OptionValue::new("if", "none").set("id", name).set("snapshot", "on").set("driver", self.format());
+        let drive = OptionValue::new("if", "none")
+            .set("id", name)
+            .set("snapshot", "on")
+            .set("driver", self.format());
         line.option("-drive", self.with_settings(drive.set("node-name", format!("{name}-below"))));
     }
 
@@ -296,7 +289,10 @@ impl DiskSpec {
     fn beyond_its_way(&self) -> Option<&'static str> {
         let asked = [("format", self.qcow2.is_some()), ("snapshot", self.snapshot)];
         let lacks = self.way.lacks();
-        asked.into_iter().find(|(option, asked)| *asked && lacks.contains(option)).map(|(option, _)| option)
+        asked
+            .into_iter()
+            .find(|(option, asked)| *asked && lacks.contains(option))
+            .map(|(option, _)| option)
     }
 
     /// What would mislead, destroy, or be weakened by QEMU without a word.
@@ -355,10 +351,14 @@ impl DiskSpec {
         }
         if disk.detect_zeroes == DetectZeroes::Unmap && !disk.discard {
             return Err(
-                "detect-zeroes=unmap makes discards, and discards are ignored; hint: discard=unmap".into()
+                "detect-zeroes=unmap makes discards, and discards are ignored; hint: discard=unmap"
+                    .into(),
             );
         }
-        if disk.queue_size.is_some_and(|size| !size.is_power_of_two() || !(4..=1024).contains(&size)) {
+        if disk
+            .queue_size
+            .is_some_and(|size| !size.is_power_of_two() || !(4..=1024).contains(&size))
+        {
             return Err("queue-size is not a power of two from 4 to 1024".into());
         }
         if disk.snapshot && disk.way.shares_memory() {
@@ -371,7 +371,8 @@ impl DiskSpec {
     }
 }
 
-/// Where a QEMU makes temporary overlays, by what it finds in TMPDIR: from 8.0 on not in /tmp, which is memory in many a place.
+/// Where a QEMU makes temporary overlays, by what it finds in TMPDIR: from 8.0 on not in /tmp,
+/// which is memory in many a place.
 pub fn overlay_folder(tmpdir: Option<PathBuf>, qemu: Option<Version>) -> PathBuf {
     let usual = || PathBuf::from("/var/tmp");
     match tmpdir.filter(|folder| !folder.as_os_str().is_empty()) {
@@ -380,7 +381,6 @@ pub fn overlay_folder(tmpdir: Option<PathBuf>, qemu: Option<Version>) -> PathBuf
     }
 }
 
-/// VIRTIO_BLK_ID_BYTES.
 const LONGEST_SERIAL: usize = 20;
 
 #[cfg(test)]
@@ -394,7 +394,10 @@ mod tests {
         assert_eq!(folder(None, old), Path::new("/var/tmp"));
         assert_eq!(folder(Some(""), new), Path::new("/var/tmp"));
         assert_eq!(folder(Some("/srv/tmp"), new), Path::new("/srv/tmp"));
-        assert_eq!((folder(Some("/tmp"), old), folder(Some("/tmp"), None)), ("/tmp".into(), "/tmp".into()));
+        assert_eq!(
+            (folder(Some("/tmp"), old), folder(Some("/tmp"), None)),
+            ("/tmp".into(), "/tmp".into())
+        );
         assert_eq!(folder(Some("/tmp"), new), Path::new("/var/tmp"));
     }
 
@@ -402,12 +405,16 @@ mod tests {
     fn an_overlay_is_made_by_a_drive_with_the_same_settings() {
         let words = |snapshot| {
             let mut line = CommandLine::default();
-            DiskSpec { snapshot, offset: 1 << 20, ..DiskSpec::made_up() }.add_drive(&mut line, "disk0");
+            DiskSpec { snapshot, offset: 1 << 20, ..DiskSpec::made_up() }
+                .add_drive(&mut line, "disk0");
             let words = line.into_words();
             words.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>()
         };
         let rest = ",offset=1048576,cache.direct=on,cache.no-flush=off,read-only=off,file.driver=file,file.filename=/srv/x.img,file.aio=native";
-        assert_eq!(words(false), ["-blockdev".to_owned(), format!("driver=raw,node-name=disk0{rest}")]);
+        assert_eq!(
+            words(false),
+            ["-blockdev".to_owned(), format!("driver=raw,node-name=disk0{rest}")]
+        );
         let drive = format!("if=none,id=disk0,snapshot=on,driver=raw,node-name=disk0-below{rest}");
         assert_eq!(words(true), ["-drive".to_owned(), drive]);
     }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 /// The files of a running guest, by name in the run's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFiles {
-    /// QMP's socket.
     pub qmp: PathBuf,
     /// The socket of the agent's port.
     pub port: PathBuf,

@@ -1,22 +1,21 @@
-//! qcow2 images of a disk and the room that they take: the whole chain lies within the disk's part of what is below, an
-//! image behind the other. How long the disk can be then follows from the format (docs/interop/qcow2.txt of QEMU): what is
-//! not data is reckoned for the case that every cluster is written, so that no image ever runs out of its room.
+//! qcow2 images of a disk and the room that they take: the whole chain lies within the disk's part
+//! of what is below, an image after the other. How long the disk can be then follows from the
+//! format (docs/interop/qcow2.txt of QEMU): what is not data is reckoned for the case that every
+//! cluster is written, so that no image ever runs out of its room.
 
 use super::line::{OptionValue, on_off};
 use super::{Aio, Backend, DiskSpec};
 use iotax_units::MIB;
 
-/// What QEMU takes.
 pub const SMALLEST_CLUSTER: u64 = 512;
-/// See [`SMALLEST_CLUSTER`].
 pub const LARGEST_CLUSTER: u64 = 2 * MIB;
 /// Of images in tests: QEMU's own.
 #[cfg(any(test, feature = "testing"))]
 pub const USUAL_CLUSTER: u64 = 64 << 10;
 
-/// Entries of L1, L2 and refcount tables have eight bytes; a refcount itself has 16 bits (QEMU's default).
+/// Entries of L1, L2 and refcount tables have eight bytes; a refcount itself has 16 bits (QEMU's
+/// default).
 const ENTRY: u64 = 8;
-/// See [`ENTRY`].
 const REFCOUNT: u64 = 2;
 
 /// L2 tables that QEMU keeps of an image where nothing is said, on Linux.
@@ -27,7 +26,6 @@ const REFCOUNT_CLUSTERS: u64 = 4;
 /// A stretch of what is below, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where it begins.
     pub offset: u64,
     /// How long it is.
     pub bytes: u64,
@@ -54,16 +52,18 @@ impl Qcow2 {
         self.spans.len().saturating_sub(1)
     }
 
-    /// Memory for tables that QEMU keeps of all images at most, each with its own (docs/qcow2-cache.txt of QEMU): L2 tables
-    /// up to 32 MiB or what was asked for, but no more than the image has, and four clusters of refcounts.
+    /// Memory for tables that QEMU keeps of all images at most, each with its own
+    /// (docs/qcow2-cache.txt of QEMU): L2 tables up to 32 MiB or what was asked for, but no more
+    /// than the image has, and four clusters of refcounts.
     pub fn table_cache(&self) -> u64 {
         let tables = l2_tables(self.bytes, self.cluster) * self.cluster;
-        let each = tables.min(self.l2_cache.unwrap_or(USUAL_L2_CACHE)) + REFCOUNT_CLUSTERS * self.cluster;
+        let each =
+            tables.min(self.l2_cache.unwrap_or(USUAL_L2_CACHE)) + REFCOUNT_CLUSTERS * self.cluster;
         self.spans.len() as u64 * each
     }
 
-    /// The block node of the top image with all below it. Of several on one file only the top is locked: the others are
-    /// only read.
+    /// The block node of the top image with all below it. Of several on one file only the top is
+    /// locked: the others are only read.
     pub(super) fn node(&self, disk: &DiskSpec, value: OptionValue) -> OptionValue {
         let below = |image: usize| "backing.".repeat(image);
         self.spans.iter().rev().enumerate().fold(value, |value, (image, span)| {
@@ -80,14 +80,15 @@ impl Qcow2 {
     }
 }
 
-/// The stretch of a file or device in which an image is made, as QEMU's storage daemon is told of it. QEMU itself refuses
-/// to go beyond it.
+/// The stretch of a file or device in which an image is made, as QEMU's storage daemon is told of
+/// it. QEMU itself refuses to go beyond it.
 pub fn room_node(name: &str, path: &std::path::Path, backend: Backend, span: Span) -> OptionValue {
     stretch(OptionValue::new("node-name", name), "", path, backend, span, Aio::Threads)
         .set("cache.direct", on_off(false))
 }
 
-/// A raw node that shows this stretch of what is below and nothing beyond it; its keys begin with `prefix`.
+/// A raw node that shows this stretch of what is below and nothing beyond it; its keys begin with
+/// `prefix`.
 fn stretch(
     value: OptionValue,
     prefix: &str,
@@ -106,9 +107,15 @@ fn stretch(
         .set(&key("file.aio"), aio.word())
 }
 
-/// Lays out the images of a disk within `part`: a base that holds the data, `between` empty ones, and, if there is a base
-/// below it, a top that is written or stays `empty`. `None`: there is no room for a disk of 1 MiB.
-pub fn lay_out(part: Span, cluster: u64, backing: usize, written: bool) -> Option<(Vec<Span>, u64)> {
+/// Lays out the images of a disk within `part`: a base that holds the data, `between` empty ones,
+/// and, if there is a base below it, a top that is written or stays `empty`. `None`: there is no
+/// room for a disk of 1 MiB.
+pub fn lay_out(
+    part: Span,
+    cluster: u64,
+    backing: usize,
+    written: bool,
+) -> Option<(Vec<Span>, u64)> {
     let rooms = |mib: u64| -> Vec<u64> {
         let bytes = mib * MIB;
         let whole = whole_room(bytes, cluster);
@@ -159,8 +166,9 @@ fn l1_clusters(bytes: u64, cluster: u64) -> u64 {
     (l2_tables(bytes, cluster) * ENTRY).div_ceil(cluster)
 }
 
-/// The header and so many clusters, with the refcounts of all of them and of themselves, in whole MiB. A refcount table
-/// that outgrows its first cluster moves to a new place, with its blocks, before the old one is free: then there is room for both.
+/// The header and so many clusters, with the refcounts of all of them and of themselves, in whole
+/// MiB. A refcount table that outgrows its first cluster moves to a new place, with its blocks,
+/// before the old one is free: then there is room for both.
 fn room(clusters: u64, cluster: u64) -> u64 {
     let (blocks, table) = refcounts(clusters + 1, cluster);
     let moving = if table > 1 { 2 * (blocks + table) + 16 } else { 0 };
@@ -203,8 +211,15 @@ mod tests {
             3 * ((32 << 20) + (256 << 10)),
             "no more than that"
         );
-        assert_eq!(chain(1024 * gib, USUAL_CLUSTER, 2, Some(4 << 20)), 2 * ((4 << 20) + (256 << 10)));
-        assert_eq!(chain(gib, USUAL_CLUSTER, 1, Some(64 << 20)), (128 + 256) << 10, "no more than there is");
+        assert_eq!(
+            chain(1024 * gib, USUAL_CLUSTER, 2, Some(4 << 20)),
+            2 * ((4 << 20) + (256 << 10))
+        );
+        assert_eq!(
+            chain(gib, USUAL_CLUSTER, 1, Some(64 << 20)),
+            (128 + 256) << 10,
+            "no more than there is"
+        );
         // A table takes a whole cluster.
         assert_eq!(chain(1280 << 20, USUAL_CLUSTER, 1, None), (192 + 256) << 10);
     }
@@ -226,7 +241,10 @@ mod tests {
                 );
                 assert!(spans.iter().map(|span| span.bytes).sum::<u64>() <= part.bytes);
                 let holders = if backing > 0 && written { 2 } else { 1 };
-                assert!(bytes * holders <= part.bytes && bytes * holders > part.bytes / 10 * 9 - 40 * MIB);
+                assert!(
+                    bytes * holders <= part.bytes
+                        && bytes * holders > part.bytes / 10 * 9 - 40 * MIB
+                );
             }
         }
         assert_eq!(lay_out(Span { offset: 0, bytes: MIB }, USUAL_CLUSTER, 0, true), None);
@@ -235,7 +253,14 @@ mod tests {
     /// QEMU's own reckoning of an image that is allocated in full.
     fn measured(bytes: u64, cluster: u64) -> Option<u64> {
         let output = Command::new("qemu-img")
-            .args(["measure", "--output=json", "-O", "qcow2", "-o", &format!("cluster_size={cluster}")])
+            .args([
+                "measure",
+                "--output=json",
+                "-O",
+                "qcow2",
+                "-o",
+                &format!("cluster_size={cluster}"),
+            ])
             .args(["--size", &bytes.to_string()])
             .output()
             .ok()?;

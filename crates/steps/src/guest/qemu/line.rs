@@ -1,10 +1,12 @@
-//! Words of a command line of QEMU and of its storage daemon, with their options quoted as these programs read them.
+//! Words of a command line of QEMU and of its storage daemon, with their options quoted as these
+//! programs read them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// The value of an option as QEMU reads it: `word,key=value,key=value`. A comma in a value is doubled.
+/// The value of an option as QEMU reads it: `word,key=value,key=value`. A comma in a value is
+/// doubled.
 pub struct OptionValue(OsString);
 
 impl OptionValue {
@@ -20,7 +22,6 @@ impl OptionValue {
         first
     }
 
-    /// Adds a key.
     pub fn set(mut self, key: &str, value: impl AsRef<OsStr>) -> OptionValue {
         self.0.push(",");
         self.append(key, value.as_ref());
@@ -55,7 +56,6 @@ impl OptionValue {
 pub struct CommandLine(Vec<OsString>);
 
 impl CommandLine {
-    /// All words.
     pub fn into_words(self) -> Vec<OsString> {
         self.0
     }

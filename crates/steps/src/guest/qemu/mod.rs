@@ -1,6 +1,7 @@
-//! QEMU's command line, made of a checked description and of nothing else: no process is started and no file
-//! touched here but to ask an installed QEMU for its version. Refuses combinations that QEMU would
-//! silently weaken (aio=native without O_DIRECT) or that could destroy an image opened by two.
+//! QEMU's command line, made of a checked description and of nothing else: no process is started
+//! and no file touched here but to ask an installed QEMU for its version. Refuses combinations that
+//! QEMU would silently weaken (aio=native without O_DIRECT) or that could destroy an image opened
+//! by two.
 
 mod disk;
 mod files;
@@ -30,21 +31,19 @@ pub const PROGRAM: &str = "qemu-system-x86_64";
 /// QEMU's block layer as a process of its own.
 pub const STORAGE_DAEMON: &str = "qemu-storage-daemon";
 
-/// What is written here was tried with 7.2 and reads as documented since this one (JSON-free -blockdev, `server=on`,
-/// io_uring).
+/// What is written here was tried with 7.2 and reads as documented since this one (JSON-free
+/// -blockdev, `server=on`, io_uring).
 pub const OLDEST: Version = Version { major: 6, minor: 0, patch: 0 };
 
 /// Who executes the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accel {
-    /// The processor.
     Kvm,
     /// QEMU's translator. Its figures are not representative.
     Tcg,
 }
 
 impl Accel {
-    /// QEMU's word.
     pub fn word(self) -> &'static str {
         match self {
             Accel::Kvm => "kvm",
@@ -53,12 +52,9 @@ impl Accel {
     }
 }
 
-/// The board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MachineType {
-    /// PCI Express.
     Q35,
-    /// PCI.
     Pc,
 }
 
@@ -102,7 +98,6 @@ impl Memory {
 /// OVMF: UEFI for guests. The variables of a guest are gone with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firmware {
-    /// The code.
     pub code: PathBuf,
     /// The template of the variables.
     pub variables: PathBuf,
@@ -113,18 +108,13 @@ pub struct Firmware {
 pub enum GuestStart {
     /// A guest of ours.
     Kernel {
-        /// Kernel image.
         kernel: PathBuf,
-        /// Initramfs, see [`super::initramfs::build`].
         initrd: PathBuf,
         /// The root image of a lab, which is only read; `None`: the guest stays in its initramfs.
         root: Option<PathBuf>,
     },
-    /// Somebody else's system.
     Image {
-        /// Its disk.
         image: SystemImage,
-        /// See [`super::seed::build`].
         seed: PathBuf,
     },
 }
@@ -136,19 +126,15 @@ pub struct GuestSpec {
     pub name: String,
     /// The run's tag, found again in the process's command line: same letters.
     pub run_tag: String,
-    /// At least 1.
     pub vcpus: u32,
-    /// Its memory.
     pub memory: Memory,
-    /// The board.
     pub machine: MachineType,
     /// UEFI before the kernel; `None`: the kernel at once.
     pub firmware: Option<Firmware>,
-    /// Who executes.
     pub accel: Accel,
-    /// Rate of the time-stamp counter that it sees, kHz, where it cannot be trusted to find that itself.
+    /// Rate of the time-stamp counter that it sees, kHz, where it cannot be trusted to find that
+    /// itself.
     pub tsc_khz: Option<u32>,
-    /// Disks in order.
     pub disks: Vec<DiskSpec>,
     /// Its network card, if it has one.
     pub card: Option<Card>,
@@ -161,7 +147,6 @@ pub struct GuestSpec {
 /// A virtio-net card on a tap device of this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Card {
-    /// The tap device.
     pub tap: String,
     /// The card's hardware address: `52:54:00:0a:0b:0c`.
     pub mac: String,
@@ -220,7 +205,10 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     let mut line = CommandLine::default();
     let name = format!("iotax-{}-{}", spec.run_tag, spec.name);
     // Threads are named too, so that a vCPU's time is told from an iothread's.
-    line.option("-name", OptionValue::new("guest", &name).set("process", &name).set("debug-threads", "on"));
+    line.option(
+        "-name",
+        OptionValue::new("guest", &name).set("process", &name).set("debug-threads", "on"),
+    );
     line.words("-nodefaults -no-user-config");
     if let GuestStart::Kernel { .. } = spec.start {
         // A system that is not ours may start once more before it is what it should be.
@@ -258,23 +246,28 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
 /// Port 0 is the console's, which there is none of.
 fn ports(line: &mut CommandLine, files: &GuestFiles) {
     let first = (PORT_CHARDEV, PORT_DEVICE, init::PORT_NAME, &files.port);
-    let second = files.steps.as_ref().map(|path| (STEPS_CHARDEV, STEPS_DEVICE, init::STEPS_PORT_NAME, path));
+    let second =
+        files.steps.as_ref().map(|path| (STEPS_CHARDEV, STEPS_DEVICE, init::STEPS_PORT_NAME, path));
     let ports: Vec<_> = std::iter::once(first).chain(second).collect();
     for (chardev, _, _, path) in &ports {
         line.option("-chardev", socket(chardev, path));
     }
     line.word("-device").word(format!("virtio-serial-pci,id=serial,max_ports={}", ports.len() + 1));
     for (chardev, device, name, _) in ports {
-        let port = OptionValue::beginning_with("virtserialport").set("id", device).set("bus", "serial.0");
+        let port =
+            OptionValue::beginning_with("virtserialport").set("id", device).set("bus", "serial.0");
         line.option("-device", port.set("chardev", chardev).set("name", name));
     }
 }
 
-/// Without a script: the tap is there and a port of its bridge. Without the ROM that would boot from the network.
+/// Without a script: the tap is there and a port of its bridge. Without the ROM that would boot
+/// from the network.
 fn card(line: &mut CommandLine, card: &Card) {
     let many = (card.queues > 1).then_some(card.queues);
-    let tap =
-        OptionValue::beginning_with("tap").set("id", "net").set("ifname", &card.tap).set("script", "no");
+    let tap = OptionValue::beginning_with("tap")
+        .set("id", "net")
+        .set("ifname", &card.tap)
+        .set("script", "no");
     let tap = tap.set("downscript", "no").set("vhost", on_off(card.vhost));
     line.option("-netdev", tap.maybe("queues", many));
     let device = OptionValue::beginning_with("virtio-net-pci")
@@ -289,34 +282,46 @@ fn card(line: &mut CommandLine, card: &Card) {
     );
 }
 
-/// The root of a lab, opened like somebody else's system: for reading only, with QEMU's locks, under a temporary overlay. So
-/// several labs stand on one image, and each finds it as it was built.
+/// The root of a lab, opened like somebody else's system: for reading only, with QEMU's locks,
+/// under a temporary overlay. So several labs stand on one image, and each finds it as it was
+/// built.
 fn root_disk(line: &mut CommandLine, root: &Path) {
-    let drive = OptionValue::new("if", "none").set("id", "root").set("snapshot", "on").set("driver", "raw");
+    let drive =
+        OptionValue::new("if", "none").set("id", "root").set("snapshot", "on").set("driver", "raw");
     line.option("-drive", drive.set("file.driver", "file").set("file.filename", root));
-    let device = OptionValue::beginning_with("virtio-blk-pci").set("id", "root-device").set("drive", "root");
+    let device =
+        OptionValue::beginning_with("virtio-blk-pci").set("id", "root-device").set("drive", "root");
     line.option("-device", device.set("serial", root::SERIAL));
 }
 
-/// The image, which is opened for reading only and with QEMU's locks: several guests can stand on it, and none while somebody
-/// writes it. What the guest writes goes to a temporary overlay (qcow2, in TMPDIR or /var/tmp, unlinked at once). `strict`: no
-/// disk under test is ever booted from instead.
+/// The image, which is opened for reading only and with QEMU's locks: several guests can stand on
+/// it, and none while somebody writes it. What the guest writes goes to a temporary overlay (qcow2,
+/// in TMPDIR or /var/tmp, unlinked at once). `strict`: no disk under test is ever booted from
+/// instead.
 fn system_disks(line: &mut CommandLine, image: &SystemImage, seed: &Path) {
-    let file = |value: OptionValue, path: &Path| value.set("file.driver", "file").set("file.filename", path);
+    let file = |value: OptionValue, path: &Path| {
+        value.set("file.driver", "file").set("file.filename", path)
+    };
     let drive = OptionValue::new("if", "none").set("id", SYSTEM_DRIVE).set("snapshot", "on");
     line.option("-drive", file(drive.set("driver", image.format.driver()), &image.path));
-    let device =
-        OptionValue::beginning_with("virtio-blk-pci").set("id", "system-device").set("drive", SYSTEM_DRIVE);
+    let device = OptionValue::beginning_with("virtio-blk-pci")
+        .set("id", "system-device")
+        .set("drive", SYSTEM_DRIVE);
     line.option("-device", device.set("bootindex", "0"));
     line.words("-boot strict=on");
     let node = OptionValue::new("driver", "raw").set("node-name", "seed").set("read-only", "on");
     line.option("-blockdev", file(node, seed));
-    let device = OptionValue::beginning_with("virtio-blk-pci").set("id", "seed-device").set("drive", "seed");
+    let device =
+        OptionValue::beginning_with("virtio-blk-pci").set("id", "seed-device").set("drive", "seed");
     line.option("-device", device.set("serial", super::seed::SERIAL));
     // A hub with one port leads nowhere; what the card is for says the seed.
-    line.option("-netdev", OptionValue::beginning_with("hubport").set("id", "nowhere").set("hubid", "0"));
-    let card =
-        OptionValue::beginning_with("virtio-net-pci").set("netdev", "nowhere").set("mac", super::seed::MAC);
+    line.option(
+        "-netdev",
+        OptionValue::beginning_with("hubport").set("id", "nowhere").set("hubid", "0"),
+    );
+    let card = OptionValue::beginning_with("virtio-net-pci")
+        .set("netdev", "nowhere")
+        .set("mac", super::seed::MAC);
     line.option("-device", card.set("romfile", ""));
 }
 
@@ -335,14 +340,18 @@ fn machine(line: &mut CommandLine, spec: &GuestSpec) {
     let vcpus = spec.vcpus.to_string();
     line.option(
         "-smp",
-        OptionValue::new("cpus", &vcpus).set("sockets", "1").set("cores", &vcpus).set("threads", "1"),
+        OptionValue::new("cpus", &vcpus)
+            .set("sockets", "1")
+            .set("cores", &vcpus)
+            .set("threads", "1"),
     );
     line.word("-m").word(format!("{}M", spec.memory.bytes >> 20));
     if !spec.memory.is_plain() {
         line.option("-object", memory_backend(&spec.memory));
     }
     if let Some(firmware) = &spec.firmware {
-        let flash = |unit: &str| OptionValue::new("if", "pflash").set("unit", unit).set("format", "raw");
+        let flash =
+            |unit: &str| OptionValue::new("if", "pflash").set("unit", unit).set("format", "raw");
         line.option("-drive", flash("0").set("readonly", "on").set("file", &firmware.code));
         // What the guest writes goes to a temporary file of QEMU's.
         line.option("-drive", flash("1").set("snapshot", "on").set("file", &firmware.variables));
@@ -358,14 +367,16 @@ fn memory_backend(memory: &Memory) -> OptionValue {
         .maybe("hugetlbsize", memory.huge_page.map(|bytes| format!("{}M", bytes >> 20)))
         .maybe("host-nodes", memory.node)
         .maybe("policy", memory.node.map(|_| "bind"))
-        // Touched now: a page that is missing shows at the start, and none is fetched in the middle of a slice.
+        // Touched now: a page that is missing shows at the start, and none is fetched in the middle
+        // of a slice.
         .set("prealloc", on_off(memory.huge_page.is_some()))
 }
 
-/// `panic=-1` with -no-reboot: a kernel that panics ends QEMU at once instead of waiting to be missed. What only
-/// shortens the boot is left to the translator: on a processor the guest keeps its own defaults, mitigations above all. Where the
-/// translator gets no processor for a moment the timer seems dead to the kernel, which then panics, and the time-stamp counter
-/// several times too slow, by which the guest's clock then runs too fast: under KVM it knows better.
+/// `panic=-1` with -no-reboot: a kernel that panics ends QEMU at once instead of waiting to be
+/// missed. What only shortens the boot is left to the translator: on a processor the guest keeps
+/// its own defaults, mitigations above all. Where the translator gets no processor for a moment the
+/// timer seems dead to the kernel, which then panics, and the time-stamp counter several times too
+/// slow, by which the guest's clock then runs too fast: under KVM it knows better.
 fn kernel_command_line(spec: &GuestSpec) -> String {
     let mut words = vec!["console=ttyS0", "quiet", "panic=-1"];
     if spec.accel == Accel::Tcg {
@@ -395,11 +406,15 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
         ));
     }
     if let Some(page) = spec.memory.huge_page.filter(|page| spec.memory.bytes % page != 0) {
-        let (memory, page) = (iotax_units::show_bytes(spec.memory.bytes), iotax_units::show_bytes(page));
+        let (memory, page) =
+            (iotax_units::show_bytes(spec.memory.bytes), iotax_units::show_bytes(page));
         return refuse(format!("memory = {memory} is not a whole number of huge pages of {page}"));
     }
     if spec.disks.len() > MOST_DISKS {
-        return refuse(format!("{} disks, and a guest has room for {MOST_DISKS}", spec.disks.len()));
+        return refuse(format!(
+            "{} disks, and a guest has room for {MOST_DISKS}",
+            spec.disks.len()
+        ));
     }
     for (index, disk) in spec.disks.iter().enumerate() {
         if let Err(why) = disk.check() {
@@ -409,14 +424,18 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
             return refuse(format!("two disks have the serial \"{}\"", disk.serial));
         }
         if spec.root().is_some() && disk.serial == root::SERIAL {
-            return refuse(format!("no disk can have the serial \"{}\", which its root has", disk.serial));
+            return refuse(format!(
+                "no disk can have the serial \"{}\", which its root has",
+                disk.serial
+            ));
         }
     }
     Ok(())
 }
 
 fn is_plain(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 #[cfg(test)]
@@ -507,7 +526,8 @@ mod tests {
             qcow2: Some(images.clone()),
             ..disk()
         };
-        let single = Qcow2 { spans: vec![span(0, 64)], lazy_refcounts: false, l2_cache: None, ..images };
+        let single =
+            Qcow2 { spans: vec![span(0, 64)], lazy_refcounts: false, l2_cache: None, ..images };
         let single = DiskSpec {
             serial: "iotax-2".into(),
             read_only: true,
@@ -516,21 +536,26 @@ mod tests {
             ..disk()
         };
         let line = shown(&guest(vec![chain, single]));
-        let nodes: Vec<&str> = line.split('\n').filter(|word| word.starts_with("-blockdev")).collect();
+        let nodes: Vec<&str> =
+            line.split('\n').filter(|word| word.starts_with("-blockdev")).collect();
         insta::assert_snapshot!(nodes.join("\n").replace(",backing", "\n  ,backing"));
         let room = room_node("room", Path::new("/srv/x,y.img"), Backend::File, span(64, 40));
         insta::assert_snapshot!(room.into_word().into_string().unwrap(), @"node-name=room,driver=raw,offset=67108864,size=41943040,file.driver=file,file.filename=/srv/x,,y.img,file.aio=threads,cache.direct=off");
     }
 
     fn server_of(way: &dyn AttachWay, files: &DaemonFiles) -> DiskServer {
-        let drive =
-            PciDrive { address: "0000:01:00.0".into(), driver: Some("nvme".into()), ..PciDrive::default() };
+        let drive = PciDrive {
+            address: "0000:01:00.0".into(),
+            driver: Some("nvme".into()),
+            ..PciDrive::default()
+        };
         match way.name() {
             "vfio" => DiskServer::Drive(Box::new(drive)),
             "vhost-scsi" => DiskServer::Kernel("naa.5001405000000001".into()),
-            "vhost-user-blk with spdk" => {
-                DiskServer::Spdk(Spdk { socket: "/var/tmp/iotax-r-vm0-0".into(), ..Spdk::default() })
-            }
+            "vhost-user-blk with spdk" => DiskServer::Spdk(Spdk {
+                socket: "/var/tmp/iotax-r-vm0-0".into(),
+                ..Spdk::default()
+            }),
             _ => DiskServer::Daemon(files.socket.clone()),
         }
     }
@@ -544,14 +569,20 @@ mod tests {
             let files = DaemonFiles::new(Path::new("/run/iotax"), "vm-disk0");
             let full = DiskSpec { iothreads, server: server_of(*way, &files), ..plain };
             let daemon = way.daemon(&full, &files).map(|words| {
-                let words: Vec<String> = words.into_iter().map(|word| word.into_string().unwrap()).collect();
+                let words: Vec<String> =
+                    words.into_iter().map(|word| word.into_string().unwrap()).collect();
                 format!("\n{}", words.join(" ").replace(" --", "\n--"))
             });
             spec.disks = vec![full];
             let line = shown(&spec);
             let devices: Vec<&str> =
                 line.split('\n').skip_while(|word| !word.contains("virtserialport")).collect();
-            format!("== {}\n{}{}\n", way.name(), devices[1..].join("\n"), daemon.unwrap_or_default())
+            format!(
+                "== {}\n{}{}\n",
+                way.name(),
+                devices[1..].join("\n"),
+                daemon.unwrap_or_default()
+            )
         };
         insta::assert_snapshot!(ALL.iter().chain([&SPDK]).map(of).collect::<Vec<_>>().join("\n"));
     }
@@ -568,15 +599,21 @@ mod tests {
     fn memory_boards_firmware_and_threads() {
         let mut spec = guest(vec![DiskSpec { iothreads: 2, num_queues: Some(4), ..disk() }]);
         spec.machine = MachineType::Pc;
-        spec.memory = Memory { bytes: 1 << 30, shared: true, huge_page: Some(2 << 20), node: Some(1) };
-        spec.firmware = Some(Firmware { code: "/fw/code.fd".into(), variables: "/fw/vars.fd".into() });
+        spec.memory =
+            Memory { bytes: 1 << 30, shared: true, huge_page: Some(2 << 20), node: Some(1) };
+        spec.firmware =
+            Some(Firmware { code: "/fw/code.fd".into(), variables: "/fw/vars.fd".into() });
         insta::assert_snapshot!(shown(&spec));
     }
 
     #[test]
     fn a_card_is_on_a_tap_that_is_there() {
-        let card =
-            Card { tap: "ix0-101112-a1b2".into(), mac: "52:54:00:0a:0b:0c".into(), vhost: false, queues: 1 };
+        let card = Card {
+            tap: "ix0-101112-a1b2".into(),
+            mac: "52:54:00:0a:0b:0c".into(),
+            vhost: false,
+            queues: 1,
+        };
         let words = |card: Card| {
             let line = shown(&GuestSpec { card: Some(card), ..guest(Vec::new()) });
             let own: Vec<&str> = line.split('\n').filter(|word| word.contains("net")).collect();
@@ -594,7 +631,13 @@ mod tests {
 
     fn thin() -> Qcow2 {
         let spans = vec![Span { offset: 0, bytes: 8 << 20 }];
-        Qcow2 { spans, bytes: 4 << 20, cluster: USUAL_CLUSTER, lazy_refcounts: false, l2_cache: None }
+        Qcow2 {
+            spans,
+            bytes: 4 << 20,
+            cluster: USUAL_CLUSTER,
+            lazy_refcounts: false,
+            l2_cache: None,
+        }
     }
 
     #[test]
@@ -623,7 +666,8 @@ mod tests {
                     (disk.snapshot, disk.server) = (true, DiskServer::Kernel("naa.5".into()));
                 }),
                 refused("vhost-user-blk", &|disk| {
-                    (disk.cache, disk.server) = (Cache::Directsync, DiskServer::Daemon("/run/x".into()));
+                    (disk.cache, disk.server) =
+                        (Cache::Directsync, DiskServer::Daemon("/run/x".into()));
                 }),
             ]
             .join("\n")
@@ -635,8 +679,9 @@ mod tests {
         let settings = |(name, cache): &(&str, Cache)| {
             let disk = DiskSpec { cache: *cache, aio: Aio::Threads, ..disk() };
             let line = shown(&guest(vec![disk]));
-            let of =
-                |key: &str| line.split(key).nth(1).unwrap().split([',', '\n']).next().unwrap().to_owned();
+            let of = |key: &str| {
+                line.split(key).nth(1).unwrap().split([',', '\n']).next().unwrap().to_owned()
+            };
             format!(
                 "{name}: direct {} no-flush {} write-cache {}",
                 of("cache.direct="),
@@ -701,7 +746,8 @@ mod tests {
     /// A program that says it is this QEMU.
     fn pretender(folder: &Path, version: &str) -> PathBuf {
         let path = folder.join(version);
-        std::fs::write(&path, format!("#!/bin/sh\necho QEMU emulator version {version}\n")).unwrap();
+        std::fs::write(&path, format!("#!/bin/sh\necho QEMU emulator version {version}\n"))
+            .unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         path
     }

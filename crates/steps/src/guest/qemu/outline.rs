@@ -18,7 +18,8 @@ impl DiskSpec {
             _ => self.way.name().to_owned(),
         };
         // Its own layer says how a bdev's files are opened, and an image of Ceph is none.
-        let is_known = |name: &str| name != "aio" || !matches!(below, PathRef::Bdev { .. } | PathRef::Rbd(_));
+        let is_known =
+            |name: &str| name != "aio" || !matches!(below, PathRef::Bdev { .. } | PathRef::Rbd(_));
         let words: Vec<String> = self
             .settings()
             .into_iter()
@@ -30,8 +31,10 @@ impl DiskSpec {
 
     /// Options that its way has: those that everybody asks for, and others where they were chosen.
     fn settings(&self) -> Vec<(&'static str, String)> {
-        let cache =
-            Cache::ALL.iter().find(|(_, cache)| *cache == self.cache).map(|(word, _)| (*word).to_owned());
+        let cache = Cache::ALL
+            .iter()
+            .find(|(_, cache)| *cache == self.cache)
+            .map(|(word, _)| (*word).to_owned());
         let chosen = |on: bool, word: &str| on.then(|| word.to_owned());
         let zeroes = self.detect_zeroes;
         let of_threads = match self.iothreads {

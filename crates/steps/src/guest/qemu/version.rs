@@ -9,14 +9,10 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// QEMU's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// 7 in 7.2.22.
     pub major: u32,
-    /// 2 in 7.2.22.
     pub minor: u32,
-    /// 22 in 7.2.22.
     pub patch: u32,
 }
 
@@ -64,14 +60,16 @@ pub const EMPTY_QEMU: &[&str] =
 pub const EMPTY_DAEMON: &[&str] =
     &["--chardev", "stdio,id=control", "--monitor", "chardev=control,mode=control"];
 
-/// Whether this program (QEMU or its storage daemon, with what makes an empty one) opens a file with aio=io_uring on this kernel:
-/// it may have been built without it, and kernel.io_uring_disabled or a seccomp filter may forbid it. Asked by doing it.
+/// Whether this program (QEMU or its storage daemon, with what makes an empty one) opens a file
+/// with aio=io_uring on this kernel: it may have been built without it, and
+/// kernel.io_uring_disabled or a seccomp filter may forbid it. Asked by doing it.
 ///
 /// # Errors
 /// QEMU's own words.
 pub fn io_uring_works(program: &OsStr, empty: &[&str]) -> Result<(), String> {
     let limit = Duration::from_secs(10);
-    let file = tempfile::NamedTempFile::new().map_err(|error| format!("cannot create a file: {error}"))?;
+    let file =
+        tempfile::NamedTempFile::new().map_err(|error| format!("cannot create a file: {error}"))?;
     let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
     let input = theirs.try_clone().map_err(|error| error.to_string())?;
     let mut child = Command::new(program)
@@ -81,7 +79,8 @@ pub fn io_uring_works(program: &OsStr, empty: &[&str]) -> Result<(), String> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("cannot run {}: {error}", program.to_string_lossy()))?;
-    let node = json!({"driver": "file", "node-name": "probe", "filename": file.path(), "aio": "io_uring"});
+    let node =
+        json!({"driver": "file", "node-name": "probe", "filename": file.path(), "aio": "io_uring"});
     let answer = Qmp::greet(ours, limit).and_then(|mut qmp| qmp.execute("blockdev-add", node));
     // It has no guest and no data; an error means that it has ended already.
     let _ = child.kill();

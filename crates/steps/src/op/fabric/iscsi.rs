@@ -1,4 +1,5 @@
-//! iSCSI and iSER: a target of LIO's, known by its IQN, and the session of open-iscsi with it. Both carry the run's id.
+//! iSCSI and iSER: a target of LIO's, known by its IQN, and the session of open-iscsi with it. Both
+//! carry the run's id.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::iscsi;
@@ -20,21 +21,15 @@ pub struct ExportIscsi {
     pub block: bool,
     /// Bytes of a file that are shown.
     pub bytes: u64,
-    /// No write passes.
     pub read_only: bool,
-    /// Of the backstore.
     pub name: String,
-    /// Unit serial number.
     pub serial: String,
     /// Attributes of the backstore, by LIO's names.
     pub attributes: Vec<(String, String)>,
-    /// Of the target.
     pub iqn: String,
     /// Of the one initiator.
     pub initiator: String,
-    /// Where it listens.
     pub portal: SocketAddr,
-    /// By RDMA.
     pub iser: bool,
 }
 
@@ -84,11 +79,15 @@ impl Operation for ExportIscsi {
 
 impl ManagedResource for ExportIscsi {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        Ok(StepOutput { path: target::export(&self.target(self.backing.path()?))?, ..StepOutput::default() })
+        Ok(StepOutput {
+            path: target::export(&self.target(self.backing.path()?))?,
+            ..StepOutput::default()
+        })
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Whether the fabric's folder was there before is not known then; an empty one is nobody's loss.
+        // Whether the fabric's folder was there before is not known then; an empty one is nobody's
+        // loss.
         let made = || StepOutput::found_at(target::fabric());
         Ok(target::is_exported(&self.name, &self.iqn).then(made))
     }
@@ -105,15 +104,11 @@ impl ManagedResource for ExportIscsi {
 /// A session with such a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectIscsi {
-    /// Of the target.
     pub iqn: String,
-    /// Where it listens.
     pub portal: SocketAddr,
     /// Name of the interface record.
     pub iface: String,
-    /// Who logs in.
     pub initiator: String,
-    /// By RDMA.
     pub iser: bool,
     /// ThingSettings of the node record by open-iscsi's names.
     pub settings: Vec<(String, String)>,

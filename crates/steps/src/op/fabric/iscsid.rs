@@ -1,4 +1,5 @@
-//! The daemon of open-iscsi, where none runs: a process of ours as long as the stack is up. One that runs is used and stays.
+//! The daemon of open-iscsi, where none runs: a process of ours as long as the stack is up. One
+//! that runs is used and stays.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::iscsi;
@@ -8,7 +9,6 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// `iscsid -f`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartIscsid {
     /// The run's folder there.
@@ -18,8 +18,8 @@ pub struct StartIscsid {
 }
 
 impl StartIscsid {
-    /// Names of initiators are in the records of interfaces; the daemon wants a file with one all the same, and /etc is not ours.
-    /// The name of the file is in no other command line.
+    /// Names of initiators are in the records of interfaces; the daemon wants a file with one all
+    /// the same, and /etc is not ours. The name of the file is in no other command line.
     pub(crate) fn names(&self) -> PathBuf {
         self.directory.join("iscsid.initiatorname")
     }

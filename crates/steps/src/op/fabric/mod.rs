@@ -1,4 +1,5 @@
-//! Both ends of fabrics, a file an operation: targets that serve a device where it is, initiators that show it where they are.
+//! Both ends of fabrics, a file an operation: targets that serve a device where it is, initiators
+//! that show it where they are.
 
 mod iscsi;
 mod iscsid;

@@ -1,5 +1,5 @@
-//! NBD: a qemu-nbd with one named export, and the kernel's device behind it. The export's name carries the run's id, and stands in
-//! the command lines of both ends.
+//! NBD: a qemu-nbd with one named export, and the kernel's device behind it. The export's name
+//! carries the run's id, and is in the command lines of both ends.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::export;
@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NbdServer {
-    /// Address and port.
     Tcp(SocketAddr),
     /// A socket in the run's folder.
     Unix(PathBuf),
@@ -48,9 +47,7 @@ pub struct ExportNbd {
     pub spawn: Spawn,
     /// File or device below.
     pub backing: PathRef,
-    /// Of the export.
     pub name: String,
-    /// Where it listens.
     pub server: NbdServer,
 }
 
@@ -105,9 +102,7 @@ impl ManagedResource for ExportNbd {
 /// The kernel's device over a connection to such an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectNbd {
-    /// Of the export.
     pub name: String,
-    /// Where it is.
     pub server: NbdServer,
     /// Connections at the same time.
     pub connections: u32,
@@ -140,7 +135,8 @@ impl ManagedResource for ConnectNbd {
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
         let probe = Probe::of_files(Path::new("/"));
-        let made = || StepOutput { path: nbd::device_of(&probe, &self.name), ..StepOutput::default() };
+        let made =
+            || StepOutput { path: nbd::device_of(&probe, &self.name), ..StepOutput::default() };
         Ok(nbd::is_connected(&self.name)?.then(made))
     }
 

@@ -1,5 +1,5 @@
-//! NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both are known by the subsystem's NQN, which
-//! carries the run's id.
+//! NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both are known
+//! by the subsystem's NQN, which carries the run's id.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::settings::ThingSettings;
@@ -14,9 +14,7 @@ use std::path::Path;
 /// A subsystem with one namespace, one host that may connect, and a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportNvmf {
-    /// Block device below.
     pub device: PathRef,
-    /// Of the subsystem.
     pub nqn: String,
     /// Of the one host that may connect.
     pub host_nqn: String,
@@ -40,7 +38,9 @@ impl Operation for ExportNvmf {
     fn describe(&self) -> String {
         let Self { device, nqn, host_nqn, port_id, transport, .. } = self;
         let at = address_words(self.at);
-        format!("nvmet: export {device} as {nqn} by {transport}{at} (ports/{port_id}), to {host_nqn} alone")
+        format!(
+            "nvmet: export {device} as {nqn} by {transport}{at} (ports/{port_id}), to {host_nqn} alone"
+        )
     }
 
     fn inputs(&mut self) -> Vec<&mut PathRef> {
@@ -82,16 +82,13 @@ impl ManagedResource for ExportNvmf {
 /// A controller of such a subsystem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectNvmf {
-    /// Of the subsystem.
     pub nqn: String,
     /// `tcp`, `rdma` or `loop`.
     pub transport: String,
     /// Where it listens; `None` of `loop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<(IpAddr, u16)>,
-    /// Who connects.
     pub host_nqn: String,
-    /// The same as a UUID.
     pub host_id: String,
     /// Further options in the kernel's words.
     pub options: Vec<String>,
@@ -101,7 +98,10 @@ impl Operation for ConnectNvmf {
     fn describe(&self) -> String {
         let Self { nqn, transport, host_nqn, .. } = self;
         let options: String = self.options.iter().map(|option| format!(", {option}")).collect();
-        format!("nvme: connect to {nqn} by {transport}{} as {host_nqn}{options}", address_words(self.at))
+        format!(
+            "nvme: connect to {nqn} by {transport}{} as {host_nqn}{options}",
+            address_words(self.at)
+        )
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

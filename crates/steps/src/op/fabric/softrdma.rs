@@ -1,4 +1,5 @@
-//! The RDMA device that a fabric goes by: one that is there, or one in software that is made for the run.
+//! The RDMA device that a fabric goes by: one that is there, or one in software that is made for
+//! the run.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::softrdma::{self, RdmaNames};
@@ -12,7 +13,8 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RdmaOn {
-    /// A pair of virtual cards of our own, one of which gets the address and so many bits of a network.
+    /// A pair of virtual cards of our own, one of which gets the address and so many bits of a
+    /// network.
     Own(IpAddr, u8),
     /// The card that has the address.
     At(IpAddr),
@@ -25,7 +27,6 @@ pub enum RdmaOn {
 pub struct SoftRdma {
     /// A short part of the run's id, in the names of what is made.
     pub short: String,
-    /// The card.
     pub on: RdmaOn,
 }
 
@@ -61,7 +62,8 @@ impl Operation for SoftRdma {
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {
         let RdmaNames { rdma, .. } = self.names();
-        let is_made = made.and_then(|made| made.path.as_ref()).is_none_or(|path| path.ends_with(&rdma));
+        let is_made =
+            made.and_then(|made| made.path.as_ref()).is_none_or(|path| path.ends_with(&rdma));
         is_made.then(|| Undoing::new("removed", format!("the RDMA device {rdma}")))
     }
 

@@ -1,5 +1,6 @@
-//! One connection for many commands (OpenSSH's ControlMaster), so that a command costs a round trip and a password is
-//! asked for once. Where it does not come up, every ssh connects for itself and says why it cannot.
+//! One connection for many commands (OpenSSH's ControlMaster), so that a command costs a round trip
+//! and a password is asked for once. Where it does not come up, every ssh connects for itself and
+//! says why it cannot.
 
 use super::{SshOptions, bare};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ pub struct SharedSsh {
 }
 
 impl SharedSsh {
-    /// Connects, with `socket` for all who use it (`SshOptions::shared`). `None` when that does not work.
+    /// Connects, with `socket` for all who use it (`SshOptions::shared`). `None` when that does not
+    /// work.
     pub fn start(host: &str, socket: &Path, options: &SshOptions) -> Option<SharedSsh> {
         if socket.as_os_str().len() > LONGEST {
             return None;

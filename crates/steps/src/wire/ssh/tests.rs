@@ -1,5 +1,6 @@
-//! Against a real sshd on loopback with keys and configuration of its own. The agent that is copied is
-//! this test program itself, told to run the test `agent_main`: what libtest prints first is noise on stdout.
+//! Against a real sshd on loopback with keys and configuration of its own. The agent that is copied
+//! is this test program itself, told to run the test `agent_main`: what libtest prints first is
+//! noise on stdout.
 
 use super::super::fake::{FakeHandler, spec, target};
 use super::super::frame::PROTOCOL;
@@ -11,7 +12,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
-const AGENT_MAIN: &str = "--ignored --exact wire::ssh::tests::agent_main --nocapture --test-threads=1";
+const AGENT_MAIN: &str =
+    "--ignored --exact wire::ssh::tests::agent_main --nocapture --test-threads=1";
 
 #[test]
 #[ignore = "is the agent of the other tests, when copied by them"]
@@ -114,7 +116,8 @@ fn sshd() -> Option<Sshd> {
 
 fn fake_uname(dir: &Path) {
     std::fs::create_dir(dir.join("arm")).unwrap();
-    std::fs::write(dir.join("arm/uname"), "#!/bin/sh\n[ $1 = -s ] && echo Linux || echo aarch64\n").unwrap();
+    std::fs::write(dir.join("arm/uname"), "#!/bin/sh\n[ $1 = -s ] && echo Linux || echo aarch64\n")
+        .unwrap();
     std::fs::set_permissions(dir.join("arm/uname"), PermissionsExt::from_mode(0o755)).unwrap();
 }
 
@@ -205,7 +208,9 @@ fn a_killed_agent_and_a_dead_sshd_are_noticed_and_cleaned() {
     let id = run_id("killed");
     let folder = folder_in_tmp(&id);
     let mut peer = connect("plain", &id, &sshd.options).unwrap();
-    let Response::Hello(info) = peer.call(hello(&id), QUICK_LIMIT).unwrap() else { panic!("no hello") };
+    let Response::Hello(info) = peer.call(hello(&id), QUICK_LIMIT).unwrap() else {
+        panic!("no hello")
+    };
     let pid = rustix::process::Pid::from_raw(info.pid as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     let dead = peer.call(WireRequest::Clock, QUICK_LIMIT).unwrap_err();
@@ -243,7 +248,9 @@ fn an_agent_that_is_stopped_is_named_and_ended() {
     let Some(sshd) = sshd() else { return };
     let id = run_id("stopped");
     let mut peer = connect("plain", &id, &sshd.options).unwrap();
-    let Response::Hello(info) = peer.call(hello(&id), QUICK_LIMIT).unwrap() else { panic!("no hello") };
+    let Response::Hello(info) = peer.call(hello(&id), QUICK_LIMIT).unwrap() else {
+        panic!("no hello")
+    };
     let pid = rustix::process::Pid::from_raw(info.pid as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
     let is_stopped = || {
@@ -282,7 +289,8 @@ fn hello(id: &str) -> WireRequest {
 /// Kills our sshd and the processes it made for its sessions, but not their agents.
 fn kill_sessions(daemon: &mut Child) {
     let children = |pid: u32| -> Vec<u32> {
-        let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+        let text =
+            std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
     };
     let sessions = children(daemon.id());
@@ -311,11 +319,17 @@ fn hosts_that_cannot_serve_say_why() {
     assert!(garbage.last_words.contains("why"), "{garbage}");
     let version = refused(&sshd, "version");
     assert!(
-        matches!(version.fault, WireFault::Frame(FrameError::Version { theirs: 9, ours: PROTOCOL })),
+        matches!(
+            version.fault,
+            WireFault::Frame(FrameError::Version { theirs: 9, ours: PROTOCOL })
+        ),
         "{version}"
     );
     let arm = refused(&sshd, "arm");
-    assert!(arm.to_string().contains("it is a aarch64 machine, and this iotax is built for x86_64"), "{arm}");
+    assert!(
+        arm.to_string().contains("it is a aarch64 machine, and this iotax is built for x86_64"),
+        "{arm}"
+    );
     assert!(arm.to_string().contains("agent=fio"), "{arm}");
 }
 
@@ -369,7 +383,10 @@ fn a_configuration_that_another_user_could_have_written_is_not_used() {
     assert!(told.contains(&why) && told.contains("mode 0666"), "{told}");
     assert!(!ran.exists() && SharedSsh::start("h", &folder.path().join("s"), &options).is_none());
     std::fs::set_permissions(&config, std::fs::Permissions::from_mode(0o644)).unwrap();
-    assert!(connect("h", "r1", &options).is_err() && ran.exists(), "the user's own may run what it likes");
+    assert!(
+        connect("h", "r1", &options).is_err() && ran.exists(),
+        "the user's own may run what it likes"
+    );
 }
 
 #[test]
@@ -408,8 +425,11 @@ fn only_what_connect_made_is_removed() {
 
 #[test]
 fn a_binary_that_is_not_run_there_leads_to_its_fio() {
-    let error = |words: &str| with_hint(unreachable("h", "no greeting".into(), words.into())).to_string();
-    assert!(error("sh: 1: /tmp/iotax-r/iotax: Exec format error").contains("ssh:HOST:/PATH,agent=fio"));
+    let error =
+        |words: &str| with_hint(unreachable("h", "no greeting".into(), words.into())).to_string();
+    assert!(
+        error("sh: 1: /tmp/iotax-r/iotax: Exec format error").contains("ssh:HOST:/PATH,agent=fio")
+    );
     assert!(!error("Connection reset by peer").contains("agent=fio"));
 }
 
@@ -433,6 +453,10 @@ fn a_host_that_ssh_does_not_reach_is_reported_with_what_to_do() {
     ];
     insta::assert_snapshot!(all.map(error).join("\n"));
     // Of a shell that was reached other things are wrong.
-    let said = ScriptOutput { stdout: format!("{MARK} arch x86_64\n"), stderr: String::new(), ended: None };
+    let said = ScriptOutput {
+        stdout: format!("{MARK} arch x86_64\n"),
+        stderr: String::new(),
+        ended: None,
+    };
     assert!(matches!(said.error("db1", "cut".into()).fault, WireFault::NotStarted(_)));
 }

@@ -6,12 +6,12 @@ use crate::number::{PrintedNumber, leading, rounded};
 /// A key or a value of more bytes is none: a line of nothing but signs would be read over and over.
 const LONGEST: usize = 64;
 
-/// What stands before a key.
+/// What is before a key.
 fn parts(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b':' | b'(' | b'[' | b'\t' | b';')
 }
 
-/// What stands behind a value.
+/// What is after a value.
 fn ends(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b')' | b']' | b';' | b'\t' | b'\r')
 }
@@ -41,7 +41,8 @@ pub(super) fn value<'a>(line: &UnnumberedLine<'a>, key: &str) -> Option<&'a str>
     pairs(line).find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
-/// A plain number, whatever stands behind it (`100.00%`, `60025msec`); the spot takes a sign of percent in.
+/// A plain number, whatever is after it (`100.00%`, `60025msec`); the spot takes a sign of
+/// percent in.
 pub(super) fn plain(line: &UnnumberedLine, text: &str) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let sign = usize::from(text.as_bytes().get(bytes) == Some(&b'%'));

@@ -1,18 +1,19 @@
-//! What stands in each of fio's lines.
+//! What is in each of fio's lines.
 
 use super::fields::{number, pairs, plain, scaled, time, value};
 use super::lines::FioLineKind;
 use crate::import::cut::UnnumberedLine;
 use crate::import::fio::{
-    Direction, Eta, FioCpu, FioJobLine, FioLatency, Issued, Job, Percentiles, Status, Version, job_file,
+    Direction, FioCpu, FioEta, FioJobLine, FioLatency, FioReport, FioVersion, GroupStatus,
+    IssuedLine, Percentiles, job_file,
 };
 use crate::import::workload::ResultDirection;
 use crate::number::{PrintedNumber, leading};
 
 /// `hostname=a, ..., fio=fio-3.33, flags=1`.
-pub(super) fn version_of_client(text: &str) -> Option<Version> {
+pub(super) fn version_of_client(text: &str) -> Option<FioVersion> {
     let (_, behind) = text.split_once("fio=")?;
-    Version::read(behind.split([',', ' ']).next()?)
+    FioVersion::read(behind.split([',', ' ']).next()?)
 }
 
 /// `test: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=1`.
@@ -27,18 +28,20 @@ pub(super) fn asked(line: &UnnumberedLine, index: usize) -> Option<FioJobLine> {
     })
 }
 
-/// `bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, or `bs=4K-4K/4K-4K/4K-4K`, or `bs=4K-4K,ioengine`: as options have it.
+/// `bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, or `bs=4K-4K/4K-4K/4K-4K`, or
+/// `bs=4K-4K,ioengine`: as options have it.
 fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
-    let behind = text.split_once("bs=")?.1.split(", ioengine").next()?.replace("iB", "").replace('/', ",");
+    let behind =
+        text.split_once("bs=")?.1.split(", ioengine").next()?.replace("iB", "").replace('/', ",");
     let ranges = behind.split(',').map(|part| part.rsplit(' ').next().unwrap_or(part));
     Some(job_file::sizes(None, Some(&ranges.collect::<Vec<_>>().join(","))))
 }
 
 /// The last of several lines of progress that a carriage return drew over each other.
-pub(super) fn eta(line: &UnnumberedLine) -> Option<Eta> {
+pub(super) fn eta(line: &UnnumberedLine) -> Option<FioEta> {
     let line = line.without(line.text.trim_end().rfind('\r').map_or(0, |at| at + 1));
     let done = line.text.split('[').nth(2).and_then(leading).map(|(value, ..)| value);
-    let mut eta = Eta { done, ..Eta::default() };
+    let mut eta = FioEta { done, ..FioEta::default() };
     // `r=102MiB/s` is a bandwidth, `r=26.2k` of `[r=26.2k,w=26.3k IOPS]` a rate.
     for (key, text) in pairs(&line).filter(|(_, text)| text.contains("B/s")) {
         if let Some(way) = ["r", "w", "t"].iter().position(|way| *way == key) {
@@ -49,11 +52,11 @@ pub(super) fn eta(line: &UnnumberedLine) -> Option<Eta> {
 }
 
 /// `test: (groupid=0, jobs=4): err= 0: pid=1155: Thu Nov 18 23:24:45 2021`.
-pub(super) fn job(line: &UnnumberedLine, index: usize) -> Job {
+pub(super) fn job(line: &UnnumberedLine, index: usize) -> FioReport {
     let text = line.text;
     let whole = |key: &str| value(line, key).and_then(leading).map(|(value, ..)| value as u64);
     let ended = text.split_once(" pid=").and_then(|(_, behind)| behind.split_once(": "));
-    Job {
+    FioReport {
         name: text.trim_start().split(": (groupid=").next().unwrap_or("").to_owned(),
         line: index,
         group: whole("groupid"),
@@ -63,19 +66,19 @@ pub(super) fn job(line: &UnnumberedLine, index: usize) -> Job {
         aggregate: text.trim_start().starts_with("All clients:"),
         error: number(line, "err"),
         ended: ended.map(|(_, time)| time.trim().to_owned()).filter(|time| !time.is_empty()),
-        ..Job::default()
+        ..FioReport::default()
     }
 }
 
-/// Reads a line of a job's results into it; `unit` is that of the list of percentiles which is being read, in nanoseconds, `None`
-/// of one that is left out. `None` where it could not be read.
+/// Reads a line of a job's results into it; `unit` is that of the list of percentiles which is
+/// being read, in nanoseconds, `None` of one that is left out. `None` where it could not be read.
 pub(super) fn read(
-    job: &mut Job,
+    job: &mut FioReport,
     unit: &mut Option<f64>,
     kind: FioLineKind,
     line: &UnnumberedLine,
     index: usize,
-    version: Option<Version>,
+    version: Option<FioVersion>,
 ) -> Option<()> {
     match kind {
         FioLineKind::Result => job.directions.push(result(line, index, version)?),
@@ -90,15 +93,19 @@ pub(super) fn read(
             // Without a direction it is a piece of an output whose result line is missing.
             let direction = job.directions.last_mut()?;
             let text = line.text.trim_start();
-            let of =
-                ["clat", "slat", "lat"].into_iter().find(|name| text.starts_with(name)).unwrap_or("clat");
+            let of = ["clat", "slat", "lat"]
+                .into_iter()
+                .find(|name| text.starts_with(name))
+                .unwrap_or("clat");
             match (kind, of) {
                 (FioLineKind::Latency, "slat") => direction.slat = Some(latency(line)?),
                 (FioLineKind::Latency, "clat") => direction.clat = Some(latency(line)?),
                 (FioLineKind::Latency, _) => direction.lat = Some(latency(line)?),
                 (FioLineKind::PercentileHead, _) => {
-                    // Of two lists the completions' is kept; total latencies count only where there is no other.
-                    *unit = unit_ns(text).filter(|_| direction.percentiles.is_none() || of == "clat");
+                    // Of two lists the completions' is kept; total latencies count only where there
+                    // is no other.
+                    *unit =
+                        unit_ns(text).filter(|_| direction.percentiles.is_none() || of == "clat");
                     let list = unit.map(|_| Percentiles { of, points: Vec::new() });
                     direction.percentiles = list.or(direction.percentiles.take());
                 }
@@ -124,8 +131,9 @@ fn way_of(text: &str) -> Option<ResultDirection> {
     }
 }
 
-/// `read: IOPS=26.0k, BW=102MiB/s (107MB/s)(29.8GiB/300001msec)`, `read : io=4096.0MB, bw=611058KB/s, iops=152764, runt= 6864msec`.
-fn result(line: &UnnumberedLine, index: usize, version: Option<Version>) -> Option<Direction> {
+/// `read: IOPS=26.0k, BW=102MiB/s (107MB/s)(29.8GiB/300001msec)`, `read : io=4096.0MB,
+/// bw=611058KB/s, iops=152764, runt= 6864msec`.
+fn result(line: &UnnumberedLine, index: usize, version: Option<FioVersion>) -> Option<Direction> {
     let mut direction = Direction::new(way_of(line.text)?, index);
     let of = |key: &str, old: bool| scaled(line, value(line, key)?, old);
     if let Some(runtime) = value(line, "runt") {
@@ -151,9 +159,11 @@ fn bracketed(text: &str) -> impl Iterator<Item = &str> {
     text.split('(').skip(1).map_while(|part| Some(part.split_once(')')?.0))
 }
 
-/// The two halves of `29.8GiB/300001msec`, `49/37694388`, `2457MiB/s-2457MiB/s`: the slash of a rate parts nothing.
+/// The two halves of `29.8GiB/300001msec`, `49/37694388`, `2457MiB/s-2457MiB/s`: the slash of a
+/// rate parts nothing.
 fn halves(text: &str) -> (&str, Option<&str>) {
-    let part = |(at, sign): &(usize, char)| matches!(sign, '/' | '-') && !text[*at..].starts_with("/s");
+    let part =
+        |(at, sign): &(usize, char)| matches!(sign, '/' | '-') && !text[*at..].starts_with("/s");
     match text.char_indices().find(part) {
         Some((at, _)) => (&text[..at], Some(&text[at + 1..])),
         None => (text, None),
@@ -182,14 +192,20 @@ fn unit_ns(text: &str) -> Option<f64> {
 fn latency(line: &UnnumberedLine) -> Option<FioLatency> {
     let unit = unit_ns(line.text)?;
     let figure = |key: &str| time(line, value(line, key)?, unit);
-    // Whole microseconds and milliseconds are cut off from nanoseconds; behind a prefix they are rounded.
+    // Whole microseconds and milliseconds are cut off from nanoseconds; after a prefix they are
+    // rounded.
     let cut = |key: &str| {
         let figure = figure(key)?;
         let prefixed = value(line, key)?.ends_with(|letter: char| letter.is_ascii_alphabetic());
         let low = if prefixed { figure.low } else { figure.value };
         Some(PrintedNumber { low, high: figure.value + (figure.high - figure.low), ..figure })
     };
-    Some(FioLatency { min: cut("min")?, max: cut("max")?, mean: figure("avg")?, deviation: figure("stdev")? })
+    Some(FioLatency {
+        min: cut("min")?,
+        max: cut("max")?,
+        mean: figure("avg")?,
+        deviation: figure("stdev")?,
+    })
 }
 
 /// `|  1.00th=[   48],  5.00th=[   51],`.
@@ -206,8 +222,9 @@ fn points(line: &UnnumberedLine, unit_ns: f64) -> Vec<(f64, PrintedNumber)> {
     parts.windows(2).filter_map(|pair| one((pair[0], pair[1]))).collect()
 }
 
-/// `issued rwts: total=7804560,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0`, `issued : total=r=1/w=0/d=0, short=r=0/...`.
-fn issued(line: &UnnumberedLine) -> Option<Issued> {
+/// `issued rwts: total=7804560,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0`, `issued :
+/// total=r=1/w=0/d=0, short=r=0/...`.
+fn issued(line: &UnnumberedLine) -> Option<IssuedLine> {
     let list = |key: &str| {
         let (_, rest) = line.text.split_once(key)?;
         let mut parts = rest.split([' ', ')']).next()?.split([',', '/']);
@@ -216,18 +233,19 @@ fn issued(line: &UnnumberedLine) -> Option<Issued> {
             plain(line, part.split_once('=').map_or(part, |(_, count)| count))
         }))
     };
-    Some(Issued {
+    Some(IssuedLine {
         total: list("total=")?,
         short: list("short=").unwrap_or_default(),
         dropped: list("dropped=").or_else(|| list("drop=")).unwrap_or_default(),
     })
 }
 
-/// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB), run=300001-300001msec`; before 2.17
-/// `READ: io=4096.0MB, aggrb=611058KB/s, minb=..., maxb=..., mint=6864msec, maxt=6864msec`.
-pub(super) fn status(line: &UnnumberedLine, group: Option<u64>) -> Option<Status> {
+/// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB),
+/// run=300001-300001msec`; before 2.17 `READ: io=4096.0MB, aggrb=611058KB/s, minb=..., maxb=...,
+/// mint=6864msec, maxt=6864msec`.
+pub(super) fn status(line: &UnnumberedLine, group: Option<u64>) -> Option<GroupStatus> {
     let of = |key: &str, old: bool| scaled(line, value(line, key)?, old);
-    let mut made = Status { group, way: way_of(line.text)?, ..Status::default() };
+    let mut made = GroupStatus { group, way: way_of(line.text)?, ..GroupStatus::default() };
     if value(line, "aggrb").is_some() {
         made.bandwidth[0] = of("aggrb", true);
         made.slowest[0] = of("minb", true);
@@ -236,7 +254,8 @@ pub(super) fn status(line: &UnnumberedLine, group: Option<u64>) -> Option<Status
         made.runtime_ms = ["mint", "maxt"].map(|key| number(line, key));
         return Some(made);
     }
-    let new: fn(&UnnumberedLine, &str) -> Option<PrintedNumber> = |line, text| scaled(line, text, false);
+    let new: fn(&UnnumberedLine, &str) -> Option<PrintedNumber> =
+        |line, text| scaled(line, text, false);
     let mut brackets = bracketed(line.text);
     let mut next = || both(line, brackets.next(), new);
     let ([bandwidth, _], [slowest, fastest], [io, _]) = (next(), next(), next());

@@ -27,10 +27,13 @@ pub(super) enum FioLineKind {
 }
 
 impl FioLineKind {
-    /// Whether it stands between a job's first line and its last.
+    /// Whether it is between a job's first line and its last.
     pub(super) fn is_within_a_job(self) -> bool {
         use FioLineKind::*;
-        matches!(self, Result | Latency | PercentileHead | Percentiles | Cpu | Issued | Aside | Within)
+        matches!(
+            self,
+            Result | Latency | PercentileHead | Percentiles | Cpu | Issued | Aside | Within
+        )
     }
 }
 
@@ -57,7 +60,8 @@ const LINES: &[(&str, &str, FioLineKind)] = &[
     ),
 ];
 
-/// Whether an output may begin here: only at lines that nothing but fio prints. Asked of every line of every page.
+/// Whether an output may begin here: only at lines that nothing but fio prints. Asked of every line
+/// of every page.
 pub(super) fn begins(line: &str) -> bool {
     let text = line.trim_start();
     match text.as_bytes().first() {
@@ -92,7 +96,9 @@ pub(super) fn kind(line: &str) -> FioLineKind {
 /// What follows that one of several labels with which a text begins.
 fn after_label<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
     let mut labels = labels.split(';').map(|label| label.split(' '));
-    labels.find_map(|mut label| label.try_fold(text, |text, word| text.trim_start().strip_prefix(word)))
+    labels.find_map(|mut label| {
+        label.try_fold(text, |text, word| text.trim_start().strip_prefix(word))
+    })
 }
 
 /// Lines that begin with the name of a job: `test: (g=0): rw=`, `test: (groupid=0, jobs=4): err=`.
@@ -110,10 +116,9 @@ pub(super) fn group_of(line: &str) -> Option<u64> {
 }
 
 fn version(text: &str) -> bool {
-    super::Version::read(text).is_some() && !text.contains(' ')
+    super::FioVersion::read(text).is_some() && !text.contains(' ')
 }
 
-/// `Starting 4 processes`.
 fn started(text: &str) -> bool {
     text["Starting ".len()..].starts_with(|letter: char| letter.is_ascii_digit())
         && (text.contains("process") || text.contains("thread"))
@@ -125,11 +130,12 @@ fn eta(text: &str) -> bool {
         && text.contains("(f=")
 }
 
-/// `read: IOPS=`, `read : io=`: the way, a colon, what fio prints behind it.
+/// `read: IOPS=`, `read : io=`: the way, a colon, what fio prints after it.
 fn is_result(text: &str) -> bool {
     let rest = after_label(text, "read :;write :;trim :;mixed :");
-    rest.map(str::trim_start)
-        .is_some_and(|rest| rest.starts_with("IOPS=") || (rest.starts_with("io=") && rest.contains("iops=")))
+    rest.map(str::trim_start).is_some_and(|rest| {
+        rest.starts_with("IOPS=") || (rest.starts_with("io=") && rest.contains("iops="))
+    })
 }
 
 /// `slat (usec): min=`, `lat (usec) : 2=0.1%`.
@@ -143,7 +149,6 @@ fn latency(text: &str) -> Option<FioLineKind> {
     }
 }
 
-/// `sda: ios=1/2, merge=`.
 fn disk(text: &str) -> bool {
     let Some(at) = text.find(": ios=") else { return false };
     at <= 64 && !text[..at].contains(' ') && (text.contains("merge=") || text.contains("sectors="))

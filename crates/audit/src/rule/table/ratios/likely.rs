@@ -2,7 +2,7 @@
 
 use crate::finding::Slip;
 use crate::link::words::{TIMES, says};
-use crate::link::{DerivedLink, LinkForm, Why};
+use crate::link::{DerivedLink, LinkForm, LinkReason};
 use crate::number::{Interval, NumberUnit};
 use crate::page::AuditedPage;
 use crate::slip;
@@ -10,11 +10,13 @@ use crate::slip;
 /// The likely slip of a ratio that its operands, which give `recomputed`, do not give.
 pub(super) fn slip_of(link: &DerivedLink, recomputed: Interval) -> Option<Slip> {
     let printed = link.derived.interval();
-    let slip = slip::find_slip(printed, recomputed).filter(|slip| slip::is_of(*slip, link.numerator.unit));
+    let slip =
+        slip::find_slip(printed, recomputed).filter(|slip| slip::is_of(*slip, link.numerator.unit));
     slip.or(is_turned(link, other(link.form)).then_some(Slip::WrongBase))
 }
 
-/// Whether a ratio of times, in a column of others, says how much better they are and is turned round.
+/// Whether a ratio of times, in a column of others, says how much better they are and is turned
+/// round.
 pub(super) fn better_is_less(link: &DerivedLink, links: &[DerivedLink]) -> bool {
     (is_turned(link, other(link.form)) || is_turned(link, link.form))
         && of_time(link)
@@ -22,11 +24,13 @@ pub(super) fn better_is_less(link: &DerivedLink, links: &[DerivedLink]) -> bool 
 }
 
 fn is_turned(link: &DerivedLink, form: LinkForm) -> bool {
-    let given = form.quotient(link.denominator.interval(), link.numerator.interval(), link.derived.unit);
+    let given =
+        form.quotient(link.denominator.interval(), link.numerator.interval(), link.derived.unit);
     given.is_some_and(|given| given.meets(link.derived.interval()))
 }
 
-/// What it would be with the other operand as the base: a loss told as the gain that makes up for it, a share turned round.
+/// What it would be with the other operand as the base: a loss told as the gain that makes up for
+/// it, a share turned round.
 fn other(form: LinkForm) -> LinkForm {
     match form {
         LinkForm::Share | LinkForm::Multiple => LinkForm::Share,
@@ -38,14 +42,15 @@ fn other(form: LinkForm) -> LinkForm {
 
 /// The arithmetic from the other base in words.
 pub(super) fn words_of_other_base(page: &AuditedPage, link: &DerivedLink) -> String {
-    let [above, below] = [&link.denominator, &link.numerator].map(|one| page.quote(one.figure.spot));
+    let [above, below] =
+        [&link.denominator, &link.numerator].map(|one| page.quote(one.figure.spot));
     other(link.form).words(above, below)
 }
 
-/// Whether another ratio stands in the same column.
+/// Whether another ratio is in the same column.
 fn alike(link: &DerivedLink, other: &DerivedLink) -> bool {
     (other.form, &other.names) == (link.form, &link.names)
-        && !matches!(other.why, Why::Told)
+        && !matches!(other.why, LinkReason::Told)
         && other.derived.figure.spot != link.derived.figure.spot
 }
 
