@@ -1,4 +1,4 @@
-//! Parse, dispatch, exit code.
+//! Parses the command line, dispatches the command, and returns its exit code.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `iotax agent`: the whole program as an agent, where `iotax-agent` is not beside it.
+//! `iotax agent`: the whole program as an agent, for use without a separate `iotax-agent`.
 
 use anyhow::Result;
 use iotax_steps::agent::{PATIENCE, Serve, serve};

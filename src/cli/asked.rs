@@ -1,4 +1,4 @@
-//! What `run` and `plan` are asked on the command line, turned into a checked scenario.
+//! Turns the arguments of `run` and `plan` into a checked scenario.
 
 use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
@@ -81,7 +81,7 @@ pub struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// The checked scenario.
+    /// Returns the checked scenario.
     ///
     /// # Errors
     /// Bad input with its place, the reason and a hint.
@@ -125,7 +125,7 @@ fn profile_help() -> String {
     format!("Published loads, and iotax's own: NAME or NAME/LOAD. {}", profile::listed())
 }
 
-/// The keys of `[measure]` that were given, an option each.
+/// Keys of `[measure]` that were given, one option each.
 #[derive(Debug, Default)]
 struct MeasureKeys(Vec<(String, String)>);
 
@@ -152,7 +152,7 @@ impl FromArgMatches for MeasureKeys {
     }
 }
 
-/// fio's own words for the workload that were given, an option each.
+/// fio's own words for the workload that were given, one option each.
 #[derive(Debug, Default)]
 struct FioWords(Vec<(String, String)>);
 
@@ -180,7 +180,7 @@ impl FromArgMatches for FioWords {
     }
 }
 
-/// An option by either spelling, `shown` in the help.
+/// Makes an option with either spelling, `shown` in the help.
 fn option(name: &'static str, shown: String) -> Arg {
     let arg = Arg::new(name).long(shown);
     [name.to_owned(), dashed(name)].into_iter().fold(arg, |arg, other| match arg.get_long() {
@@ -193,8 +193,8 @@ fn dashed(name: &str) -> String {
     name.replace('_', "-")
 }
 
-/// Names and values in the order of the command line: of two words that contradict each other the
-/// later counts.
+/// Returns names and values in the order of the command line: if two words contradict each other,
+/// the later one counts.
 fn given(matches: &ArgMatches, names: impl Iterator<Item = &'static str>) -> Vec<(String, String)> {
     let one = |name| {
         let values: Vec<&str> = matches.get_many::<String>(name)?.map(String::as_str).collect();

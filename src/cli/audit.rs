@@ -1,6 +1,6 @@
-//! `iotax audit`: the pages that others publish, recomputed. Pages are read, audited and released
-//! one after the other; exit code 1 when something is found that is as bad as `--fail-on` says, so
-//! that a pipeline can ask.
+//! `iotax audit`: recomputes the pages that others publish. Pages are read, audited and released
+//! one after the other. The exit code is 1 if a finding is as bad as `--fail-on` says, so that a
+//! pipeline can act on it.
 
 mod pages;
 
@@ -57,7 +57,7 @@ pub struct Args {
     rules: bool,
 }
 
-/// One of these words; clap offers the nearest.
+/// Parses one of these words; clap suggests the closest.
 fn one_of_words(words: impl Iterator<Item = &'static str>) -> PossibleValuesParser {
     PossibleValuesParser::new(words)
 }
@@ -123,7 +123,7 @@ pub fn run(args: &Args) -> Result<u8> {
     }
     let fails =
         audit.worst().zip(severity(&args.fail_on)).is_some_and(|(worst, bound)| worst <= bound);
-    // Where nothing was audited at all, nothing was found to be sound.
+    // If nothing was audited at all, nothing was found to be sound.
     let audited = audit.refused.is_empty() && !audit.documents.is_empty();
     Ok(match (audited, fails) {
         (false, _) => BAD_INPUT,
@@ -138,14 +138,14 @@ fn view(args: &Args) -> View {
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
     let to_file = args.to.file().is_some();
     let colour = !to_file && std::io::stdout().is_terminal() && !no_colour && !dumb;
-    // A file is read later and by others, so that it has all.
+    // A file is read later and by others, so it has everything.
     let verbose = args.verbose || to_file;
     let least = if verbose { Severity::Cosmetic } else { Severity::Ambiguous };
     let show = args.show.as_deref().and_then(severity).unwrap_or(least);
     View { width: columns(), colour, verbose, show }
 }
 
-/// Whether the list of figures is JSON, by its ending; asked before pages are read.
+/// Returns true if the list of figures is JSON, by its ending. Called before pages are read.
 fn claims_as_json(path: &Path) -> Result<bool> {
     let refused = |why: String| Failed::input(format!("--claims {}: {why}", path.display()));
     let ending =
@@ -159,7 +159,8 @@ fn claims_as_json(path: &Path) -> Result<bool> {
     Ok(ending == "json")
 }
 
-/// What was named, in its order; else what is piped in.
+/// Returns the named sources in their order, or standard input if none is named and something is
+/// piped in.
 fn sources(named: &[PathBuf], typed: bool) -> Result<Vec<PathBuf>> {
     let stdin = named.iter().filter(|page| page.as_os_str() == STANDARD_INPUT).count();
     match named {
@@ -175,9 +176,9 @@ fn sources(named: &[PathBuf], typed: bool) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// Refuses to write over what is to be audited.
+/// Refuses to overwrite the pages that are to be audited.
 fn kept(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
-    // What is not there yet is nobody's page.
+    // A file that does not exist yet is nobody's page.
     for (file, own) in written.iter().filter_map(|file| Some((file, file.canonicalize().ok()?))) {
         let whole =
             |named: &PathBuf| Some((named.display().to_string(), named.canonicalize().ok()?));
@@ -197,7 +198,7 @@ fn kept(sources: &[PathBuf], written: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Audits everything that was named. The only errors are those of writing the list.
+/// Audits all named pages. The only errors are those of writing the list.
 fn all(
     args: &Args,
     sources: &[PathBuf],
@@ -232,7 +233,7 @@ fn all(
     })
 }
 
-/// What cannot be opened or used is reported, and the others are audited all the same.
+/// Reports a page that cannot be opened or used; the others are audited all the same.
 fn refuse(name: &str, why: String, audit: &mut Audit) {
     say_aside(&format!("iotax: {}: {}", shown(name), shown(&why)));
     audit.refused.push(Skipped { name: name.to_owned(), why });
@@ -244,7 +245,7 @@ impl Args {
     }
 }
 
-/// The rules that are asked for, a paragraph each.
+/// Returns the requested rules, one paragraph each.
 fn listed(args: &Args, width: usize) -> String {
     let mut out = String::new();
     for rule in rule::all().iter().filter(|rule| args.asks(rule.id)) {

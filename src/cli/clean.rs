@@ -1,4 +1,4 @@
-//! `iotax clean`: takes down what a killed run left; a run that is still going is not touched.
+//! `iotax clean`: removes what a killed run left; a run that is still going is not touched.
 
 use super::{check_id, own_folder, say, say_aside, stop};
 use anyhow::Result;
@@ -65,7 +65,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     Ok(DONE)
 }
 
-/// Cleans one run; `None`: there is nothing to clean.
+/// Cleans one run; `None` if there is nothing to clean.
 fn clean_run(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Result<Option<Cleaned>> {
     let pending = clean::pending(dir)?;
     if pending.is_nothing() {
@@ -96,7 +96,7 @@ fn clean_run(dir: &Path, id: &str, args: &Args, stop: &Arc<AtomicBool>) -> Resul
     Ok(Some(cleaned))
 }
 
-/// Says once what is waited for.
+/// Returns a function that reports each wait once.
 pub(super) fn say_waits() -> impl FnMut(StepProgress) + Send {
     let mut said = String::new();
     move |progress| match progress {
@@ -120,7 +120,7 @@ fn chosen(args: &Args, runs: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// A run by its name, also where its record is gone and its journal is not.
+/// Finds a run by its name, even if its record is gone and its journal is not.
 fn named(runs: &Path, name: &str) -> Result<PathBuf> {
     let folder = runs.join(name);
     match store::is_id(name) && folder.join(journal::FILE).symlink_metadata().is_ok() {
@@ -129,7 +129,8 @@ fn named(runs: &Path, name: &str) -> Result<PathBuf> {
     }
 }
 
-/// A run that is going holds its lock: skipped among all, refused when it was named.
+/// Locks a run. A run that is going holds its lock: it is skipped if all are cleaned, and refused
+/// if it was named.
 fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> {
     match store::RunLock::take(dir)? {
         Some(lock) => Ok(Some(lock)),
@@ -144,8 +145,8 @@ fn lock_of(dir: &Path, id: &str, args: &Args) -> Result<Option<store::RunLock>> 
     }
 }
 
-/// `  guest vm0 would be ended`, and each path of the run that goes with it; of what has nothing of
-/// its own to undo, nothing.
+/// Returns `  guest vm0 would be ended`, and each path of the run that would be removed with it;
+/// empty if it has nothing of its own to undo.
 fn would_be(open: &Open, tag: &RunTag) -> Vec<String> {
     let operation = open.step.op.operation();
     let Some(undoing) = operation.undoing(open.made.as_ref()) else { return Vec::new() };

@@ -1,6 +1,6 @@
-//! `iotax compare`: two stored runs against each other. Made from their records alone; exit code 1
-//! when a figure is surely worse by more than was allowed, or a service level is broken that was
-//! not, so that a pipeline can ask.
+//! `iotax compare`: two stored runs against each other, from their records alone. The exit code is
+//! 1 if a figure is surely worse by more than was allowed, or if a service level is broken that was
+//! not, so that a pipeline can act on it.
 
 use super::{columns, report};
 use anyhow::Result;
@@ -40,7 +40,7 @@ pub struct Args {
     to: report::Destination,
 }
 
-/// A figure that may become worse.
+/// Figure with a limit on how much worse it may become.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum LimitedFigure {
     Rate,
@@ -67,7 +67,7 @@ fn limit_of(text: &str) -> Result<(LimitedFigure, f64), String> {
     };
     let limit = match figure {
         LimitedFigure::Rate => units::parse_percent(percent)?,
-        // What rises may double.
+        // A rising figure may more than double.
         LimitedFigure::Latency | LimitedFigure::Cpu => percent
             .strip_suffix('%')
             .and_then(|number| number.trim().parse::<f64>().ok())
@@ -78,7 +78,7 @@ fn limit_of(text: &str) -> Result<(LimitedFigure, f64), String> {
     Ok((figure, limit))
 }
 
-/// Each figure at most once.
+/// Returns the limits, with each figure at most once.
 fn limits(given: &[(LimitedFigure, f64)]) -> Result<RegressionLimits, Failed> {
     let mut limits = RegressionLimits::default();
     for (figure, limit) in given {

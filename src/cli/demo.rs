@@ -1,6 +1,6 @@
-//! `iotax demo`: the main job on what this machine has, told in five short parts. The first audits
-//! what somebody published; every other figure is measured here and now, and the hidden delay is
-//! drawn again each time.
+//! `iotax demo`: the main job on the hardware of this machine, in five short parts. The first part
+//! audits what somebody published. Every other figure is measured here and now, and the hidden
+//! delay is drawn again each time.
 
 use super::progress::ProgressPrinter;
 use super::report::ReportArgs;
@@ -45,7 +45,7 @@ struct Demo<'a> {
 
 impl Demo<'_> {
     fn new<'a>(dir: &Path, runs: &'a Path) -> Result<Demo<'a>> {
-        // One name: what a killed demo leaves is used and removed by the next.
+        // A fixed name: the next demo uses and removes what a killed one leaves.
         let file = dir.join("iotax-demo.img");
         Ok(Demo { file, bytes: GIB, runs })
     }
@@ -85,7 +85,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// (c) A bill with a delay in it that nobody was told.
+    /// (c) A bill with a delay in it that nobody knows of.
     fn hidden_delay(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
         let settings = [("budget", "30s")];
         let lacking = survey::missing(&self.scenario(&[" | loop | fs(xfs)"], true, &settings)?);
@@ -106,7 +106,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// (d) A guest over the file; no headline where its processor is emulated.
+    /// (d) A guest over the file; there is no headline if its processor is emulated.
     fn guest(&self, dirs: &mut Vec<PathBuf>, width: usize) -> Result<()> {
         say(&part("(d) A guest (QEMU, virtio-blk) against the file below it"))?;
         let scenario = self.scenario(&["", " | vm(memory=256MiB)"], false, &[("budget", "15s")])?;
@@ -122,8 +122,8 @@ impl Demo<'_> {
                 dirs.push(dir);
                 Ok(())
             }
-            // The story goes on without a guest, but not over something that could not be taken
-            // down.
+            // The demo continues without a guest, but not after something that could not be
+            // removed.
             Err(error) if code_of(&error) == UNDO_INCOMPLETE => Err(error),
             Err(error) => say(&line(&format!("not measured: {error:#}"), width)),
         }
@@ -133,7 +133,7 @@ impl Demo<'_> {
         let medium = format!("file:{},size={}MiB,keep=true", self.file.display(), self.bytes / MIB);
         let stacks: Vec<String> = layers.iter().map(|layers| format!("{medium}{layers}")).collect();
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        // A bill would be measured at a second depth; the demo has one thing to show.
+        // A bill would be measured at a second depth, but the demo shows only one thing.
         let words = if bill { vec![("iodepth".to_owned(), "1".to_owned())] } else { Vec::new() };
         let measure = settings.iter().map(own).collect();
         let request = ScenarioRequest { bill, words, measure, ..ScenarioRequest::default() };
@@ -167,7 +167,7 @@ impl Demo<'_> {
     }
 }
 
-/// fio's output and the conclusion that somebody published; its file says who.
+/// fio's output and a published conclusion; the file names its author.
 const PUBLISHED: &str = include_str!("../../crates/audit/fixtures/published/passthrough.md");
 
 fn intro(size: &str, dir: &Path, width: usize) -> String {
@@ -175,8 +175,7 @@ fn intro(size: &str, dir: &Path, width: usize) -> String {
     hanging_paragraph("", &format!("{said} {size} in {}.", dir.display()), width)
 }
 
-/// (a) What others publish, recomputed: a headline, and the figure of the tool that it was computed
-/// from.
+/// (a) A published page, recomputed: a headline, and the tool's figure that it was computed from.
 fn published(width: usize) -> String {
     const FOLDER: &str = "crates/audit/fixtures/published";
     let page = iotax_audit::page::AuditedPage::new("passthrough.md", PUBLISHED);
@@ -185,7 +184,7 @@ fn published(width: usize) -> String {
         + &line(&format!("{}. The findings: iotax audit {FOLDER}", verdict.line), width)
 }
 
-/// Two rates of the same thing.
+/// Compares two rates of the same thing.
 fn apart(rates: [f64; 2], width: usize) -> String {
     let [first, second] = rates;
     let apart = 100.0 * (second / first - 1.0).abs();
@@ -201,10 +200,10 @@ fn ruler(found: &Findings, width: usize) -> String {
     found.ruler.iter().map(|check| line(&check.sentence, width)).collect()
 }
 
-/// Lines of the bill's table: more layers than the demo has.
+/// Number of lines of the bill's table: more layers than the demo has.
 const BILL_LINES: usize = 10;
 
-/// The bill, and whether its last line found what was hidden.
+/// Returns the bill, and a line on its last layer: did it find the hidden delay?
 fn billed(found: &Findings, hidden: f64, width: usize) -> Result<String> {
     let bill = found.workloads[0].bill.as_ref().context("the run gave no bill")?;
     let last = bill.lines.last().context("the bill has no line")?;
@@ -232,7 +231,7 @@ fn hit(last: &MeasuredFigure, hidden: f64) -> String {
     )
 }
 
-/// What is concluded, and once why it is not representative.
+/// Returns the conclusions, and once the reason why they are not representative.
 fn verdicts(found: &Findings, width: usize) -> String {
     let comparisons = &found.workloads[0].comparisons;
     let said = comparisons
@@ -243,18 +242,18 @@ fn verdicts(found: &Findings, width: usize) -> String {
     said + &emulated.unwrap_or_default()
 }
 
-/// (e) What this machine would need for more.
+/// (e) Needs of this machine for more.
 fn lacking(summary: &str, width: usize) -> String {
     part("(e) What is missing here")
         + &line(&format!("{summary}; the commands that install it: iotax doctor -v"), width)
 }
 
-/// The first line of a part.
+/// Returns the first line of a part.
 fn part(text: &str) -> String {
     format!("\n{text}\n")
 }
 
-/// A line of a part.
+/// Returns a line of a part.
 fn line(text: &str, width: usize) -> String {
     hanging_paragraph("    ", text, width)
 }
@@ -263,9 +262,9 @@ fn known(figure: &MeasuredFigure) -> Option<(f64, (f64, f64))> {
     Some((figure.value()?, figure.bounds()?))
 }
 
-/// A cost of 4 to 20 %, from the kernel's random numbers. It is a share of each I/O's own time and
-/// not so many microseconds: a disk that idles in between answers the next I/O later, which would
-/// add to it (docs/decisions/known-delay.md).
+/// Returns a cost of 4 to 20 %, from the kernel's random numbers. It is a share of each I/O's own
+/// time, not a number of microseconds: a disk that idles in between answers the next I/O later,
+/// which would add to it (docs/decisions/known-delay.md).
 fn hidden_cost() -> Result<f64> {
     let mut byte = [0u8; 1];
     rustix::rand::getrandom(&mut byte, rustix::rand::GetRandomFlags::empty())?;

@@ -1,5 +1,5 @@
-//! `iotax doctor`: what this machine can measure, which devices it has, and what is missing with
-//! the command that supplies it. Looks only; changes nothing. Works without root and says what it
+//! `iotax doctor`: what this machine can measure, its devices, and missing parts with the command
+//! that supplies each. It only looks and changes nothing. It works without root and says what it
 //! cannot see.
 
 use super::{hanging_paragraph, say};
@@ -39,7 +39,7 @@ pub struct Options {
     pub dir: PathBuf,
 }
 
-/// What no single layer is: before what the layers list, and after it.
+/// Capabilities that belong to no single layer, listed before those of the layers and after them.
 const FIRST: &[Capability] = &[
     Capability::listed(MAIN_JOB, "a file against itself and a known delay", &["folder", "space"]),
     Capability::listed("uring", "engine io_uring", &["io_uring"]),
@@ -54,40 +54,39 @@ const LAST: &[Capability] = &[
     Capability::needing("ssh", "another machine, over ssh", "ssh:host:/dev/x"),
 ];
 
-/// Everything that iotax can measure.
+/// Returns everything that iotax can measure.
 fn capabilities() -> impl Iterator<Item = &'static Capability> {
     let of_layers = catalog::ALL.iter().flat_map(|layer| layer.capabilities);
     FIRST.iter().chain(of_layers).chain(LAST)
 }
 
-/// Ids of all needs of a capability.
+/// Returns the ids of all needs of a capability.
 fn needs_of_ability(ability: &Capability) -> BTreeSet<&'static str> {
     all_needs(ability.stack, ability.more)
 }
 
-/// Those of a stack, and more. The stacks of the tables parse, see their tests; an empty one does
-/// not, and has no needs.
+/// Returns the needs of a stack, with some more. The stacks of the tables parse, see their tests;
+/// an empty one does not, and has no needs.
 fn all_needs(stack: &str, more: &[&'static str]) -> BTreeSet<&'static str> {
     let scenario = from_arguments(&[stack.to_owned()], &ScenarioRequest::default());
     let of_stack = scenario.as_ref().map(needs_of).unwrap_or_default();
     of_stack.into_iter().chain(more.iter().copied()).collect()
 }
 
-/// The main job: one command that measures a file against what lies above it.
+/// Main job: one command that measures a file against the layers above it.
 const MAIN_JOB: &str = "file";
 
 /// Everything that doctor found.
 #[derive(Debug, Serialize)]
 pub struct Diagnosis {
-    /// What the machine is.
+    /// Facts about the machine.
     facts: Facts,
-    /// What it can measure.
+    /// Measurements that it can do.
     capabilities: Vec<Ability>,
-    /// What is lacking, by need.
+    /// Unmet needs.
     missing: Vec<Lack>,
-    /// Its block devices.
     devices: Vec<DeviceLine>,
-    /// What could not be seen.
+    /// Devices and facts that could not be examined.
     unseen: Vec<String>,
 }
 
@@ -101,7 +100,7 @@ struct Ability {
     lacks: Vec<&'static str>,
 }
 
-/// An unmet need.
+/// Need that the machine does not meet.
 #[derive(Debug, Serialize)]
 struct Lack {
     need: &'static str,
@@ -115,15 +114,15 @@ struct DeviceLine {
     path: PathBuf,
     bytes: u64,
     model: Option<String>,
-    /// The word for `--destroy serial=...`.
+    /// Word for `--destroy serial=...`.
     consent: Option<String>,
-    /// Who uses it.
+    /// Users of the device.
     occupied: Vec<String>,
-    /// What it carries; unknown when it could not be read.
+    /// Content of the device; `None` if it could not be read.
     carries: Option<Vec<String>>,
 }
 
-/// Runs the command. `guest` tells what there is for guests.
+/// Runs the command. `guest` shows what is available for guests.
 ///
 /// # Errors
 /// When a required name is unknown, or the output cannot be written.
@@ -145,7 +144,7 @@ fn doctor_text(options: &Options, guest: GuestProbe) -> (String, u8) {
     (text, verdict(&diagnosis, &options.require))
 }
 
-/// How much is lacking here, in a sentence, for the demo.
+/// Summarises in a sentence how much is lacking here, for the demo.
 pub fn summary(dir: &Path) -> String {
     let lacks = lacks(&Probe::this_machine(dir, iotax_layers::guest::FINDINGS));
     let count =
@@ -225,7 +224,7 @@ fn verdict(diagnosis: &Diagnosis, required: &[String]) -> u8 {
     if unmet { exit::UNMET_NEED } else { exit::DONE }
 }
 
-/// Every disk with a size; loop devices only when they are attached.
+/// Lists every disk with a size; loop devices only if they are attached.
 fn list_devices(probe: &Probe) -> Vec<(PathBuf, Result<Inspection>)> {
     let has_size = |name: &String| {
         probe.number(format!("/sys/block/{name}/size")).is_some_and(|size| size > 0)
@@ -256,7 +255,7 @@ fn device_line(path: PathBuf, found: Inspection) -> DeviceLine {
     }
 }
 
-/// What could not be looked at, each reason once with the devices it holds for.
+/// Returns what could not be examined, each reason once with the devices that it applies to.
 fn unseen(inspections: &[(PathBuf, Result<Inspection>)]) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for (path, found) in inspections {
@@ -281,7 +280,7 @@ fn unseen(inspections: &[(PathBuf, Result<Inspection>)]) -> Vec<String> {
     reasons.into_iter().map(|(why, paths)| format!("{}: {why}", paths.join(", "))).collect()
 }
 
-/// Columns of the terminal that everything fits into.
+/// Columns of the terminal that all output fits into.
 const WIDTH: usize = 80;
 
 fn render(diagnosis: &Diagnosis) -> String {
@@ -317,10 +316,10 @@ fn render(diagnosis: &Diagnosis) -> String {
     text
 }
 
-/// What is missing, what it is needed for, and what to do.
+/// Describes what is missing, what it is needed for, and what to do.
 fn in_full(lack: &Lack) -> String {
     let name = format!("  {:<13} ", lack.need);
-    // A longer name has a line of its own.
+    // A longer name gets a line of its own.
     let fits = name.chars().count() == 16;
     let first = if fits { name } else { format!("{}\n{:16}", name.trim_end(), "") };
     let behind = " ".repeat(16);
@@ -330,11 +329,11 @@ fn in_full(lack: &Lack) -> String {
         + &wrapped(&behind, &format!("do: {}", lack.missing.command))
 }
 
-/// Devices that are listed without `-v`.
+/// Number of devices that are listed without `-v`.
 const MOST_DEVICES: usize = 10;
 
-/// On one screen: what works, the devices, what is missing by kind. What keeps a file from being
-/// measured, and what was asked for by name, has all that is known of it.
+/// Fits on one screen: what works, the devices, what is missing by kind. Needs that keep a file
+/// from being measured, and needs that were named, are described in full.
 fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
     let mut text = machine_lines(&diagnosis.facts) + "\n";
     for (head, works) in [("Can measure  ", true), ("Unavailable  ", false)] {
@@ -379,7 +378,7 @@ fn short(diagnosis: &Diagnosis, required: &[String]) -> String {
     text
 }
 
-/// Whether that capability or need lacks it.
+/// Returns true if that capability or need lacks it.
 fn is_for(diagnosis: &Diagnosis, lack: &Lack, name: &str) -> bool {
     let of_ability =
         diagnosis.capabilities.iter().filter(|one| one.name == name).flat_map(|one| &one.lacks);
@@ -407,7 +406,7 @@ fn device_line_of(device: &DeviceLine) -> String {
     ))
 }
 
-/// Each kind of what is lacking in one line.
+/// Returns each kind of missing part in one line.
 fn folded(lacks: &[&Lack]) -> Vec<String> {
     let (modules, others): (Vec<&Lack>, Vec<&Lack>) =
         lacks.iter().partition(|lack| lack.missing.is_of_kernel());
@@ -447,13 +446,13 @@ fn folded(lacks: &[&Lack]) -> Vec<String> {
     lines
 }
 
-/// A line of a list.
+/// Wraps a line of a list.
 fn wrapped_behind(line: &str) -> String {
     wrapped("  ", &iotax_report::wrapped(line, WIDTH - 2, "  "))
 }
 
-/// Layers that show something new on most machines, the most telling first, with what they need
-/// beside their own needs.
+/// Layers that show something new on most machines, the most informative first, with the needs
+/// besides their own.
 const TO_TRY: &[(&str, &[&str])] = &[
     (" | loop | fs(xfs)", &[]),
     (" | loop", &[]),
@@ -461,7 +460,7 @@ const TO_TRY: &[(&str, &[&str])] = &[
     (" | delay(percent=5)", &[]),
 ];
 
-/// One command that works here, or what has to be done first.
+/// Returns one command that works here, or what has to be done first.
 fn to_try(diagnosis: &Diagnosis, dir: &Path) -> String {
     let lacking = |name: &str| diagnosis.missing.iter().find(|lack| is_for(diagnosis, lack, name));
     if let Some(lack) = lacking(MAIN_JOB) {

@@ -1,6 +1,6 @@
 //! `iotax host-vs-guest`: one command for the whole table of a guest against its host, or of two
 //! hosts: disk, processors, memory, kernel, wake-ups, network, each with a verdict. It is a `run`
-//! whose stacks, loads and times are chosen.
+//! with chosen stacks, loads and times.
 
 use super::progress::ProgressPrinter;
 use super::{plan, report, run, say_aside};
@@ -14,13 +14,13 @@ use std::time::Duration;
 
 /// Bytes of the file under test, in the grammar's words.
 const FILE: &str = "iotax-host-vs-guest.img,size=1GiB";
-/// What the guest's boot and the filling of the file take of the time.
+/// Seconds that the guest's boot and the filling of the file take.
 const SET_UP_S: f64 = 30.0;
-/// Less is no answer to any row.
+/// Least time of a row, in seconds: less gives no answer.
 const LEAST_S: f64 = 3.0;
-/// A row ends when it is precise, but measures so long at least, seconds, where there is time.
+/// Least seconds that a row is measured if there is time, even if it is precise earlier.
 const LEAST_LOAD_S: f64 = 2.0;
-/// A verdict needs 16 rounds, of 0.1 s and more on a quiet machine.
+/// Seconds that are enough: a verdict needs 16 rounds, of 0.1 s and more on a quiet machine.
 const ENOUGH_S: f64 = 8.0;
 
 /// Arguments of `host-vs-guest`.
@@ -107,9 +107,9 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
 }
 
 impl Args {
-    /// The two stacks, and the loads that both take: none on a place without a device, no writes on
-    /// what iotax did not make. Where this host can give the guest a network, its rows are among
-    /// them.
+    /// Returns the two stacks and the loads for both. There are no loads on a place without a
+    /// device, and no writes to anything that iotax did not make. If this host can give the guest a
+    /// network, its rows are included.
     fn asked(&self, network: bool) -> Result<(Vec<String>, String)> {
         let vcpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut options = self.vm.clone().unwrap_or_else(|| format!("vcpus={vcpus}"));

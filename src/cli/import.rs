@@ -1,6 +1,6 @@
-//! `iotax import`: what other tools printed, from files, folders or standard input, stored as a
-//! run. Says what was taken for a system, which lines could not be read, and how the run is read;
-//! its id is all that goes to standard output.
+//! `iotax import`: stores other tools' output, from files, folders or standard input, as a run. It
+//! says which systems were recognised, which lines could not be read, and how to read the run. Only
+//! the id goes to standard output.
 
 use super::{say, say_aside, stop, typed};
 use anyhow::Result;
@@ -32,7 +32,7 @@ pub struct Args {
     name: Option<String>,
 }
 
-/// Unread lines that are told; the report has all.
+/// Number of unread lines that are shown; the report has all.
 const MOST_TOLD: usize = 20;
 
 /// Runs the command.
@@ -58,7 +58,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     Ok(DONE)
 }
 
-/// The pages that are named; where nothing is, what is piped in.
+/// Returns the named pages, or the piped input if none is named.
 fn pages(args: &Args, typed: bool) -> Result<Vec<String>> {
     match (args.page.is_empty() && args.system.is_empty(), typed) {
         (true, true) => Err(Failed::input(

@@ -1,5 +1,5 @@
-//! `iotax lab`: the root image of the lab guest: what is in the cache, building it, removing what
-//! is old.
+//! `iotax lab`: the root image of the lab guest: shows the cache, builds the image, removes old
+//! ones.
 
 use super::{columns, hanging_paragraph, say, say_aside, stop};
 use anyhow::{Context, Result};
@@ -48,7 +48,8 @@ pub fn run(args: &Args) -> Result<u8> {
     }
 }
 
-/// The path alone on standard output, for scripts; what is being done beside it.
+/// Builds the image. Only the path goes to standard output, for scripts; progress goes to standard
+/// error.
 fn build(again: bool) -> Result<u8> {
     let stop = stop::flag()?;
     let begin = Instant::now();
@@ -68,7 +69,7 @@ fn cache() -> Result<PathBuf> {
         .context("no place for the lab's image: neither XDG_CACHE_HOME nor HOME is set")
 }
 
-/// The image for the kernel that guests boot with, if it is built.
+/// Returns the image for the kernel that guests boot with, if it is built.
 fn current() -> Option<Image> {
     let suite = lab::suite().ok()?;
     match kernel::look() {

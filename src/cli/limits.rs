@@ -1,5 +1,5 @@
-//! `iotax limits`: what a target is limited to, and after which burst: found by courses of load,
-//! beside what is set where it can be read.
+//! `iotax limits`: finds the limits of a target, and the bursts before they apply, by courses of
+//! load. Limits that are set are shown too if they can be read.
 
 use super::progress::ProgressPrinter;
 use super::{columns, run, say, say_aside};
@@ -20,9 +20,9 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A rate is at a limit that is set when it is within this share of it.
+/// Relative difference up to which a rate counts as being at a limit that is set.
 const AT: f64 = 0.03;
-/// QEMU answers at once where it answers.
+/// Time limit for QEMU, which answers at once or not at all.
 const QMP_LIMIT: Duration = Duration::from_secs(5);
 
 /// Arguments of `limits`.
@@ -59,46 +59,46 @@ pub struct Args {
 /// Everything that was found.
 #[derive(Debug, Serialize)]
 struct LimitFindings {
-    /// As it was written.
+    /// Stack as it was written on the command line.
     stack: String,
     courses: Vec<CourseLine>,
-    /// What is set, as far as it can be read.
+    /// Limits that are set, as far as they can be read.
     settings: Vec<SetLimit>,
-    /// Processors that this process may use, where a control group says so.
+    /// Processors that this process may use, if a control group limits them.
     processors: Option<String>,
 }
 
 /// One course and what it shows.
 #[derive(Debug, Serialize)]
 struct CourseLine {
-    /// `read` or `write`; of a network `send` or `receive`.
+    /// `read` or `write`; for a network `send` or `receive`.
     direction: &'static str,
-    /// What its figures count: `ios` or `bytes`; of a network `bytes` without headers, or
+    /// Unit of the figures: `ios` or `bytes`; for a network `bytes` without headers, or
     /// `datagrams`.
     unit: &'static str,
     /// The load, in words.
     load: String,
-    /// How long it lasted.
+    /// Length of the course.
     seconds: f64,
     rested_seconds: f64,
     ios: u64,
     bytes: u64,
-    /// The shape, and its figures with their standard errors; `None`: `refused` says why.
+    /// Shape, and its figures with their standard errors; if `None`, `refused` says why.
     #[serde(flatten)]
     found: Option<CourseShape>,
     refused: Option<String>,
-    /// The rest before may have been too short for the bucket to be full.
+    /// True if the rest before may have been too short for the bucket to be full.
     burst_may_be_larger: bool,
-    /// Of a network: its rate in bytes a second with the headers of Ethernet.
+    /// Rate of a network in bytes a second with the headers of Ethernet.
     #[serde(skip_serializing_if = "Option::is_none")]
     on_wire: Option<f64>,
-    /// Of a limit that the other unit's course has found as well.
+    /// Remark on a limit that the other unit's course has found as well.
     note: Option<String>,
-    /// Settings that hold for it.
+    /// Settings that apply to it.
     settings: Vec<SetLimit>,
     /// Seconds, and I/Os or bytes until then.
     points: Vec<(f64, f64)>,
-    /// What one request counts: a limiter may let the one pass that overflows the bucket.
+    /// Units that one request counts: a limiter may let the one pass that overflows the bucket.
     #[serde(skip)]
     block: f64,
 }
@@ -113,8 +113,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let set_elsewhere = args.qmp.as_deref().map(of_qemu).transpose()?.unwrap_or_default();
     let (dir, courses, result) =
         run::courses(&scenario, Courses::from_spec(spec), runs, ProgressPrinter::new())?;
-    // Whoever resumed it would measure something else, and what was found is printed. What is left
-    // to undo needs its journal.
+    // A resumed run would measure something else, and the results are already printed. Anything
+    // left to undo needs its journal.
     let all_undone =
         result.as_ref().map_or_else(|error| code_of(error) != UNDO_INCOMPLETE, |_| true);
     if all_undone && dir.exists() {
@@ -167,14 +167,14 @@ fn scenario_of(args: &Args) -> Result<Scenario> {
     }
 }
 
-/// Where the one stack is a network.
+/// Returns the scenario if the one stack is a network.
 fn of_network(stack: &str) -> Option<Scenario> {
     let scenario = from_arguments(&[stack.to_owned()], &ScenarioRequest::default()).ok()?;
     let is_network = matches!(scenario.stacks.as_slice(), [one] if one.medium.far_end().is_some());
     (is_network && scenario.is_of_command_line()).then_some(scenario)
 }
 
-/// What a QEMU throttles.
+/// Returns the limits that a QEMU process sets.
 fn of_qemu(socket: &Path) -> Result<Vec<SetLimit>, Failed> {
     let failed = |error| Failed::input(format!("--qmp {}: {error}", socket.display()));
     let mut qmp = Qmp::connect(socket, QMP_LIMIT).map_err(failed)?;
@@ -205,7 +205,7 @@ fn limits_of(stack: &str, courses: &Courses, set_elsewhere: Vec<SetLimit>) -> Li
 fn line_of(course: &LimitCourse, all: &[LimitCourse], settings: &[SetLimit]) -> CourseLine {
     let CourseKind { network, writes, bytes, .. } = course.kind;
     let note = same_limit(course, all);
-    // That of the other unit is then the one that is met.
+    // The limit of the other unit is then the one that applies.
     let counts_bytes = bytes != note.is_some();
     let holds = settings.iter().filter(|set| match network {
         true => set.of == LimitUnit::Sent,
@@ -243,7 +243,7 @@ fn line_of(course: &LimitCourse, all: &[LimitCourse], settings: &[SetLimit]) -> 
     }
 }
 
-/// A rate that a course holds.
+/// Returns the rate that a course holds.
 fn held(course: &LimitCourse) -> Option<f64> {
     match &course.found {
         Ok(CourseShape::Bucket(bucket)) => Some(bucket.rate.value),
@@ -252,7 +252,7 @@ fn held(course: &LimitCourse) -> Option<f64> {
     }
 }
 
-/// The rate that a course came to.
+/// Returns the rate that a course reached.
 fn reached(course: &LimitCourse) -> Option<f64> {
     match &course.found {
         Ok(CourseShape::Open { mean, fell, .. }) => Some(fell.map_or(*mean, |fell| fell.to)),
@@ -260,9 +260,9 @@ fn reached(course: &LimitCourse) -> Option<f64> {
     }
 }
 
-/// Small and large blocks of one direction meet the same limit where their rates agree in I/Os or
-/// in bytes; of a network, datagrams and streams where they agree in frames or in bytes on the
-/// wire.
+/// Returns a note if another course meets the same limit. Small and large blocks of one direction
+/// do if their rates agree in I/Os or in bytes; for a network, datagrams and streams do if they
+/// agree in frames or in bytes on the wire.
 fn same_limit(course: &LimitCourse, all: &[LimitCourse]) -> Option<String> {
     let CourseKind { network, writes, bytes, .. } = course.kind;
     let other =
@@ -340,7 +340,7 @@ impl CourseLine {
                     rate(cap.value)
                 )
             }
-            // A limiter that loses what it did not pass at once is as unsteady as a drive.
+            // A limiter that drops what it did not pass at once is as unsteady as a drive.
             Some(CourseShape::Open { mean, fell, .. })
                 if self.met(fell.map_or(mean, |fell| fell.to)).is_some() =>
             {
@@ -365,7 +365,7 @@ impl CourseLine {
         }
     }
 
-    /// A setting that a rate is at.
+    /// Returns a setting that a rate is at.
     fn met(&self, rate: f64) -> Option<&SetLimit> {
         let shown = self.on_wire.unwrap_or(rate);
         self.settings.iter().find(|set| (shown / set.rate - 1.0).abs() <= AT)
@@ -406,7 +406,7 @@ impl CourseLine {
     }
 }
 
-/// Bytes a second as networks count them.
+/// Formats bytes per second as is usual for networks.
 fn mbit(rate: f64) -> String {
     format!("{:.2} Mbit/s", rate * 8.0 / 1e6)
 }

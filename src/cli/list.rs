@@ -1,4 +1,4 @@
-//! `iotax list`: the stored runs, newest last: when each began, how it ended, what it is of.
+//! `iotax list`: the stored runs, newest last: when each began, how it ended, what it measured.
 
 use super::{columns, say, typed};
 use anyhow::Result;
@@ -28,7 +28,7 @@ pub fn run(_: &Args, runs: &Path) -> Result<u8> {
         say(&format!("no runs in {}\n", runs.display()))?;
         return Ok(DONE);
     }
-    // Whoever searches lines wants whole ones.
+    // A search in lines needs whole lines.
     let width = if std::io::stdout().is_terminal() { columns() } else { usize::MAX };
     let lines: Vec<RunLine> = listed.iter().map(RunLine::from_run).collect();
     say(&table(&lines, width))?;
@@ -41,9 +41,8 @@ struct RunLine {
     id: String,
     started: String,
     state: &'static str,
-    /// What else is to be said of the state.
+    /// Further remark on the state.
     remark: Option<String>,
-    /// The scenario's name.
     name: Option<String>,
     stacks: Vec<String>,
 }
@@ -73,7 +72,7 @@ impl RunLine {
         }
     }
 
-    /// `one / four / six`; of many stacks those that fit, and how many more there are.
+    /// Returns `one / four / six`; of many stacks those that fit, and the number of the rest.
     fn stacks(&self, width: usize) -> String {
         let named = |count: usize| {
             let stacks = self.stacks[..count].join(" / ");
@@ -87,7 +86,7 @@ impl RunLine {
         (0..=self.stacks.len()).rev().map(named).find(fits).unwrap_or_else(|| named(0))
     }
 
-    /// What is in the run's line, and what below it: what else has no room there.
+    /// Returns the text in the run's line, and the text below it that has no room there.
     fn what(&self, room: usize, below: usize) -> (String, Option<String>) {
         let stacks = self.stacks(usize::MAX);
         let whole = self.name.iter().chain([&stacks]).cloned().collect::<Vec<_>>().join(": ");
@@ -104,7 +103,7 @@ impl RunLine {
     }
 }
 
-/// The scenario's name; of a run that others measured, that it was imported.
+/// Returns the scenario's name; for a run that others measured, says that it was imported.
 fn called(start: &RunStart) -> Option<String> {
     let name = start.scenario.name.clone();
     match (&start.imported, name) {
@@ -117,11 +116,11 @@ fn called(start: &RunStart) -> Option<String> {
 const HEADS: [&str; 4] = ["run", "started (UTC)", "state", "what"];
 const GAP: &str = "  ";
 const INDENT: &str = "    ";
-/// Of a remark; the report has all of it.
+/// Most lines of a remark; the report has all of it.
 const MOST_LINES: usize = 2;
 const MORE: &str = " ...";
 
-/// Aligned; what has no room, and what is to be said of a state, is below its run.
+/// Aligns the lines. Text that has no room, and remarks on a state, go below their run.
 fn table(lines: &[RunLine], width: usize) -> String {
     let cells = |line: &RunLine| [line.id.clone(), line.started.clone(), line.state.to_owned()];
     let widest = |at: usize| {
@@ -150,7 +149,7 @@ fn table(lines: &[RunLine], width: usize) -> String {
     std::iter::once(row(heads, HEADS[3].to_owned())).chain(lines.iter().map(said)).collect()
 }
 
-/// A word, and what else is to be said; the whole of a failure is in the run's report.
+/// Returns a word, and a remark on it; the run's report has the whole failure.
 fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
     let state =
         RunState::from_outcome(run.outcome.as_deref(), store::RunLock::is_held(&run.folder));
@@ -179,7 +178,8 @@ fn state(run: &store::RunSummary) -> (&'static str, Option<String>) {
     (state.word(), remark)
 }
 
-/// `guest vm0: the stream ended` of a line that announces more lines: `...; its last words:`.
+/// Returns `guest vm0: the stream ended` from a line that announces more lines: `...; its last
+/// words:`.
 fn without_an_announcement(line: &str) -> String {
     let cut = line.strip_suffix(':').and_then(|line| line.rsplit_once("; "));
     cut.map_or(line, |(line, _)| line).to_owned()

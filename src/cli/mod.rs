@@ -1,5 +1,5 @@
-//! The command line: one file a command. Parsing and dispatch here; what a command does is the
-//! library's.
+//! The command line: one file per command. Parsing and dispatch are here; the library does the
+//! work.
 
 mod agent;
 mod asked;
@@ -98,7 +98,7 @@ enum Command {
     Agent(agent::Args),
 }
 
-/// Parses the command line, runs the command, turns its error into an exit code.
+/// Parses the command line, runs the command, and turns its error into an exit code.
 pub fn main() -> ExitCode {
     if let Some(code) = iotax_steps::agent::init_if_pid_1() {
         return code;
@@ -114,7 +114,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             let code = exit::code_of(&error);
-            // A reader that went away wants to hear nothing more.
+            // A reader that has gone away needs no more messages.
             if code != DONE {
                 complain(&error);
             }
@@ -123,9 +123,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints help, or what is wrong with the command line, and ends the program. clap repeats
-/// arguments as they were typed, or as a shell found them in a folder: where something in them
-/// acts, its colours are given up.
+/// Prints help or an error of the command line, and ends the program. clap repeats arguments as
+/// they were typed, or as a shell found them in a folder: if they could act on the terminal, its
+/// colours are dropped.
 fn refuse(error: &clap::Error) -> ! {
     if !std::env::args_os().any(|argument| argument.to_string_lossy().contains(acts)) {
         error.exit();
@@ -134,8 +134,8 @@ fn refuse(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// Without the advice to pass an unknown option as a value, which no command here means; one of a
-/// layer is told to be so.
+/// Removes the advice to pass an unknown option as a value, which no command here means. An option
+/// of a layer is shown as such.
 fn plain(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
@@ -143,7 +143,7 @@ fn plain(mut error: clap::Error) -> clap::Error {
     error.remove(ContextKind::Suggested);
     let written = error.get(ContextKind::InvalidArg).map(ToString::to_string).unwrap_or_default();
     if let Some(tip) = tip_of_layer(&written) {
-        // Both are about the option that is spelt most like it.
+        // Both are about the option with the most similar spelling.
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
@@ -151,7 +151,7 @@ fn plain(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// A command on a run as a person types it, with the folder of runs where that is not the usual
+/// Returns a command on a run as a user types it, with the folder of runs if it is not the usual
 /// one.
 pub(crate) fn typed(verb: &str, run: &Path) -> String {
     let usual = iotax_store::default_runs_dir().ok();
@@ -162,11 +162,11 @@ pub(crate) fn typed(verb: &str, run: &Path) -> String {
     }
 }
 
-/// A folder of runs, or of one run, for a command that does what is written there: only one that
-/// nobody else can have written to.
+/// Returns a folder of runs, or of one run, for a command that does what is written there. Only a
+/// folder that nobody else can have written to is accepted.
 ///
 /// # Errors
-/// Bad input with whose it is, and who may.
+/// Bad input with the owner, and who may use it.
 pub(crate) fn own_folder(folder: &Path, verb: &str) -> Result<PathBuf> {
     iotax_store::ours(folder).map_err(|error| {
         let (user, own) =
@@ -192,7 +192,7 @@ pub(crate) fn own_folder(folder: &Path, verb: &str) -> Result<PathBuf> {
     })
 }
 
-/// Refuses a run whose folder was renamed, where something of it may be left.
+/// Refuses a run whose folder was renamed if something of the run may remain.
 ///
 /// # Errors
 /// Bad input.
@@ -207,7 +207,7 @@ pub(crate) fn check_id(id: &str, verb: &str) -> Result<()> {
     .into())
 }
 
-/// Which layers have that option.
+/// Returns a hint that names the layers with that option.
 fn tip_of_layer(written: &str) -> Option<String> {
     let word = written.trim_start_matches('-').split('=').next()?;
     let having = catalog::ALL.iter().filter(|layer| layer.option(word).is_some());
@@ -222,8 +222,7 @@ fn tip_of_layer(written: &str) -> Option<String> {
 
 fn dispatch(cli: Cli) -> Result<u8> {
     ulimit::respect(exit::MEASUREMENT_FAILED).map_err(Failed::need)?;
-    // Guests, agents and a resumed run elsewhere in the tree know nothing of the folder that this
-    // was called in.
+    // Guests, agents and a resumed run elsewhere in the tree do not know the folder of this call.
     let runs = || -> Result<PathBuf> {
         match &cli.runs {
             Some(runs) => Ok(std::path::absolute(runs)?),
@@ -251,7 +250,7 @@ fn dispatch(cli: Cli) -> Result<u8> {
     }
 }
 
-/// The chain of causes on standard error, one sentence.
+/// Prints the chain of causes on standard error, as one sentence.
 fn complain(error: &anyhow::Error) {
     let text = format!("iotax: {error:#}");
     match std::io::stderr().is_terminal() {
@@ -260,8 +259,8 @@ fn complain(error: &anyhow::Error) {
     }
 }
 
-/// In so many columns with what [`aside`] indents. Indented lines stay: carets below a word,
-/// commands to copy.
+/// Wraps text to `width` columns, including the indent of [`aside`]. Indented lines stay as they
+/// are: carets below a word, commands to copy.
 fn fitted(text: &str, width: usize) -> String {
     let fit = |line: &str| match line.starts_with([' ', '\t']) {
         true => line.to_owned(),
@@ -270,7 +269,7 @@ fn fitted(text: &str, width: usize) -> String {
     text.split('\n').map(fit).collect::<Vec<_>>().join("\n")
 }
 
-/// Prints to standard output; a reader that went away (`| head`) ends the program quietly.
+/// Prints to standard output; if the reader goes away (`| head`), the program ends quietly.
 ///
 /// # Errors
 /// When standard output cannot be written for another reason: a full disk behind a redirection.
@@ -278,10 +277,10 @@ pub fn say(text: &str) -> Result<()> {
     write_out(&lines(text))
 }
 
-/// The same of text with colours of ours in it, which stay.
+/// Prints text with our own colours in it, which are kept.
 ///
 /// # Errors
-/// The same.
+/// Fails as [`say`] does.
 pub fn say_in_colour(text: &str) -> Result<()> {
     write_out(&lines_in_colour(text))
 }
@@ -300,14 +299,14 @@ fn write_out(text: &str) -> Result<()> {
     }
 }
 
-/// A line on standard error, beside what is printed.
+/// Prints a line on standard error, apart from the output.
 pub fn say_aside(text: &str) {
-    // A closed standard error cannot be told anything.
+    // A closed standard error cannot be written to.
     let _ = writeln!(std::io::stderr(), "{}", aside(text));
 }
 
-/// As it is said there: no line but the first begins at the margin, so that no name with a line's
-/// end in it speaks for iotax.
+/// Formats a message for standard error. Only the first line begins at the margin, so that no name
+/// with a line end in it speaks for iotax.
 fn aside(text: &str) -> String {
     let text = lines(text);
     let indented = |(at, line): (usize, &str)| match at > 0
@@ -320,8 +319,8 @@ fn aside(text: &str) -> String {
     text.split('\n').enumerate().map(indented).collect::<Vec<_>>().join("\n")
 }
 
-/// A paragraph after a first column, its further lines indented below its start. A word that is
-/// longer than a line is alone: it may have to be copied.
+/// Formats a paragraph after a first column, with its further lines indented below its start. A
+/// word longer than a line gets its own line: it may have to be copied.
 pub fn hanging_paragraph(first: &str, text: &str, width: usize) -> String {
     let indent = first.chars().count();
     let paragraph = iotax_report::wrapped(text, width.saturating_sub(indent), "");
@@ -332,7 +331,7 @@ pub fn hanging_paragraph(first: &str, text: &str, width: usize) -> String {
     lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Columns of the terminal; when it is none, those that `COLUMNS` asks for, or 80.
+/// Returns the columns of the terminal. Without one, returns those that `COLUMNS` asks for, or 80.
 pub fn columns() -> usize {
     let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));

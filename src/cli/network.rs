@@ -1,5 +1,5 @@
 //! `iotax network`: the network between places, each with each. It is a `run` with a stack for
-//! every ordered pair, so that both directions of a pair stand side by side.
+//! every ordered pair, so that both directions of a pair are next to each other.
 
 use super::progress::ProgressPrinter;
 use super::{plan, report, run};
@@ -8,7 +8,7 @@ use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_units::exit::Failed;
 use std::path::Path;
 
-/// Pairs beyond this take longer than anybody waits.
+/// Largest number of places: more pairs take longer than anybody waits.
 const MOST_PLACES: usize = 12;
 
 /// Arguments of `network`.
@@ -66,7 +66,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     run::finish(&dir, result, &args.output)
 }
 
-/// A stack for every ordered pair.
+/// Returns a stack for every ordered pair.
 fn pairs(places: &[String]) -> Result<Vec<String>> {
     if places.len() > MOST_PLACES {
         let why =

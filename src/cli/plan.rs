@@ -1,5 +1,5 @@
-//! `iotax plan`: what `run` would do, step by step, with nothing touched. What cannot be undone is
-//! red.
+//! `iotax plan`: shows what `run` would do, step by step, without touching anything. Steps that
+//! cannot be undone are red.
 
 mod precondition;
 mod set;
@@ -46,16 +46,15 @@ pub struct Args {
     asked: MeasureArgs,
 }
 
-/// How a plan is shown.
+/// Options of how a plan is shown.
 #[derive(Default)]
 pub struct View {
-    /// Columns.
     width: usize,
-    /// Whether what cannot be undone is red.
+    /// True if text on what cannot be undone is red.
     colour: bool,
-    /// Whether command lines are shown whole.
+    /// True if command lines are shown whole.
     commands: bool,
-    /// Whether it is said how they are.
+    /// True if a hint says how to show them.
     hints: bool,
 }
 
@@ -77,7 +76,7 @@ pub fn run(args: &Args) -> Result<u8> {
     print(&args.asked.scenario()?, Some(args.commands))
 }
 
-/// Prints the plan of a scenario, with `commands` as `--commands` does; `None`: the command has no
+/// Prints the plan of a scenario, with `commands` as for `--commands`; `None` if the command has no
 /// such option.
 ///
 /// # Errors
@@ -97,7 +96,7 @@ pub(super) fn print(scenario: &Scenario, commands: Option<bool>) -> Result<u8> {
     Ok(if lacks.is_none() { DONE } else { UNMET_NEED })
 }
 
-/// The plan as text, after what is lacking.
+/// Returns the plan as text, after what is missing.
 ///
 /// # Errors
 /// Bad input.
@@ -168,7 +167,7 @@ fn show(view: &View, scenario: &Scenario, ready: ReadyScenario) -> Result<String
     Ok(text)
 }
 
-/// Lines in the width of the view, each with its own indent.
+/// Wraps lines to the width of the view, each with its own indent.
 fn lines(view: &View, text: &str) -> String {
     let line = |line: &str| {
         let words = line.trim_start();
@@ -181,7 +180,7 @@ fn marked(view: &View, mark: &str, texts: &[String]) -> String {
     texts.iter().map(|text| view.paragraph(&format!("{mark}: "), text)).collect()
 }
 
-/// What is done on hosts over ssh, of which a plan asks none.
+/// Describes the work on hosts over ssh; a plan itself contacts none of them.
 fn hosts(view: &View, scenario: &Scenario) -> String {
     let mut hosts: Vec<(&str, LoadIssuer)> = Vec::new();
     for medium in scenario.stacks.iter().flat_map(|stack| stack.medium.members()) {
@@ -222,8 +221,8 @@ fn machines(view: &View, scenario: &Scenario) -> String {
         .collect()
 }
 
-/// Drives of a host that are written. Nobody has looked at them yet, so whether a word of consent
-/// is theirs is not known here.
+/// Describes the drives of a host that are written. Nobody has examined them yet, so it is unknown
+/// here if a word of consent applies to them.
 fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
     let mut drives: Vec<String> = Vec::new();
     for stack in
@@ -253,7 +252,7 @@ fn written_there(view: &View, scenario: &Scenario, host: &str) -> String {
     view.red(&view.paragraph("  ", &text))
 }
 
-/// What leads into it, of stacks that an earlier set brought up.
+/// Describes the steps into a further state of stacks that an earlier set brought up.
 fn in_further_state(
     view: &View,
     ground: &PlanGround,
@@ -274,7 +273,7 @@ fn in_further_state(
     Ok(text + "  measure; check the state before and after every slice\n")
 }
 
-/// Guests with emulated drives that are up for the whole run.
+/// Describes guests with emulated drives that are up for the whole run.
 fn labs(view: &View, scenario: &Scenario) -> String {
     let line = |(place, lab): (&Place, &LabSpec)| {
         let drives = counted(u64::from(lab.drives.unwrap_or(0)), "NVMe drive", "NVMe drives");
@@ -289,7 +288,7 @@ fn labs(view: &View, scenario: &Scenario) -> String {
     scenario.labs.iter().map(line).collect()
 }
 
-/// The files under test that are made.
+/// Describes the files under test that are made.
 fn files(view: &View, scenario: &Scenario, steps: &[Step]) -> String {
     let remote = scenario.stacks.iter().all(|stack| !stack.medium.places().contains(&Place::Host));
     match steps {
@@ -326,7 +325,7 @@ fn reused(steps: &[Step]) -> BTreeMap<StepId, (&Path, bool)> {
     found
 }
 
-/// Whether a step would fill a file that is already filled.
+/// Returns true if a step would fill a file that is already filled.
 fn is_filled(reused: &BTreeMap<StepId, (&Path, bool)>, step: &Step) -> bool {
     let Op::FillFile(fill) = &step.op else { return false };
     let known = match &fill.file {
@@ -346,7 +345,7 @@ fn to_fill(steps: Vec<Step>) -> Vec<Step> {
     steps.into_iter().filter(|step| !full.contains(&step.id)).collect()
 }
 
-/// What is killed how often, and what is written meanwhile.
+/// Describes what is killed how often, and what is written meanwhile.
 fn trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<String> {
     let (mut text, mut all) = (String::new(), 0);
     for set in &ground.layout.sets {
@@ -387,8 +386,7 @@ fn trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<String> {
         ))
 }
 
-/// How long so many kills take: nearly all of it is booting, and how long that takes depends on the
-/// machine.
+/// Estimates the time of the kills: nearly all of it is booting, which depends on the machine.
 fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
     let load_s = (spec.least_ns + spec.most_ns) as f64 / 2e9;
     let all = |seconds: f64| long_time(kills as f64 * (load_s + seconds));
@@ -402,10 +400,10 @@ fn trials_take(spec: &DurabilitySpec, kills: u64, bounded: bool) -> String {
     )
 }
 
-/// How long a guest takes to boot.
+/// Time that a guest takes to boot.
 const BOOTS: &str = "seconds with KVM, 1-2 min without";
 
-/// What syncs and rebuilds write to the members of arrays, which nobody issued.
+/// Describes the writes of syncs and rebuilds to the members of arrays, which nobody issued.
 fn written_below(view: &View, steps: &[Step]) -> String {
     match steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add) {
         0 => String::new(),
@@ -420,7 +418,8 @@ fn written_below(view: &View, steps: &[Step]) -> String {
     }
 }
 
-/// What is written through a stack before it is measured, since a read of it would reach no disk.
+/// Describes the data written through a stack before it is measured, since a read of unwritten
+/// blocks would reach no disk.
 fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -> String {
     let line = |what: Unwritten| {
         let (index, _) = &plan.targets[what.target];
@@ -441,7 +440,7 @@ fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -
     of_set(&plan.targets, region, scenario.data()).into_iter().map(line).collect()
 }
 
-/// Of writes: the regime, and the caches that it has to do with.
+/// Describes the regime of writes, and the caches that matter for it.
 fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
     let steady = scenario.measure.regime == Regime::Steady;
     let rule = match (steady, caches.first()) {
@@ -468,7 +467,7 @@ fn regime(scenario: &Scenario, caches: &[WriteCache]) -> String {
     format!("writes: {rule}{none}\n{}", known.concat())
 }
 
-/// What the report will show beside what is measured.
+/// Describes the published figures that the report will show next to the measured ones.
 fn published(scenario: &Scenario) -> String {
     let said = |published: &Published| {
         format!(
@@ -480,7 +479,8 @@ fn published(scenario: &Scenario) -> String {
     scenario.published.as_deref().map(said).unwrap_or_default()
 }
 
-/// The points of each sweep in the order of measuring, and how long they take at most.
+/// Describes the points of each sweep in the order of measuring, and the longest time that they
+/// take.
 fn sweeps(scenario: &Scenario) -> String {
     let name = |workload: &Workload| workload.sweep.as_ref().map(|sweep| sweep.sweep.clone());
     let mut text = String::new();
@@ -500,13 +500,13 @@ fn sweeps(scenario: &Scenario) -> String {
     text
 }
 
-/// `iodepth=4 bs=64k`
+/// Returns the coordinates of a point: `iodepth=4 bs=64k`.
 fn coordinates(point: &Workload) -> String {
     let at = point.sweep.iter().flat_map(|sweep| &sweep.at);
     at.map(|at| format!("{}={}", at.word, at.shown())).collect::<Vec<_>>().join("\u{a0}")
 }
 
-/// `90 s`, `12 min`, `5.3 h`: nobody plans a day in seconds.
+/// Formats `90 s`, `12 min`, `5.3 h`: nobody plans a day in seconds.
 fn long_time(seconds: f64) -> String {
     match seconds {
         s if s < 180.0 => format!("{s:.0} s"),
@@ -555,7 +555,7 @@ fn times(scenario: &Scenario, layout: &SetLayout, write_caches: &[WriteCache]) -
     )
 }
 
-/// Who issues the I/O, of all loads or load by load.
+/// Describes which engine issues the I/O, for all loads or load by load.
 fn engines(scenario: &Scenario) -> String {
     let mut engines: Vec<(String, Vec<&str>)> = Vec::new();
     let named = scenario
@@ -585,12 +585,12 @@ fn engines(scenario: &Scenario) -> String {
     }
 }
 
-/// The engine of a load that names none.
+/// Engine of a load that names none.
 const CHOSEN: &str =
     "auto: sync at iodepth 1; else uring, or aio or sync where io_uring does not work";
 
-/// All stacks are loaded on as many bytes. What other hosts have is not known before they are
-/// reached.
+/// Describes the bytes under load, which are the same for all stacks. Sizes on other hosts are
+/// unknown before the hosts are reached.
 fn measured_on(scenario: &Scenario, region: u64) -> String {
     match region {
         bytes if is_unknown(bytes) || scenario.workloads.iter().all(|one| one.probe.is_some()) => {
@@ -603,12 +603,13 @@ fn measured_on(scenario: &Scenario, region: u64) -> String {
     }
 }
 
-/// What takes time apart from measuring; how long depends on the drives and the machine.
+/// Describes what takes time apart from measuring. How long it takes depends on the drives and the
+/// machine.
 fn setting_up(scenario: &Scenario, layout: &SetLayout, beside: &OtherWork) -> String {
     let stacks = layout.sets.iter().map(|set| set.stacks.len() as u64).sum();
     let stacks = counted(stacks, "stack", "stacks");
     let times = match layout.sets.len() {
-        // What is below the guests is made once, however often they are killed.
+        // The layers below the guests are made once, however often the guests are killed.
         _ if scenario.durability.is_some() => 1,
         1 if layout.siblings() == 1 => scenario.measure.attaches.max(1),
         1 => layout.siblings() as u32,
@@ -626,18 +627,18 @@ fn setting_up(scenario: &Scenario, layout: &SetLayout, beside: &OtherWork) -> St
     )
 }
 
-/// What a run does apart from measuring, all visits together.
+/// Work of a run apart from measuring, all visits together.
 #[derive(Clone, Debug, Default)]
 struct OtherWork {
-    /// Guests that are booted: one is one boot, however many stacks have a disk in it.
+    /// Number of guest boots: one guest counts once, however many stacks have a disk in it.
     boots: u64,
-    /// Bytes that files are filled with.
+    /// Number of bytes that files are filled with.
     filled: u64,
-    /// Bytes that are written through stacks before they are measured.
+    /// Number of bytes written through stacks before they are measured.
     first: u64,
-    /// Bytes that syncs write to members.
+    /// Number of bytes that syncs write to members.
     below: u64,
-    /// How often existing virtual machines are shut down and started, at most.
+    /// Greatest number of times that existing virtual machines are shut down and started.
     restarts: BTreeMap<String, u64>,
 }
 
@@ -684,7 +685,7 @@ impl OtherWork {
         )
     }
 
-    /// What a set adds that is brought up so often.
+    /// Adds the work of a set that is brought up this number of times.
     fn add(&mut self, plan: &SetPlan, scenario: &Scenario, visits: u32, region: u64) {
         let visits = u64::from(visits);
         let first = of_set(&plan.targets, region, scenario.data());
@@ -693,7 +694,7 @@ impl OtherWork {
             plan.steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add);
         for step in &plan.steps {
             if let Op::ChangeMachine(change) = &step.op {
-                // Once with its settings, and once with those from before.
+                // One restart with its settings, and one with those from before.
                 *self.restarts.entry(change.vm.to_string()).or_default() += 2 * visits;
             }
         }
@@ -702,8 +703,8 @@ impl OtherWork {
         self.below = self.below.saturating_add(below.saturating_mul(visits));
     }
 
-    /// Restarts of others' machines, boots with their time, then bytes; `, 3 boots of guests (9 s
-    /// at 3 s each, ...)`.
+    /// Describes restarts of others' machines, boots with their time, then bytes; `, 3 boots of
+    /// guests (9 s at 3 s each, ...)`.
     fn work_words(&self) -> String {
         let boots = match self.boots {
             0 => String::new(),
@@ -749,7 +750,7 @@ fn load_s(scenario: &Scenario, layout: &SetLayout) -> f64 {
     let measure = &scenario.measure;
     let (least_s, most_s) = (measure.min_time_ns as f64 / 1e9, measure.budget_ns as f64 / 1e9);
     match layout.sets.len() {
-        // With one stack nothing is compared, so the minimum time is enough; with several sets each
+        // With one stack nothing is compared, so the minimum time is enough. With several sets each
         // visit has its time.
         1 if scenario.stacks.len() == 1 => least_s,
         1 => most_s,
@@ -761,7 +762,7 @@ fn load_s(scenario: &Scenario, layout: &SetLayout) -> f64 {
 }
 
 /// Says how long a run of `loads` loads takes at most: its measuring, and its setting up as far as
-/// that is known beforehand.
+/// that is known in advance.
 ///
 /// # Errors
 /// Bad input, as for a plan of the run.

@@ -1,5 +1,5 @@
-//! Live progress on standard error: on a terminal the time left and the interval of every stack as
-//! it narrows, plain lines elsewhere. Standard output stays for the report.
+//! Live progress on standard error: on a terminal the time left and the narrowing interval of every
+//! stack, plain lines elsewhere. Standard output is kept for the report.
 
 use super::{columns, say_aside};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,32 +15,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often a log file is told.
+/// Interval between lines in a log file.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(15);
 
-/// A live interval wider than the whole of the baseline tells nothing.
+/// Widest live interval that is shown, relative to the baseline: a wider one says nothing.
 const TELLING: f64 = 1.0;
 
-/// Less than this is no time to be told in seconds.
+/// Shortest time that is shown in seconds.
 const SOON_S: f64 = 0.5;
 
-/// Stands for what is left out of a name.
+/// Replaces the omitted part of a name.
 const GAP: &str = "...";
 
-/// What the spinner takes of a line.
+/// Columns of a line that the spinner takes.
 const SPINNER: usize = 2;
 
-/// The observer for people.
+/// Observer that reports to people.
 pub struct ProgressPrinter {
     bar: Option<ProgressBar>,
-    /// Whether lines are printed beside the bar, or instead of it.
+    /// True if lines are printed next to the bar, or instead of it.
     prints: bool,
     plain: Arc<Mutex<Plain>>,
     budget_s: f64,
     fills: Arc<Mutex<Fills>>,
 }
 
-/// What is under way, for a log file: a line now and then, of the latest.
+/// Current activity for a log file: a line now and then, with the latest.
 #[derive(Debug)]
 struct Plain {
     said: Instant,
@@ -48,7 +48,7 @@ struct Plain {
 }
 
 impl Plain {
-    /// What is to be printed now.
+    /// Returns the text to be printed now.
     fn due(&mut self, now: Instant) -> Option<String> {
         let is_due = now.saturating_duration_since(self.said) > PLAIN_INTERVAL;
         let text = self.latest.take_if(|_| is_due)?;
@@ -56,7 +56,7 @@ impl Plain {
         Some(text)
     }
 
-    /// Prints from time to time, while somebody holds it.
+    /// Prints from time to time, while the value is in use.
     fn print(plain: &Mutex<Plain>) {
         let text = plain.lock().unwrap_or_else(PoisonError::into_inner).due(Instant::now());
         if let Some(text) = text {
@@ -69,31 +69,32 @@ impl Plain {
     }
 }
 
-/// How far the files of a set-up are filled.
+/// Progress of filling the files of a set-up.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Fills {
     total: u64,
-    /// Of the files before the present one.
+    /// Bytes of the files before the present one.
     before: u64,
     present: u64,
 }
 
 impl Fills {
-    /// So many bytes of a file are filled; fewer than before is the next file.
+    /// Returns the progress after `bytes` of a file are filled; a smaller number than before means
+    /// the next file.
     fn filled_words(&mut self, bytes: u64) -> String {
         if bytes <= self.present {
             self.before += self.present;
         }
         self.present = bytes;
         let done = self.before + self.present;
-        // What is filled beside the plan is never more than all.
+        // Fills beyond the plan never make the part larger than the whole.
         let total = self.total.max(done);
         format!("filling with incompressible data: {} of {}", show_bytes(done), show_bytes(total))
     }
 }
 
 impl ProgressPrinter {
-    /// A bar when standard error is a terminal.
+    /// Returns a printer with a bar if standard error is a terminal.
     pub fn new() -> ProgressPrinter {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
@@ -116,26 +117,27 @@ impl ProgressPrinter {
         ProgressPrinter { bar, prints: true, plain, budget_s: 0.0, fills: Arc::default() }
     }
 
-    /// The bar alone: who started the run tells of it.
+    /// Returns a printer with the bar alone: whoever started the run reports on it.
     pub fn of_bar() -> ProgressPrinter {
         let mut quiet = ProgressPrinter::new();
         quiet.prints = false;
         quiet
     }
 
-    /// Tells how far a fill is. Fills run below the journal, out of the observer's sight.
+    /// Reports the progress of a fill. Fills run below the journal, where the observer does not see
+    /// them.
     pub fn of_fills(&self) -> impl Fn(u64) + Send + 'static {
         let (fills, show) = (Arc::clone(&self.fills), self.of_status());
         move |bytes| show(fills.lock().unwrap_or_else(PoisonError::into_inner).filled_words(bytes))
     }
 
-    /// The same of the sync of an array, as a share.
+    /// Shows the progress of an array's sync, as a share.
     pub fn of_syncs(&self) -> impl Fn(f64) + Send + 'static {
         let show = self.of_status();
         move |share| show(format!("setting up: the array syncs, {:.0} % done", share * 100.0))
     }
 
-    /// Shows what is under way.
+    /// Shows the current activity.
     fn of_status(&self) -> impl Fn(String) + Send + 'static {
         let (bar, plain, prints) = (self.bar.clone(), Arc::clone(&self.plain), self.prints);
         move |text| match &bar {
@@ -145,7 +147,7 @@ impl ProgressPrinter {
         }
     }
 
-    /// The same of what is waited for; where there is no bar, each is a line.
+    /// Shows what is being waited for; without a bar, each wait is a line.
     pub fn of_waits(&self) -> impl FnMut(String) + Send + 'static {
         let (bar, mut said) = (self.bar.clone(), String::new());
         move |text| match &bar {
@@ -219,7 +221,7 @@ impl Observer for ProgressPrinter {
             event,
             RunEvent::Workload { .. } | RunEvent::LongPhase { .. } | RunEvent::WorkloadEnd { .. }
         ) {
-            // What comes now is something else.
+            // The next event is about something else.
             Plain::set(&self.plain, None);
         }
         match event {
@@ -230,7 +232,7 @@ impl Observer for ProgressPrinter {
             }
             RunEvent::Reaching { place } => self.status(format!("waiting for {place}")),
             RunEvent::Workload { subject, spent_s, budget_s } => {
-                // Rounds tell the time of all visits.
+                // Rounds report the time of all visits.
                 self.budget_s = spent_s + budget_s;
                 self.line(&format!("measuring {subject} (at most {budget_s:.0} s)"));
             }
@@ -246,7 +248,7 @@ impl Observer for ProgressPrinter {
             RunEvent::Trial { text } | RunEvent::Preconditioned { text } => self.line(&text),
             RunEvent::Note { text } => self.line(&format!("note: {text}")),
             RunEvent::Warning { text } => self.line(&format!("warning: {text}")),
-            // Of a failure the rest is the run's last word.
+            // The run's last message has the rest of a failure.
             RunEvent::WorkloadEnd { reason } => {
                 self.line(&format!("  ended: {}", store::first_line(&reason)))
             }
@@ -264,14 +266,16 @@ impl Drop for ProgressPrinter {
     }
 }
 
-/// How far simulations are, while it lives: a bar on a terminal, a line now and then elsewhere.
+/// Shows the progress of simulations while it lives: a bar on a terminal, a line now and then
+/// elsewhere.
 pub struct Simulating {
     over: Arc<AtomicBool>,
     watcher: Option<JoinHandle<()>>,
 }
 
 impl Simulating {
-    /// Of so many cells with so many repetitions each; `done` counts repetitions.
+    /// Starts the display for `cells` cells with `reps` repetitions each; `done` counts
+    /// repetitions.
     pub fn new(done: Arc<AtomicU64>, cells: u64, reps: u64) -> Simulating {
         let over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&over);
@@ -310,13 +314,13 @@ impl Drop for Simulating {
         self.over.store(true, Ordering::Relaxed);
         if let Some(watcher) = self.watcher.take() {
             watcher.thread().unpark();
-            // A bar that could not be drawn spoils nothing.
+            // A bar that could not be drawn does no harm.
             let _ = watcher.join();
         }
     }
 }
 
-/// Seconds of a recording, while it lives; quiet when standard error is no terminal.
+/// Shows the seconds of a recording while it lives; quiet if standard error is not a terminal.
 pub struct Recording(Option<ProgressBar>);
 
 impl Recording {
@@ -331,7 +335,7 @@ impl Recording {
         Recording(bar)
     }
 
-    /// So many of so many seconds are done.
+    /// Shows how many of the seconds are done.
     pub fn show_progress(&self, done_s: f64, seconds: f64) {
         if let Some(bar) = &self.0 {
             bar.set_message(format!("{done_s:.0} of {seconds:.0} s"));
@@ -347,13 +351,13 @@ impl Drop for Recording {
     }
 }
 
-/// Columns and rows of the terminal.
+/// Returns the columns and rows of the terminal.
 fn screen() -> (usize, usize) {
     let rows = terminal_size::terminal_size().map_or(24, |(_, rows)| usize::from(rows.0));
     (columns(), rows)
 }
 
-/// One line for a log file; of what nothing is known yet it says nothing.
+/// Returns one line for a log file, without stacks of which nothing is known yet.
 fn show_live(live: &LiveState, budget_s: f64) -> String {
     let cost = |one: &LiveComparison| Some(format!("{} {}", one.stack, show_cost(one)?));
     let comparisons: Vec<String> = live.comparisons.iter().filter_map(cost).collect();
@@ -363,8 +367,8 @@ fn show_live(live: &LiveState, budget_s: f64) -> String {
     }
 }
 
-/// `round 12, 14 s, about 20 s left`; of these rounds, after which more may come: other rates,
-/// other sets, taking down.
+/// Returns `round 12, 14 s, about 20 s left`. This is for the present rounds; others may follow,
+/// for other rates, other sets, or the removal.
 fn show_time(live: &LiveState, budget_s: f64) -> String {
     let at_most_s = budget_s - live.elapsed_s;
     let left = match live.left_s {
@@ -378,8 +382,8 @@ fn show_time(live: &LiveState, budget_s: f64) -> String {
     format!("round {}, {:.0} s, {left}", live.round, live.elapsed_s)
 }
 
-/// The time, and below it a line for each stack of which something is known, its figure first. Of
-/// more stacks than half of the screen holds it says how many there are.
+/// Returns the time, and below it a line for each stack of which something is known, its figure
+/// first. If the stacks take more than half of the screen, it says how many there are.
 fn lines_of(live: &LiveState, budget_s: f64, (columns, rows): (usize, usize)) -> String {
     let most = (rows / 2).max(3);
     let room = columns.saturating_sub(1);
@@ -399,8 +403,8 @@ fn lines_of(live: &LiveState, budget_s: f64, (columns, rows): (usize, usize)) ->
     lines.join("\n")
 }
 
-/// Names begin alike and differ towards their end: what has no room is left out in the middle, and
-/// more of it at the front.
+/// Shortens names, which begin alike and differ towards their end: the middle is left out, more of
+/// it at the front.
 fn middle_left_out(name: &str, room: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
     if letters.len() <= room {
@@ -412,7 +416,7 @@ fn middle_left_out(name: &str, room: usize) -> String {
     part(&letters[..front]) + GAP + &part(&letters[letters.len() - back..])
 }
 
-/// `None`: nothing is known yet.
+/// Returns the cost; `None` if nothing is known yet.
 fn show_cost(live: &LiveComparison) -> Option<String> {
     let half_width = live.half_width.filter(|half_width| *half_width < TELLING)?;
     let verb = if live.cost < 0.0 { "gains" } else { "costs" };

@@ -18,10 +18,10 @@ pub struct GivenRatings {
 }
 
 impl GivenRatings {
-    /// No file.
+    /// Empty value, without any file.
     pub const NONE: GivenRatings = GivenRatings { ratings: Vec::new() };
 
-    /// Ratings with the files over them.
+    /// Returns `ratings` overridden by the files.
     ///
     /// # Errors
     /// Bad input: a file cannot be read, or the first line and key at fault.
@@ -31,10 +31,10 @@ impl GivenRatings {
             .try_fold(ratings.clone(), |all, path| Ok(over(&all, path, &text(path)?)?))
     }
 
-    /// The text of each, sound.
+    /// Returns the text of each file after checking it.
     ///
     /// # Errors
-    /// The same.
+    /// Fails as [`GivenRatings::over`] does.
     pub fn texts(&self) -> Result<Vec<String>> {
         let sound = |path: &PathBuf| {
             let text = text(path)?;
@@ -55,7 +55,7 @@ fn text(path: &Path) -> Result<String, Failed> {
     read_text(path).map_err(|error| cannot(error.to_string()))
 }
 
-/// A file's text over ratings.
+/// Returns ratings overridden by a file's text.
 fn over(ratings: &Ratings, file: &Path, text: &str) -> Result<Ratings, Failed> {
     ratings.with(text).map_err(|fault| {
         let mut error = InputError::new(file.display().to_string(), Fault::from_clause(&fault.why));

@@ -1,5 +1,5 @@
-//! `iotax report`: stored runs in any form; made from the record alone, so also of a run that is
-//! going, was killed, or was measured elsewhere.
+//! `iotax report`: stored runs in any form. It uses the record alone, so the run may still be
+//! going, may have been killed, or may have been measured elsewhere.
 
 use super::{columns, ratings, say, say_aside, typed};
 use anyhow::{Context, Result};
@@ -45,7 +45,7 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Nothing.
+    /// Empty value, without any setting.
     pub const NONE: ReportArgs =
         ReportArgs { ratings: ratings::GivenRatings::NONE, percentiles: None, slo: Vec::new() };
 }
@@ -68,7 +68,7 @@ pub struct OutputArgs {
 /// A form by its name, and the endings of its files.
 pub type NamedForm = (&'static str, &'static [&'static str]);
 
-/// Those of a report.
+/// Returns the forms of a report.
 fn forms() -> Vec<NamedForm> {
     report::ALL.iter().map(|renderer| (renderer.name, renderer.endings)).collect()
 }
@@ -113,13 +113,13 @@ pub fn print(dirs: &[PathBuf], output: &OutputArgs, width: usize) -> Result<()> 
 }
 
 impl OutputArgs {
-    /// As it was named, or as the file is called: nobody wants a terminal's text in a file called
-    /// x.html.
+    /// Returns the form as it was named, or as the file's ending says: nobody wants a terminal's
+    /// text in a file called x.html.
     fn format(&self) -> &str {
         self.format.as_deref().or_else(|| self.to.format()).unwrap_or("terminal")
     }
 
-    /// A file is read later and by others, so that it has all.
+    /// Returns true for a brief report. A file is read later and by others, so it has everything.
     fn is_brief(&self) -> bool {
         self.format() == "terminal" && !self.verbose && self.to.file().is_none()
     }
@@ -132,10 +132,10 @@ impl OutputArgs {
         }
     }
 
-    /// As [`Destination::check`].
+    /// Checks the destination as [`Destination::check`] does.
     ///
     /// # Errors
-    /// The same.
+    /// Fails as [`Destination::check`] does.
     pub fn check(&self) -> Result<()> {
         self.to.check(self.format.as_deref())
     }
@@ -157,23 +157,23 @@ impl Destination {
         }
     }
 
-    /// The form of a report that the file's ending stands for.
+    /// Returns the form of a report that the file's ending means.
     pub fn format(&self) -> Option<&'static str> {
         self.format_among(&forms())
     }
 
-    /// The form of some family that the file's ending stands for.
+    /// Returns the form that the file's ending means among some forms.
     pub fn format_among(&self, forms: &[NamedForm]) -> Option<&'static str> {
         let ending = self.ending()?;
         forms.iter().find(|(_, endings)| endings.contains(&ending.as_str())).map(|(name, _)| *name)
     }
 
-    /// In small letters; only a name with a dot has one.
+    /// Returns the ending in small letters; only a name with a dot has one.
     fn ending(&self) -> Option<String> {
         Some(self.file()?.extension()?.to_string_lossy().to_lowercase())
     }
 
-    /// Nobody wants a terminal's text in a file called x.pdf.
+    /// Checks the ending: nobody wants a terminal's text in a file called x.pdf.
     fn check_ending(&self, forms: &[NamedForm]) -> Result<(), String> {
         match self.ending() {
             Some(ending) if self.format_among(forms).is_none() => {
@@ -188,13 +188,13 @@ impl Destination {
         }
     }
 
-    /// `-` is standard output.
+    /// Returns the file; `-` is standard output.
     pub fn file(&self) -> Option<&Path> {
         self.output.as_deref().filter(|path| *path != Path::new("-"))
     }
 
-    /// Asks before a long measurement whether the report can be written at its end, and in which
-    /// form: in that which is named, else in that of the file's ending.
+    /// Checks before a long measurement that the report can be written at its end, in the form that
+    /// is named, else in that of the file's ending.
     ///
     /// # Errors
     /// Bad input: it is a block device, its folder is not there or not ours to write, or its ending
@@ -203,10 +203,10 @@ impl Destination {
         self.check_among(format, &forms())
     }
 
-    /// The same for the forms of another family.
+    /// Checks the destination for the forms of another family.
     ///
     /// # Errors
-    /// The same.
+    /// Fails as [`Destination::check`] does.
     pub fn check_among(&self, format: Option<&str>, forms: &[NamedForm]) -> Result<()> {
         let Some(path) = self.file() else { return Ok(()) };
         let refuse = |why: String| -> Result<()> {
@@ -226,10 +226,10 @@ impl Destination {
     }
 }
 
-/// Why a new file cannot be made there.
+/// Checks that a new file can be made in a folder.
 ///
 /// # Errors
-/// Why.
+/// Returns why it cannot.
 pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
     match tempfile::NamedTempFile::new_in(folder) {
         Ok(_) => Ok(()),
@@ -242,7 +242,7 @@ pub(super) fn may_write_in(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// The findings of a stored run, with what is given over what it was given itself.
+/// Returns the findings of a stored run, with the given settings over its own.
 ///
 /// # Errors
 /// When it cannot be read, or what is given.
@@ -262,7 +262,7 @@ pub fn findings(dir: &Path, given: &ReportArgs) -> Result<Findings> {
     Ok(bill::findings(&run))
 }
 
-/// Runs in one form.
+/// Renders runs in one form.
 ///
 /// # Errors
 /// When one cannot be read, or the ratings.
@@ -272,7 +272,7 @@ pub fn render(dirs: &[PathBuf], format: &str, width: usize, given: &ReportArgs) 
     Ok((renderer.render)(&audited(dirs, given)?, &PageContext { width }))
 }
 
-/// Runs in a few lines each.
+/// Renders runs in a few lines each.
 fn brief(dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
     let all = audited(dirs, given)?;
     let one =
@@ -280,7 +280,7 @@ fn brief(dirs: &[PathBuf], width: usize, given: &ReportArgs) -> Result<String> {
     Ok(dirs.iter().zip(&all).map(one).collect::<Vec<_>>().join("\n"))
 }
 
-/// What is about to be printed, held against our own rules.
+/// Checks the report that is about to be printed against our own rules.
 fn audited(dirs: &[PathBuf], given: &ReportArgs) -> Result<Vec<Findings>> {
     let findings: Vec<Findings> =
         dirs.iter().map(|dir| findings(dir, given)).collect::<Result<_>>()?;
@@ -292,16 +292,16 @@ fn audited(dirs: &[PathBuf], given: &ReportArgs) -> Result<Vec<Findings>> {
     Ok(findings)
 }
 
-/// The whole file or none: a full disk leaves no half page after. A pipe or a terminal is written
-/// to as it is, a link leads to its file, and a file that is there keeps its mode.
+/// Writes the whole file or none: a full disk leaves no half page. A pipe or a terminal is written
+/// to directly, a link leads to its file, and an existing file keeps its mode.
 fn write_whole(path: &Path, text: &str) -> Result<()> {
     write_as(path, &mut |out| out.write_all(text.as_bytes()))
 }
 
-/// The same, written piece by piece.
+/// Writes a file piece by piece, otherwise as [`write_whole`] does.
 ///
 /// # Errors
-/// Those of what fills it, and when it cannot be written.
+/// Fails if `fill` fails, or if the file cannot be written.
 pub(super) fn write_as(path: &Path, fill: Fill) -> Result<()> {
     let written = match std::fs::metadata(path) {
         Ok(there) if there.file_type().is_block_device() => {
@@ -316,7 +316,7 @@ pub(super) fn write_as(path: &Path, fill: Fill) -> Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// What writes a file.
+/// Function that writes the content of a file.
 type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> std::io::Result<()>;
 
 fn buffered<W: Write>(file: W, fill: Fill) -> std::io::Result<W> {
@@ -336,7 +336,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The kernel tells it without changing it.
+/// Returns the umask: the kernel reports it here without changing it.
 fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let word = status.lines().find_map(|line| line.strip_prefix("Umask:")).unwrap_or("0077");

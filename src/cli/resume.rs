@@ -1,5 +1,5 @@
-//! `iotax resume`: goes on with a run after Ctrl-C, a kill or a reboot. What the ended part left is
-//! removed first; what it measured counts.
+//! `iotax resume`: continues a run after Ctrl-C, a kill or a reboot. It first removes what the
+//! ended part left; the measurements of that part count.
 
 use super::clean::say_waits;
 use super::progress::ProgressPrinter;
@@ -35,7 +35,7 @@ pub struct Args {
 /// As `run`; and when the run is still going or was complete.
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let dir = match args.run.as_str() {
-        // Also one that came to nothing yet, which `last` of a report passes over.
+        // This includes a run without results yet, which `last` of a report skips.
         "last" => store::newest(runs).map_err(Failed::from)?,
         run => store::find(runs, run).map_err(Failed::from)?,
     };
@@ -64,7 +64,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let cleaned = clean(&dir, &id, &mut places::executors_to_clean(&id, watcher))?;
     report_left(&cleaned.left)?;
     let mut scenario = data.start.scenario.clone();
-    // A run that was never begun has nothing to make up for.
+    // A run that never began has nothing to make up for.
     let waited = data.state() == RunState::Waits;
     if let Some(why) = not_resumable(&scenario).filter(|_| !waited) {
         return Err(Failed::input(format!(
@@ -80,8 +80,8 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let loads = scenario.workloads.len() - past.workloads_done.len().min(scenario.workloads.len());
     observer.line(&plan::takes(&scenario, &ready, loads)?);
     let mut survey = ready.survey;
-    // When the steady regime begins is judged by the caches of the run's start; memory that is free
-    // now is another's.
+    // The start of the steady regime is judged by the caches at the run's start; memory that is
+    // free now belongs to others.
     survey.write_caches = data.start.write_caches.clone();
     let parts = guest_parts(&scenario)?;
     let mut store = store::Store::append(&dir).map_err(Failed::from)?;

@@ -1,4 +1,4 @@
-//! `iotax run`: checks the scenario, asks guard and needs, measures, prints the report.
+//! `iotax run`: checks the scenario, consults the guard and the needs, measures, prints the report.
 
 use super::asked::MeasureArgs;
 use super::progress::ProgressPrinter;
@@ -41,7 +41,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// What is to be measured.
+    /// Returns the arguments that say what is to be measured.
     #[cfg(test)]
     pub fn asked(&self) -> &MeasureArgs {
         &self.asked
@@ -59,12 +59,11 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     finish(&dir, result, &args.output)
 }
 
-/// Prints what was measured, even of a run that failed, then gives the failure. Acknowledged writes
-/// that were lost are a finding, and so are what was read back otherwise than it was written and a
-/// service level that is broken.
+/// Prints the results, even of a run that failed, then returns the failure. Lost acknowledged
+/// writes, data that differed when it was read back, and a broken service level are findings.
 ///
 /// # Errors
-/// The run's own.
+/// Returns the run's own error.
 pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArgs) -> Result<u8> {
     let tells = |purpose: Purpose| !matches!(purpose, Purpose::WarmUp | Purpose::Pilot);
     let nothing = |data: &RunData| {
@@ -73,7 +72,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
             && !data.verified.iter().any(|verified| verified.found.wrong() > 0)
     };
     if result.is_err() && !dir.join(store::INDEX).exists() {
-        // Removed: nothing is kept, and there is nothing to go on with.
+        // Removed: nothing is kept, and nothing can be continued.
         return result.map(|_| DONE);
     }
     let ended_early = !matches!(result, Ok(RunOutcome::Complete));
@@ -89,13 +88,13 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
         _ => error,
     });
     if empty && result.is_err() {
-        // Nothing was measured: the reason is all there is to say.
+        // Nothing was measured: only the reason can be reported.
         return result.map(|_| DONE);
     }
     let printed = if empty { Ok(()) } else { report::print(&[dir.to_owned()], output, columns()) };
     let outcome = result.map_err(|error| {
         let (code, why) = (code_of(&error), format!("{error:#}"));
-        // Some say it themselves.
+        // Some messages contain this hint already.
         let go_on = if why.contains("`iotax resume") {
             String::new()
         } else {
@@ -120,7 +119,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
     Ok(if broken { FINDING } else { DONE })
 }
 
-/// What a person does about a run that came to no end.
+/// Says how to continue a run that did not reach its end.
 fn to_go_on(dir: &Path) -> String {
     let why = store::load(dir).ok().and_then(|data| not_resumable(&data.start.scenario));
     match why {
@@ -129,11 +128,12 @@ fn to_go_on(dir: &Path) -> String {
     }
 }
 
-/// Measures a scenario as a new run, which keeps the ratings that it was given, and gives its
-/// folder and how it ended.
+/// Measures a scenario as a new run, which keeps the given ratings; returns its folder and how it
+/// ended.
 ///
 /// # Errors
-/// What is wrong before anything is made; later failures are in the result beside the folder.
+/// Returns errors from before anything is made; later failures are in the result next to the
+/// folder.
 pub fn measure(
     scenario: &Scenario,
     ratings: Vec<String>,
@@ -143,8 +143,8 @@ pub fn measure(
     new_run(scenario, ratings, runs, observer, &mut None)
 }
 
-/// Runs courses of load on the one stack of a scenario, in a run of their own, and gives its
-/// folder, them, and how it ended.
+/// Runs courses of load on the one stack of a scenario, in a run of their own; returns its folder,
+/// the courses, and how it ended.
 ///
 /// # Errors
 /// As [`measure`].
@@ -167,7 +167,7 @@ fn new_run(
     observer: ProgressPrinter,
     courses: &mut Option<Courses>,
 ) -> Result<(PathBuf, Result<RunOutcome>)> {
-    // What is wrong with the stacks first, whatever the machine lacks; what is fetched last.
+    // Errors of the stacks come first, whatever the machine lacks; downloads come last.
     let ready = ready(scenario, &mut |text| say_aside(&text))?;
     let waits = ready.waits_for(scenario)?;
     if courses.is_none() && scenario.durability.is_none() && waits.is_none() {
@@ -212,7 +212,7 @@ fn new_run(
 /// Drives the session of a new or a resumed run.
 ///
 /// # Errors
-/// How it failed.
+/// Returns how it failed.
 pub fn session(
     scenario: &Scenario,
     store: Writer,
@@ -267,7 +267,7 @@ fn session_of(
     outcome
 }
 
-/// What guests are made of, if the scenario has any.
+/// Returns the parts for guests, if the scenario has any.
 ///
 /// # Errors
 /// As [`guest::requested`]; an image that cannot be booted; an unmet need: no QEMU, no kernel.

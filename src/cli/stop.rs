@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one ends a command in order.
+//! Handles Ctrl-C: the first one ends a command in an orderly way.
 
 use super::say_aside;
 use anyhow::Result;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Set by the first Ctrl-C (or a hang-up, or SIGTERM).
+/// Returns the flag that the first Ctrl-C (or a hang-up, or SIGTERM) sets.
 ///
 /// # Errors
 /// When signals cannot be watched.
@@ -22,8 +22,8 @@ pub fn flag() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// The same of a command that changes things back: the first Ctrl-C ends a wait, the second the
-/// command.
+/// Returns the stop flag of a command that changes things back: the first Ctrl-C ends a wait, the
+/// second the command.
 ///
 /// # Errors
 /// When signals cannot be watched.
@@ -50,7 +50,7 @@ pub fn flag_of_wait() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Whether to go on.
+/// Returns `Break` if a stop was requested.
 pub fn asked(stop: &AtomicBool) -> ControlFlow<()> {
     if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

@@ -68,7 +68,7 @@ const OTHER_MEANINGS: &[(&str, &str, &[&str])] = &[
     (
         "partition",
         "a file of sysfs",
-        &["host/src/block.rs", "host/src/facts.rs", "afar/posix.rs", "steps/src/zfs/mod.rs"],
+        &["host/src/block.rs", "host/src/facts.rs", "agentless/posix.rs", "steps/src/zfs/mod.rs"],
     ),
     ("lvm", "the program", &["host/src/probe.rs", "steps/src/tool.rs"]),
     ("zfs", "the program, or the module", &["lab/build.rs", "steps/src/tool.rs"]),

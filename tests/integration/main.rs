@@ -1,6 +1,6 @@
 //! The one integration binary: the program as a user runs it.
 
-mod afar;
+mod agentless;
 mod architecture;
 mod attack;
 mod audit;

@@ -1,6 +1,5 @@
-//! Caches in memory that lie below the load and that no direct I/O passes by, as ZFS's ARC: whether
-//! one has room for all of the data, and how much more than was asked for a block makes a drive
-//! give.
+//! Caches in memory below the load that direct I/O does not bypass, such as ZFS's ARC: whether one
+//! has room for all of the data, and how much more than requested a drive must read for a block.
 
 use super::reading::WorkloadView;
 use iotax_load::Job;
@@ -8,8 +7,8 @@ use iotax_model::layer::MemoryCache;
 use iotax_model::scenario::{LayerSpec, Stack, in_guest};
 use iotax_units::show_bytes;
 
-/// Why reads of a stack may measure memory: a cache of one of its layers has room for all that the
-/// load reaches.
+/// Returns the reason why reads of a stack may measure memory: a cache of one of its layers has
+/// room for everything that the load reaches.
 pub fn has_room(reading: &WorkloadView, at: usize) -> Option<String> {
     let stack = &reading.run.start.scenario.stacks[at];
     let reads = reading.workload.jobs.iter().any(|job| job.rw.reads());
@@ -49,8 +48,8 @@ pub fn keeps_data(layer: &LayerSpec) -> Option<MemoryCache> {
     layer.help()?.memory_cache.filter(is_kept)
 }
 
-/// How many bytes of a drive one of a load's takes where nothing is cached: some layers read whole
-/// blocks, of which what follows in order is not read again.
+/// Returns the bytes of a drive that one byte of a load takes if nothing is cached. Some layers
+/// read whole blocks; sequential reads do not read the rest of a block again.
 pub fn amplification(stack: &Stack, jobs: &[Job]) -> f64 {
     let whole = |layer: &LayerSpec| Some((layer.help()?.block?)(layer));
     let block = stack.layers.iter().filter_map(whole).max().unwrap_or(0);
@@ -59,7 +58,7 @@ pub fn amplification(stack: &Stack, jobs: &[Job]) -> f64 {
         let times = (block as f64 / job.bs as f64).max(1.0);
         random * times + 1.0 - random
     };
-    // Of several jobs the least is sure.
+    // With several jobs, only the least is sure.
     jobs.iter().filter(|job| job.rw.reads()).map(of_job).reduce(f64::min).unwrap_or(1.0)
 }
 

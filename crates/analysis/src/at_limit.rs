@@ -1,7 +1,7 @@
 //! Stacks that ran at a limit: one that is set and recorded with the machine, a quota of CPU time
-//! that held their threads back, or a token bucket that their own rounds show. Two that run at one
-//! have the same rate whatever they cost, and one that does is compared with a setting, so there is
-//! no verdict.
+//! that held their threads back, or a token bucket that their own rounds show. Two stacks at one
+//! limit have the same rate whatever they cost. A single stack at a limit is compared with a
+//! setting. So there is no verdict.
 
 use super::gather::{IoDirection, RoundTotal};
 use super::reading::WorkloadView;
@@ -13,25 +13,25 @@ use iotax_stats::{Concludes, RatioChange, Refusal, Verdict};
 use iotax_units::{counted, grouped, show_bytes, show_ns};
 use std::collections::BTreeMap;
 
-/// Slices of each round; long rounds apart.
+/// Slices of each round, with long rounds separate.
 type RoundsOfLimit<'a> = BTreeMap<(u32, bool), Vec<&'a Slice>>;
 
-/// Within this share of a limit that is set a rate is at it.
+/// Fraction around a set limit within which a rate is at the limit.
 const AT: f64 = 0.03;
 
-/// The verdict on stack `pair[1]` against stack `pair[0]`, unless one of them ran at a limit. A
-/// verdict that is refused already has its reason.
+/// Returns the verdict on stack `pair[1]` against stack `pair[0]`, or the refusal if one of them
+/// ran at a limit. A verdict that is refused already has its reason.
 pub fn withheld(
     reading: &WorkloadView,
     pair: [usize; 2],
     verdict: Verdict,
     change: Option<RatioChange>,
 ) -> Verdict {
-    // A limit makes intervals wide and noise last.
+    // A limit makes intervals wide and noise persistent.
     let by_noise =
         |reason| matches!(reason, &Refusal::TooWide { .. } | &Refusal::DependentBatches { .. });
     let refused = verdict.reason().is_some_and(|reason| !by_noise(reason));
-    // What is offered at a rate says nothing of what could be reached.
+    // A load at an offered rate does not show what could be reached.
     if refused || reading.has_schedule() {
         return verdict;
     }
@@ -49,14 +49,14 @@ pub fn withheld(
     }
 }
 
-/// Limits that are set in the place of the load, and on this host.
+/// Returns the limits that are set in the place of the load, and on this host.
 fn recorded<'a>(reading: &WorkloadView<'a>, at: usize) -> impl Iterator<Item = &'a SetLimit> {
     let host = reading.run.places.iter().filter(|known| known.place.is_host());
     reading.place_of(at).into_iter().chain(host).flat_map(|place| &place.facts.limits)
 }
 
-/// A quota of CPU time that held threads back for more of the time than is no difference, or, of a
-/// probe, processors that are fewer than its threads.
+/// Checks for a quota of CPU time that held threads back for more of the time than counts as no
+/// difference; for a probe also for fewer processors than threads.
 fn processors(reading: &WorkloadView, at: usize) -> Option<String> {
     let rounds = reading.sides[at].rounds.values();
     let (held_s, seconds) = rounds.fold((0.0, 0.0), |(held_s, seconds), round| {
@@ -78,9 +78,9 @@ fn processors(reading: &WorkloadView, at: usize) -> Option<String> {
     Some(format!("{few}; {threads} threads share them"))
 }
 
-/// A limit of the place of the load, or of this host, that the stack reached.
+/// Returns the limit of the place of the load, or of this host, that the stack reached.
 fn set(reading: &WorkloadView, at: usize) -> Option<String> {
-    // Units of a probe are no I/Os.
+    // A probe's units are no I/Os.
     if reading.workload.probe.is_some() {
         return None;
     }
@@ -112,7 +112,8 @@ fn of_it(set: &SetLimit, rate: f64) -> String {
     format!("{set}; it reached {:.1} % of that", 100.0 * rate / set.rate)
 }
 
-/// A limit on what either end of a network sends, which the probe's load with its headers reached.
+/// Returns the limit on what either end of a network sends, if the probe's load with its headers
+/// reached it.
 fn network(reading: &WorkloadView, at: usize) -> Option<String> {
     let run = reading.run;
     let far_end = run.start.scenario.stacks[at].medium.far_end()?;
@@ -132,9 +133,9 @@ fn network(reading: &WorkloadView, at: usize) -> Option<String> {
     )
 }
 
-/// A token bucket in the rounds of the stack, or in those of all stacks together, which may lie on
-/// one drive. Points are the ends of whole rounds, in the host's time: slices take turns within a
-/// round, which looks like a limiter's regularity.
+/// Detects a token bucket in the rounds of the stack, or in those of all stacks together, which may
+/// be on one drive. Points are the ends of whole rounds, in the host's time: slices take turns
+/// within a round, which looks like a limiter's regularity.
 fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
     let name = reading.name(at);
     let unit = reading.workload.probe_unit();
@@ -142,7 +143,7 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
     let named = match unit {
         Some(ProbeUnit::Count(name)) => name,
         Some(ProbeUnit::Bytes) | None => "I/Os",
-        // One after the other, whatever each takes.
+        // A probe that measures times runs one after the other, whatever each takes.
         Some(ProbeUnit::Time(_)) => return None,
     };
     let counts = |slice: &&Slice| {
@@ -181,7 +182,7 @@ fn shown(reading: &WorkloadView, at: usize) -> Option<String> {
     })
 }
 
-/// What had come through at the end of each round, with what slices discard.
+/// Returns what had passed by the end of each round, including what slices discard.
 fn course(
     rounds: &[&Vec<&Slice>],
     bytes: bool,
@@ -233,8 +234,8 @@ mod tests {
         findings(run).workloads[0].comparisons[0].rate.verdict.reason().cloned()
     }
 
-    /// The same run on a machine with a limit on reads, of so much of the rate that the first stack
-    /// reached.
+    /// Returns the run on a machine with a limit on reads: this share of the rate that the first
+    /// stack reached.
     fn with_a_limit(share: f64) -> RunData {
         let mut run = twin::a_against_a();
         let (mut ios, mut seconds) = (0.0, 0.0);

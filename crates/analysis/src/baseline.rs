@@ -1,5 +1,5 @@
-//! How a workload was measured, and whether the stacks that were only up disturbed the baseline
-//! meanwhile.
+//! Design of a workload's measurement, and a check whether the stacks that were only up disturbed
+//! the baseline meanwhile.
 
 use super::compare::EstimatedRatio;
 use super::findings::{DesignReport, InterferenceCheck, MeasuredFigure, SliceStart};
@@ -14,7 +14,7 @@ use iotax_stats::round::percent_up;
 use iotax_stats::{Concludes, RatioChange, Verdict, alone};
 use iotax_units::show_ns;
 
-/// The last design that was recorded for the workload.
+/// Returns the last design that was recorded for the workload.
 pub fn design(reading: &WorkloadView) -> Option<DesignReport> {
     let design =
         reading.run.designs.iter().rfind(|design| design.workload == reading.workload.name)?;
@@ -52,7 +52,7 @@ pub fn design(reading: &WorkloadView) -> Option<DesignReport> {
     })
 }
 
-/// Of slices that take so long, at the stated depth, all visits together.
+/// Returns the starts of slices of this length at the stated depth, all visits together.
 fn starts(reading: &WorkloadView, slice_ns: u64) -> Vec<SliceStart> {
     let of_stack = |stack: &Stack| {
         let ours = reading.run.transients.iter().filter(|one| {
@@ -60,7 +60,7 @@ fn starts(reading: &WorkloadView, slice_ns: u64) -> Vec<SliceStart> {
         });
         let mut whole = Transient::default();
         ours.for_each(|one| whole.merge(&one.transient));
-        // The last bins are cut by the ends of windows.
+        // The ends of windows cut the last bins.
         let bins = (slice_ns / whole.bin_ns.max(1)).saturating_sub(2) as usize;
         let ios = whole.ios.get(..bins).filter(|ios| ios.len() >= 2)?;
         let late = &ios[bins / 2..];
@@ -75,7 +75,8 @@ fn starts(reading: &WorkloadView, slice_ns: u64) -> Vec<SliceStart> {
     reading.run.start.scenario.stacks.iter().filter_map(of_stack).collect()
 }
 
-/// The baseline beside the others over the baseline alone, in the rounds that had both.
+/// Compares the baseline among the other stacks with the baseline alone, in the rounds that had
+/// both.
 pub fn interference(reading: &WorkloadView) -> Option<InterferenceCheck> {
     let base = reading.run.start.scenario.baseline;
     let side = |purpose| gather::sides(reading.run, reading.workload, purpose).0.swap_remove(base);

@@ -1,5 +1,5 @@
-//! What the figures of a run do not exclude. A report without this list would say more than was
-//! measured.
+//! Causes that the figures of a run do not exclude. A report without this list would say more than
+//! was measured.
 
 use super::findings::{Comparison, MeasuredFigure, SampleUnit, WorkloadFindings};
 use super::reading::WorkloadView;
@@ -36,7 +36,7 @@ pub fn not_excluded(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -
     lines
 }
 
-/// Of one workload, or of all points of a sweep together.
+/// Returns the caveat about rare stalls for one workload, or for all points of a sweep together.
 fn stalls(readings: &[WorkloadView]) -> Option<String> {
     let sides = readings.iter().flat_map(|reading| &reading.sides);
     let shortest = sides.map(|side| side.load_s).filter(|seconds| *seconds > 0.0);
@@ -53,7 +53,7 @@ fn chance(many: usize) -> Option<String> {
     })
 }
 
-/// Checks that too little was measured for.
+/// Returns the checks for which too little was measured.
 fn unchecked(comparisons: &[&Comparison]) -> Vec<String> {
     let of_rounds = || {
         comparisons.iter().filter(|one| {

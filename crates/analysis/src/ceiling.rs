@@ -1,6 +1,6 @@
-//! Ceilings that show in the record. Two stacks that both run into one have no rates to rank by:
-//! the one that costs more may only wait less. Latency at a matched rate and CPU time tell them
-//! apart.
+//! Ceilings that show in the record. Two stacks that both reach one have no rates to rank by: the
+//! one that costs more may only wait less. Latency at a matched rate and CPU time show the
+//! difference.
 
 use super::findings::ceiling::{Ceiling, MaskingCeiling};
 use super::gather::{RoundTotal, StackSide};
@@ -8,16 +8,16 @@ use super::reading::WorkloadView;
 use iotax_stats::{Refusal, Verdict};
 pub use iotax_units::grouped;
 
-/// A generator that computes so much of its threads' time has no more to give.
+/// Computing share of the threads' time at which a generator has reached its limit.
 const GENERATOR_BUSY: f64 = 0.95;
-/// CPUs of which less is idle are busy.
+/// Idle share below which CPUs count as busy.
 const LEAST_IDLE: f64 = 0.03;
-/// Rates that differ by less ...
+/// Difference of rates below which two stacks may share a limit.
 const ALIKE: f64 = 0.005;
-/// ... with slices that vary by less are held by something steady that both share.
+/// Variation of the slices below which something steady holds both stacks.
 const STEADY: f64 = 0.005;
 
-/// What stack `pair[1]` and stack `pair[0]` both run into.
+/// Returns the ceiling that stack `pair[1]` and stack `pair[0]` both reach.
 pub fn of_pair(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -38,7 +38,7 @@ pub fn of_pair(
 
 fn offered(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -> Option<Ceiling> {
     let offered = reading.offered(pair[0])?;
-    // Two rates that differ are no ceiling that both ran into.
+    // Two offered rates that differ are no common ceiling.
     if reading.offered(pair[1]) != Some(offered) {
         return None;
     }
@@ -54,7 +54,8 @@ fn rate_limited(verdict: &Verdict) -> Option<Ceiling> {
     limited.then_some(Ceiling::RateLimited)
 }
 
-/// Not on a schedule, where threads that wait for an I/O to be due compute as well.
+/// Checks the generator, except on a schedule, where threads that wait for an I/O to be due compute
+/// as well.
 fn generator(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -> Option<Ceiling> {
     if reading.is_scheduled() {
         return None;
@@ -66,7 +67,7 @@ fn generator(reading: &WorkloadView, pair: [usize; 2], sides: [&StackSide; 2]) -
     busy.iter().all(|share| *share >= GENERATOR_BUSY).then_some(Ceiling::Generator { busy })
 }
 
-/// A guest's CPUs, or those of the host below it: whichever has less to give.
+/// Checks a guest's CPUs or those of the host below it, whichever have less to give.
 fn cpus(sides: [&StackSide; 2]) -> Option<Ceiling> {
     let share = |(idle, all): (f64, f64)| if all > 0.0 { idle / all } else { 1.0 };
     let idle = sides.map(|side| share(side.usage.place).min(side.usage.host.map_or(1.0, share)));

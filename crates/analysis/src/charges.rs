@@ -1,6 +1,6 @@
-//! What a stack takes more than the baseline: latency where both get the same load, CPU time per
-//! I/O at load. In a closed loop a latency is only the rate once more; an open loop at one rate
-//! keeps the two apart.
+//! Costs of a stack over the baseline: latency where both get the same load, CPU time per I/O at
+//! load. In a closed loop a latency only repeats the rate; an open loop at one rate keeps the two
+//! apart.
 
 use super::compare::{AddedPerIo, EstimatedRatio, over_attaches};
 use super::conservation;
@@ -20,20 +20,20 @@ use iotax_stats::ratio::{Difference, Total};
 use iotax_stats::{Charge, Concludes, Phrase, Refusal, Verdict};
 use iotax_units::grouped;
 
-/// The charges of one stack with the estimates behind them.
+/// The charges of one stack with the estimates that they rest on.
 pub struct ChargedStack {
-    /// As each is found by itself.
+    /// Charges as each is found by itself.
     pub charges: Charges,
-    /// Of latency; `None`: nothing to estimate.
+    /// Estimate of the latency; `None`: nothing to estimate.
     pub latency: Option<EstimatedRatio>,
     pub cpu: Option<EstimatedRatio>,
-    /// Of latency of reads and writes apart.
+    /// Estimates of the latency of reads and writes separately.
     pub directions: Vec<Option<EstimatedRatio>>,
 }
 
-/// Latency and CPU time of the second stack against the first, as in [`super::verdicts::of_pair`].
-/// `throughput` is what was concluded of the same slices: what spoils them there spoils their CPU
-/// time too.
+/// Compares latency and CPU time of the second stack with those of the first, as in
+/// [`super::verdicts::of_pair`]. `throughput` is the conclusion from the same slices: what spoils
+/// them there spoils their CPU time too.
 pub fn of_pair(
     reading: &WorkloadView,
     [base, at]: [usize; 2],
@@ -69,7 +69,7 @@ pub fn of_pair(
     ChargedStack { charges, latency: of_latency, cpu: of_cpu, directions: of_directions }
 }
 
-/// Concludes a charge from the simultaneous interval over all of its family, and gives it that
+/// Concludes a charge from the simultaneous interval over its whole family, and gives it that
 /// interval.
 pub fn hold(one: &mut ChargeFinding, who: &str, found: &EstimatedRatio, family: Family, zone: f64) {
     one.ratio = one.ratio.with_interval(Some(&found.simultaneous(family)));
@@ -111,8 +111,8 @@ impl ChargeFinding {
     }
 }
 
-/// Latencies under the matched load, a row a stack; `None` where the workload is its own, since its
-/// rows have them.
+/// Returns the latencies under the matched load, one row per stack; `None` where the workload is
+/// its own matched load, since its rows have them.
 pub fn matched(reading: &WorkloadView) -> Option<MatchedFindings> {
     let load = reading.matched_load().ok().filter(|load| !load.is_own())?;
     let row = |at: usize| {
@@ -145,12 +145,12 @@ fn at_load(reading: &WorkloadView, load: &CommonLoad) -> String {
     }
 }
 
-/// More than offered by this share is told.
+/// Surplus over the offered rate that is worth a note, a fraction.
 const AHEAD: f64 = 0.005;
 
-/// An open loop's schedule begins with the slice and never runs ahead: what a window has too many
-/// was due in the discarded start, and over both it is no more than was offered. `None`: it has not
-/// too many.
+/// Returns true if a surplus over the offered rate was due in the discarded starts. An open loop's
+/// schedule begins with the slice and never runs ahead, so start and window together hold no more
+/// I/Os than were offered. `None`: there is no surplus.
 fn caught_up(side: &StackSide, offered: f64) -> Option<bool> {
     let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
     let most = (1.0 + AHEAD) * offered;
@@ -158,7 +158,7 @@ fn caught_up(side: &StackSide, offered: f64) -> Option<bool> {
     (side.achieved(offered)? > 1.0 + AHEAD).then(|| sum(|round| round.all_ios) <= most * whole_s)
 }
 
-/// A charge with the ratio behind it.
+/// A charge with the ratio that it rests on.
 type ChargeEstimate = (ChargeFinding, Option<EstimatedRatio>);
 
 /// A stack whose charges are put into words.
@@ -167,7 +167,7 @@ struct ChargedPair<'a> {
     base: usize,
     at: usize,
     emulated: bool,
-    /// Why slices at the stated depth carry no conclusion.
+    /// Reason why slices at the stated depth carry no conclusion.
     spoilt: Option<Refusal>,
 }
 
@@ -234,7 +234,7 @@ impl ChargedPair<'_> {
         self.finding(quantity, verdict, phrase, &taken)
     }
 
-    /// A side that the matched load never reached.
+    /// Returns the refusal if the matched load never reached one of the sides.
     fn absent(&self, load: &CommonLoad) -> Option<Refusal> {
         let lacking =
             [self.base, self.at].into_iter().find(|at| load.sides()[*at].rounds.is_empty())?;
@@ -277,7 +277,7 @@ impl ChargedPair<'_> {
     }
 }
 
-/// CPU time of a round and the I/Os that it was for.
+/// Returns the CPU time of a round and the I/Os that it was for.
 pub fn cpu(round: &RoundTotal) -> Option<Total> {
     round.cpu_ns.map(|sum| Total { sum, items: round.all_ios })
 }
@@ -293,8 +293,8 @@ fn not_kept_up(reading: &WorkloadView, pair: [usize; 2], load: &CommonLoad) -> O
     pair.into_iter().enumerate().find_map(late)
 }
 
-/// Ratios of percentiles; none where a side did not keep up, since its latencies grow with the
-/// slice, and where their clocks differ.
+/// Returns the ratios of percentiles. There are none where a side did not keep up, since its
+/// latencies grow with the slice, and where their clocks differ.
 fn percentiles(
     reading: &WorkloadView,
     load: &CommonLoad,

@@ -1,5 +1,5 @@
-//! Clusters of storage that were read between slices: in which state figures were measured, and
-//! whether that changed on the way.
+//! Clusters of storage that were read between slices: the state in which figures were measured, and
+//! changes of it during the measurement.
 
 use super::findings::WarningReport;
 use super::findings::clusters::{ClusterChange, ClusterFindings};
@@ -10,7 +10,8 @@ use iotax_model::state::AskedState;
 use iotax_stats::alike;
 use iotax_units::counted;
 
-/// One for all stacks on a cluster; states of one stack apart.
+/// Returns the findings on clusters: one for all stacks on a cluster, but states of one stack
+/// separately.
 pub(super) fn clusters(view: &WorkloadView) -> Vec<ClusterFindings> {
     let its = view.run.clusters.iter().filter(|one| one.workload == view.workload.name);
     let mut all: Vec<(&[String], Vec<&ClusterReading>)> = Vec::new();
@@ -65,7 +66,8 @@ fn is_healthy(reading: &ClusterReading) -> bool {
     reading.status.as_ref().is_some_and(ClusterStatus::is_healthy)
 }
 
-/// Whether the readings next to a slice are healthy; one that was killed has none after it.
+/// Returns true if the readings next to a slice are healthy. A run that was killed has no reading
+/// after the slice.
 fn in_health(slice: &Slice, readings: &[&ClusterReading]) -> bool {
     let mut of_visit =
         readings.iter().filter(|one| (one.visit, one.set) == (slice.visit, slice.set));
@@ -74,7 +76,7 @@ fn in_health(slice: &Slice, readings: &[&ClusterReading]) -> bool {
     before.is_some_and(|one| is_healthy(one)) && after.is_none_or(|one| is_healthy(one))
 }
 
-/// What it reported, one after the other: what differs in numbers only is one.
+/// Returns the reported states in order; those that differ only in numbers are merged.
 fn words(readings: &[&ClusterReading]) -> Vec<String> {
     let said = |one: &&ClusterReading| match (&one.status, &one.unknown) {
         (Some(status), _) if status.is_healthy() => format!("healthy: {status}"),
@@ -107,7 +109,7 @@ fn course(readings: &[&ClusterReading]) -> Vec<ClusterChange> {
     course
 }
 
-/// Of clusters that were not healthy though nobody asked for that.
+/// Warns of clusters that were not healthy although nobody asked for that.
 pub(super) fn warnings(view: &WorkloadView, clusters: &[ClusterFindings]) -> Vec<WarningReport> {
     let stacks = &view.run.start.scenario.stacks;
     let is_meant = |name: &String| {

@@ -1,5 +1,5 @@
-//! Pairs of stacks: paired rounds where they were up together, paired visits where they were not.
-//! Refuses to pair rounds that only one side has.
+//! Comparison of pairs of stacks: by paired rounds where they were up together, by paired visits
+//! where they were not. Refuses to pair rounds that only one side has.
 
 use super::findings::{Interval, MeasuredFigure, RatioChecks, SampleUnit};
 use super::gather::{RoundId, RoundTotal, StackSide};
@@ -15,7 +15,7 @@ use iotax_stats::rounds::SliceValue;
 use iotax_stats::visits::{self, VisitRatio};
 use iotax_stats::{BatchGate, Concludes, Ratio, RatioChange, Refusal, Uncertain, Verdict};
 
-/// An estimated ratio, whatever its unit.
+/// An estimated ratio of any unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EstimatedRatio {
     Rounds(Ratio),
@@ -38,7 +38,7 @@ impl EstimatedRatio {
         }
     }
 
-    /// The logarithm with its standard error, for a p value.
+    /// Returns the logarithm with its standard error, for a p value.
     pub fn log(&self) -> Uncertain {
         match self {
             EstimatedRatio::Rounds(found) => found.log(),
@@ -46,7 +46,7 @@ impl EstimatedRatio {
         }
     }
 
-    /// The interval that holds together with those of all comparisons of the run.
+    /// Returns the interval that holds together with those of all comparisons of the run.
     pub fn simultaneous(&self, family: Family) -> Interval {
         let (low, high) = match self {
             EstimatedRatio::Rounds(found) => family::bounds(found, family),
@@ -66,7 +66,7 @@ impl EstimatedRatio {
         }
     }
 
-    /// What follows from it.
+    /// Returns the conclusion from an estimate.
     pub fn concluded<C: Concludes>(found: &Result<EstimatedRatio, Refusal>, zone: f64) -> C {
         match found {
             Ok(EstimatedRatio::Rounds(found)) => C::of_rounds(&Ok(*found), zone),
@@ -80,11 +80,11 @@ impl EstimatedRatio {
 #[derive(Clone, Debug)]
 pub struct RateComparison {
     pub estimated: Result<EstimatedRatio, Refusal>,
-    /// The ratio alone, where there is too little for its interval.
+    /// The ratio alone, where too little was measured for its interval.
     point: Option<f64>,
-    /// Of this comparison by itself.
+    /// Verdict of this comparison by itself.
     pub verdict: Verdict,
-    /// What else was looked for.
+    /// Further checks of the ratio.
     pub checks: RatioChecks,
 }
 
@@ -134,8 +134,8 @@ impl RateComparison {
         RateComparison { estimated, point: judged.point, verdict: judged.verdict, checks }
     }
 
-    /// The visits give the ratio; what their rounds show of carry-over and length withholds it all
-    /// the same.
+    /// Estimates the ratio from visits. Carry-over or an effect of length that their rounds show
+    /// still withholds it.
     fn by_visits(
         reading: &WorkloadView,
         pair: [usize; 2],
@@ -166,7 +166,7 @@ impl RateComparison {
         }
     }
 
-    /// The ratio as a figure.
+    /// Returns the ratio as a figure.
     pub fn figure(&self) -> MeasuredFigure {
         match &self.estimated {
             Ok(found) => found.figure(),
@@ -175,8 +175,8 @@ impl RateComparison {
     }
 }
 
-/// What there is of a figure that has no estimate: its value, where only its interval lacks rounds
-/// or visits.
+/// Returns what there is of a figure without an estimate: its value, if only its interval lacks
+/// rounds or visits.
 fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> MeasuredFigure {
     let counted = match reason {
         Refusal::TooFewRounds { have } => Some((*have as u64, SampleUnit::Rounds)),
@@ -189,7 +189,7 @@ fn too_few(reason: &Refusal, point: Option<f64>, unit: &'static str) -> Measured
     }
 }
 
-/// What slices show of themselves, whatever the unit of the interval.
+/// Returns true if the slices themselves show the problem, whatever the unit of the interval.
 fn spoils(reason: &Refusal) -> bool {
     matches!(reason, Refusal::CarryOver { .. } | Refusal::LengthMatters { .. })
 }
@@ -199,7 +199,7 @@ fn question(reading: &WorkloadView, [a, b]: [usize; 2], value: SliceValue) -> Qu
     Question { a, b, value, zone: measure.equivalence, precision: measure.precision }
 }
 
-/// Rates `(A, B)` of the rounds, or times per byte.
+/// Returns the rates `(A, B)` of the rounds, or times per byte.
 ///
 /// # Errors
 /// [`Refusal`] when a durable time was not recorded or a byte-bound slice wrote nothing.
@@ -215,10 +215,10 @@ pub fn round_values(
     ids.iter().map(|id| Ok((of(a, id)?, of(b, id)?))).collect()
 }
 
-/// Rates of three sides in the rounds.
+/// Returns the rates of three sides in the rounds.
 ///
 /// # Errors
-/// As [`round_values`].
+/// The same as [`round_values`].
 pub fn rates(
     sides: [&StackSide; 3],
     ids: &[RoundId],
@@ -244,7 +244,7 @@ fn value(round: &RoundTotal, basis: RoundBasis) -> Result<f64, Refusal> {
     }
 }
 
-/// Seconds that a round's work took.
+/// Returns the seconds that a round's work took.
 pub fn time(round: &RoundTotal, quantity: Quantity) -> Result<f64, Refusal> {
     match quantity {
         Quantity::Acknowledged => Ok(round.window_s),
@@ -252,7 +252,7 @@ pub fn time(round: &RoundTotal, quantity: Quantity) -> Result<f64, Refusal> {
     }
 }
 
-/// Rates `(A, B)` of the visits, totals over each visit.
+/// Returns the rates `(A, B)` of the visits, from totals over each visit.
 ///
 /// # Errors
 /// [`Refusal`] when a durable time was not recorded.
@@ -274,7 +274,7 @@ fn visit_rate(side: &StackSide, visit: u32, basis: RoundBasis) -> Result<f64, Re
     Ok(if all.items > 0.0 { all.sum / all.items } else { 0.0 })
 }
 
-/// An estimated ratio as a figure of that unit.
+/// Returns an estimated ratio as a figure of this unit.
 pub fn of_ratio(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     MeasuredFigure::Known {
         value: found.ratio,
@@ -286,20 +286,21 @@ pub fn of_ratio(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     }
 }
 
-/// Batches that see-saw make an interval wider than needed; only those that follow each other
-/// weaken it.
+/// Returns a caution if batches depend on those before them: this weakens the interval. Batches
+/// that see-saw only make it wider than needed.
 fn caution(gate: BatchGate) -> Option<String> {
     let dependent = Refusal::DependentBatches { correlation: gate.correlation, bound: gate.bound };
     (gate.correlation > gate.bound).then(|| dependent.to_string())
 }
 
-/// An absolute figure drifts with the machine, which its batches show; paired ratios do not.
+/// Returns a caution if the level drifted: an absolute figure drifts with the machine, which its
+/// batches show; paired ratios do not.
 fn drift(gate: BatchGate) -> Option<String> {
     let text = "the level drifted during the run: absolute figures vary more than their intervals say, paired ratios do not";
     (!gate.holds()).then(|| text.to_owned())
 }
 
-/// An absolute figure with its interval, which a drift weakens.
+/// Returns an absolute figure with its interval, which a drift weakens.
 pub fn of_level(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     let figure = of_ratio(found, unit).cautioned(drift(found.gate()));
     if reaches_too_far(found.ratio, found.high) {
@@ -309,14 +310,14 @@ pub fn of_level(found: &Ratio, unit: &'static str) -> MeasuredFigure {
     figure
 }
 
-/// Such an interval says nothing of a figure that cannot be negative, and its digits would hide the
-/// value.
+/// Returns true if the interval says nothing: the figure cannot be negative, and the digits of such
+/// an interval would hide the value.
 fn reaches_too_far(value: f64, high: f64) -> bool {
     high > 2.0 * value
 }
 
-/// Sum over sum of the sides of whole rounds, as a figure: I/Os over seconds, CPU time over I/Os.
-/// Below 16 rounds the value is there, its interval is not.
+/// Returns sum over sum of the sides of whole rounds as a figure: I/Os over seconds, CPU time over
+/// I/Os. Below 16 rounds it has a value but no interval.
 pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> MeasuredFigure {
     match (ratio::estimate(rounds), ratio::ratio_of_totals(rounds)) {
         (Ok(found), _) => of_level(&found, unit),
@@ -327,12 +328,12 @@ pub fn of_totals(rounds: &[(f64, f64)], unit: &'static str) -> MeasuredFigure {
     }
 }
 
-/// A ratio or difference of percentiles as a figure.
+/// Returns a ratio or difference of percentiles as a figure.
 pub fn of_estimate(found: Result<Estimate, Refusal>, unit: &'static str) -> MeasuredFigure {
     estimated(found, unit, caution)
 }
 
-/// A stack's own percentile or mean as a figure, which a drift weakens.
+/// Returns a stack's own percentile or mean as a figure, which a drift weakens.
 pub fn of_latency(found: Result<Estimate, Refusal>) -> MeasuredFigure {
     estimated(found, "ns", drift)
 }
@@ -355,23 +356,23 @@ fn estimated(
     }
 }
 
-/// Why there is no added latency.
+/// Reason why there is no added latency.
 pub const ONLY_AT_ONE: &str = "only at iodepth 1";
 
-/// What an I/O takes more on B, of what `of` takes from each round.
+/// Additional cost of an I/O on B, in the quantity that `of` takes from each round.
 #[derive(Clone, Debug)]
 pub struct AddedPerIo {
     /// Mean of B over that of A.
     pub ratio: Result<EstimatedRatio, Refusal>,
-    /// Mean of B less that of A.
+    /// Mean of B minus that of A.
     pub difference: Result<Difference, Refusal>,
-    /// Both without an interval, where there is too little for one.
+    /// Ratio and difference without an interval, where too little was measured for one.
     points: [Option<f64>; 2],
     unit: SampleUnit,
 }
 
 impl AddedPerIo {
-    /// In the same unit as throughput: rounds within their visits, or visits.
+    /// Compares two stacks in the same units as throughput: rounds within their visits, or visits.
     pub fn between(
         a: &StackSide,
         b: &StackSide,
@@ -413,7 +414,7 @@ impl AddedPerIo {
         AddedPerIo { ratio, difference, points: [None; 2], unit: SampleUnit::Rounds }
     }
 
-    /// The ratio as a figure.
+    /// Returns the ratio as a figure.
     pub fn times(&self) -> MeasuredFigure {
         match &self.ratio {
             Ok(found) => found.figure(),
@@ -421,7 +422,7 @@ impl AddedPerIo {
         }
     }
 
-    /// The difference as a figure, ns.
+    /// Returns the difference as a figure in ns.
     pub fn added(&self) -> MeasuredFigure {
         match &self.difference {
             Ok(found) => {
@@ -442,7 +443,7 @@ fn not_recorded() -> Refusal {
     Refusal::NotMeasured { reason: "not recorded".into() }
 }
 
-/// Rounds of each stratum.
+/// Returns the rounds of each stratum.
 fn strata(
     a: &StackSide,
     b: &StackSide,
@@ -456,7 +457,7 @@ fn strata(
     a.strata.split(ids).into_iter().map(stratum).collect()
 }
 
-/// Means `(A, B)` of each pair of visits.
+/// Returns the means `(A, B)` of each pair of visits.
 fn visit_means(
     a: &StackSide,
     b: &StackSide,
@@ -470,7 +471,7 @@ fn visit_means(
     ids.iter().map(|id| Ok((mean(a, *id)?, mean(b, *id)?))).collect()
 }
 
-/// ` over 3 attaches`, where they are the unit.
+/// Returns ` over 3 attaches` if attaches are the unit, else an empty string.
 pub fn over_attaches(figure: &MeasuredFigure) -> String {
     match figure {
         MeasuredFigure::Known { n, of: SampleUnit::Attaches, .. } => format!(" over {n} attaches"),

@@ -1,7 +1,7 @@
 //! Settings that must be the same on both sides of a comparison of something else: chunk of an
-//! array, number of drives, redundancy, transport, cache mode. One concept has many names, a
-//! layer's own each: the catalog of layers knows which are the same. Quiet where the setting is
-//! what is compared.
+//! array, number of drives, redundancy, transport, cache mode. One concept has many names, one for
+//! each layer; the catalog of layers knows which names mean the same. Reports nothing where the
+//! setting is what is compared.
 
 use super::efficiency::{self, Layout, LayoutSpread};
 use super::machines;
@@ -11,11 +11,12 @@ use iotax_model::scenario::{LayerSpec, Stack};
 use iotax_units::show_bytes;
 use std::collections::BTreeSet;
 
-/// How a stack has something; `None`: it has no such thing, or nobody knows.
+/// Function that returns a setting of a stack; `None`: the stack has no such setting, or nobody
+/// knows it.
 type OfStack = fn(&Stack) -> Option<Setting>;
 
-/// What follows from how a stack lays data over its drives, each with what follows where it is not
-/// the same.
+/// Settings that follow from how a stack lays data over its drives, each with the words for a
+/// difference.
 const OF_LAYOUT: &[(&str, OfStack)] = &[
     ("not the same stripe unit", stripe_unit),
     ("not the same number of drives", drives),
@@ -25,12 +26,12 @@ const OF_LAYOUT: &[(&str, OfStack)] = &[
 /// Kind of these doubts.
 pub const KIND: &str = "confounder";
 
-/// What else differs between a stack and what it is compared with, as sentences.
+/// Returns the other differences between a stack and what it is compared with, as sentences.
 pub fn other_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     let stacks = &reading.run.start.scenario.stacks;
     let against = |base: usize| {
         let pair = [&stacks[base], &stacks[at]];
-        // Places differ in more than in what a stack says of them.
+        // Places differ in more than a stack says about them.
         let places = machines::between(reading, base, at);
         if is_on_purpose(pair) {
             return places;
@@ -55,7 +56,8 @@ pub fn other_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     bases(reading, at).into_iter().flat_map(against).collect()
 }
 
-/// What a stack is compared with: the baseline, and the column that its table takes shares of.
+/// Returns what a stack is compared with: the baseline, and the column that its table takes shares
+/// of.
 pub(super) fn bases(reading: &WorkloadView, at: usize) -> Vec<usize> {
     let scenario = &reading.run.start.scenario;
     let mut bases = vec![scenario.baseline];
@@ -77,9 +79,9 @@ pub(super) fn bases(reading: &WorkloadView, at: usize) -> Vec<usize> {
     bases
 }
 
-/// Whether the two differ in one thing, which is then what is compared: in the layers that one has
-/// on top, in one option of one layer, or in the drives below. An option that is written as its
-/// default is the default.
+/// Returns true if the two differ in one thing, which is then what is compared: in the layers that
+/// one has on top, in one option of one layer, or in the drives below. An option that is written as
+/// its default is the default.
 fn is_on_purpose([a, b]: [&Stack; 2]) -> bool {
     let other_medium = usize::from(a.medium != b.medium);
     let differ: usize = a.layers.iter().zip(&b.layers).map(|(a, b)| differences(a, b)).sum();
@@ -91,7 +93,7 @@ fn is_on_purpose([a, b]: [&Stack; 2]) -> bool {
     }
 }
 
-/// In how many things two layers differ.
+/// Returns the number of things in which two layers differ.
 fn differences(a: &LayerSpec, b: &LayerSpec) -> usize {
     let names: BTreeSet<&String> = a.options.keys().chain(b.options.keys()).collect();
     let options = names.into_iter().filter(|name| a.option(name) != b.option(name)).count();
@@ -123,11 +125,11 @@ fn redundancy(stack: &Stack) -> Option<Setting> {
     Setting::named(format!("{} ({kept})", layout.name), kept.clone())
 }
 
-/// Sizes that differ by less are the same on the label.
+/// Fraction up to which sizes count as the same on the label.
 const SAME_MEMORY: f64 = 0.05;
 
-/// Memory of two places that were made for the comparison; this host and a guest on it differ by
-/// nature.
+/// Compares the memory of two places that were made for the comparison; this host and a guest on it
+/// differ by nature.
 fn memory(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let of = |at: usize| {
         reading.worker(at).filter(|worker| !worker.place.is_host())?;
@@ -143,12 +145,12 @@ fn memory(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting,
     apart.then(|| (said(here), said(there), "not the same memory for caches"))
 }
 
-/// Commands that an initiator has at its target at one time: of the disk of an iSCSI session, of a
-/// queue of NVMe's.
+/// Commands that an initiator has at its target at one time: per disk of an iSCSI session, or per
+/// NVMe queue.
 struct TargetDepth {
     said: String,
     commands: u64,
-    /// Queues that each hold so many; `None`: one a processor.
+    /// Queues that each hold this many; `None`: one per processor.
     queues: Option<u64>,
 }
 
@@ -169,8 +171,8 @@ fn depth(stack: &Stack) -> Option<TargetDepth> {
     })
 }
 
-/// Depths of two initiators, where the load has more in flight than the smaller one holds: what is
-/// beyond waits before it is sent.
+/// Compares the depths of two initiators, if the load has more in flight than the smaller one
+/// holds: the rest waits before it is sent.
 fn commands(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Setting, &'static str)> {
     let [there, here] = pair.map(|at| depth(&reading.run.start.scenario.stacks[at]));
     let (there, here) = (there?, here?);
@@ -179,7 +181,7 @@ fn commands(reading: &WorkloadView, pair: [usize; 2]) -> Option<(Setting, Settin
         let one: u64 = jobs.map(|job| u64::from(job.iodepth) * u64::from(job.numjobs)).sum();
         one * reading.members(at) as u64
     };
-    // How many queues a processor each are is not known; one thread has one of them.
+    // The number of queues with one per processor is not known; one thread has one of them.
     let least = |depth: &TargetDepth| depth.commands * depth.queues.unwrap_or(1);
     let binds =
         pair.into_iter().zip([&there, &here]).any(|(at, depth)| in_flight(at) > least(depth));
@@ -218,7 +220,7 @@ mod tests {
         layer("zfs", &[&usual[..], options].concat())
     }
 
-    /// What is told of the second of two stacks, the first of which is the baseline.
+    /// Returns the differences reported for the second of two stacks; the first is the baseline.
     fn told_of(
         media: [Medium; 2],
         layers: [Layers; 2],

@@ -14,7 +14,7 @@ use iotax_units::{grouped, show_bytes};
 /// Fraction of the bytes that may be missing. It is small because devices and the generator count
 /// exactly.
 const TOLERANCE: f64 = 0.01;
-/// The same for a load with several directions or jobs: how the I/O outside of the windows is
+/// Tolerance for a load with several directions or jobs: how the I/O outside of the windows is
 /// divided among them is only estimated.
 const TOLERANCE_OF_A_MIX: f64 = 0.03;
 /// Fraction of the bytes that may be in excess: metadata of file systems.
@@ -26,7 +26,7 @@ const EXCESS: f64 = 0.05;
 pub struct TrafficDifference {
     /// Bytes completed over bytes issued.
     pub share: f64,
-    /// What explains it; `None` if no known cause does.
+    /// Cause of the difference; `None` if no known cause explains it.
     pub cause: Option<String>,
     of_reads: bool,
     unwritten: bool,
@@ -37,12 +37,12 @@ impl TrafficDifference {
         self.share < 1.0
     }
 
-    /// Whether a known cache answered reads.
+    /// Returns true if a known cache answered reads.
     pub fn is_cached(&self) -> bool {
         self.of_reads && self.is_loss() && !self.unwritten && self.cause.is_some()
     }
 
-    /// Whether no known cause explains it, or a hole does.
+    /// Returns true if no known cause explains the difference, or if a hole does.
     pub fn is_unnamed(&self) -> bool {
         self.cause.is_none() || self.unwritten
     }
@@ -187,7 +187,7 @@ pub fn differences(reading: &WorkloadView, at: usize) -> Vec<TrafficDifference> 
         .collect()
 }
 
-/// Whether devices report and have completed all reads that were issued.
+/// Returns true if devices report and have completed all reads that were issued.
 pub fn reads_arrived(reading: &WorkloadView, at: usize) -> bool {
     let is_lost = |one: &TrafficDifference| one.of_reads && one.is_loss();
     let Some(traffic) = StackTraffic::gather(reading, at) else { return false };

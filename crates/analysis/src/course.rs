@@ -1,6 +1,6 @@
-//! Whether a cost changes over a sweep: by intervals that hold for all its points at once, since
-//! the largest of many costs is large by chance alone. It refuses points whose own interval is not
-//! to be trusted.
+//! Change of a cost over a sweep, judged by intervals that hold for all its points at once, since
+//! the largest of many costs is large by chance alone. Points with an unreliable interval are
+//! refused.
 
 use super::findings::sweep::{CostCurve, CostTrend, CurveEnd, SweepValue};
 use super::findings::{Comparison, Interval};
@@ -9,7 +9,7 @@ use super::subject::who;
 use iotax_stats::Digits;
 use iotax_stats::{Refusal, Verdict};
 
-/// The courses of a stack: `points` by quantity, `at_once` points in the whole sweep.
+/// Returns the cost curves of a stack: `points` by quantity, `at_once` points in the whole sweep.
 pub fn all(
     name: &str,
     points: &[(&'static str, Vec<(SweepValue, &Comparison)>)],
@@ -37,8 +37,8 @@ fn cost_curve(
     CostCurve { quantity, at_once, change, sentence }
 }
 
-/// A ratio that something spoils, such as batches that depend on each other, has an interval that
-/// means too little; one that is only wide, or one of many, has not.
+/// Returns the figure if its interval is reliable. Problems such as batches that depend on each
+/// other make it unreliable; a wide interval, or one of many, is not.
 fn usable(one: &Comparison, at_once: usize) -> Option<SimultaneousFigure> {
     let sound = match &one.rate.verdict {
         Verdict::Unresolved { reason, .. } => {
@@ -58,8 +58,8 @@ fn change(points: &[(&SweepValue, SimultaneousFigure)]) -> CostTrend {
     if points.len() < 2 {
         return CostTrend::Unknown { reason: "fewer than two points have an interval".into() };
     }
-    // The least ratio is the largest cost. If those two overlap, another pair may yet exclude each
-    // other.
+    // The least ratio is the largest cost. If those two overlap, another pair may still exclude
+    // each other.
     let extremes = by(|sure| sure.value);
     let pair = (by(|sure| sure.high).0, by(|sure| sure.low).1);
     for (at, is_extreme) in [(extremes, true), (pair, false)] {
@@ -103,7 +103,7 @@ fn words(change: &CostTrend, at_once: usize) -> String {
     }
 }
 
-/// `64 (12.0 % +- 2.1 %)`, a gain below zero.
+/// Returns the words `64 (12.0 % +- 2.1 %)`; a gain is below zero.
 fn end_words(end: &CurveEnd) -> String {
     let cost = match end.interval {
         Interval::Bounds { low, high, .. } => cost(end.ratio, (low, high)),

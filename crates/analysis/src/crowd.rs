@@ -1,5 +1,5 @@
-//! Guests side by side, and hosts that load together: how even their rates are, how much of a
-//! window all of them ran, and what many of them make of it against one.
+//! Guests and hosts that load a stack together: how even their rates are, how much of a window all
+//! of them ran, and the rate of many against that of one.
 
 use super::ceiling;
 use super::compare::{RateComparison, of_ratio, of_totals};
@@ -17,7 +17,7 @@ use iotax_stats::{Digits, Refusal, ratio};
 use iotax_units::counted;
 use std::collections::BTreeMap;
 
-/// Every such stack of a workload.
+/// Returns every such stack of a workload.
 pub fn crowds(reading: &WorkloadView) -> Vec<Crowd> {
     (0..reading.sides.len()).filter_map(|at| of_stack(reading, at)).collect()
 }
@@ -62,7 +62,7 @@ fn of_stack(reading: &WorkloadView, at: usize) -> Option<Crowd> {
     Some(crowd)
 }
 
-/// Directions of a mix whose places tell them.
+/// Returns the directions of a mix whose places report them.
 fn ways<'a>(
     reading: &WorkloadView,
     side: &'a StackSide,
@@ -76,7 +76,7 @@ fn ways<'a>(
     reading.directions().iter().copied().filter(told)
 }
 
-/// How the places share their I/Os, of one direction or of all.
+/// Distribution of the I/Os over the places, for one direction or for all.
 struct IoShares {
     rates: BTreeMap<Place, f64>,
     slowest: (String, f64),
@@ -86,7 +86,7 @@ struct IoShares {
 }
 
 impl IoShares {
-    /// `None` of a single place.
+    /// Computes the shares; `None` for a single place.
     fn among_places(side: &StackSide, way: Option<IoDirection>) -> Option<IoShares> {
         let rates = rates(side, way);
         let least = rates.iter().min_by(|a, b| a.1.total_cmp(b.1))?;
@@ -155,15 +155,15 @@ fn row(reading: &WorkloadView, side: &StackSide, place: &Place) -> PlaceRow {
     }
 }
 
-/// The second over the first in the same windows. The two were picked among all pairs for lying
-/// furthest apart, so the interval is that of Bonferroni over as many.
+/// Returns the second over the first in the same windows. The two were picked among all pairs for
+/// lying furthest apart, so the interval is that of Bonferroni over the number of pairs.
 fn spread(
     side: &StackSide,
     way: Option<IoDirection>,
     [most, least]: [&Place; 2],
     places: usize,
 ) -> MeasuredFigure {
-    // Over each guest's own windows, as its rate is: slices by bytes end at different times.
+    // Each guest's rate is over its own windows, because slices by bytes end at different times.
     let total = |part: &PartTotal| Total { sum: part.amount(way), items: part.seconds };
     let of =
         |round: &RoundTotal| Some((total(round.parts.get(most)?), total(round.parts.get(least)?)));
@@ -179,7 +179,7 @@ fn spread(
     }
 }
 
-/// The ratio where its interval is refused.
+/// Returns the ratio where its interval is refused.
 fn point(rounds: &[Vec<(Total, Total)>; 1], reason: Refusal) -> MeasuredFigure {
     match ratio::point_of_means(rounds) {
         Ok(value) => {
@@ -189,7 +189,7 @@ fn point(rounds: &[Vec<(Total, Total)>; 1], reason: Refusal) -> MeasuredFigure {
     }
 }
 
-/// A place's rate over the mean of all of them, each over its own windows.
+/// Returns a place's rate over the mean of all of them, each over its own windows.
 fn of_mean(side: &StackSide, place: &Place) -> MeasuredFigure {
     let of = |round: &RoundTotal| {
         let rate =
@@ -220,7 +220,7 @@ fn jain(
     MeasuredFigure::known(value, "1", (rounds.len() as u64, SampleUnit::Rounds), interval)
 }
 
-/// I/Os a second of each place, over its own windows of whole rounds.
+/// Returns the I/Os a second of each place, over its own windows of whole rounds.
 fn rates(side: &StackSide, way: Option<IoDirection>) -> BTreeMap<Place, f64> {
     let mut sums: BTreeMap<Place, PartTotal> = BTreeMap::new();
     for (place, part) in side.rounds.values().flat_map(|round| &round.parts) {
@@ -231,7 +231,7 @@ fn rates(side: &StackSide, way: Option<IoDirection>) -> BTreeMap<Place, f64> {
     sums.into_iter().map(|(place, part)| (place, rate(&part))).collect()
 }
 
-/// The stack that differs in nothing but having the fewest places.
+/// Returns the stack with the fewest places that does not differ otherwise.
 fn fewest(reading: &WorkloadView, at: usize) -> Option<usize> {
     let stacks = &reading.run.start.scenario.stacks;
     let copies = |stack: usize| stacks[stack].clients();
@@ -241,7 +241,7 @@ fn fewest(reading: &WorkloadView, at: usize) -> Option<usize> {
     (0..stacks.len()).filter(alike).min_by_key(|other| copies(*other))
 }
 
-/// How many times as many places the second has.
+/// Returns the number of places of the second stack over that of the first.
 fn times_as_many(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> f64 {
     let clients = |stack: usize| {
         let lost = reading.sides[stack].left_out.len() as f64;
@@ -257,7 +257,7 @@ fn scaling(reading: &WorkloadView, [fewest, at]: [usize; 2]) -> Scaling {
     let ratio = found.figure();
     let masked = ceiling::of_pair(reading, [fewest, at], &found.verdict).map(|masked| masked.words);
     let offered = reading.offered_apart([fewest, at]).map(|reason| reason.to_string());
-    // How wide the interval is it says itself.
+    // The interval itself shows how wide it is.
     let is_width =
         |reason: &&Refusal| matches!(reason, Refusal::TooWide { .. } | Refusal::AmongMany { .. });
     let withheld =
@@ -308,7 +308,7 @@ fn crowd_words(crowd: &Crowd, them: &str) -> String {
     )
 }
 
-/// Who is missing, and what does not count for it.
+/// Names the missing places and what does not count because of them.
 fn lost(crowd: &Crowd) -> String {
     let rounds = counted(crowd.of_other_places, "round", "rounds");
     match (crowd.left_out.as_slice(), crowd.of_other_places) {
@@ -321,11 +321,11 @@ fn lost(crowd: &Crowd) -> String {
     }
 }
 
-/// Windows that begin by less than this before all run are nearly whole.
+/// Delay of a window's common start up to which it counts as nearly whole.
 const MUCH_LATE: f64 = 0.01;
 
-/// Slices that are run again are not chosen by what they measure, but by how busy the host was:
-/// some more than this is told.
+/// Share of repeated slices that is worth a note. Slices are not chosen for repetition by what they
+/// measure, but by how busy the host was.
 const FEW_AGAIN: f64 = 0.03;
 
 #[cfg(test)]

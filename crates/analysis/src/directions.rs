@@ -1,6 +1,6 @@
-//! Reads and writes of a mix apart: the same slices, pairs, estimator and words as of the whole
-//! load. How many of the slices' I/Os are reads is chance, so that a rate of one direction is a
-//! ratio of totals. What spoils the slices of the whole spoils those of its parts.
+//! Reads and writes of a mix, separately: with the slices, pairs, estimator and words of the whole
+//! load. The number of reads among a slice's I/Os is chance, so a rate of one direction is a ratio
+//! of totals. What spoils the slices of the whole spoils those of its parts.
 
 use super::compare::{self, AddedPerIo, EstimatedRatio};
 use super::findings::{
@@ -17,15 +17,15 @@ use iotax_stats::family::Family;
 use iotax_stats::ratio::Total;
 use iotax_stats::{Concludes, Refusal, Verdict};
 
-/// A direction of a comparison with the estimate behind it.
+/// A direction of a comparison with the estimate that it rests on.
 pub struct DirectionCompared {
-    /// As it is found by itself.
+    /// Comparison as it is found by itself.
     pub direction: DirectionComparison,
-    /// `None`: nothing to estimate.
+    /// Estimate of the ratio; `None`: nothing to estimate.
     pub estimated: Option<EstimatedRatio>,
 }
 
-/// Rate of one direction of the second stack over that of the first.
+/// Returns the rate of one direction of the second stack over that of the first.
 pub fn ratio(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -47,7 +47,7 @@ pub fn ratio(
     })
 }
 
-/// Why there is nothing of a direction on one of two stacks.
+/// Returns the reason why one of two stacks has nothing of a direction.
 pub fn absent(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -60,8 +60,8 @@ pub fn absent(
     Some(Refusal::NotMeasured { reason: format!("{}: {}", reading.name(at), way.none_recorded()) })
 }
 
-/// The directions of a comparison, `whole` being what is concluded of all I/Os together, or why
-/// they do not compare. With the flush there are only writes.
+/// Returns the directions of a comparison, or the reason why they do not compare. `whole` is the
+/// conclusion about all I/Os together. With the flush there are only writes.
 pub fn of_pair(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -88,7 +88,7 @@ pub fn of_pair(
     ways.map(of).collect()
 }
 
-/// What follows from the ratio of a direction; nothing where the slices are spoilt.
+/// Returns the conclusion from the ratio of a direction, unless the slices are spoilt.
 pub fn concluded(reading: &WorkloadView, taken: &AddedPerIo, whole: Option<&Verdict>) -> Verdict {
     let limited =
         |reason: &Refusal| matches!(reason, Refusal::RateLimited { .. } | Refusal::AtLimit { .. });
@@ -99,7 +99,7 @@ pub fn concluded(reading: &WorkloadView, taken: &AddedPerIo, whole: Option<&Verd
     }
 }
 
-/// The directions of a line of a bill.
+/// Returns the directions of a line of a bill.
 pub fn of_line(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -120,12 +120,12 @@ pub fn of_line(
     reading.directions().iter().map(of).collect()
 }
 
-/// Latencies of a round, of one direction or of all.
+/// Returns the latencies of a round, of one direction or of all.
 pub fn waited(way: Option<IoDirection>) -> impl Fn(&RoundTotal) -> Option<Total> {
     move |round| way.map_or_else(|| round.waited(), |way| round.direction_total(way).waited())
 }
 
-/// Whether rates of the two are surely different ones, each by its own interval.
+/// Returns true if the rates of the two surely differ, each by its own interval.
 pub fn are_apart(ratios: &[&MeasuredFigure]) -> bool {
     let bounds: Option<Vec<(f64, f64)>> = ratios.iter().map(|one| one.bounds()).collect();
     match bounds.as_deref() {
@@ -134,8 +134,8 @@ pub fn are_apart(ratios: &[&MeasuredFigure]) -> bool {
     }
 }
 
-/// Whether the scenario names a figure of a single direction of the load: of that rate, or of
-/// latencies.
+/// Returns true if the scenario names a figure of a single direction of the load: of that rate, or
+/// of latencies.
 pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
     let scenario = &reading.run.start.scenario;
     let names = |metric: Metric| {
@@ -153,7 +153,7 @@ pub fn are_asked(reading: &WorkloadView, rate: Option<Quantity>) -> bool {
             || tables.filter_map(|table| table.metric).any(names))
 }
 
-/// The direction of a metric, where the load has others too.
+/// Returns the direction of a metric, if the load has others too.
 pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> {
     let way = match metric.direction()? {
         PublishedWay::Read => IoDirection::Read,
@@ -162,11 +162,11 @@ pub fn of_metric(reading: &WorkloadView, metric: Metric) -> Option<IoDirection> 
     reading.directions().contains(&way).then_some(way)
 }
 
-/// The rate of a mix for each of its directions. Empty if `metric` is already about one direction,
-/// or is not a rate.
+/// Returns the rate of a mix for each of its directions; empty if `metric` is already about one
+/// direction, or is not a rate.
 pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(IoDirection, Metric)> {
     let Metric::Rate { bytes, durable, way: None } = metric else { return Vec::new() };
-    // Nothing of a read is flushed.
+    // Reads have nothing to flush.
     let ways = reading.directions().iter().filter(|way| !durable || **way == IoDirection::Write);
     let of = |way: &IoDirection| {
         let named =
@@ -176,7 +176,7 @@ pub fn of_whole(reading: &WorkloadView, metric: Metric) -> Vec<(IoDirection, Met
     ways.map(of).collect()
 }
 
-/// The direction of a latency; of a load that has only one, that.
+/// Returns the direction of a latency; for a load with only one, that direction.
 pub fn of_latency(reading: &WorkloadView, metric: Metric) -> IoDirection {
     match metric.direction() {
         Some(PublishedWay::Read) => IoDirection::Read,
@@ -186,7 +186,8 @@ pub fn of_latency(reading: &WorkloadView, metric: Metric) -> IoDirection {
     }
 }
 
-/// How to read rates of single directions of the load; `None` of one that is no mix.
+/// Returns advice on reading rates of single directions of the load; `None` unless the load is a
+/// mix.
 pub fn note(reading: &WorkloadView) -> Option<String> {
     let mixes = |job: &iotax_load::Job| job.rw.reads() && job.rw.writes();
     let text = match reading.workload.jobs.iter().all(mixes) {

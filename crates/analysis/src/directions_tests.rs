@@ -136,7 +136,7 @@ fn a_layer_of_the_bill_has_what_it_adds_to_a_read_and_to_a_write() {
 fn directions_share_the_chance_of_a_false_difference_with_whole_loads() {
     let found = findings(&twin::mixed());
     let mut run = twin::mixed();
-    // The same record as of a load that only writes: it has no directions.
+    // With the record of a load that only writes, there are no directions.
     run.start.scenario.workloads[0].jobs[0].rw = Rw::RandWrite;
     let whole = findings(&run);
     assert!(workload(&whole).comparisons.iter().all(|one| one.directions.is_empty()));
@@ -187,7 +187,7 @@ fn directions_are_said_where_they_differ_or_are_asked_for() {
 #[test]
 fn what_spoils_the_slices_of_a_mix_spoils_its_directions() {
     let mut run = twin::mixed();
-    // From the middle on, the loop device takes twice as long, and nothing else does.
+    // The loop device takes twice as long in the second half, and nothing else does.
     for slice in run.slices.iter_mut().filter(|slice| slice.stack == "loop" && slice.round >= 24) {
         slice.window_ns *= 2;
     }
@@ -325,8 +325,8 @@ fn a_row_that_was_printed_in_two_places_is_two_cells() {
     assert_eq!(of("write mean", None).agreement.word(), "agrees");
 }
 
-/// A run of the first format, as if its load had been a mix: its slices tell reads and nothing of
-/// writes.
+/// A run of the first format, as if its load had been a mix: its slices report reads, and nothing
+/// about writes.
 #[test]
 fn an_old_run_shows_the_directions_that_it_recorded() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/run-v1");

@@ -1,7 +1,7 @@
-//! What makes figures lie although every one of them is right: a clock that runs apart, time stolen
-//! by a hypervisor, more jobs than processors, a cache that holds all of the data, sides that
-//! differ in more than their layers. Each is a check of its own in [`CHECKS`]; none changes a
-//! figure.
+//! Causes that make figures lie although every one of them is right: a clock that runs at another
+//! speed, time stolen by a hypervisor, more jobs than processors, a cache that holds all of the
+//! data, sides that differ in more than their layers. Each is a check of its own in [`CHECKS`];
+//! none changes a figure.
 
 use super::findings::{WarningReport, WorkloadFindings};
 use super::reading::WorkloadView;
@@ -18,7 +18,7 @@ use iotax_units::{counted, distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A stack under one workload, with what was found of it.
+/// A stack under one workload, with its findings.
 struct LoadedStack<'a> {
     reading: &'a WorkloadView<'a>,
     found: &'a WorkloadFindings,
@@ -48,7 +48,7 @@ const CHECKS: &[ValidityCheck] = &[
     neighbours_of_the_load,
 ];
 
-/// What they find, once for all stacks and loads that it is true of.
+/// Runs all checks, and returns each doubt once for all stacks and loads that it applies to.
 pub fn doubts(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<WarningReport> {
     let mut all: Vec<ValidityWarning> = Vec::new();
     for (reading, found) in readings.iter().zip(workloads) {
@@ -71,7 +71,7 @@ pub fn doubts(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<
             }));
         }
     }
-    // Alike in number only, and of one kind.
+    // Doubts of one kind that differ only in numbers are merged.
     let keys: Vec<String> = all.iter().map(|one| format!("{}: {}", one.kind, one.text)).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     let group = |group: Vec<usize>| group.into_iter().map(|at| &all[at]).collect::<Vec<_>>();
@@ -89,7 +89,7 @@ struct ValidityWarning<'a> {
     load: &'a str,
 }
 
-/// Findings of one matter, of so many loads in the run.
+/// Merges findings of one kind into a warning; `loads` is the number of loads in the run.
 fn warning_report<'a>(found: &[&ValidityWarning<'a>], loads: usize) -> WarningReport {
     let names =
         |name: fn(&ValidityWarning<'a>) -> &'a str| distinct(found.iter().map(|one| name(one)));
@@ -113,7 +113,7 @@ impl<'a> LoadedStack<'a> {
         self.reading.slices(self.at)
     }
 
-    /// Visit and place of every worker of the stack.
+    /// Returns visit and place of every worker of the stack.
     fn seats(&self) -> BTreeSet<(u32, &'a Place)> {
         let (stack, workload) = (&self.stack().name, &self.reading.workload.name);
         let workers = self.run().workers.iter();
@@ -121,7 +121,7 @@ impl<'a> LoadedStack<'a> {
         of.map(|worker| (worker.visit, &worker.place)).collect()
     }
 
-    /// The device under load.
+    /// Returns the device under load.
     fn device_of(&self, at: usize) -> Option<&'a Device> {
         let target = &self.reading.worker(at)?.target;
         let targets = &self.reading.place_of(at)?.facts.targets;
@@ -129,11 +129,12 @@ impl<'a> LoadedStack<'a> {
     }
 }
 
-/// Rates by a clock that runs faster are lower by as much: a twentieth of a percent is told.
+/// Difference of clock speeds that is worth a warning, a twentieth of a percent. Rates by a clock
+/// that runs faster are lower by as much.
 const CLOCKS_APART: f64 = 5e-4;
 
-/// A guest's clock against the host's: the one that is furthest off, where that is more than the
-/// round trips by which clocks are compared can make of it.
+/// Checks a guest's clock against the host's: reports the clock that is furthest off, if that is
+/// more than the round trips used to compare clocks can explain.
 fn clock(case: &LoadedStack) -> Option<(&'static str, String)> {
     let seats = case.seats();
     let of_it = case.run().clocks.iter().filter(|one| one.is_of(&case.reading.workload.name));
@@ -156,7 +157,7 @@ fn clock(case: &LoadedStack) -> Option<(&'static str, String)> {
     Some(("clock", text))
 }
 
-/// More than this of the processors' time is told.
+/// Stolen share of the processors' time that is worth a warning.
 const STOLEN: f64 = 0.01;
 
 fn stolen(case: &LoadedStack) -> Option<(&'static str, String)> {
@@ -191,11 +192,12 @@ fn too_few_processors(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// So much of its threads' time a load generator may compute in its own code before it is told.
+/// Share of a load generator's thread time in its own code that is worth a warning.
 const GENERATORS_OWN: f64 = 0.25;
 
-/// Time in the generator's own code is in every figure, and no layer's: I/Os wait for it. On a
-/// schedule the threads spin until an I/O is due, which is in that share, and nothing waits for it.
+/// Checks the time in the generator's own code. It is in every figure although it belongs to no
+/// layer, since I/Os wait for it. On a schedule that time includes spinning until an I/O is due,
+/// and nothing waits for it.
 fn generators_own(case: &LoadedStack) -> Option<(&'static str, String)> {
     if case.reading.is_scheduled() {
         return None;
@@ -215,12 +217,12 @@ fn generators_own(case: &LoadedStack) -> Option<(&'static str, String)> {
     Some(("generator", text))
 }
 
-/// Share of the generator's threads' time that they spent in user mode.
+/// Returns the share of the generator's thread time in user mode.
 fn users_share(case: &LoadedStack, at: usize) -> Option<f64> {
     generator::shares(&case.reading.sides[at], case.reading.threads(at)).map(|[user, _]| user)
 }
 
-/// Latencies that contradict the counts of the same I/Os.
+/// Checks for latencies that contradict the counts of the same I/Os.
 fn littles_law(case: &LoadedStack) -> Option<(&'static str, String)> {
     if case.reading.workload.probe.is_some() {
         return None;
@@ -236,7 +238,7 @@ fn littles_law(case: &LoadedStack) -> Option<(&'static str, String)> {
     Some(("littles_law", text))
 }
 
-/// Of a disk that goes through the host's page cache.
+/// Checks for a disk that goes through the host's page cache.
 fn held_by_the_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     let stack = &case.stack().name;
     let disks = case.run().places.iter().flat_map(|place| &place.disks);
@@ -246,7 +248,7 @@ fn held_by_the_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     let host: &Facts = &case.run().places.iter().find(|place| place.place.is_host())?.facts;
     let members = case.reading.members(case.at) as u64;
     let (bytes, memory) = (case.reading.worker(case.at)?.bytes * members, host.memory_bytes?);
-    // What the devices gave was not in memory.
+    // Data that came from the devices was not in memory.
     let from_devices = is_from_devices(case);
     (bytes < memory && !from_devices).then(|| {
         let text = format!(
@@ -259,11 +261,11 @@ fn held_by_the_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// A device that gave less than this part of what was read.
+/// Share of the reads that came from a device; below it, a cache is suspected.
 const FROM_THE_DEVICE: f64 = 0.9;
 
-/// Reads that never came to the device: a cache of a layer or the host had them, or nothing was
-/// ever written there.
+/// Checks for reads that never reached the device: a cache of a layer or the host had them, or
+/// nothing was ever written there.
 fn answered_by_a_cache(case: &LoadedStack) -> Option<(&'static str, String)> {
     if let Some(lost) =
         conservation::differences(case.reading, case.at).iter().find(|one| one.is_cached())
@@ -288,28 +290,28 @@ fn not_conserved(case: &LoadedStack) -> Option<(&'static str, String)> {
     Some((TRAFFIC, unnamed.sentence()))
 }
 
-/// Reads below which is ZFS's own cache, unless the devices gave what was read.
+/// Checks for reads with ZFS's own cache below, unless the data came from the devices.
 fn held_by_the_arc(case: &LoadedStack) -> Option<(&'static str, String)> {
     let from_devices = is_from_devices(case);
     arc::has_room(case.reading, case.at).filter(|_| !from_devices).map(|text| ("cached", text))
 }
 
-/// Whether it is known that the data read came from the devices.
+/// Returns true if the data read is known to have come from the devices.
 fn is_from_devices(case: &LoadedStack) -> bool {
     conservation::reads_arrived(case.reading, case.at)
         || given(case).is_some_and(|share| share >= FROM_THE_DEVICE)
 }
 
-/// In runs from before 2026-11-28: the share of the reads that came from devices of this host,
-/// where layers that read whole blocks are taken into account. `None` if nothing was read or no
-/// device reports.
+/// Returns the share of the reads that came from devices of this host, for runs from before
+/// 2026-11-28. It takes layers into account that read whole blocks. `None` if nothing was read or
+/// no device reports.
 fn given(case: &LoadedStack) -> Option<f64> {
     let (mut read, mut given) = (0.0, 0.0);
     for slice in case.slices() {
         let Some(bytes) = slice.device_read_bytes else { continue };
         let ios =
             slice.figure("read.ios").unwrap_or(0.0) + slice.figure("write.ios").unwrap_or(0.0);
-        // What was discarded at the start and drained at the end was read from the device, too.
+        // The I/O discarded at the start and drained at the end was read from the device, too.
         let whole = if ios > 0.0 { 1.0 + slice.discarded_ios as f64 / ios } else { 1.0 };
         (read, given) =
             (read + slice.figure("read.bytes").unwrap_or(0.0) * whole, given + bytes as f64);
@@ -318,7 +320,8 @@ fn given(case: &LoadedStack) -> Option<f64> {
     (taken > 0.0).then(|| given / taken)
 }
 
-/// A layer that is faster than what it is on has a cache, or measured something else.
+/// Checks for a layer that is faster than what it is on: it has a cache, or measured something
+/// else.
 fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
     let scenario = &case.run().start.scenario;
     let below = &scenario.stacks[scenario.baseline];
@@ -340,14 +343,14 @@ fn faster_than_below(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// More than all of its drives can do at once: against what they do here, before what their links
-/// carry, before what they are rated at.
+/// Checks for a rate above what all drives can do at once: first by what they do here, then by what
+/// their links carry, then by their rating.
 fn above_its_drives(case: &LoadedStack) -> Option<(&'static str, String)> {
     let ours = case.found.efficiency.iter().filter(|one| one.stack == case.stack().name);
     ours.filter_map(efficiency::above).next().map(|text| ("faster", text))
 }
 
-/// Settings of a block device's queue that somebody chooses; the rest say what the device is.
+/// Settings of a block device's queue that somebody chooses; the others say what the device is.
 const QUEUE: &[&str] = &[
     "nr_requests",
     "max_sectors_kb",
@@ -358,7 +361,7 @@ const QUEUE: &[&str] = &[
     "wbt_lat_usec",
 ];
 
-/// What else is not the same on both sides.
+/// Checks for other differences between the two sides.
 fn other_sides(case: &LoadedStack) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
     let (a, b) = (case.reading.place_of(base)?, case.reading.place_of(case.at)?);
@@ -384,8 +387,8 @@ fn other_sides(case: &LoadedStack) -> Option<(&'static str, String)> {
     (!differ.is_empty()).then(|| ("sides", text()))
 }
 
-/// The load runs on another machine than the baseline's; a guest of this host is on it. A network
-/// is between machines by its nature.
+/// Checks for a load that runs on another machine than the baseline's. A guest of this host counts
+/// as this host. A network is between machines by its nature.
 fn other_machine(case: &LoadedStack) -> Option<(&'static str, String)> {
     let scenario = &case.run().start.scenario;
     let machine = |at: usize| {
@@ -405,7 +408,8 @@ fn other_machine(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// fio on one side, and another generator or another fio on the other, where no layer says so.
+/// Checks for fio on one side, and another generator or another fio on the other, where no layer
+/// says so.
 fn engines(case: &LoadedStack) -> Option<(&'static str, String)> {
     let base = case.run().start.scenario.baseline;
     let engine = |at: usize| case.reading.worker(at).map(|worker| &worker.engine);
@@ -421,8 +425,8 @@ fn engines(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// Latencies under a schedule, which begin when an I/O was due, beside those of fio, which begin
-/// when it issues one.
+/// Checks for latencies under a schedule, which begin when an I/O was due, next to those of fio,
+/// which begin when it issues one.
 fn due_or_issued(case: &LoadedStack) -> Option<(&'static str, String)> {
     let reading = case.reading;
     let base = case.run().start.scenario.baseline;
@@ -441,8 +445,8 @@ fn due_or_issued(case: &LoadedStack) -> Option<(&'static str, String)> {
     Some(("engines", text))
 }
 
-/// Vulnerabilities that one side is mitigated against and the other is not, by the kernels' names
-/// of them; `base` is the first side.
+/// Returns the vulnerabilities that one side is mitigated against and the other is not, by the
+/// kernels' names for them; `base` is the first side.
 fn mitigations(base: &str, a: &Facts, b: &Facts) -> Option<String> {
     let (a, b) = (&a.cpu.mitigations, &b.cpu.mitigations);
     let is_on = |state: &String| state.starts_with("Mitigation");
@@ -463,8 +467,8 @@ fn mitigations(base: &str, a: &Facts, b: &Facts) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// Processors that an SPDK target keeps busy while a stack is measured in which it has no part. Of
-/// a stack that it serves they are a part, and /proc/stat has them as busy: they are counted there
+/// Checks for processors that an SPDK target keeps busy while a stack is measured in which it has
+/// no part. If it serves the stack, they belong to the stack, and /proc/stat counts them as busy
 /// like any other.
 fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     let stack = case.stack();
@@ -485,7 +489,8 @@ fn polled_beside(case: &LoadedStack) -> Option<(&'static str, String)> {
     })
 }
 
-/// Other programs, whose CPU time is in that of an I/O: told of the baseline, which shows them.
+/// Checks for other programs whose CPU time is included in that of an I/O; reported for the
+/// baseline, which shows them.
 fn neighbours_of_the_load(case: &LoadedStack) -> Option<(&'static str, String)> {
     let is_base = case.at == case.run().start.scenario.baseline;
     neighbours::neighbour_warning(case.reading)
@@ -549,7 +554,7 @@ mod tests {
         run.slices.iter_mut().filter(|slice| slice.stack != "file").for_each(change);
     }
 
-    /// What a run records of a guest's clock that gains `gained_ns` in ten seconds.
+    /// Returns the record of a guest's clock that gains `gained_ns` in ten seconds.
     fn clocks(gained_ns: i64, round_trip_ns: u64) -> Clocks {
         let reading = |at_ns, offset_ns| ClockReading { at_ns, offset_ns, round_trip_ns };
         let (from, to) =
@@ -700,7 +705,7 @@ mod tests {
     #[test]
     fn a_cache_that_holds_all_and_a_layer_that_is_faster_are_told() {
         let mut run = twin::guest();
-        // As if no device reported its reads.
+        // No device reports its reads.
         run.device_traffic.clear();
         let guest = run.places.iter_mut().find(|place| place.place == "vm".into()).unwrap();
         guest.disks[0].qemu.insert("cache.direct".into(), "off".into());

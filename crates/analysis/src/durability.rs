@@ -1,6 +1,6 @@
-//! Durability trials: of each stack and kind of kill, what was kept of what had been acknowledged,
-//! how sure that is, and what no such trial can show. Kills are counted, not blocks: all blocks of
-//! one kill share its fate.
+//! Durability trials: for each stack and kind of kill, how much of what had been acknowledged was
+//! kept, how sure that is, and what no such trial can show. Kills are counted, not blocks: all
+//! blocks of one kill share its fate.
 
 use super::findings::durability::{Durability, DurabilityRow};
 use super::findings::{GuestDisk, Interval, MeasuredFigure, SampleUnit};
@@ -13,7 +13,7 @@ use iotax_store::RunData;
 use iotax_units::grouped;
 use std::collections::BTreeSet;
 
-/// Of a run of trials; `None` of any other.
+/// Returns the findings of a run of trials; `None` for any other run.
 pub fn durability(run: &RunData) -> Option<Durability> {
     run.start.scenario.durability.as_ref()?;
     let of_stack = |stack: &Stack| {
@@ -64,14 +64,15 @@ fn share_of(lossy: u64, kills: u64) -> MeasuredFigure {
     MeasuredFigure::known(value, "1", (kills, SampleUnit::Kills), interval)
 }
 
-/// The ends of a share's interval in %, both rounded outwards: nothing is printed surer than it is.
+/// Returns the ends of a share's interval in %, both rounded outwards, so that nothing is printed
+/// surer than it is.
 pub fn percents(share: &MeasuredFigure) -> Option<(String, String)> {
     let (low, high) = share.bounds()?;
     Some((percent(low, f64::floor), percent(high, f64::ceil)))
 }
 
-/// What is known of the share of a row: `2.5 to 44.6 %`; one bound where none or all kills lost
-/// something, since all of the error is on the side that is left.
+/// Returns what is known of the share of a row: `2.5 to 44.6 %`. If no kill or all kills lost
+/// something, it is one bound, since all of the error is on the side that is left.
 pub fn known_share(row: &DurabilityRow) -> Option<String> {
     let (low, high) = percents(&row.share)?;
     Some(match row.lossy {
@@ -81,17 +82,17 @@ pub fn known_share(row: &DurabilityRow) -> Option<String> {
     })
 }
 
-/// With a decimal, and with two digits where it is small.
+/// Formats a percentage with one decimal, and with two digits where it is small.
 fn percent(share: f64, outwards: fn(f64) -> f64) -> String {
     let value = 100.0 * share;
     let decimals = if value > 0.0 { (1.0 - value.log10().floor()).max(1.0) as usize } else { 1 };
     let scale = 10f64.powi(decimals as i32);
-    // What a float is beside its decimal digits is no reason to go one further.
+    // The binary error of a float is no reason to round one digit further.
     let digits = (value * scale * 1e6).round() / 1e6;
     format!("{:.decimals$}", outwards(digits) / scale)
 }
 
-/// The first of the first kills that lost something.
+/// Returns the first examples of the first kills that lost something.
 fn examples(trials: &[&DurabilityTrial]) -> Vec<String> {
     let of_trial = |trial: &&DurabilityTrial| {
         let number = trial.trial + 1;
@@ -154,7 +155,7 @@ fn row_words(row: &DurabilityRow, kill: Kill) -> String {
     )
 }
 
-/// A kill that found nothing under way tried only what had been flushed.
+/// Reports kills that found nothing under way; they tried only what had been flushed.
 fn idle(row: &DurabilityRow) -> String {
     match row.idle {
         0 => String::new(),
@@ -165,7 +166,7 @@ fn idle(row: &DurabilityRow) -> String {
     }
 }
 
-/// What was kept only because no kill is a power cut must not be read without that.
+/// Returns the caution for writes that were kept only because no kill is a power cut.
 fn caution(run: &RunData, row: &DurabilityRow) -> Option<&'static str> {
     let disk =
         run.places.iter().flat_map(|place| &place.disks).find(|disk| disk.stack == row.stack);
@@ -180,10 +181,10 @@ fn caution(run: &RunData, row: &DurabilityRow) -> Option<&'static str> {
     }
 }
 
-/// The one sentence of the run.
+/// Returns the headline of the run.
 ///
 /// # Errors
-/// Why there is none.
+/// Returns the reason why the run has no headline.
 pub fn headline(found: &Durability) -> Result<String, String> {
     let broken = found.rows.iter().filter(|row| row.is_broken());
     let worst = broken.max_by_key(|row| (row.lossy, row.found.broken()));
@@ -195,7 +196,7 @@ pub fn headline(found: &Durability) -> Result<String, String> {
     }
 }
 
-/// Of several rows: each has an interval of its own, and the widest is told.
+/// Summarizes several rows without a loss. Each has an interval of its own; the widest is shown.
 fn all_kept(rows: &[DurabilityRow]) -> String {
     let sum = |of: fn(&DurabilityRow) -> u64| grouped(rows.iter().map(of).sum::<u64>() as f64);
     let (kills, blocks) = (sum(|row| row.kills), sum(|row| row.found.blocks));
@@ -219,7 +220,7 @@ fn all_kept(rows: &[DurabilityRow]) -> String {
     )
 }
 
-/// What the trials of each stack do not show, by what was read back of it.
+/// Returns what the trials of each stack do not show, by what was read back.
 pub fn not_shown(run: &RunData, found: &Durability) -> Vec<String> {
     if found.rows.is_empty() {
         return Vec::new();
@@ -293,7 +294,7 @@ fn of_disk(disk: &GuestDisk) -> Vec<String> {
     std::iter::once(cache).chain(no_flush).collect()
 }
 
-/// Caches of the drives below, as the host's kernel tells them.
+/// Returns the caches of the drives below, as the host's kernel reports them.
 fn of_drives(run: &RunData) -> Vec<String> {
     let host = run.places.iter().filter(|place| place.place.is_host());
     let devices = host.flat_map(|place| &place.facts.targets).flat_map(|target| &target.devices);
@@ -463,7 +464,7 @@ mod tests {
             "{}",
             headline(&run)
         );
-        // As often: then by all that is not as promised.
+        // With equal numbers of such kills, everything that is not as promised decides.
         for trial in run.trials.iter_mut().filter(|trial| trial.kill.word() != "guest") {
             trial.found.lost = 1;
         }

@@ -1,5 +1,5 @@
-//! What a run found, ready for any renderer: plain values, nothing to compute. A number never
-//! travels alone: it has a unit, n and an interval, or it is Failed or Missing with the reason.
+//! Findings of a run, ready for any renderer: plain values, nothing to compute. A number never
+//! travels alone. It has a unit, n and an interval, or it is Failed or Missing with the reason.
 
 pub mod against;
 pub mod ceiling;
@@ -55,65 +55,66 @@ pub use tail::TailFinding;
 use traffic::TrafficReport;
 use verification::Verification;
 
-/// Everything a report says.
+/// Everything that a report says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
     pub run: RunIdentity,
-    /// The one sentence, if the run carries one.
+    /// The headline sentence, if the run has one.
     pub headline: Option<String>,
-    /// Why there is no headline.
+    /// Reason why there is no headline.
     pub no_headline: Option<String>,
-    /// Stack and quantity of the comparison that the headline is.
+    /// Stack and quantity of the comparison that the headline states.
     #[serde(skip)]
     pub headline_of: Option<(String, String)>,
-    /// What stacks against themselves show of the ruler.
+    /// Check of the ruler: stacks against themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ruler: Option<RulerCheck>,
     /// Places whose figures are emulated, as sentences.
     pub emulated: Vec<String>,
-    /// In the order of the scenario.
+    /// Workloads in the order of the scenario.
     pub workloads: Vec<WorkloadFindings>,
-    /// The bill of one stack from two depths, where there are such; the bills of single workloads
-    /// stand with them.
+    /// Bills of one stack that combine two depths, where there are any. The bills of single
+    /// workloads are in [`WorkloadFindings::bill`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub joint_bills: Vec<JointBill>,
-    /// Why stacks were measured apart that could be up together.
+    /// Reason why stacks that could be up together were measured apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apart: Option<String>,
-    /// What was done to the drives of each stack before it was measured.
+    /// Preconditioning of each stack's drives before the measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub preconditioned: Vec<PreconditionReport>,
     /// Workloads that are points of one sweep, side by side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<SweepFindings>,
-    /// What became of acknowledged writes when something was killed.
+    /// Fate of acknowledged writes when something was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedFindings>,
-    /// What stacks gave back of what was written to them, where that was asked for.
+    /// Verification of what the stacks returned against what was written to them, where the
+    /// scenario asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
-    /// What somebody published of these stacks, beside what was measured.
+    /// Figures that somebody published of these stacks, next to the measured ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<PublishedFindings>,
     /// The tables that the scenario asks for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<RatioTable>,
     pub places: Vec<PlaceReport>,
-    /// What layers made, as it was read back.
+    /// Results of building the layers, as read back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerReport>,
-    /// What loads issued and what devices completed.
+    /// I/O that the loads issued and the devices completed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<TrafficReport>,
-    /// Recorded while measuring, and found while reading.
+    /// Warnings recorded during the measurement and found while reading the record.
     pub warnings: Vec<WarningReport>,
-    /// What the figures do not exclude, as sentences.
+    /// Causes that the figures do not exclude, as sentences.
     pub not_excluded: Vec<String>,
 }
 
-/// Which run, of what, by which program, in what state.
+/// Identity of a run: its id, scenario, command, program version and state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunIdentity {
     pub id: String,
@@ -124,7 +125,7 @@ pub struct RunIdentity {
     pub iotax: String,
     /// The command line, quoted for a shell.
     pub command: String,
-    /// Where the scenario came from.
+    /// Origin of the scenario.
     pub source: String,
     /// Seed of every random choice.
     pub seed: u64,
@@ -133,12 +134,12 @@ pub struct RunIdentity {
     /// `complete`, `interrupted`, `waits for a reboot`, `waits for a manual step`, `failed`,
     /// `running` or `killed`.
     pub state: &'static str,
-    /// The words of a failure.
+    /// Text of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Frames of the record that were torn and count as absent.
+    /// Torn frames of the record; they count as absent.
     pub torn: u64,
-    /// Whether others measured it.
+    /// True if the results were imported, so that others measured them.
     #[serde(skip_serializing_if = "is_false")]
     pub imported: bool,
 }
@@ -148,12 +149,12 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl RunIdentity {
-    /// Whether all that was asked for was measured.
+    /// Returns true if everything the run was asked for was measured.
     pub fn is_complete(&self) -> bool {
         self.state == COMPLETE
     }
 
-    /// `killed`; of a failure with its words.
+    /// Returns the state, `killed` for example; a failure includes its text.
     pub fn state_said(&self) -> String {
         let state =
             if self.imported { format!("imported, {}", self.state) } else { self.state.to_owned() };
@@ -167,43 +168,43 @@ pub struct WorkloadFindings {
     pub name: String,
     /// `4k random reads at iodepth 32 x 4`.
     pub subject: String,
-    /// `1/s` or `B/s`: the rate that people speak of here; `ns` of a probe that takes times: their
-    /// mean is in the rows' `iops`.
+    /// Unit of the rate that people use for this load: `1/s` or `B/s`. It is `ns` for a probe that
+    /// measures times; their mean is in the rows' `iops`.
     pub rate_unit: &'static str,
-    /// What the probe counts, of one.
+    /// Description of the probe, if the workload is one: what it counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeReport>,
-    /// Of a sweep, which point it is.
+    /// Point of the sweep that this workload measures, if it belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPoint>,
-    /// Why measuring ended; `None`: it did not end in order.
+    /// Reason why the measurement ended; `None`: it did not end in order.
     pub ended: Option<String>,
-    /// Of writes: their regime, and what caches there were.
+    /// Regime and caches of the writes, if the workload writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<WritesReport>,
     /// Length and order of its slices.
     pub design: Option<DesignReport>,
-    /// Bytes of every stack that the load reached; `None`: nothing was loaded.
+    /// Bytes that the load reached on every stack; `None`: nothing was loaded.
     pub reached_bytes: Option<u64>,
-    /// Those of the stack with the most, where stacks differ: `reached_bytes` is then of that with
-    /// the least.
+    /// Bytes reached on the stack with the most, where stacks differ; `reached_bytes` is then that
+    /// of the stack with the least.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_reached_bytes: Option<u64>,
-    /// Seconds of load, all stacks together.
+    /// Seconds of load on all stacks together.
     pub measured_s: f64,
-    /// A row a stack.
+    /// One row per stack.
     pub rows: Vec<StackRow>,
-    /// Whether each stack keeps the service levels.
+    /// Compliance of each stack with the service levels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slo: Vec<ServiceLevelFinding>,
     /// Other generators on the baseline against ours, as sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub on_baseline: Vec<String>,
-    /// Each stack against the baseline; writes have two each.
+    /// Comparison of each stack with the baseline; writes have two each.
     pub comparisons: Vec<Comparison>,
     /// Latency and CPU time of each stack against the baseline.
     pub charges: Vec<Charges>,
-    /// Of a mix: how to read the rates of its directions.
+    /// Advice on reading the rates of a mix's directions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directions_note: Option<String>,
     /// Arrays that were measured in states.
@@ -214,25 +215,25 @@ pub struct WorkloadFindings {
     pub clusters: Vec<ClusterFindings>,
     /// Latencies where all stacks get the same load.
     pub matched: Option<MatchedFindings>,
-    /// Whether the other stacks disturb the baseline, where it was looked for.
+    /// Check for interference of the other stacks with the baseline, where it was made.
     pub beside: Option<InterferenceCheck>,
     /// Stacks whose load runs in several guests or hosts at once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub crowds: Vec<Crowd>,
-    /// Stacks against the most that their drives allow, where that is known.
+    /// Stacks against the most that their drives allow, where that limit is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub efficiency: Vec<Efficiency>,
     /// Added latency of a load with one I/O in flight, in round trips of the network that stacks
     /// cross, as sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub round_trips: Vec<String>,
-    /// The stack taken apart, if asked for.
+    /// Cost of each layer of the stack, if asked for.
     pub bill: Option<Bill>,
 }
 
 impl WorkloadFindings {
-    /// All comparisons of throughput: with the baseline, then of states with the same array as it
-    /// was set up.
+    /// Returns all comparisons of throughput: first those with the baseline, then those of array
+    /// states with the same array as it was set up.
     pub fn all_comparisons(&self) -> impl Iterator<Item = &Comparison> {
         self.comparisons.iter().chain(self.states().flat_map(|state| &state.comparisons))
     }
@@ -245,7 +246,8 @@ impl WorkloadFindings {
         self.arrays.iter().flat_map(|array| &array.states)
     }
 
-    /// All that is held against each other: [`WorkloadFindings::all_comparisons`], and the bill.
+    /// Returns everything that is judged together: [`WorkloadFindings::all_comparisons`] and the
+    /// bill.
     pub(super) fn judged(&mut self) -> (impl Iterator<Item = &mut Comparison>, Option<&mut Bill>) {
         let states = self.arrays.iter_mut().flat_map(|array| &mut array.states);
         (
@@ -254,44 +256,44 @@ impl WorkloadFindings {
         )
     }
 
-    /// [`WorkloadFindings::all_charges`], to be held against each other.
+    /// Returns [`WorkloadFindings::all_charges`] for joint judgement.
     pub(super) fn charged(&mut self) -> impl Iterator<Item = &mut Charges> {
         let states = self.arrays.iter_mut().flat_map(|array| &mut array.states);
         self.charges.iter_mut().chain(states.flat_map(|state| &mut state.charges))
     }
 }
 
-/// How a workload was measured, as recorded.
+/// Design of a workload's measurement, as recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DesignReport {
     /// Length of a slice's window.
     pub slice_ns: u64,
     /// Order of slices in a round.
     pub pattern: Pattern,
-    /// Period of something that comes back on the machine, where it decided the pattern.
+    /// Period of a recurring disturbance on the machine, if it decided the pattern.
     pub period_ns: Option<u64>,
-    /// Slices of the pilot behind it; 0: no pilot.
+    /// Slices of the pilot that the design is based on; 0: no pilot.
     pub pilot_slices: u32,
     pub why: String,
     pub sentence: String,
-    /// How the rate of each stack began after a change of stack; empty where slices were asked for
-    /// one by one.
+    /// Rate of each stack just after a change of stack; empty where the user asked for single
+    /// slices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starts: Vec<SliceStart>,
 }
 
-/// How the rate of a stack began in short slices.
+/// Rate of a stack at the start of its short slices.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SliceStart {
     pub stack: String,
-    /// Width of a bin of time since the start of a slice, nanoseconds.
+    /// Width in nanoseconds of a bin of the time since the start of a slice.
     pub bin_ns: u64,
     /// Rate in each bin, percent of the steady rate: the mean of the last half of the bins.
     pub percent: Vec<f64>,
 }
 
 impl DesignReport {
-    /// The first bins of all stacks in words; `None`: there are none.
+    /// Returns the first bins of all stacks in words; `None` if there are none.
     pub fn starts_in_words(&self) -> Option<String> {
         const SHOWN_BINS: usize = 12;
         let bin_ns = self.starts.first()?.bin_ns;
@@ -308,12 +310,12 @@ impl DesignReport {
     }
 }
 
-/// The baseline beside the other stacks against itself alone.
+/// The baseline among the other stacks compared with the baseline alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InterferenceCheck {
-    /// Rate beside them over rate alone.
+    /// Rate among the other stacks over the rate alone.
     pub ratio: MeasuredFigure,
-    /// The conclusion: the baseline costs by so much, or does not.
+    /// Conclusion: what the other stacks cost the baseline, or that they cost nothing.
     pub verdict: Verdict,
     pub sentence: String,
 }
@@ -323,19 +325,18 @@ pub struct InterferenceCheck {
 pub struct StackRow {
     pub stack: String,
     pub text: String,
-    /// Whether the others are compared with it.
+    /// True if the others are compared with this stack.
     pub baseline: bool,
-    /// Where the load ran.
     pub place: Option<Place>,
-    /// Of a network: from where to where.
+    /// Both ends of a network probe: from which place to which.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ends: Option<[Place; 2]>,
-    /// Why its figures are not representative.
+    /// Reason why the figures are not representative.
     pub emulated: Option<String>,
-    /// Places that were to load it with others, and have no part in the figures: they were lost.
+    /// Places that were to load the stack with others but were lost; the figures exclude them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Which generator and why.
+    /// Generator that was used, and why.
     pub engine: Option<String>,
     pub rounds: u64,
     /// I/Os that failed or came back short.
@@ -343,36 +344,38 @@ pub struct StackRow {
     pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
-    /// Bytes a second with the flush; only of writes.
+    /// Bytes a second including the flush; only for writes.
     pub durable_bytes_per_s: Option<MeasuredFigure>,
-    /// Rates of reads and writes apart; only of a mix.
+    /// Rates of reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionRow>,
     pub latency: Vec<LatencyFigures>,
     /// Latencies of fsync and fdatasync, where the load calls them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush: Option<LatencyFigures>,
-    /// CPU time of the generator's threads an I/O.
+    /// CPU time of the generator's threads per I/O.
     pub cpu_generator: MeasuredFigure,
-    /// What of it is the generator's own, and how far its latencies hold.
+    /// The generator's own share of that time, and how far its latencies can be trusted.
     pub generator: GeneratorReport,
-    /// CPU time of the whole place (user and system) an I/O.
+    /// CPU time of the whole place (user and system) per I/O.
     pub cpu_place: MeasuredFigure,
-    /// CPU time per I/O, host and guest together: of this host where the load ran in a guest on it.
+    /// CPU time per I/O of host and guest together: that of this host if the load ran in a guest on
+    /// it.
     pub cpu: MeasuredFigure,
-    /// Of several targets in a place (disks of a guest, members of an `each`): each by itself.
+    /// Rates of the single targets if a place has several (disks of a guest, members of an `each`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetRow>,
-    /// Of a tool: its single runs.
+    /// Single runs of a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<ToolRuns>,
-    /// Of a network probe: losses, and the CPU time of its bytes.
+    /// Losses of a network probe, and the CPU time of its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkRow>,
-    /// What serves its I/O beside the load; `None`: nothing is known of it, or only a part.
+    /// CPU use of whatever serves the I/O apart from the load; `None`: it is unknown, at least in
+    /// part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub serving: Option<EngineReport>,
-    /// What earlier writes still owed; only of writes.
+    /// Work that earlier writes still owed; only for writes.
     pub debt: Option<WritebackWait>,
 }
 
@@ -384,52 +387,53 @@ pub struct TargetRow {
     pub iops: MeasuredFigure,
 }
 
-/// What serves a stack's I/O beside the load: the threads of its RAID, its daemons, its QEMU
-/// without the virtual CPUs.
+/// Threads that serve a stack's I/O apart from the load: those of its RAID, its daemons, and its
+/// QEMU without the virtual CPUs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EngineReport {
-    /// They, in words: `md127_raid5, vhost (16)`.
+    /// Names of the threads: `md127_raid5, vhost (16)`.
     pub threads: String,
-    /// CPU time of them all an I/O.
+    /// CPU time of all these threads per I/O.
     pub cpu: MeasuredFigure,
-    /// I/Os a second for each core that they keep busy; a thread that polls keeps one busy all the
-    /// time.
+    /// I/Os a second for each core that the threads keep busy. A thread that polls keeps a core
+    /// busy all the time.
     pub iops_per_core: MeasuredFigure,
 }
 
 /// The load generator's own part in a stack's figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GeneratorReport {
-    /// CPU time of its threads an I/O in user mode: its own code.
+    /// CPU time of the generator's threads per I/O in user mode: its own code.
     pub cpu_user: MeasuredFigure,
-    /// The same in the kernel: the path of the I/O itself, as far as it is walked in these threads.
+    /// CPU time of these threads per I/O in the kernel: the path of the I/O itself, as far as these
+    /// threads walk it.
     pub cpu_kernel: MeasuredFigure,
-    /// Threads, on all members of the stack together.
+    /// Number of threads on all members of the stack together.
     pub threads: f64,
-    /// Share of the time of each thread that it computed in user mode, a fraction; `None`: not
-    /// recorded.
+    /// Fraction of each thread's time that it computed in user mode; `None`: not recorded.
     pub user_share: Option<f64>,
     pub kernel_share: Option<f64>,
-    /// Time between two looks at a thread's queue: by so much at most a latency may be too long.
+    /// Time between two looks at a thread's queue; a latency may be too long by at most this much.
     /// `None` where each thread has one I/O in flight and waits for it, and where it is not
     /// recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reap_gap: Option<LatencyFigures>,
-    /// With a schedule: from an I/O's issue itself to its end; the latencies of the row begin when
-    /// it was due.
+    /// Service times under a schedule, from the issue of an I/O to its end; the latencies of the
+    /// row then begin when the I/O was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<LatencyFigures>,
-    /// I/Os in flight, the mean over the windows by the queue's own count; `None`: not recorded.
+    /// Mean number of I/Os in flight over the windows, by the queue's own count; `None`: not
+    /// recorded.
     pub in_flight: Option<f64>,
-    /// As many as the load asks for, on all members together; `None` with a schedule, which asks
-    /// for none. What is missing was with the generator's threads: they hand over one after the
-    /// other.
+    /// Number of I/Os in flight that the load asks for on all members together; `None` with a
+    /// schedule, which asks for no depth. The missing ones were with the generator's threads, which
+    /// hand over one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<f64>,
-    /// By how much mean service time times rate differs from that, a fraction (Little's law says
-    /// 0).
+    /// Fraction by which mean service time times rate differs from the I/Os in flight (Little's law
+    /// says 0).
     pub littles_law_error: Option<f64>,
-    /// What I/Os that lie across an end of a window may make of that, a fraction.
+    /// Fraction of that error which I/Os across the ends of a window may explain.
     #[serde(skip)]
     pub littles_law_ends: Option<f64>,
 }
@@ -442,15 +446,15 @@ pub struct LatencyFigures {
     pub p50: MeasuredFigure,
     pub p99: MeasuredFigure,
     pub p999: MeasuredFigure,
-    /// Those that were asked for beside these, in order.
+    /// Further percentiles that were asked for, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<AskedPercentile>,
-    /// `(quantile, nanoseconds)` of the pooled histogram, for drawing.
+    /// Points `(quantile, nanoseconds)` of the pooled histogram, for drawing.
     pub curve: Vec<(f64, u64)>,
 }
 
 impl LatencyFigures {
-    /// Its figures with their names.
+    /// Returns the figures with their names.
     pub fn figures(&self) -> impl Iterator<Item = (String, &MeasuredFigure)> {
         let known =
             [("mean", &self.mean), ("p50", &self.p50), ("p99", &self.p99), ("p99.9", &self.p999)];
@@ -459,7 +463,7 @@ impl LatencyFigures {
         known.into_iter().map(|(name, figure)| (name.to_owned(), figure)).chain(asked)
     }
 
-    /// The figure of that name.
+    /// Returns the figure of this name.
     pub fn figure(&self, name: &str) -> Option<&MeasuredFigure> {
         self.figures().find(|(known, _)| known == name).map(|(_, figure)| figure)
     }
@@ -477,25 +481,25 @@ pub fn percentile_name(quantile: f64) -> String {
     format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// What the quiesce gate waited for before the slices of a stack.
+/// Time that the quiesce gate waited before the slices of a stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WritebackWait {
-    /// Seconds waited in all.
+    /// Seconds waited over all slices.
     pub waited_s: f64,
-    /// Slices before which the gate was asked.
+    /// Slices before which the gate was checked.
     pub slices: u64,
-    /// Seconds that these slices themselves took, flushes and all.
+    /// Seconds that these slices themselves took, including flushes.
     pub busy_s: f64,
-    /// Slices before which it gave up.
+    /// Slices before which the gate gave up.
     pub gave_up: u64,
     /// Most dirty bytes left at the start of a slice.
     pub dirty_bytes: u64,
-    /// Most I/Os left in flight on lower devices; `None` when that is not known of every slice.
+    /// Most I/Os left in flight on lower devices; `None` if this is not known for every slice.
     pub in_flight: Option<u64>,
 }
 
 impl Default for WritebackWait {
-    /// Of no slices: nothing was owed.
+    /// Returns the value for no slices: nothing was owed.
     fn default() -> WritebackWait {
         WritebackWait {
             waited_s: 0.0,
@@ -509,18 +513,18 @@ impl Default for WritebackWait {
 }
 
 impl WritebackWait {
-    /// Share of the stack's time that went by in waiting; `None` of no slices.
+    /// Returns the share of the stack's time spent waiting; `None` without slices.
     pub fn share(&self) -> Option<f64> {
         let whole = self.waited_s + self.busy_s;
         (self.slices > 0 && whole > 0.0).then(|| self.waited_s / whole)
     }
 }
 
-/// What stacks against themselves show: nothing lies between them, so that any difference is an
-/// error of the ruler.
+/// Result of comparing stacks with themselves. Nothing differs between them, so any difference is
+/// an error of the ruler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RulerCheck {
-    /// Whether none was found.
+    /// True if no difference was found.
     pub holds: bool,
     pub sentence: String,
 }
@@ -528,13 +532,13 @@ pub struct RulerCheck {
 /// All stacks under the same offered load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatchedFindings {
-    /// I/Os a second that were offered; `None`: one I/O at a time.
+    /// Offered I/Os a second; `None`: one I/O at a time.
     pub rate_iops: Option<f64>,
     /// `4k random reads at 12,300 I/Os a second`.
     pub subject: String,
-    /// Where the rate came from, in words.
+    /// Origin of the rate, in words.
     pub origin: String,
-    /// A row a stack.
+    /// One row per stack.
     pub rows: Vec<MatchedRow>,
 }
 
@@ -542,25 +546,25 @@ pub struct MatchedFindings {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatchedRow {
     pub stack: String,
-    /// Whether the others are compared with it.
+    /// True if the others are compared with this stack.
     pub baseline: bool,
-    /// Why its figures are not representative.
+    /// Reason why the figures are not representative.
     pub emulated: Option<String>,
     pub iops: MeasuredFigure,
-    /// Whether it achieved 98 % of the offered rate; `None`: not measured.
+    /// True if the stack achieved 98 % of the offered rate; `None`: not measured.
     pub kept_up: Option<bool>,
-    /// Of one that achieved more than was offered: whether that was due in the discarded starts of
-    /// its slices.
+    /// For a stack that achieved more than was offered: true if the surplus was due in the
+    /// discarded starts of its slices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caught_up: Option<bool>,
     pub latency: Vec<LatencyFigures>,
-    /// From an I/O's issue itself to its end; `latency` begins when it was due.
+    /// Time from the issue of an I/O to its end; `latency` begins when the I/O was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<LatencyFigures>,
 }
 
-/// A bill whose microseconds are of one I/O at a time and whose ratios and CPU time are of a deeper
-/// workload.
+/// A bill that takes its microseconds from one I/O at a time, and its ratios and CPU time from a
+/// deeper workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JointBill {
     /// `4k random reads: microseconds at iodepth 1, rate and CPU at iodepth 32`.
@@ -569,46 +573,46 @@ pub struct JointBill {
     pub shallow: String,
     /// Name of the deeper one.
     pub deep: String,
-    /// Whether it stands for the bills of both, as nobody asked for these workloads.
+    /// True if this bill replaces the bills of both workloads, because nobody asked for them.
     pub sole: bool,
     pub bill: Bill,
 }
 
-/// A stack taken apart. Ratios multiply; they do not add.
+/// Cost of each layer of a stack. Ratios multiply; they do not add.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bill {
-    /// A layer a line, from the bottom.
+    /// One line per layer, from the bottom.
     pub lines: Vec<BillLine>,
     /// The whole stack against the baseline.
     pub total: BillLine,
-    /// What of the total the lines do not explain.
+    /// Part of the total that the lines do not explain.
     pub unexplained: BillLine,
 }
 
-/// One line: a prefix against the one below.
+/// One line of a bill: a stack with one more layer against the stack without it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BillLine {
     /// The layer that was added.
     pub layer: String,
-    /// The stack it is added to.
+    /// The stack that it is added to.
     pub on: String,
-    /// Rate with it over rate without.
+    /// Rate with the layer over the rate without.
     pub ratio: MeasuredFigure,
-    /// 1 and what the layer adds to the rate as a share of the baseline's: 0.95 where it takes five
-    /// points of it. Points of all lines add up to the total's.
+    /// 1 plus what the layer adds to the rate as a share of the baseline's: 0.95 where it takes
+    /// five points of it. The points of all lines add up to the total's.
     pub of_baseline: MeasuredFigure,
-    /// What follows: withheld for the same reasons as that of any comparison.
+    /// Conclusion; withheld for the same reasons as that of any comparison.
     pub verdict: Verdict,
-    /// What hides a cost: both run into it.
+    /// Ceiling that both sides reach, so that it hides a cost.
     pub masked: Option<MaskingCeiling>,
-    /// Added mean latency of one I/O at a time, ns; lines add up to the total.
+    /// Added mean latency in ns with one I/O at a time; lines add up to the total.
     pub added_latency: MeasuredFigure,
-    /// Reads and writes apart; only of a mix.
+    /// Reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<BillDirection>,
-    /// Added CPU time per I/O, host and guest together, ns.
+    /// Added CPU time per I/O in ns, host and guest together.
     pub added_cpu: MeasuredFigure,
-    /// Why it is not representative.
+    /// Reason why the line is not representative.
     pub emulated: Option<String>,
 }
 
@@ -616,12 +620,12 @@ pub struct BillLine {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlaceReport {
     pub place: Place,
-    /// Why its figures are not representative.
+    /// Reason why the figures of this place are not representative.
     pub emulated: Option<String>,
     pub facts: serde_json::Value,
-    /// Exact commands that made it, quoted for a shell.
+    /// Exact commands that created the place, quoted for a shell.
     pub commands: Vec<String>,
-    /// Of a guest: its disks as they really are.
+    /// Actual disks of a guest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<GuestDisk>,
 }
@@ -629,18 +633,17 @@ pub struct PlaceReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WarningReport {
     pub kind: String,
-    /// What it is about.
     pub subject: String,
     pub text: String,
 }
 
 impl WarningReport {
-    /// Of that kind, about that.
+    /// Creates a warning of this kind about this subject.
     pub fn new(kind: &str, subject: &str, text: String) -> WarningReport {
         WarningReport { kind: kind.into(), subject: subject.into(), text }
     }
 
-    /// `target (loop): the sentence`.
+    /// Returns the warning as one line: `target (loop): the sentence`.
     pub fn to_sentence(&self) -> String {
         match self.subject.as_str() {
             "" => format!("{}: {}", self.kind, self.text),

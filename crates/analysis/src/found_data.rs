@@ -1,8 +1,7 @@
-//! Data that a side of a comparison reads and nobody of this run has written: a volume that is new
-//! is written before it is read, a drive of somebody's is read as it was found. A drive answers
-//! blocks that were never written, or were trimmed, without looking for them: where one side does,
-//! the other looks slow, and where both may, what lies between drive and load is all that is
-//! measured.
+//! Data that a side of a comparison reads although this run did not write it. A new volume is
+//! written before it is read, but a drive that belongs to somebody is read as it was found. A drive
+//! answers blocks that were never written, or were trimmed, without looking for them. If one side
+//! does so, the other looks slow. If both may, only what lies between drive and load is measured.
 
 use super::confounders::bases;
 use super::reading::WorkloadView;
@@ -12,8 +11,8 @@ use iotax_model::scenario::{LayerSpec, Medium, Stack};
 /// Kind of these doubts.
 pub const KIND: &str = "found_data";
 
-/// Of a stack and what it is compared with: that one of them, or both, read what the run has not
-/// written.
+/// Checks a stack and what it is compared with: reports that one of them, or both, read data that
+/// the run has not written.
 pub fn data_differences(reading: &WorkloadView, at: usize) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
     if scenario.measure.precondition.passes > 0
@@ -46,8 +45,8 @@ fn was_and_was_not(new: &Stack, found: &Stack) -> String {
     )
 }
 
-/// Through the stack, into a file on a file system of its own, or because the run made and filled
-/// what it is on.
+/// Returns true if the run wrote the data: through the stack, into a file on a file system of its
+/// own, or because it made and filled what the stack is on.
 fn is_written(reading: &WorkloadView, stack: &Stack) -> bool {
     let through = reading.run.laid_out.iter().any(|one| one.stack == stack.name);
     through || stack.layers.iter().any(fills_a_file) || !is_somebodys(&stack.medium)
@@ -57,8 +56,8 @@ fn fills_a_file(layer: &LayerSpec) -> bool {
     layer.help().is_some_and(|help| help.gives == Face::File)
 }
 
-/// Not files of iotax's own and drives of a lab, which it fills, nor files that somebody else has
-/// written.
+/// Returns true for a medium that belongs to somebody. Files of iotax itself, drives of a lab,
+/// which it fills, and files that somebody else has written do not count.
 fn is_somebodys(medium: &Medium) -> bool {
     let theirs = |medium: &Medium| {
         matches!(medium, Medium::Device { .. } | Medium::Remote { size: None, .. })

@@ -1,6 +1,6 @@
 //! From slices to rounds: one pass over the record of a workload for each purpose. Only whole
-//! rounds count (a kill in the middle of a round leaves it lopsided); a slice with a failed sample
-//! spoils its round for that stack.
+//! rounds count, since a kill in the middle of a round leaves it lopsided. A slice with a failed
+//! sample spoils its round for that stack.
 
 use super::findings::WritebackWait;
 use iotax_model::record::{
@@ -19,10 +19,10 @@ use std::ops::Add;
 
 pub type RoundId = (u32, u32);
 
-/// Which visits are one series of rounds: those on the same of the equal files. What one file gives
-/// to a stack and the next one to the other cancels only if all files weigh alike, however often a
-/// run was resumed. Attaches that were asked for stay apart, and so do visits of records that do
-/// not say.
+/// Grouping of visits into series of rounds: visits to the same one of the equal files form one
+/// series. A file's advantage for one stack cancels with the next file's for another only if all
+/// files weigh alike, however often a run was resumed. Attaches that were asked for stay separate,
+/// and so do visits of records that do not say.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VisitStrata {
     siblings: Option<u32>,
@@ -34,12 +34,12 @@ impl VisitStrata {
         VisitStrata { siblings: whole.then_some(run.start.siblings) }
     }
 
-    /// The number of a visit's stratum.
+    /// Returns the number of a visit's stratum.
     pub fn of_visit(self, visit: u32) -> u32 {
         self.siblings.map_or(visit, |siblings| visit % siblings)
     }
 
-    /// Rounds by stratum, in order of time within each.
+    /// Splits rounds by stratum, in order of time within each.
     pub fn split(self, rounds: &[RoundId]) -> Vec<Vec<RoundId>> {
         let mut strata: BTreeMap<u32, Vec<RoundId>> = BTreeMap::new();
         for id in rounds {
@@ -56,7 +56,7 @@ pub struct RoundTotal {
     spoiled: bool,
     /// Completions in the windows.
     pub ios: f64,
-    /// Completions, discarded ones too: what the CPU times are divided by.
+    /// Completions, including discarded ones; the CPU times are divided by this.
     pub all_ios: f64,
     /// Discarded time at the start of the slices.
     pub discarded_s: f64,
@@ -65,48 +65,47 @@ pub struct RoundTotal {
     pub window_s: f64,
     /// Time of the final flushes, if every slice had one.
     pub flush_s: Option<f64>,
-    /// The generator's own CPU time in user mode, if every slice says it.
+    /// CPU time of the generator itself in user mode, if every slice reports it.
     pub cpu_user_ns: Option<f64>,
     pub cpu_kernel_ns: Option<f64>,
-    /// User and system time of the place, if every slice says it.
+    /// User and system time of the place, if every slice reports it.
     pub cpu_place_ns: Option<f64>,
-    /// The same of this host where the place is a guest on it, else of the place: a guest's time is
-    /// part of its host's.
+    /// User and system time of this host if the place is a guest on it, else of the place. A
+    /// guest's time is part of its host's.
     pub cpu_ns: Option<f64>,
-    /// How long limits on CPU time held threads back there, on all processors together.
+    /// Seconds for which limits on CPU time held threads back there, on all processors together.
     pub throttled_s: f64,
-    /// What the threads computed that serve the I/O beside the load, if every slice says it.
+    /// CPU time of the threads that serve the I/O apart from the load, if every slice reports it.
     pub engine_ns: Option<f64>,
-    /// What a network probe saw beside its result, if every slice says it.
+    /// Totals that a network probe saw in addition to its result, if every slice reports them.
     pub exchanged: Option<NetworkTotals>,
     /// Latencies of all directions.
     pub latency: Total,
-    /// What of I/Os, bytes and latencies is of each direction, in the order of
-    /// [`IoDirection::ALL`].
+    /// I/Os, bytes and latencies of each direction, in the order of [`IoDirection::ALL`].
     directions: [DirectionTotal; 3],
-    /// Of load in several places: what each did.
+    /// Sums of each place, if the load runs in several.
     pub parts: BTreeMap<Place, PartTotal>,
-    /// Of several targets in a place (disks of a guest): I/Os and seconds of the windows of each.
+    /// I/Os and window seconds of each target, if a place has several (disks of a guest).
     pub targets: BTreeMap<(Place, usize), (f64, f64)>,
-    /// Slices of such load.
+    /// Slices of load in several places.
     pub with_parts: u32,
-    /// Sum over these of the share of the window in which all ran.
+    /// Sum over these slices of the share of the window in which all places ran.
     pub together: f64,
-    /// Sum over these, where slices end on equal bytes, of the share of the window that had passed
-    /// when the last began.
+    /// Sum over these slices, where they end on equal bytes, of the share of the window that had
+    /// passed when the last place began.
     pub late: f64,
-    /// How often one of these was run again.
+    /// Number of times that one of these slices was run again.
     pub run_again: u32,
 }
 
-/// What a network probe saw beside its result, both ways together.
+/// Totals that a network probe saw in addition to its result, both ways together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NetworkTotals {
     /// Datagrams that were sent in the windows.
     pub sent: f64,
-    /// Those of them, or requests, of which nothing arrived.
+    /// Lost datagrams, or requests without an answer.
     pub lost: f64,
-    /// TCP segments that were sent again in the whole slices.
+    /// TCP segments that were retransmitted in the whole slices.
     pub sent_again: f64,
     /// CPU time of the other end in the whole slices.
     pub peer_ns: f64,
@@ -131,7 +130,7 @@ pub struct PartTotal {
     /// I/Os in its windows.
     pub ios: f64,
     pub bytes: f64,
-    /// What of the I/Os is reads.
+    /// Reads among the I/Os.
     pub reads: f64,
     pub writes: f64,
     /// Seconds of its windows.
@@ -139,7 +138,7 @@ pub struct PartTotal {
 }
 
 impl PartTotal {
-    /// Another stretch of it.
+    /// Adds another stretch of the same place.
     pub fn add(&mut self, other: &PartTotal) {
         self.ios += other.ios;
         self.bytes += other.bytes;
@@ -148,7 +147,7 @@ impl PartTotal {
         self.seconds += other.seconds;
     }
 
-    /// I/Os, of one direction or of all.
+    /// Returns the I/Os of one direction or of all.
     pub fn amount(&self, way: Option<IoDirection>) -> f64 {
         match way {
             None => self.ios,
@@ -176,7 +175,7 @@ impl DirectionTotal {
 }
 
 impl RoundTotal {
-    /// What of the round is of one direction.
+    /// Returns the part of the round that belongs to one direction.
     pub fn direction_total(&self, way: IoDirection) -> &DirectionTotal {
         &self.directions[way as usize]
     }
@@ -188,15 +187,15 @@ impl RoundTotal {
         }
     }
 
-    /// I/Os and bytes, of one direction or of all.
+    /// Returns the I/Os and bytes of one direction or of all.
     pub fn amounts(&self, way: Option<IoDirection>) -> (f64, f64) {
         way.map_or((self.ios, self.bytes), |way| {
             (self.direction_total(way).ios, self.direction_total(way).bytes)
         })
     }
 
-    /// Latencies with how many there are: none in a round without a completion, which is a round
-    /// like others. `None`: there were I/Os, and their latencies are lost.
+    /// Returns the latencies and their count. The count is 0 in a round without a completion, which
+    /// is a round like any other. `None`: there were I/Os, and their latencies are lost.
     pub fn waited(&self) -> Option<Total> {
         (self.latency.items > 0.0 || self.ios == 0.0).then_some(self.latency)
     }
@@ -208,57 +207,58 @@ pub struct StackSide {
     pub rounds: BTreeMap<RoundId, RoundTotal>,
     /// Rounds that are not whole.
     pub dropped: u64,
-    /// Places that loaded it in other rounds, and have no part in these.
+    /// Places that loaded the stack in other rounds, and have no part in these.
     pub left_out: BTreeSet<Place>,
-    /// Whole rounds in which other places took part: they are of another load.
+    /// Number of whole rounds that were dropped because other places took part: they belong to
+    /// another load.
     pub of_other_places: u64,
     pub read: RoundHistograms,
     pub write: RoundHistograms,
     pub trim: RoundHistograms,
     /// Latencies of fsync and fdatasync, where the load calls them.
     pub flush: RoundHistograms,
-    /// From issue to end, where latencies begin at a schedule.
+    /// Latencies from issue to end, where latencies begin at a schedule.
     pub service: RoundHistograms,
-    /// Between the generator's looks at its queue.
+    /// Times between the generator's looks at its queue.
     pub reap_gap: RoundHistograms,
     /// I/Os that failed or came back short.
     pub errors: u64,
-    /// First failed sample, in words.
+    /// Error of the first failed sample, in words.
     pub failed: Option<String>,
     /// Histograms whose frame is torn.
     pub torn: u64,
     pub debt: WritebackWait,
     /// Seconds of load in whole rounds.
     pub load_s: f64,
-    /// How busy generator and CPUs were, and how much slices vary.
+    /// Load of the generator and the CPUs, and variation of the slices.
     pub usage: CeilingUsage,
-    /// Which of its rounds are one series.
+    /// Grouping of the rounds into series.
     pub strata: VisitStrata,
     frames: Vec<HistogramFrame>,
-    /// Histograms of each of several places.
+    /// Histogram frames of each of several places.
     place_frames: Vec<(Place, RoundId, u64)>,
 }
 
-/// What tells a ceiling, summed over the slices of a stack.
+/// Sums over the slices of a stack that show whether it reached a ceiling.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CeilingUsage {
     /// CPU time of the generator's threads.
     pub generator_ns: f64,
-    /// What of it was in user mode.
+    /// Part of that time in user mode.
     pub user_ns: f64,
-    /// Time in which one thread could have computed.
+    /// Time that one thread had for computing.
     pub thread_ns: f64,
-    /// What the place computed, the generator's threads apart, where both are told, and how long
-    /// the slices lasted.
+    /// CPU time of the place apart from the generator's threads, where both are reported, and the
+    /// length of the slices.
     cpu_use: HostCpuUse,
-    /// Idle and all CPU time of the place.
+    /// Idle CPU time and all CPU time of the place.
     pub place: (f64, f64),
-    /// The same of this host where the place is a guest on it.
+    /// Idle and all CPU time of this host if the place is a guest on it.
     pub host: Option<(f64, f64)>,
-    /// I/Os in flight by the queue's own count, summed up over the windows that tell them
+    /// I/Os in flight by the queue's own count, summed over the windows that report them
     /// (`in_flight_windows_ns`), and the service times of those that ended in them.
     pub in_flight_ns: f64,
-    /// Windows of the slices behind them.
+    /// Windows of the slices that report I/Os in flight.
     pub in_flight_windows_ns: f64,
     pub served_ns: f64,
     slices: f64,
@@ -266,8 +266,8 @@ pub struct CeilingUsage {
     squares: f64,
 }
 
-/// What a place computed while it was loaded: not for the generator's threads, in all, and in how
-/// much time.
+/// CPU time of a place under load: apart from the generator's threads, in all, and the time that it
+/// covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct HostCpuUse {
     other_ns: f64,
@@ -275,7 +275,7 @@ struct HostCpuUse {
     lasted_ns: f64,
 }
 
-/// CPU time of all places that a stack takes some of: a guest's is in its host's.
+/// Returns the CPU time of all places whose time a stack takes; a guest's time is in its host's.
 fn of_all_places(slice: &Slice) -> Option<CpuTimes> {
     let cpu = slice.host_cpu.or(slice.cpu)?;
     Some(slice.other_cpu.map_or(cpu, |other| cpu.plus(other)))
@@ -304,7 +304,7 @@ impl CeilingUsage {
         }
         if let Some(cpu) = slice.host_cpu {
             let host = self.host.unwrap_or_default();
-            // Of short slices it is what the guest takes, and nothing tells how much the host had
+            // In short slices this is what the guest takes, and nothing shows how much the host had
             // to give.
             self.host = Some(if slice.short_slices > 0 { host } else { plus(host, cpu) });
         }
@@ -313,20 +313,19 @@ impl CeilingUsage {
         self.squares += rate * rate;
     }
 
-    /// How many processors of the place computed for others than the generator's threads on
-    /// average, and which share that is of all that it computed; `None`: it is not told, or nothing
-    /// was computed.
+    /// Returns the mean number of the place's processors that computed for others than the
+    /// generator's threads, and their share of all that the place computed. `None`: it is not
+    /// recorded, or nothing was computed.
     pub fn others(&self) -> Option<(f64, f64)> {
         let HostCpuUse { other_ns, all_ns, lasted_ns } = self.cpu_use;
         (all_ns > 0.0 && lasted_ns > 0.0).then(|| (other_ns / lasted_ns, other_ns / all_ns))
     }
 
-    /// How many slices there were.
     pub fn slices(&self) -> f64 {
         self.slices
     }
 
-    /// Standard deviation of the slices' rates over their mean; `None` below 16 slices.
+    /// Returns the standard deviation of the slices' rates over their mean; `None` below 16 slices.
     pub fn variation(&self) -> Option<f64> {
         let mean = self.rates / self.slices;
         let variance = (self.squares - self.slices * mean * mean).max(0.0) / (self.slices - 1.0);
@@ -339,8 +338,8 @@ fn plus((idle, all): (f64, f64), cpu: CpuTimes) -> (f64, f64) {
     (idle + cpu.idle_ns as f64, all + busy + cpu.idle_ns as f64)
 }
 
-/// The generator's CPU time is that of the whole slice; fio's, whose start and drain are not known,
-/// of the window.
+/// Returns the time in which one generator thread could have computed. The generator's CPU time is
+/// that of the whole slice. fio's is that of the window, since its start and drain are not known.
 fn generator_span(slice: &Slice) -> f64 {
     let around = if slice.drain_ns == 0 && slice.discarded_ios == 0 {
         0
@@ -357,7 +356,7 @@ struct HistogramFrame {
     offset: u64,
 }
 
-/// What a histogram is of.
+/// Kind of latency that a histogram holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LatencySource {
     Ios(IoDirection),
@@ -366,7 +365,7 @@ enum LatencySource {
     ReapGap,
 }
 
-/// What an I/O did, where its latency is told.
+/// Direction of an I/O whose latency is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoDirection {
     Read,
@@ -375,15 +374,15 @@ pub enum IoDirection {
 }
 
 impl IoDirection {
-    /// All of them, in the order of reports.
+    /// All directions, in the order of reports.
     pub const ALL: [IoDirection; 3] = [IoDirection::Read, IoDirection::Write, IoDirection::Trim];
 
-    /// Of a record without one.
+    /// Returns the reason for a record without this direction.
     pub fn none_recorded(self) -> String {
         format!("no {} was recorded", self.word())
     }
 
-    /// As in the names of samples.
+    /// Returns the word that the names of samples use.
     pub fn word(self) -> &'static str {
         match self {
             IoDirection::Read => "read",
@@ -393,14 +392,14 @@ impl IoDirection {
     }
 }
 
-/// Place of each stack in the scenario, by its name.
+/// Returns the index of each stack in the scenario, by its name.
 pub fn index(run: &RunData) -> HashMap<&str, usize> {
     let stacks = run.start.scenario.stacks.iter().enumerate();
     stacks.map(|(at, stack)| (stack.name.as_str(), at)).collect()
 }
 
-/// The sides of all stacks of one purpose, in the order of the scenario, and the number of slices
-/// of unknown stacks.
+/// Returns the sides of all stacks for one purpose, in the order of the scenario, and the number of
+/// slices of unknown stacks.
 pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<StackSide>, u64) {
     let index = index(run);
     let strata = VisitStrata::from_run(run);
@@ -451,8 +450,8 @@ pub fn sides(run: &RunData, workload: &Workload, purpose: Purpose) -> (Vec<Stack
     (sides, unknown)
 }
 
-/// Visits with several stacks, where such disturbed each other and were measured apart after that:
-/// what they disturbed does not count.
+/// Returns visits with several stacks that disturbed each other and were then measured apart.
+/// Slices of these visits do not count.
 fn crowded(run: &RunData, workload: &Workload) -> BTreeSet<(u32, u32)> {
     // Sets number their visits by themselves.
     let mut stacks: BTreeMap<(u32, u32), BTreeSet<&str>> = BTreeMap::new();
@@ -500,8 +499,8 @@ impl StackSide {
         round.cpu_kernel_ns = joined(first, round.cpu_kernel_ns, found.cpu_kernel_ns);
         let used = |cpu: CpuTimes| (cpu.user_ns + cpu.system_ns) as f64;
         round.cpu_place_ns = joined(first, round.cpu_place_ns, slice.cpu.map(used));
-        // By their own clocks threads are known to the nanosecond; a guest's are in its host's
-        // QEMU.
+        // By their own clocks threads are known to the nanosecond. A guest's threads are in its
+        // host's QEMU.
         let by_clock = found.threads_ns.filter(|_| slice.host_cpu.is_none());
         round.cpu_ns =
             joined(first, round.cpu_ns, by_clock.or_else(|| of_all_places(slice).map(used)));
@@ -523,7 +522,7 @@ impl StackSide {
             self.place_frames.extend(part.latency.map(|offset| (part.place.clone(), id, offset)));
             round.add_targets(&part.place, &part.targets, part.window_ns);
         }
-        // Which place it is the worker's record says.
+        // The worker's record says which place this is.
         round.add_targets(&Place::Host, &slice.targets, slice.window_ns);
         if let Some(share) = slice.together {
             round.with_parts += 1;
@@ -551,8 +550,9 @@ impl StackSide {
         self.sum_load();
     }
 
-    /// Where places were lost that loaded it with others: the rounds of one set of places, that
-    /// with most rounds, and of as many the larger. `lost`: those of its places.
+    /// Keeps the rounds of one set of places, where places were lost that loaded the stack with
+    /// others. The set with the most rounds wins, and the larger one on a tie. `lost` are the lost
+    /// places of the stack.
     fn keep_one_set_of_places(&mut self, lost: &BTreeSet<Place>) {
         let set = |round: &RoundTotal| round.parts.keys().cloned().collect::<BTreeSet<Place>>();
         let mut counts: BTreeMap<BTreeSet<Place>, usize> = BTreeMap::new();
@@ -566,7 +566,7 @@ impl StackSide {
         self.sum_load();
     }
 
-    /// Leaves those rounds only, with their latencies.
+    /// Keeps only the rounds for which `kept` is true, with their latencies.
     pub fn keep(&mut self, run: &RunData, kept: impl Fn(&RoundId) -> bool) {
         self.rounds.retain(|id, _| kept(id));
         for round in self.rounds.values_mut() {
@@ -581,7 +581,7 @@ impl StackSide {
     fn sum_load(&mut self) {
         let lasted =
             self.rounds.values().map(|round| round.window_s + round.flush_s.unwrap_or(0.0));
-        // Not `sum`: of nothing it gives -0.0, which is printed so.
+        // Not `sum`: it gives -0.0 for an empty iterator, which is printed so.
         self.load_s = lasted.fold(0.0, |sum, seconds| sum + seconds);
     }
 
@@ -622,7 +622,7 @@ impl StackSide {
         }
     }
 
-    /// Latencies of all whole rounds.
+    /// Returns the latencies of one direction in all whole rounds.
     pub fn of_way(&self, way: IoDirection) -> &RoundHistograms {
         match way {
             IoDirection::Read => &self.read,
@@ -631,17 +631,17 @@ impl StackSide {
         }
     }
 
-    /// Share of a rate that it was offered; `None` without a whole round.
+    /// Returns the achieved share of an offered rate; `None` without a whole round.
     pub fn achieved(&self, offered: f64) -> Option<f64> {
         let sum = |of: fn(&RoundTotal) -> f64| self.rounds.values().map(of).sum::<f64>();
         let (ios, seconds) = (sum(|round| round.ios), sum(|round| round.window_s));
         (seconds > 0.0).then(|| ios / seconds / offered)
     }
 
-    /// Whether it kept up with a rate that so many schedules together offered. All of them begin
-    /// with the slice, so that a window that holds no whole number of their I/Os lacks the same
-    /// part of one in every slice: less than one I/O of each schedule and slice is no shortfall,
-    /// however few there are.
+    /// Returns true if the stack kept up with a rate that this number of schedules offered
+    /// together. All schedules begin with the slice. A window that holds no whole number of their
+    /// I/Os therefore lacks the same part of an I/O in every slice. So less than one I/O per
+    /// schedule and slice is no shortfall, however few I/Os there are.
     pub fn kept_up(&self, offered: f64, schedules: f64) -> Option<bool> {
         let sum = |of: fn(&RoundTotal) -> f64| self.rounds.values().map(of).sum::<f64>();
         let lacking = offered * sum(|round| round.window_s) - sum(|round| round.ios);
@@ -649,15 +649,15 @@ impl StackSide {
         Some(self.achieved(offered)? >= KEPT_UP || lacking < slices * schedules)
     }
 
-    /// Whole rounds of a visit.
+    /// Returns the whole rounds of a visit.
     pub fn rounds_of(&self, visit: u32) -> Vec<RoundId> {
         self.rounds.range((visit, 0)..=(visit, u32::MAX)).map(|(id, _)| *id).collect()
     }
 
-    /// What the rounds of a visit add up to.
+    /// Sums `of` over the rounds of a visit.
     ///
     /// # Errors
-    /// As `of`.
+    /// Returns the first error of `of`.
     pub fn visit_total(
         &self,
         visit: u32,
@@ -667,7 +667,7 @@ impl StackSide {
         rounds.try_fold(Total::default(), |all, (_, round)| Ok(all.plus(of(round)?)))
     }
 
-    /// Latencies of one of several places in all whole rounds.
+    /// Returns the latencies of one of several places in all whole rounds.
     pub fn latencies_in(&self, run: &RunData, place: &Place) -> RoundHistograms {
         let position: HashMap<RoundId, usize> =
             self.rounds.keys().enumerate().map(|(at, id)| (*id, at)).collect();
@@ -680,7 +680,7 @@ impl StackSide {
         found
     }
 
-    /// Latencies of the given rounds only, for a comparison with a stack that lacks some.
+    /// Returns the latencies of only these rounds, for a comparison with a stack that lacks some.
     pub fn latencies_of(
         &self,
         run: &RunData,
@@ -700,7 +700,7 @@ impl StackSide {
     }
 }
 
-/// Seconds from a slice's first I/O until all it wrote was durable.
+/// Returns the seconds from a slice's first I/O until everything it wrote was durable.
 fn busy_s(slice: &Slice) -> f64 {
     let flush = slice.figure("flush");
     (slice.discarded_ns as f64
@@ -710,12 +710,12 @@ fn busy_s(slice: &Slice) -> f64 {
         / 1e9
 }
 
-/// A sum that is there only if every part is.
+/// Adds two values; the sum exists only if every part does.
 fn joined<T: Add<Output = T>>(first: bool, sum: Option<T>, part: Option<T>) -> Option<T> {
     if first { part } else { Some(sum? + part?) }
 }
 
-/// The samples of a slice by meaning.
+/// Samples of a slice, sorted by meaning.
 #[derive(Default)]
 pub(super) struct SampleSums {
     pub(super) ios: f64,
@@ -791,7 +791,8 @@ impl SampleSums {
         self.frames.push((of, offset));
     }
 
-    /// Only what rates are made of spoils a round; a lost CPU time does not.
+    /// Records a failed sample. It spoils the round only if rates are computed from it; a lost CPU
+    /// time does not.
     fn fail(&mut self, metric: &str, reason: &str) {
         if metric.ends_with(".ios") || metric.ends_with(".bytes") {
             self.failed.get_or_insert_with(|| format!("{metric}: {reason}"));
@@ -828,7 +829,7 @@ mod tests {
             "two jobs, and each lacks a part of one"
         );
         assert_eq!(side(4.4).kept_up(65.0, 2.0), Some(false));
-        // Where a slice holds many, 2 % are more than one.
+        // In a slice with many I/Os, 2 % are more than one.
         assert_eq!(side(981.0).kept_up(10_000.0, 1.0), Some(true));
         assert_eq!(side(979.0).kept_up(10_000.0, 1.0), Some(false));
         assert_eq!(StackSide::default().kept_up(65.0, 1.0), None);

@@ -1,16 +1,16 @@
-//! What the load generator itself has in a stack's figures: its CPU time, how often it looked at
-//! its queue, whether its latencies and its counts agree. A figure of a stack is one of the stack
-//! as long as these are small.
+//! The load generator's own share in a stack's figures: its CPU time, how often it looked at its
+//! queue, and whether its latencies and its counts agree. A figure describes the stack as long as
+//! these are small.
 
 use super::findings::{Comparison, GeneratorReport};
 use super::gather::{RoundTotal, StackSide};
 use super::reading::WorkloadView;
 use iotax_stats::Digits;
 
-/// Beyond this a report says that latencies and counts contradict each other.
+/// Error above which a report says that latencies and counts contradict each other.
 pub const LITTLES_LAW: f64 = 0.02;
 
-/// In user mode and in the kernel, of each thread's time.
+/// Returns the fractions of each thread's time in user mode and in the kernel.
 pub fn shares(side: &StackSide, threads: f64) -> Option<[f64; 2]> {
     let usage = &side.usage;
     let all_ns = usage.thread_ns * threads;
@@ -22,26 +22,27 @@ pub fn in_flight(side: &StackSide) -> Option<f64> {
     (usage.in_flight_windows_ns > 0.0).then(|| usage.in_flight_ns / usage.in_flight_windows_ns)
 }
 
-/// By how much service times and counts differ.
+/// Returns the fraction by which service times and counts differ.
 pub fn littles_law_error(side: &StackSide) -> Option<f64> {
     let usage = &side.usage;
     (usage.in_flight_ns > 0.0).then(|| usage.served_ns / usage.in_flight_ns - 1.0)
 }
 
-/// An I/O that began before the window counts with all of its time where it ends, and one that ends
-/// after the window not at all: at most a mean service time of those in flight at each end.
+/// Returns the largest fraction that the ends of the windows may explain. An I/O that began before
+/// the window counts with all of its time where it ends, and one that ends after the window not at
+/// all. That is at most a mean service time of those in flight at each end.
 pub fn ends(side: &StackSide) -> Option<f64> {
     let usage = &side.usage;
     let sum = |of: fn(&RoundTotal) -> f64| side.rounds.values().map(of).sum::<f64>();
     let (ios, windows_s) = (sum(|round| round.ios), sum(|round| round.window_s));
-    // Little's law itself: so long was an I/O in flight, by the queue's count.
+    // By Little's law, this is how long an I/O was in flight, by the queue's count.
     let mean_s = in_flight(side)? * windows_s / ios;
     let window_s = usage.in_flight_windows_ns / 1e9 / usage.slices();
     (ios > 0.0 && window_s > 0.0).then(|| mean_s / window_s)
 }
 
-/// Where the baseline was loaded by another generator as well: by how much that one's rate is
-/// another.
+/// Returns sentences on how much the rate of another generator differs, if it loaded the baseline
+/// as well.
 pub fn on_baseline(reading: &WorkloadView, comparisons: &[Comparison]) -> Vec<String> {
     let scenario = &reading.run.start.scenario;
     let generator = |name: &str| {
@@ -57,8 +58,8 @@ pub fn on_baseline(reading: &WorkloadView, comparisons: &[Comparison]) -> Vec<St
     comparisons.iter().filter_map(said).collect()
 }
 
-/// Whether latencies and counts contradict each other beyond what the ends of the windows can make
-/// of them.
+/// Returns the error if latencies and counts contradict each other beyond what the ends of the
+/// windows can explain.
 pub fn contradicts_itself(found: &GeneratorReport) -> Option<f64> {
     let error = found.littles_law_error?;
     (error.abs() > LITTLES_LAW + found.littles_law_ends.unwrap_or(0.0)).then_some(error)

@@ -1,7 +1,7 @@
-//! The one sentence of a run, or why there is none; and beside it the check of the ruler. A
-//! headline is a verdict on throughput that holds over all comparisons of the run together. Never
-//! one: latency, CPU time, emulated figures, what a ceiling masks, and a stack against itself,
-//! which shows what the ruler is worth and nothing of the stack.
+//! The headline of a run, or the reason why it has no headline, and the check of the ruler. A
+//! headline is a verdict on throughput that holds over all comparisons of the run together.
+//! Latency, CPU time, emulated figures and what a ceiling masks never make a headline. Neither does
+//! a stack against itself, which shows what the ruler is worth and says nothing about the stack.
 
 use super::findings::ceiling::Ceiling;
 use super::findings::{Comparison, ComparisonRole, RulerCheck, WorkloadFindings};
@@ -11,18 +11,18 @@ use iotax_stats::round::percent_up;
 use iotax_stats::{Refusal, Verdict};
 use iotax_units::{counted, distinct, show_names};
 
-/// Which comparison is the headline, with its sentence.
+/// The comparison that makes the headline, with its sentence.
 pub struct Headline {
     pub stack: String,
     pub quantity: String,
     pub sentence: String,
 }
 
-/// The largest difference in throughput. `others` is the part of what this host computed that was
-/// other work than the load.
+/// Finds the largest difference in throughput. `others` is the share of what this host computed
+/// that was other work than the load.
 ///
 /// # Errors
-/// Why there is none: what was found instead, or what is missing.
+/// Returns the reason why no headline exists: what was found instead, or what is missing.
 pub fn headline(workloads: &[WorkloadFindings], others: Option<f64>) -> Result<Headline, String> {
     let all: Vec<&Comparison> = of_role(workloads, ComparisonRole::Stack).collect();
     let real: Vec<&Comparison> = all.iter().copied().filter(|one| one.emulated.is_none()).collect();
@@ -49,7 +49,7 @@ fn of_role(
     workloads.iter().flat_map(WorkloadFindings::all_comparisons).filter(move |one| one.role == role)
 }
 
-/// Size of a difference, as a logarithm so that costs and gains compare.
+/// Returns the size of a difference, as a logarithm so that costs and gains compare.
 fn effect(one: &Comparison) -> Option<f64> {
     let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
     let ratio = one.rate.ratio.value().filter(|_| differs && one.rate.simultaneous.is_some())?;
@@ -70,13 +70,13 @@ fn headline_sentence(one: &Comparison, family: usize) -> String {
     )
 }
 
-/// Instead of a headline where throughput is masked.
+/// Text instead of a headline where throughput is masked.
 const HIDDEN: &str =
     "both stacks hit the same limit, so throughput does not show what a layer costs";
 
 const SAME: &str = "a limit that both stacks hit would look the same";
 
-/// Where no comparison is of real hardware.
+/// Text instead of a headline where no comparison is of real hardware.
 pub const EMULATED: &str = "the guests are emulated, and emulated figures are never the headline";
 
 fn why_none(
@@ -103,7 +103,7 @@ fn why_none(
     }
 }
 
-/// Says what was found if no difference was concluded, with its range. Lines of a bill count as in
+/// Says what was found, with its range, if no difference was concluded. Lines of a bill count as in
 /// the family.
 fn not_found(workloads: &[WorkloadFindings], real: &[&Comparison]) -> String {
     let lines = workloads
@@ -138,7 +138,8 @@ fn not_found(workloads: &[WorkloadFindings], real: &[&Comparison]) -> String {
     }
 }
 
-/// Whose limit withheld the verdict. A sentence does not begin with the name of a stack.
+/// Names the stack whose limit withheld the verdict. A sentence does not begin with the name of a
+/// stack.
 fn at_limit(one: &Comparison) -> Option<String> {
     let Refusal::AtLimit { of_baseline, limit } = one.rate.verdict.reason()? else { return None };
     let whose = if *of_baseline { &one.against } else { &one.stack };
@@ -154,7 +155,7 @@ fn largest_bound(all: &[&Verdict]) -> Option<String> {
     bounds.max_by(f64::total_cmp).map(percent_up)
 }
 
-/// `+- 4.0 % at the widest`; `None` where there is no interval.
+/// Returns the widest interval: `+- 4.0 % at the widest`; `None` without any interval.
 fn widest(all: &[&Verdict]) -> Option<String> {
     let widths = all.iter().filter_map(|one| one.change());
     let widest = widths.max_by(|one, other| one.half_width().total_cmp(&other.half_width()));
@@ -162,7 +163,7 @@ fn widest(all: &[&Verdict]) -> Option<String> {
     Some(if all.len() > 1 { format!("{width} at the widest") } else { width })
 }
 
-/// What stacks against themselves show of the ruler; `None` where there are none.
+/// Returns the check of the ruler from stacks against themselves; `None` where there are none.
 pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
     let all: Vec<&Comparison> = of_role(workloads, ComparisonRole::Same).collect();
     let first = all.first()?;
@@ -185,7 +186,7 @@ pub fn ruler(workloads: &[WorkloadFindings]) -> Option<RulerCheck> {
     Some(RulerCheck { holds: worst.is_none(), sentence })
 }
 
-/// The farther end of a difference.
+/// Returns the farther end of a difference.
 fn width(one: &Comparison) -> f64 {
     one.rate.verdict.change().map_or(0.0, |change| change.low.abs().max(change.high.abs()))
 }

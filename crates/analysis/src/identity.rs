@@ -1,4 +1,4 @@
-//! Which run it is, of which places.
+//! Identity of a run and of its places.
 
 use super::findings::{PlaceReport, RunIdentity};
 use iotax_model::record::state::RunState;
@@ -8,7 +8,7 @@ use iotax_store::RunData;
 use iotax_units::shell;
 use iotax_units::{distinct, show_names};
 
-/// Which run, of what, by which program, in what state.
+/// Returns the identity of a run: its id, scenario, command, program version and state.
 pub fn identity(run: &RunData) -> RunIdentity {
     let start = &run.start;
     RunIdentity {
@@ -27,7 +27,7 @@ pub fn identity(run: &RunData) -> RunIdentity {
     }
 }
 
-/// A place with its facts.
+/// Returns a place with its facts.
 pub fn place(facts: &PlaceFacts) -> PlaceReport {
     PlaceReport {
         place: facts.place.clone(),
@@ -40,9 +40,9 @@ pub fn place(facts: &PlaceFacts) -> PlaceReport {
     }
 }
 
-/// Places whose figures are emulated, as sentences.
+/// Returns the places whose figures are emulated, as sentences.
 pub fn emulated(run: &RunData) -> Vec<String> {
-    // Every visit has guests of its own, of the same names.
+    // Every visit has guests of its own, with the same names.
     let found: Vec<(&Place, &str)> = run
         .places
         .iter()
@@ -52,7 +52,7 @@ pub fn emulated(run: &RunData) -> Vec<String> {
     let sentence = |group: Vec<usize>| {
         let reason = alike::merged(&group.iter().map(|at| reasons[*at]).collect::<Vec<_>>());
         let places = show_names(distinct(group.iter().map(|at| found[*at].0)));
-        // As it is recorded, with what it says of all of them.
+        // The reason as recorded, put so that it covers all of them.
         match reason.strip_prefix("emulated: ") {
             Some(why) => format!("figures of {places} are {why}"),
             None => format!("figures of {places} are emulated and not representative: {reason}"),

@@ -1,5 +1,5 @@
-//! The three figures of pairs of stacks, and what is left of their verdicts when all of a run are
-//! held against each other.
+//! The three figures of pairs of stacks, and what remains of their verdicts when all of a run are
+//! judged together.
 
 use super::charges::ChargedStack;
 use super::compare::EstimatedRatio;
@@ -9,22 +9,22 @@ use super::{charges, directions, verdicts};
 use iotax_stats::family::Family;
 use iotax_store::RunData;
 
-/// The estimates of what was found of a workload; `None` where there was nothing to estimate. Those
-/// of states against the healthy one follow those of stacks against the baseline.
+/// Estimates for the findings of a workload; `None` where there was nothing to estimate. Those of
+/// states against the healthy one follow those of stacks against the baseline.
 #[derive(Default)]
 pub struct WorkloadEstimates {
     pub comparisons: Vec<Option<EstimatedRatio>>,
-    /// For the lines of the bill, then its total.
+    /// Estimates for the lines of the bill, then for its total.
     pub bill_lines: Vec<Option<EstimatedRatio>>,
     pub latency: Vec<Option<EstimatedRatio>>,
     pub cpu: Vec<Option<EstimatedRatio>>,
-    /// Of throughput of reads and writes apart, comparison by comparison.
+    /// Estimates for the throughput of reads and writes separately, comparison by comparison.
     pub directions: Vec<Option<EstimatedRatio>>,
     pub direction_latency: Vec<Option<EstimatedRatio>>,
 }
 
 impl WorkloadEstimates {
-    /// With those of more comparisons.
+    /// Adds the estimates of more comparisons.
     pub fn add(&mut self, more: WorkloadEstimates) {
         self.comparisons.extend(more.comparisons);
         self.bill_lines.extend(more.bill_lines);
@@ -39,21 +39,21 @@ impl WorkloadEstimates {
 #[derive(Default)]
 pub struct JudgedPairs {
     pub comparisons: Vec<Comparison>,
-    /// Of latency and CPU time.
+    /// Charges in latency and CPU time.
     pub charges: Vec<Charges>,
     pub estimates: WorkloadEstimates,
 }
 
 impl JudgedPairs {
-    /// The second of a pair against the first.
+    /// Adds the figures of the second stack of a pair against the first.
     pub fn add(&mut self, reading: &WorkloadView, pair: [usize; 2]) {
-        // A ruler is no member of the families that verdicts are held against.
+        // A ruler is no member of the families that are judged together.
         let judged = reading.run.start.scenario.ruler() != Some(pair[1]);
         let compared = verdicts::of_pair(reading, pair);
-        // The first is the acknowledged figure, whose slices the CPU times are of.
+        // The first is the acknowledged figure; the CPU times are of its slices.
         let throughput = compared.first().map(|one| &one.comparison.rate.verdict);
         let counted = |found: Option<EstimatedRatio>| found.filter(|_| judged);
-        // What a unit of a probe takes is its figure.
+        // A probe's figure is already the time that one of its units takes.
         if reading.workload.probe.is_none() {
             self.charge(charges::of_pair(reading, pair, throughput), counted);
         }
@@ -76,8 +76,8 @@ impl JudgedPairs {
     }
 }
 
-/// The weight of throughput in what a run may get wrong, where each other kind of figure has 1: it
-/// is what readers come for.
+/// Weight of throughput in the share of errors that a run may make, where each other kind of figure
+/// has 1: throughput is what readers come for.
 const WEIGHT_OF_THROUGHPUT: f64 = 3.0;
 
 /// Concludes all verdicts of a run from simultaneous intervals, so that it reports any false

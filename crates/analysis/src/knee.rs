@@ -1,27 +1,27 @@
 //! The knee: where power, throughput over mean latency, is greatest (Kleinrock 1979). Below it more
-//! load buys throughput, above it latency. It refuses a knee of too few points, and one at the edge
-//! of the sweep.
+//! load buys throughput, above it latency. There is no knee for too few points, and none at the
+//! edge of the sweep.
 
 use super::findings::sweep::{Knee, KneePosition, SweepValue};
 use super::simultaneous::SimultaneousFigure;
 
-/// Points with an interval that a knee needs.
+/// Number of points with an interval that a knee needs.
 pub const LEAST: usize = 3;
 
-/// Before it is known whose it is.
+/// A knee without the name of its stack.
 pub struct UnnamedKnee {
     place: KneePosition,
     words: String,
 }
 
 impl UnnamedKnee {
-    /// With the stack's name.
+    /// Adds the stack's name.
     pub fn said_of(self, name: &str) -> Knee {
         Knee { place: self.place, sentence: format!("{name}: {}", self.words) }
     }
 }
 
-/// The knee of powers from the smallest value of `axis` to the largest.
+/// Finds the knee of powers from the smallest value of `axis` to the largest.
 pub fn find_knee(powers: &[(SweepValue, Option<SimultaneousFigure>)], axis: &str) -> UnnamedKnee {
     let known: Vec<(&SweepValue, SimultaneousFigure)> =
         powers.iter().filter_map(|(at, sure)| Some((at, (*sure)?))).collect();
@@ -85,7 +85,7 @@ impl KneeEstimate<'_> {
         let last = self.known.len() - 1;
         let at = &self.known[self.best].0.shown;
         let range = format!("{}..{}", self.known[0].0.shown, self.known[last].0.shown);
-        // Only a neighbour that is told apart shows which way power goes.
+        // Only a neighbour that is clearly different shows which way power goes.
         let neighbour = if self.best == 0 { 1 } else { self.best - 1 };
         let sure = !self.near.contains(self.known[neighbour].0);
         match self.best {
@@ -96,8 +96,8 @@ impl KneeEstimate<'_> {
         }
     }
 
-    /// Power may be greater beyond the upper edge; below the lower one there is often nothing to
-    /// offer.
+    /// Returns advice on what would settle the knee. Power may be greater beyond the upper edge;
+    /// below the lower one there is often nothing to offer.
     fn settle(&self) -> String {
         let at = &self.known[self.best].0.shown;
         match self.best + 1 == self.known.len() {

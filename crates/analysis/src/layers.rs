@@ -1,5 +1,6 @@
-//! What layers made, as the tools and the kernel of its place told it: level and chunk of an array,
-//! properties of a pool, what both ends of a connection agreed to, in words.
+//! Results of building the layers, as the tools and the kernel of their place reported them, in
+//! words: level and chunk of an array, properties of a pool, settings that both ends of a
+//! connection agreed on.
 
 use super::findings::layers::LayerReport;
 use iotax_facts::machine::Device;
@@ -7,7 +8,7 @@ use iotax_model::record::LayerUp;
 use iotax_store::RunData;
 use iotax_units::show_bytes;
 
-/// All that were recorded; a run that was resumed has told some again.
+/// Returns all recorded layers. A resumed run has recorded some again; each appears once.
 pub fn layers(run: &RunData) -> Vec<LayerReport> {
     let mut all: Vec<LayerReport> = Vec::new();
     for one in &run.layers {
@@ -32,7 +33,7 @@ pub fn layers(run: &RunData) -> Vec<LayerReport> {
     all
 }
 
-/// `STACKS: nvmf host nvme1n1 of lab: ...`
+/// Returns the sentence: `STACKS: nvmf host nvme1n1 of lab: ...`
 fn sentence(one: &LayerUp) -> String {
     let name = one.device.as_ref().map_or("", |device| &device.name);
     let layer = if one.device.is_some() && one.part.is_empty() { "" } else { &one.layer };
@@ -49,12 +50,12 @@ fn sentence(one: &LayerUp) -> String {
     format!("{}: {} of {}: {words}", one.stacks.join(", "), what.join(" "), one.place)
 }
 
-/// What the sentence says by itself; the rest follows by the kernel's names.
+/// Keys that the sentence puts into words; the others follow by the kernel's names.
 const SAID: &[&str] =
     &["level", "raid_disks", "chunk_size", "layout", "metadata_version", "bitmap/location"];
 
-/// `raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, ...`; of what is no array
-/// its blocks.
+/// Describes an array: `raid5 of 4, chunk 64 KiB, left-symmetric, metadata 1.2, no bitmap, ...`.
+/// For any other device it describes the block sizes.
 fn device_words(device: &Device) -> Option<String> {
     let md = |key: &str| device.md.get(key).map(String::as_str);
     let Some(level) = md("level") else { return blocks(device) };
@@ -79,7 +80,8 @@ fn device_words(device: &Device) -> Option<String> {
     Some(words.join(", "))
 }
 
-/// Settings of any layer that are bytes; of volumes beside the main one the name comes before.
+/// Settings of any layer that are bytes; for volumes other than the main one, the volume's name
+/// precedes the key.
 const BYTES: &[&str] = &[
     "stripe_size",
     "chunk_size",
@@ -93,7 +95,8 @@ const BYTES: &[&str] = &[
     "block_size",
 ];
 
-/// Sizes are plain bytes; md's speeds come as `4096 (local)`, in KiB a second.
+/// Adds the unit to a setting: sizes are plain bytes; md's speeds are in KiB a second, `4096
+/// (local)`.
 fn with_unit(key: &str, word: &str) -> String {
     let last = key.rsplit(' ').next().unwrap_or_default();
     match (word.split_once(' '), word.parse()) {
@@ -105,7 +108,7 @@ fn with_unit(key: &str, word: &str) -> String {
     }
 }
 
-/// The layout in mdadm's words, of the kernel's number (drivers/md/raid5.h, raid10.c: near copies,
+/// Returns mdadm's name for the kernel's layout number (drivers/md/raid5.h, raid10.c: near copies,
 /// far copies, and whether these are offset).
 fn layout(level: &str, number: u64) -> Option<String> {
     match level {
@@ -126,8 +129,8 @@ fn layout(level: &str, number: u64) -> Option<String> {
     }
 }
 
-/// Of a volume the kernel tells the stripe unit as the smallest I/O, and the whole stripe as the
-/// best one; of ZFS's its block.
+/// Describes the block sizes of a device. For a volume the kernel reports the stripe unit as the
+/// smallest I/O and the whole stripe as the optimal one, for a ZFS volume its block.
 fn blocks(device: &Device) -> Option<String> {
     let keys = ["minimum_io_size", "optimal_io_size", "physical_block_size"];
     let told = |key: &str| {

@@ -1,12 +1,18 @@
-//! Turns a loaded run into findings. Takes values and gives values: a partial run is read like a
-//! whole one and says so; what is missing or failed keeps its reason.
+//! Turns a loaded run into findings, without side effects. A partial run is read like a whole one
+//! and says so. Figures that are missing or failed keep the reason.
 //!
-//! Modules: [`findings`] the results, types only; `gather` and `reading` what slices say of a
-//! stack, `compare`, `verdicts`, `lines` the comparisons and the bill; `directions` reads and
-//! writes apart; `ceiling`, `efficiency/` what the hardware could do; `confounders`, `doubts`,
-//! `neighbours`, `conservation`, `found_data`, `arc`, `baseline` what makes a comparison unfair;
-//! `sweep`, `knee`, `course` loads in steps; `states`, `rebuild` arrays; `durability`,
-//! `verification`, `published`, `imported/` their kinds of results; `against/` two runs.
+//! Modules:
+//!
+//! * Results: [`findings`], types only.
+//! * A stack's slices: `gather` and `reading`.
+//! * Comparisons and the bill: `compare`, `verdicts`, `lines`. Reads and writes separately:
+//!   `directions`.
+//! * Limits of the hardware: `ceiling`, `efficiency/`.
+//! * Causes of an unfair comparison: `confounders`, `doubts`, `neighbours`, `conservation`,
+//!   `found_data`, `arc`, `baseline`.
+//! * Loads in steps: `sweep`, `knee`, `course`. Arrays: `states`, `rebuild`.
+//! * Other kinds of results: `durability`, `verification`, `published`, `imported/`.
+//! * Two runs: `against/`.
 #![forbid(unsafe_code)]
 
 pub mod against;
@@ -77,7 +83,7 @@ use findings::{ProbeReport, WorkloadFindings};
 use judged::{JudgedPairs, WorkloadEstimates};
 use reading::WorkloadView;
 
-/// Everything that can be said about a run.
+/// Returns everything that can be said about a run.
 pub fn findings(run: &RunData) -> Findings {
     let readings: Vec<WorkloadView> = run
         .start
@@ -116,7 +122,7 @@ pub fn findings(run: &RunData) -> Findings {
     };
     let (headline, no_headline) =
         match (said, verification.as_ref().and_then(|found| found.alarm())) {
-            // What a stack costs that gives back something else comes second.
+            // The cost of a stack that returns wrong data is secondary.
             (Ok(sentence), Some(alarm)) => (Some(format!("{alarm}. {sentence}")), None),
             (Err(_), Some(alarm)) => (Some(alarm), None),
             (Ok(sentence), None) => (Some(sentence), None),

@@ -1,5 +1,5 @@
-//! A stack taken apart: each prefix against the one below it, the total, and what the lines leave
-//! unexplained. Lines multiply. A prefix that is missing makes its line missing, never one or zero.
+//! Bill of a stack: each prefix against the one below it, the total, and what the lines leave
+//! unexplained. Lines multiply. A missing prefix makes its line missing, never one or zero.
 
 use super::ceiling;
 use super::charges::cpu;
@@ -39,8 +39,8 @@ pub fn bill(reading: &WorkloadView) -> (Bill, Vec<Option<EstimatedRatio>>) {
     )
 }
 
-/// Bills whose microseconds are of depth 1 and whose ratios are of the deepest workload of the same
-/// kind.
+/// Returns the bills that take their microseconds from depth 1 and their ratios from the deepest
+/// workload of the same kind.
 pub fn joint(workloads: &[Workload], found: &[WorkloadFindings]) -> Vec<JointBill> {
     let sole = matches!(workloads, [one, two] if is_default(one, BILL_DEPTHS[0]) && is_default(two, BILL_DEPTHS[1]));
     let shallow = workloads.iter().zip(found).filter(|(workload, _)| depth(workload) == 1);
@@ -86,7 +86,7 @@ fn depth(workload: &Workload) -> u32 {
     workload.jobs.iter().map(|job| job.iodepth).max().unwrap_or(0)
 }
 
-/// Jobs without how much of them is in flight.
+/// Returns the jobs without the number of I/Os that they have in flight.
 fn kind(workload: &Workload) -> Vec<Job> {
     workload
         .jobs
@@ -95,7 +95,7 @@ fn kind(workload: &Workload) -> Vec<Job> {
         .collect()
 }
 
-/// What `--bill` measures where nobody says which load.
+/// Returns true for a load that `--bill` measures if the user names none.
 fn is_default(workload: &Workload, iodepth: u32) -> bool {
     let default = Job { iodepth, ..Job::default() };
     let sized = |job: &Job| Job { name: String::new(), size: None, ..job.clone() };
@@ -110,7 +110,8 @@ struct PrefixLine {
     residuals: Option<Vec<f64>>,
 }
 
-/// A prefix that stopped early would cost all others their rounds; below half it counts as missing.
+/// Returns which prefixes are usable. One that stopped early would cost all others their rounds, so
+/// it counts as missing if it has less than half of the rounds.
 fn usable_prefixes(reading: &WorkloadView) -> Vec<bool> {
     let most = reading.sides.iter().map(|side| side.rounds.len()).max().unwrap_or(0);
     reading
@@ -120,7 +121,7 @@ fn usable_prefixes(reading: &WorkloadView) -> Vec<bool> {
         .collect()
 }
 
-/// Rounds in which every usable prefix was measured; none where visits are the unit.
+/// Returns the rounds in which every usable prefix was measured; empty where visits are the unit.
 fn common_rounds(reading: &WorkloadView, usable: &[bool]) -> Vec<RoundId> {
     let sides: Vec<&StackSide> = reading
         .sides
@@ -211,7 +212,8 @@ fn absent(reading: &WorkloadView, from: usize, to: usize, figure: MeasuredFigure
     PrefixLine { shown, estimated: None, residuals: None }
 }
 
-/// At depth 1 the load itself shows it; at another a second load may, one I/O at a time.
+/// Returns the added latency. At depth 1 the load itself shows it; at another depth a second load
+/// may, with one I/O at a time.
 fn added_latency(
     reading: &WorkloadView,
     [from, to]: [usize; 2],
@@ -234,7 +236,7 @@ fn added_latency(
     }
 }
 
-/// What the second takes of the baseline's rate, in rounds that all prefixes share.
+/// Returns what the second takes of the baseline's rate, in rounds that all prefixes share.
 fn of_baseline(
     reading: &WorkloadView,
     [from, to]: [usize; 2],
@@ -266,7 +268,7 @@ fn residuals(
     let PairedUnits::Rounds(ids) = paired else {
         return None;
     };
-    // Of each stratum its own, as the ratio of the line has them.
+    // Each stratum has its own, as in the ratio of the line.
     let stratum = |ids: Vec<RoundId>| {
         let values = round_values(a, b, &ids, reading.basis()).ok()?;
         let ratio = ratio::ratio_of_totals(&values).ok()?;
@@ -276,8 +278,8 @@ fn residuals(
     strata.map(|strata| strata.concat())
 }
 
-/// Total over the product of the lines. Paired in the same rounds, the product telescopes and
-/// nothing is left but what a missing line took; else the intervals add as if independent.
+/// Returns the total over the product of the lines. Paired in the same rounds, the product
+/// telescopes, and only what a missing line took remains. Else the intervals add as if independent.
 fn unexplained(reading: &WorkloadView, total: &PrefixLine, lines: &[PrefixLine]) -> BillLine {
     let missing: Vec<&str> = lines
         .iter()

@@ -1,5 +1,6 @@
-//! How two places differ apart from what was measured there: facts of one name that the user said
-//! of both, and how the managers of two virtual machines set them, and the disks under load.
+//! Differences between two places apart from what was measured there: facts that the user stated
+//! for both under one name, and the settings that managers of two virtual machines gave them and
+//! their disks under load.
 
 use super::reading::WorkloadView;
 use iotax_facts::vm::{VmDisk, VmFacts};
@@ -7,21 +8,21 @@ use iotax_model::record::PlaceFacts;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One thing that is not the same.
+/// One setting that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MachineDifference {
     pub(super) name: String,
-    /// Of the one, then of the other.
+    /// Value of the one, then of the other.
     pub(super) values: [String; 2],
-    /// Of their disks under load.
+    /// True if it is a setting of the disks under load.
     pub(super) of_disk: bool,
 }
 
-/// Names of files, volumes and addresses differ by nature, and so do processors; memory of two
-/// guests has a separate check.
+/// Keys that are not compared. Names of files, volumes and addresses differ by nature, and so do
+/// processors; memory of two guests has a separate check.
 const OWN: &[&str] = &["file", "volume", "device", "size", "memory", "memory_mb", "affinity"];
 
-/// What is stated for both and differs.
+/// Returns the settings that are stated for both and differ.
 fn unlike(
     one: &BTreeMap<String, String>,
     other: &BTreeMap<String, String>,
@@ -37,12 +38,13 @@ fn unlike(
         .collect()
 }
 
-/// What the user said of two places.
+/// Returns the differences between what the user stated for two places.
 pub(super) fn user_differences(one: &PlaceFacts, other: &PlaceFacts) -> Vec<MachineDifference> {
     unlike(&one.facts.said, &other.facts.said, false)
 }
 
-/// How one virtual machine is set in two runs: all of it, and its disks by their names.
+/// Returns the differences between the settings of one virtual machine in two runs: its own, and
+/// those of its disks, matched by name.
 pub(super) fn of_one(one: &VmFacts, other: &VmFacts) -> Vec<MachineDifference> {
     let mut all = unlike(&one.settings, &other.settings, false);
     for disk in &one.disks {
@@ -59,8 +61,8 @@ pub(super) fn of_one(one: &VmFacts, other: &VmFacts) -> Vec<MachineDifference> {
     all
 }
 
-/// How two virtual machines of one manager are set, and their disks under load. Words of two
-/// managers are not the same words.
+/// Returns the differences between the settings of two virtual machines of one manager and of their
+/// disks under load. Two managers do not mean the same by a word, so they are not compared.
 fn of_two(one: (&VmFacts, &Path), other: (&VmFacts, &Path)) -> Vec<MachineDifference> {
     if one.0.manager != other.0.manager {
         return Vec::new();
@@ -81,7 +83,7 @@ fn measured<'a>((vm, path): (&'a VmFacts, &Path)) -> Option<&'a VmDisk> {
     vm.disks.iter().find(|disk| disk.measured.as_deref() == Some(path))
 }
 
-/// How the places of two stacks differ, as sentences.
+/// Returns the differences between the places of two stacks, as sentences.
 pub(super) fn between(reading: &WorkloadView, base: usize, at: usize) -> Vec<String> {
     let of = |at: usize| Some((reading.place_of(at)?, &reading.worker(at)?.target));
     let (Some((there, there_path)), Some((here, here_path))) = (of(base), of(at)) else {
@@ -133,7 +135,7 @@ mod tests {
         })
     }
 
-    /// What is found of two stacks, each in its own place.
+    /// Returns the differences between two stacks, each in its own place.
     fn found(said: [&[(&str, &str)]; 2], machines: [Option<(Manager, &str)>; 2]) -> Vec<String> {
         let mut run = twin::a_against_a();
         for (at, place) in ["ssh:vm1", "ssh:vm2"].into_iter().enumerate() {

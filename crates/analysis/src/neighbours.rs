@@ -1,6 +1,6 @@
-//! What else computed on this host while a bare baseline was loaded: CPU time per I/O is that of
-//! the whole place, so that other programs are in it. Only a bare medium tells: of any other the
-//! layers compute, too.
+//! Other programs that computed on this host while a bare baseline was loaded. CPU time per I/O is
+//! that of the whole place, so it includes other programs. Only a bare medium shows them: with any
+//! other stack the layers compute, too.
 
 use super::reading::WorkloadView;
 use iotax_facts::machine::TargetFacts;
@@ -9,27 +9,27 @@ use iotax_model::scenario::Medium;
 use iotax_stats::Refusal;
 use std::path::Path;
 
-/// More processors than this ...
+/// Number of busy processors above which other work is reported, together with [`PART`].
 const PROCESSORS: f64 = 0.5;
-/// ... and more than this part of all that the host computed are somebody else's work.
+/// Share of all the host's computing above which other work is reported.
 const PART: f64 = 0.5;
 
-/// File systems that work in the thread that asks; others have workers of their own (checksums, a
-/// network, a server in user space).
+/// File systems that work in the thread that calls them; others have workers of their own
+/// (checksums, a network, a server in user space).
 const WITHOUT_WORKERS: &[&str] =
     &["ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "tmpfs", "vfat", "xfs"];
-/// Beginnings of the names of devices behind which this host computes.
+/// Name prefixes of devices whose work this host computes.
 const COMPUTED: &[&str] =
     &["bcache", "dm-", "drbd", "loop", "md", "nbd", "nullb", "rbd", "ublkb", "zd"];
-/// Disks that have a driver of their own unless they come over a network, which threads of the
-/// kernel serve.
+/// Name prefixes of disks that have a driver of their own, unless they are reached over a network:
+/// then threads of the kernel serve them.
 const DISKS: &[&str] = &["nvme", "sd"];
 
 /// Kind of the warning.
 pub const KIND: &str = "neighbours";
 
-/// Processors that others kept busy while the baseline was loaded, and the part of all that the
-/// host computed; `None` where that is little, or not known.
+/// Returns the processors that others kept busy while the baseline was loaded, and their share of
+/// all that the host computed; `None` where that is little, or not known.
 pub fn busy(reading: &WorkloadView) -> Option<(f64, f64)> {
     let base = reading.run.start.scenario.baseline;
     let (processors, part) = reading.sides.get(base)?.usage.others()?;
@@ -37,7 +37,7 @@ pub fn busy(reading: &WorkloadView) -> Option<(f64, f64)> {
         .then_some((processors, part))
 }
 
-/// What is said where others computed so much that CPU time per I/O is not that of the stacks.
+/// Returns the warning if others computed so much that CPU time per I/O is not that of the stacks.
 pub fn neighbour_warning(reading: &WorkloadView) -> Option<String> {
     let base = reading.run.start.scenario.baseline;
     busy(reading).map(|(processors, part)| {
@@ -51,19 +51,19 @@ pub fn neighbour_warning(reading: &WorkloadView) -> Option<String> {
 }
 
 impl WorkloadView<'_> {
-    /// Why CPU times of these two do not compare: one is not whole, or others computed on this host
-    /// all the time.
+    /// Returns the reason why CPU times of these two do not compare: one is incomplete, or others
+    /// computed on this host all the time.
     pub fn cpu_incomparable(&self, pair: [usize; 2]) -> Option<Refusal> {
         self.cpu_lacking(pair).or_else(|| refusal(self))
     }
 }
 
-/// Why there are no conclusions on CPU time.
+/// Returns the reason why there are no conclusions on CPU time.
 fn refusal(reading: &WorkloadView) -> Option<Refusal> {
     neighbour_warning(reading).map(|reason| Refusal::NotMeasured { reason })
 }
 
-/// Whether nothing but the load's own threads has anything to do with an I/O, as far as is known.
+/// Returns true if only the load's own threads have anything to do with an I/O, as far as is known.
 fn is_bare(reading: &WorkloadView, at: usize) -> bool {
     let stack = &reading.run.start.scenario.stacks[at];
     let Some(worker) = reading.worker(at) else { return false };
@@ -92,7 +92,7 @@ fn has_no_workers(target: &TargetFacts) -> bool {
         })
 }
 
-/// A target of another stack that polls all the time is told by a warning of its own.
+/// Returns true if an SPDK target polls all the time; that has a warning of its own.
 fn polls(reading: &WorkloadView) -> bool {
     reading
         .run
@@ -175,7 +175,7 @@ mod tests {
     fn a_little_beside_a_load_is_no_neighbour() {
         assert_eq!(told(&twin::published()), None);
         assert_eq!(told(&beside(twin::published(), 0.4)), None, "less than half a processor");
-        // 1.5 processors beside a load that takes more.
+        // Others use 1.5 processors, but the load itself takes more.
         let mut busy = beside(twin::published(), 1.5);
         for slice in &mut busy.slices {
             let lasted_ns = (slice.window_ns + slice.discarded_ns + slice.drain_ns) as f64;

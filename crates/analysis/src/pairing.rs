@@ -1,4 +1,4 @@
-//! How two stacks are paired: by rounds where they were up together, by visits where they were not.
+//! Pairing of two stacks: by rounds where they were up together, by visits where they were not.
 //! Refuses to pair rounds that only one side has.
 
 use super::findings::SampleUnit;
@@ -6,7 +6,7 @@ use super::gather::{RoundId, StackSide};
 use super::subject::Quantity;
 use iotax_stats::visits;
 
-/// What can be paired.
+/// Units that two stacks have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PairedUnits {
     /// Rounds in order of time.
@@ -15,16 +15,16 @@ pub enum PairedUnits {
     Visits(Vec<u32>, VisitUnit),
 }
 
-/// What a visit is called: attaches were asked for, and hold all stacks each.
+/// Name of a visit: attaches were asked for, and hold all stacks each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VisitUnit {
-    /// Visits that had to be, or happened to be enough.
+    /// Visits that were necessary, or happened to be enough.
     Visit,
     Attach,
 }
 
 impl VisitUnit {
-    /// What figures call it.
+    /// Returns the unit that figures show.
     pub fn counted(self) -> SampleUnit {
         match self {
             VisitUnit::Visit => SampleUnit::Visits,
@@ -32,7 +32,7 @@ impl VisitUnit {
         }
     }
 
-    /// How many of them an interval needs.
+    /// Returns the number of units that an interval needs.
     pub fn least(self) -> usize {
         match self {
             VisitUnit::Visit => visits::LEAST,
@@ -41,28 +41,29 @@ impl VisitUnit {
     }
 }
 
-/// What one round is worth.
+/// Quantity that a round is measured by.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundBasis {
     pub quantity: Quantity,
-    /// Slices end on equal bytes (writes): the round's quantity is time per byte, inverted at the
-    /// end.
+    /// True if slices end on equal bytes (writes): the round's quantity is time per byte, inverted
+    /// at the end.
     pub by_bytes: bool,
 }
 
-/// How the two are paired where nobody asked for attaches.
+/// Pairs two stacks where nobody asked for attaches.
 pub fn pair(a: &StackSide, b: &StackSide) -> PairedUnits {
     pair_over(a, b, 1)
 }
 
-/// How the two are paired. Visits are the unit where the stacks were never up together, or where
-/// they were in four visits or more, or in as many attaches as were asked for (then what a set-up
-/// did to the ratio is in the interval). Fewer visits are strata of one set of rounds.
+/// Pairs two stacks. Visits are the unit where the stacks were never up together. They are also the
+/// unit where both were up in four visits or more, or in as many attaches as were asked for; the
+/// interval then includes what a set-up did to the ratio. Fewer visits are strata of one set of
+/// rounds.
 pub fn pair_over(a: &StackSide, b: &StackSide, attaches: u32) -> PairedUnits {
     let common: Vec<RoundId> =
         a.rounds.keys().filter(|id| b.rounds.contains_key(id)).copied().collect();
     if common.is_empty() && !a.rounds.is_empty() && !b.rounds.is_empty() {
-        // Sets number their visits alike; where one lacks a visit, those after it are still the
+        // Sets number their visits alike. Where one lacks a visit, those after it are still the
         // pairs that they were.
         let of_b = visits_of(b.rounds.keys());
         let both = visits_of(a.rounds.keys()).into_iter().filter(|visit| of_b.contains(visit));

@@ -1,5 +1,5 @@
-//! What was done to the drives of each stack before it was measured: passes over the whole of them,
-//! and rounds of each load until its pace was steady, or not.
+//! Preconditioning of each stack's drives before the measurement: passes over whole drives, and
+//! rounds of each load until its pace was steady, or not.
 
 use super::findings::WarningReport;
 use super::findings::precondition::{LoadReport, PassesReport, PreconditionReport};
@@ -11,10 +11,10 @@ use iotax_store::RunData;
 use iotax_units::{counted, show_bytes, show_names, show_ns};
 use std::path::Path;
 
-/// More loads than this are told together.
+/// Number of loads above which they are described together.
 const FEW: usize = 2;
 
-/// A line a stack; empty where nothing was preconditioned.
+/// Returns one report per stack; empty if nothing was preconditioned.
 pub fn reports(run: &RunData) -> Vec<PreconditionReport> {
     let report = |stack: &Stack| {
         let passes: Vec<PassesReport> =
@@ -38,8 +38,7 @@ pub fn reports(run: &RunData) -> Vec<PreconditionReport> {
     run.start.scenario.stacks.iter().filter_map(report).collect()
 }
 
-/// The reports as lines: passes over the same drives are told once, of all stacks that stand on
-/// them.
+/// Returns the reports as lines. Passes over the same drives appear once, for all stacks on them.
 pub fn sentences(reports: &[PreconditionReport]) -> Vec<String> {
     let mut lines = Vec::new();
     for (at, one) in reports.iter().enumerate() {
@@ -63,7 +62,7 @@ pub fn sentences(reports: &[PreconditionReport]) -> Vec<String> {
     lines
 }
 
-/// The last record of each batch.
+/// Returns the last record of each batch.
 fn latest(run: &RunData) -> impl Iterator<Item = &Passes> {
     let same = |a: &Passes, b: &Passes| a.place == b.place && a.drives == b.drives;
     run.passes.iter().enumerate().filter_map(move |(at, passes)| {
@@ -90,7 +89,7 @@ fn of_stack(passes: &Passes, stack: &Stack) -> Option<PassesReport> {
     })
 }
 
-/// Whether that path is the medium, or one of the equal files that it has.
+/// Returns true if the path is the medium, or one of the equal files that it has.
 fn is_it(medium: &Medium, place: &Place, path: &str) -> bool {
     let is_named = match medium {
         Medium::File { path: file, .. } => {
@@ -111,7 +110,7 @@ fn is_it(medium: &Medium, place: &Place, path: &str) -> bool {
     is_named && medium.place() == *place
 }
 
-/// What the rounds of a load showed of a stack, set-up by set-up.
+/// Returns what the rounds of a load showed for a stack, one result per set-up.
 fn shown<'a>(
     run: &'a RunData,
     workload: &'a str,
@@ -137,7 +136,8 @@ fn of_load(run: &RunData, workload: &str, stack: &Stack) -> Option<LoadReport> {
     })
 }
 
-/// `all of /dev/vdb written 2 times in order before the visits, 400 GiB in 210.0 s, 2045.2 MB/s`
+/// Returns the sentence: `all of /dev/vdb written 2 times in order before the visits, 400 GiB in
+/// 210.0 s, 2045.2 MB/s`
 fn passed(report: &PassesReport) -> String {
     let drives = show_names(&report.drives);
     let often = counted(report.passes.into(), "time", "times");
@@ -156,7 +156,7 @@ fn passed(report: &PassesReport) -> String {
     )
 }
 
-/// `4k-randwrite steady after 7 rounds of 60 s, 31 GiB`
+/// Returns the sentences: `4k-randwrite steady after 7 rounds of 60 s, 31 GiB`
 fn loaded(loads: &[LoadReport]) -> Vec<String> {
     let said = |name: &str, loads: &[LoadReport]| {
         let sum = |value: fn(&LoadReport) -> u64| loads.iter().map(value).sum::<u64>();
@@ -185,7 +185,7 @@ fn loaded(loads: &[LoadReport]) -> Vec<String> {
     }
 }
 
-/// Whether every stack was steady before each visit in which a load was measured.
+/// Returns true if every stack was steady before each visit in which a load was measured.
 pub fn is_steady(run: &RunData, workload: &str) -> bool {
     let mut of_load = run.preconditioned.iter().filter(|done| done.workload == workload).peekable();
     let visits = run.slices.iter().filter(|slice| slice.workload == workload);
@@ -198,7 +198,8 @@ pub fn is_steady(run: &RunData, workload: &str) -> bool {
         && visits.into_iter().all(|slice| known(slice.visit, slice.set))
 }
 
-/// Loads that were measured though they were not steady, and passes that came to no end.
+/// Returns warnings about loads that were measured although they were not steady, and about passes
+/// that did not finish.
 pub fn warnings(run: &RunData) -> Vec<WarningReport> {
     let scenario = &run.start.scenario;
     let mut found = Vec::new();
@@ -244,7 +245,7 @@ mod tests {
     use super::*;
     use crate::twin;
 
-    /// What was recorded of the made-up run's stacks: steady in one visit, and not in another.
+    /// Returns a simulated run whose stacks were steady in one visit, and not in another.
     fn run() -> RunData {
         let mut run = twin::writes();
         let name = run.start.scenario.workloads[0].name.clone();

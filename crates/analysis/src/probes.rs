@@ -1,4 +1,5 @@
-//! What probes say beside their rate: single runs of a tool, losses and CPU time of a network.
+//! Results of probes in addition to their rate: single runs of a tool, losses and CPU time of a
+//! network.
 
 use super::findings::{MeasuredFigure, NetworkRow, SampleUnit, ToolRuns};
 use super::gather::{NetworkTotals, RoundTotal, SampleSums};
@@ -10,7 +11,7 @@ use iotax_probe::tool::RunSpread;
 use iotax_units::{GIB, KIB};
 use std::ops::Add;
 
-/// Of a stack that a tool measured: the runs of its whole rounds.
+/// Returns the runs in the whole rounds of a stack that a tool measured.
 pub fn runs(reading: &WorkloadView, at: usize) -> Option<ToolRuns> {
     let unit = reading.workload.probe.as_ref().filter(|probe| probe.is_tool())?.unit().ok()?;
     let rounds = &reading.sides[at].rounds;
@@ -38,10 +39,10 @@ fn of_run(unit: ProbeUnit, slice: &Slice) -> f64 {
     }
 }
 
-/// Divisor and dividend of a round.
+/// Function that returns divisor and dividend of a round.
 type OfRound<'a> = dyn Fn(&RoundTotal, NetworkTotals) -> Option<(f64, f64)> + 'a;
 
-/// Of a stack that a network probe measured.
+/// Returns the network row of a stack that a network probe measured.
 pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
     let unit = reading.workload.probe_unit()?;
     let rounds = &reading.sides[at].rounds;
@@ -56,7 +57,7 @@ pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
     let (by_datagram, moves_bytes) = (all.sent > 0.0, !is_time);
     let figure = |unit, of: &OfRound| {
         let of = |round: &RoundTotal| of(round, round.exchanged?);
-        // A loss of nothing is a finding; ratios of nothing are none.
+        // A loss of 0 is a finding; a ratio with divisor 0 is not.
         let is_nothing =
             rounds.values().all(|round| of(round).is_some_and(|(_, amount)| amount == 0.0));
         match is_nothing {
@@ -70,7 +71,7 @@ pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
     let here =
         |round: &RoundTotal, _| Some((whole_kib(round), round.cpu_user_ns? + round.cpu_kernel_ns?));
     let there = |round: &RoundTotal, seen: NetworkTotals| Some((whole_kib(round), seen.peer_ns));
-    // Of round trips those that came back, and those that did not.
+    // For round trips, these are the ones that came back and the ones that did not.
     let offered = |round: &RoundTotal, seen: NetworkTotals| {
         if is_time { round.ios + seen.lost } else { seen.sent }
     };
@@ -86,7 +87,7 @@ pub fn network(reading: &WorkloadView, at: usize) -> Option<NetworkRow> {
     (moves_bytes || found.lost.is_some()).then_some(found)
 }
 
-/// KiB that arrived in the whole slices, as CPU times are those of whole slices.
+/// Returns the KiB that arrived in the whole slices, since CPU times are those of whole slices.
 fn whole_kib(round: &RoundTotal) -> f64 {
     if round.ios > 0.0 { round.bytes / round.ios * round.all_ios / KIB as f64 } else { 0.0 }
 }

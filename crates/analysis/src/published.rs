@@ -1,6 +1,6 @@
-//! What somebody published of the same stacks and workloads beside what was measured. Between two
-//! machines only a ratio to the baseline compares: it is held against the run's own, and the
-//! figures themselves are shown and not judged.
+//! Published figures of the same stacks and workloads, next to the measured ones. Between two
+//! machines only a ratio to the baseline compares. It is compared with the run's own; the figures
+//! themselves are shown and not judged.
 
 use super::directions;
 use super::findings::published::{Agreement, PublishedFinding, PublishedFindings, RatioBeside};
@@ -31,9 +31,9 @@ impl Agreement {
         Agreement::Unresolved { reason: reason.to_string() }
     }
 
-    /// A measured ratio with its bounds held against a printed one. An interval that is so wide
-    /// that the run itself concludes nothing from it, or that leaves open by how much, would agree
-    /// with almost anything.
+    /// Compares a measured ratio and its bounds with a printed one. An interval so wide that the
+    /// run itself concludes nothing from it, or that does not say by how much the sides differ,
+    /// would agree with almost anything.
     fn with_printed(
         (ratio, low, high): (f64, f64, f64),
         printed: [f64; 2],
@@ -62,11 +62,11 @@ impl Agreement {
     }
 }
 
-/// Share of the logarithm of a ratio up to which its interval says by how much the sides differ; a
-/// run whose precision was not reached otherwise stops there too.
+/// Share of the logarithm of a ratio up to which its interval says by how much the sides differ. A
+/// run that otherwise misses its precision stops there too.
 const WIDE: f64 = 0.1;
 
-/// All of them; `None` where the scenario has none.
+/// Returns all published findings; `None` where the scenario has none.
 pub fn published(
     run: &RunData,
     readings: &[WorkloadView],
@@ -95,7 +95,7 @@ pub fn published(
     })
 }
 
-/// A published figure and where its own stands.
+/// A published figure with the measured one that it belongs to.
 struct PublishedCell<'a> {
     published: &'a Published,
     figure: &'a PublishedFigure,
@@ -187,7 +187,7 @@ impl PublishedCell<'_> {
         }
     }
 
-    /// From where to where the published ratio may lie, and its value.
+    /// Returns the range that the published ratio may have, and its value.
     fn rounding(&self) -> Result<([f64; 2], f64), String> {
         let baseline = self.reading.name(self.reading.run.start.scenario.baseline);
         let figure = self.figure;
@@ -209,18 +209,18 @@ impl PublishedCell<'_> {
         }
     }
 
-    /// The run's own comparison of the stack: of writes there are two, with and without the flush.
+    /// Returns the run's own comparison of the stack. Writes have two, with and without the flush.
     fn comparison(&self) -> Option<&Comparison> {
         let ours = self.found.comparisons.iter().filter(|one| one.stack == self.figure.stack);
         ours.clone().nth(usize::from(self.figure.metric.is_durable()))
     }
 
-    /// The direction of a rate that is not of all I/Os.
+    /// Returns the direction of a rate, unless it covers all I/Os.
     fn direction(&self) -> Option<gather::IoDirection> {
         directions::of_metric(self.reading, self.figure.metric)
     }
 
-    /// What of the comparison is of the direction that the rate is of.
+    /// Returns the part of the comparison for the direction of the rate.
     fn rate<'a>(&self, one: &'a Comparison) -> &'a RateFinding {
         one.rate_of(self.direction().map(gather::IoDirection::word)).unwrap_or(&one.rate)
     }
@@ -246,7 +246,7 @@ impl PublishedCell<'_> {
         }
     }
 
-    /// Whether I/Os and bytes a second are two ratios.
+    /// Returns true if I/Os and bytes a second have different ratios.
     fn mixes_blocks(&self) -> bool {
         let is_of = |job: &&Job| match self.direction() {
             None => true,
@@ -258,9 +258,9 @@ impl PublishedCell<'_> {
         blocks.len() > 1
     }
 
-    /// Why nothing follows from the measured ratio. That an interval is too wide, or one of many,
-    /// is said of the comparison with no difference, which is another question; and an interval of
-    /// rates is not one of latencies.
+    /// Returns the reason why nothing follows from the measured ratio. A refusal for too wide an
+    /// interval, or for one of many, does not count: it answers whether there is a difference,
+    /// which is another question. Nor does an interval of rates apply to latencies.
     fn spoilt(&self, comparison: Option<&Comparison>) -> Option<String> {
         let one = comparison?;
         if one.emulated.is_some() {
@@ -282,7 +282,7 @@ impl PublishedCell<'_> {
     }
 }
 
-/// A figure that is there once.
+/// Creates a figure from a single published value, without an interval.
 pub(super) fn single(value: f64, unit: &'static str, is_bound: bool) -> MeasuredFigure {
     let interval = Interval::Missing { missing: "one published figure has no interval".to_owned() };
     let caution = is_bound.then(|| "a bound: it was said to lie below".to_owned());
@@ -290,7 +290,7 @@ pub(super) fn single(value: f64, unit: &'static str, is_bound: bool) -> Measured
         .cautioned(caution)
 }
 
-/// In words: how to read them, how many agree, and why the others do not.
+/// Returns the sentences: how to read the figures, how many agree, and why the others do not.
 fn sentences(figures: &[PublishedFinding]) -> Vec<String> {
     let ratios: Vec<&RatioBeside> = figures.iter().filter_map(|one| one.ratio.as_ref()).collect();
     let but = match ratios.is_empty() {
@@ -322,7 +322,7 @@ fn sentences(figures: &[PublishedFinding]) -> Vec<String> {
     said
 }
 
-/// A line a reason, naming what it is about.
+/// Returns one line per reason, with the figures that it applies to.
 fn reasons<'a>(
     figures: &'a [PublishedFinding],
     what: &str,
@@ -341,7 +341,8 @@ fn reasons<'a>(
         .collect()
 }
 
-/// `iops of a, b under read-4k, p99 of a under read-4k`; `all` are the ratios that there are.
+/// Names the figures: `iops of a, b under read-4k, p99 of a under read-4k`; `all` is the number of
+/// ratios.
 fn named(about: &[&PublishedFinding], all: usize) -> String {
     if about.len() == all && all > 1 {
         return "all ratios".to_owned();

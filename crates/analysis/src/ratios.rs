@@ -1,5 +1,5 @@
-//! The tables that a scenario asks for: figures of the stacks under each load, each with its share
-//! of one of the stacks, as this run found it and as it was published.
+//! Tables that a scenario asks for: figures of the stacks under each load, each with its share of
+//! one of the stacks, as this run found it and as it was published.
 
 use super::ceiling;
 use super::compare::RateComparison;
@@ -27,7 +27,7 @@ pub fn tables(
         .collect()
 }
 
-/// A table that is asked for.
+/// One of the tables that the scenario asks for.
 struct TableGroupCells<'a> {
     run: &'a RunData,
     readings: &'a [WorkloadView<'a>],
@@ -60,13 +60,13 @@ impl TableGroupCells<'_> {
         RatioColumn { head: head.to_owned(), stack: self.group.stacks[at].clone(), emulated }
     }
 
-    /// Index of the stack of a column.
+    /// Returns the index of a column's stack.
     fn stack(&self, column: usize) -> Option<usize> {
         let name = self.group.stacks[column].as_ref()?;
         self.run.start.scenario.stacks.iter().position(|stack| stack.name == *name)
     }
 
-    /// Of one load: of a mix its reads and writes too.
+    /// Returns the rows of one load; a mix also has rows for its reads and writes.
     fn rows_of(&self, name: &str) -> Vec<RatioRow> {
         let Some(at) = self.workloads.iter().position(|workload| workload.name == name) else {
             return Vec::new();
@@ -137,7 +137,8 @@ impl TableGroupCells<'_> {
         cell
     }
 
-    /// Of two printed figures; where bytes were printed and I/Os are shown, of those.
+    /// Returns the share from two printed figures. If the rate was not printed in the unit of
+    /// `metric`, it uses the rates in the other unit, bytes or I/Os.
     fn published(
         &self,
         workload: &str,

@@ -1,5 +1,5 @@
-//! One workload of a run while its findings are made: the sides, and what is asked about them again
-//! and again.
+//! One workload of a run while its findings are made: the sides of its stacks, and questions about
+//! them that come up again and again.
 
 use super::conservation;
 use super::findings::MeasuredFigure;
@@ -22,11 +22,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub struct WorkloadView<'a> {
     pub run: &'a RunData,
     pub workload: &'a Workload,
-    /// A side a stack.
+    /// One side per stack.
     pub sides: Vec<StackSide>,
-    /// Slices of stacks that the scenario does not know.
+    /// Slices of stacks that the scenario does not name.
     pub unknown: u64,
-    /// The regime of writes, and what it leaves of the rounds.
+    /// Regime of the writes, and the rounds that it leaves.
     pub writes: WriteCourse,
     /// Slices in the order of the record.
     pub timeline: Timeline,
@@ -38,29 +38,29 @@ pub struct WorkloadView<'a> {
 /// A load that is the same on all stacks.
 pub struct CommonLoad<'a> {
     own: bool,
-    /// I/Os a second that are offered; `None`: a closed loop of one I/O at a time.
+    /// Offered I/Os a second; `None`: a closed loop of one I/O at a time.
     rate: Option<f64>,
     origin: String,
     sides: &'a [StackSide],
 }
 
 impl CommonLoad<'_> {
-    /// I/Os a second that are offered; `None`: it is a closed loop of one I/O at a time.
+    /// Returns the offered I/Os a second; `None` for a closed loop of one I/O at a time.
     pub fn rate(&self) -> Option<f64> {
         self.rate
     }
 
-    /// Whether it is the workload itself.
+    /// Returns true if this load is the workload itself.
     pub fn is_own(&self) -> bool {
         self.own
     }
 
-    /// Where the rate came from, in words.
+    /// Returns the origin of the rate, in words.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// A side a stack.
+    /// Returns the sides, one per stack.
     pub fn sides(&self) -> &[StackSide] {
         self.sides
     }
@@ -89,11 +89,11 @@ impl<'a> WorkloadView<'a> {
         }
     }
 
-    /// The load under which latencies are compared: an open loop at a matched rate, or the workload
-    /// itself if it is one.
+    /// Returns the load under which latencies are compared: an open loop at a matched rate, or the
+    /// workload itself if it is one.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Returns the reason why no such load exists.
     pub fn matched_load(&self) -> Result<CommonLoad<'_>, Refusal> {
         let record =
             self.run.matched.iter().rfind(|matched| matched.workload == self.workload.name);
@@ -105,7 +105,7 @@ impl<'a> WorkloadView<'a> {
                     rate: record.rate_iops,
                     origin: match (record.rate_iops, record.slowest.as_str()) {
                         (None, _) => "a closed loop of one I/O at a time".to_owned(),
-                        // Records from before 2026-11-24 do not name one that was not up when the
+                        // Records from before 2026-11-24 name no stack if it was not up when the
                         // rate was fixed.
                         (_, "") => "taken from the slowest stack".to_owned(),
                         (_, name) => format!("taken from {name}, the slowest"),
@@ -129,8 +129,8 @@ impl<'a> WorkloadView<'a> {
         }
     }
 
-    /// Whether the workload itself is a closed loop of one I/O at a time on every stack, of which
-    /// every slice is timed.
+    /// Returns true if the workload itself is a closed loop of one I/O at a time on every stack,
+    /// with every slice timed.
     fn is_one_at_a_time(&self) -> bool {
         let one =
             |job: &iotax_load::Job| job.iodepth == 1 && job.numjobs == 1 && job.rate_iops.is_none();
@@ -140,8 +140,8 @@ impl<'a> WorkloadView<'a> {
             && (0..self.sides.len()).all(|at| self.members(at) == 1)
     }
 
-    /// I/Os a second that the workload itself offers a stack, all threads on all of its members
-    /// together.
+    /// Returns the I/Os a second that the workload itself offers a stack: all threads on all of its
+    /// members together.
     pub fn offered(&self, at: usize) -> Option<f64> {
         let rate = |job: &iotax_load::Job| Some(job.rate_iops? as f64 * f64::from(job.numjobs));
         let jobs = Some(&self.workload.jobs).filter(|jobs| !jobs.is_empty())?;
@@ -149,8 +149,8 @@ impl<'a> WorkloadView<'a> {
         each.map(|each| each * self.members(at) as f64)
     }
 
-    /// The same of all stacks; `None` where some have more members, each of which is offered the
-    /// rate.
+    /// Returns the rate that the workload offers every stack; `None` where some have more members,
+    /// each of which is offered the rate.
     fn offered_to_all(&self) -> Option<f64> {
         let first = self.offered(0)?;
         (1..self.sides.len()).all(|at| self.offered(at) == Some(first)).then_some(first)
@@ -164,8 +164,9 @@ impl<'a> WorkloadView<'a> {
         absent.or_else(|| conservation::refusal(self, pair))
     }
 
-    /// Why not where an open loop offers them unlike rates: each member of a stack is offered the
-    /// workload's rate, and they have not as many.
+    /// Returns the reason not to compare two stacks that an open loop offers different rates. Each
+    /// member of a stack is offered the workload's rate, so stacks with different numbers of
+    /// members differ.
     pub fn offered_apart(&self, [a, b]: [usize; 2]) -> Option<Refusal> {
         let [of_a, of_b] = [self.offered(a)?, self.offered(b)?];
         (of_a != of_b).then(|| {
@@ -179,35 +180,36 @@ impl<'a> WorkloadView<'a> {
         })
     }
 
-    /// Targets that are loaded at the same time, in all guests side by side.
+    /// Returns the number of targets that are loaded at the same time, in all guests together.
     pub fn members(&self, at: usize) -> usize {
         let guests = self.run.start.scenario.stacks[at].guests() as usize;
         guests * self.worker(at).map_or(1, |worker| worker.others.len() + 1)
     }
 
-    /// Schedules of an open loop on a stack: each of its jobs keeps one on each member.
+    /// Returns the number of schedules of an open loop on a stack: each job keeps one on each
+    /// member.
     pub fn schedules(&self, at: usize) -> f64 {
         let jobs = self.workload.jobs.iter().map(|job| f64::from(job.numjobs)).sum::<f64>();
         jobs * self.members(at) as f64
     }
 
-    /// Whether a schedule of the workload's own says when I/Os of each of its jobs begin.
+    /// Returns true if each job of the workload issues I/Os on a schedule of its own.
     pub fn is_scheduled(&self) -> bool {
         self.workload.jobs.iter().all(|job| job.rate_iops.is_some())
     }
 
-    /// Whether one does of any of its jobs.
+    /// Returns true if any job of the workload issues I/Os on a schedule.
     pub fn has_schedule(&self) -> bool {
         self.workload.jobs.iter().any(|job| job.rate_iops.is_some())
     }
 
-    /// Whether fio loads a stack; `None`: nothing did.
+    /// Returns true if fio loads the stack; `None` if nothing does.
     pub fn by_fio(&self, at: usize) -> Option<bool> {
         self.worker(at).map(|worker| matches!(worker.engine, Generator::Fio(_)))
     }
 
-    /// Why latencies of these two do not compare where a schedule says when I/Os begin: ours are
-    /// counted from then, those of fio from when it issues them.
+    /// Returns the reason not to compare latencies of these two stacks under a schedule: ours are
+    /// counted from when an I/O was due, those of fio from when it issues it.
     pub fn unlike_clocks(&self, [a, b]: [usize; 2]) -> Option<Refusal> {
         let (fio, ours) = match (self.by_fio(a)?, self.by_fio(b)?) {
             (true, false) => (a, b),
@@ -220,17 +222,19 @@ impl<'a> WorkloadView<'a> {
         )))
     }
 
-    /// The same of the workload itself, where any of its jobs has a rate.
+    /// Returns the result of [`WorkloadView::unlike_clocks`] for the workload itself, if any of its
+    /// jobs has a rate.
     pub fn own_clocks_unlike(&self, pair: [usize; 2]) -> Option<Refusal> {
         self.unlike_clocks(pair).filter(|_| self.has_schedule())
     }
 
-    /// Whether any of its jobs has more than one I/O in flight.
+    /// Returns true if any job has more than one I/O in flight.
     pub fn is_deep(&self) -> bool {
         self.workload.jobs.iter().any(|job| job.iodepth > 1)
     }
 
-    /// I/Os that are to be in flight on a stack; `None` where a schedule says when each begins.
+    /// Returns the I/Os that are to be in flight on a stack; `None` where a schedule says when each
+    /// begins.
     pub fn depth(&self, at: usize) -> Option<f64> {
         let jobs = &self.workload.jobs;
         let of = |job: &iotax_load::Job| f64::from(job.numjobs) * f64::from(job.iodepth);
@@ -238,8 +242,8 @@ impl<'a> WorkloadView<'a> {
         closed.then(|| jobs.iter().map(of).sum::<f64>() * self.members(at) as f64)
     }
 
-    /// Threads of the generator on a stack: those of the engine sync have one I/O in flight each,
-    /// those of posixaio a helper each, whose CPU time is counted with theirs.
+    /// Returns the threads of the generator on a stack. Threads of the engine sync have one I/O in
+    /// flight each. Those of posixaio have a helper each, whose CPU time is counted with theirs.
     pub fn threads(&self, at: usize) -> f64 {
         let engine = self.worker(at).map(|worker| &worker.engine);
         let of = |job: &iotax_load::Job| {
@@ -250,12 +254,12 @@ impl<'a> WorkloadView<'a> {
             };
             f64::from(job.numjobs) * each
         };
-        // A sum of nothing is -0.
+        // The sum of an empty iterator is -0.
         self.workload.jobs.iter().map(of).fold(0.0, |sum, threads| sum + threads)
             * self.members(at) as f64
     }
 
-    /// Threads of a probe of processors, memory or the kernel.
+    /// Returns the threads of a probe of processors, memory or the kernel.
     pub fn threads_of_probe(&self) -> Option<u32> {
         self.workload
             .probe
@@ -264,8 +268,8 @@ impl<'a> WorkloadView<'a> {
             .map(|probe| probe.numjobs)
     }
 
-    /// Why CPU times of these two are not whole: a guest's own time leaves out what its host does
-    /// for it.
+    /// Returns the reason why CPU times of these two stacks are incomplete: a guest's own time
+    /// leaves out what its host does for it.
     pub fn cpu_lacking(&self, pair: [usize; 2]) -> Option<Refusal> {
         let in_guest = |at: &usize| self.worker(*at).is_some_and(|worker| worker.place.is_guest());
         let alone = |at: &usize| in_guest(at) && self.sides[*at].usage.host.is_none();
@@ -276,8 +280,8 @@ impl<'a> WorkloadView<'a> {
         )))
     }
 
-    /// ` without ssh:b, which was lost`: places that have no part in figures of these stacks, in
-    /// words; empty where there are none.
+    /// Returns the places that have no part in the figures of these stacks, in words: ` without
+    /// ssh:b, which was lost`; empty if there are none.
     pub fn without(sides: &[StackSide], pair: [usize; 2]) -> String {
         let places: BTreeSet<&Place> = pair.iter().flat_map(|at| &sides[*at].left_out).collect();
         let names: Vec<String> = places.iter().map(ToString::to_string).collect();
@@ -288,7 +292,7 @@ impl<'a> WorkloadView<'a> {
         }
     }
 
-    /// A refusal for a stack without a whole round.
+    /// Returns the refusal for a stack without a whole round.
     pub fn not_measured(&self, at: usize) -> Refusal {
         let name = self.name(at);
         lacking(match self.absence(at) {
@@ -298,22 +302,22 @@ impl<'a> WorkloadView<'a> {
         })
     }
 
-    /// How two stacks are paired.
+    /// Pairs the rounds or visits of two stacks.
     pub fn pair(&self, a: &StackSide, b: &StackSide) -> PairedUnits {
         pairing::pair_over(a, b, self.run.start.scenario.measure.attaches)
     }
 
-    /// Fraction within which "no difference" may be said.
+    /// Returns the fraction within which "no difference" may be said.
     pub fn zone(&self) -> f64 {
         self.run.start.scenario.measure.equivalence
     }
 
-    /// Name of a stack.
+    /// Returns the name of a stack.
     pub fn name(&self, at: usize) -> &'a str {
         &self.run.start.scenario.stacks[at].name
     }
 
-    /// Slices of a stack under this load, in the order of the record.
+    /// Returns the slices of a stack under this load, in the order of the record.
     pub fn slices(&self, at: usize) -> impl Iterator<Item = &'a Slice> + use<'a> {
         let (stack, workload) = (self.name(at), &self.workload.name);
         self.run
@@ -322,7 +326,7 @@ impl<'a> WorkloadView<'a> {
             .filter(move |slice| slice.stack == stack && slice.workload == *workload)
     }
 
-    /// The worker that loaded a stack, the first of several.
+    /// Returns the worker that loaded a stack, the first of several.
     pub fn worker(&self, at: usize) -> Option<&'a WorkerUp> {
         let ours = |worker: &&WorkerUp| {
             worker.stack == self.name(at) && worker.workload == self.workload.name
@@ -330,8 +334,8 @@ impl<'a> WorkloadView<'a> {
         self.run.workers.iter().find(ours)
     }
 
-    /// Facts of the place where a stack's load ran, as they were last recorded. Guests of different
-    /// sets bear one name: that with a disk of the stack is meant.
+    /// Returns the facts of the place where a stack's load ran, as last recorded. Guests of
+    /// different sets share a name; this picks the one with a disk of the stack.
     pub fn place_of(&self, at: usize) -> Option<&'a PlaceFacts> {
         let (place, stack) = (&self.worker(at)?.place, self.name(at));
         let named = || self.run.places.iter().filter(|known| known.place == *place);
@@ -339,21 +343,21 @@ impl<'a> WorkloadView<'a> {
         named().rfind(has_it).or_else(|| named().next_back())
     }
 
-    /// Bytes of each stack that the load reached, all members and guests of one together: the least
-    /// and the most of them; `None`: nothing was loaded.
+    /// Returns the bytes that the load reached on a stack, all its members and guests together: the
+    /// least and the most over all stacks. `None`: nothing was loaded.
     pub fn reached(&self) -> Option<(u64, u64)> {
         let of_each = || (0..self.sides.len()).filter_map(|at| self.reached_of(at));
         Some((of_each().min()?, of_each().max()?))
     }
 
-    /// Of one stack, in the first visit that loaded it.
+    /// Returns the bytes reached on one stack, in the first visit that loaded it.
     fn reached_of(&self, at: usize) -> Option<u64> {
         let first = self.worker(at)?;
         let beside = |worker: &&WorkerUp| {
             (&worker.stack, &worker.workload, worker.visit)
                 == (&first.stack, &first.workload, first.visit)
         };
-        // One is prepared again for rounds with another rate.
+        // A target is prepared again for rounds with another rate.
         let all = self.run.workers.iter().filter(beside);
         let places: BTreeMap<_, _> =
             all.map(|worker| ((&worker.place, &worker.target), worker)).collect();
@@ -362,13 +366,13 @@ impl<'a> WorkloadView<'a> {
         Some(places.values().map(bytes).sum())
     }
 
-    /// What the largest job takes of a target.
+    /// Returns the bytes of a target that the largest job takes.
     pub fn job_bytes(&self, target: u64) -> u64 {
         let jobs = self.workload.jobs.iter();
         jobs.map(|job| job.size.map_or(target, |size| size.min(target))).max().unwrap_or(target)
     }
 
-    /// Directions of a load that reads and writes; none of another.
+    /// Returns the directions of a load that both reads and writes; empty for any other load.
     pub fn directions(&self) -> &'static [IoDirection] {
         let has = |of: fn(Rw) -> bool| self.workload.jobs.iter().any(|job| of(job.rw));
         if has(Rw::reads) && has(Rw::writes_data) {
@@ -378,12 +382,12 @@ impl<'a> WorkloadView<'a> {
         }
     }
 
-    /// What is compared first: acknowledged time.
+    /// Returns the basis of the first comparison: acknowledged time.
     pub fn basis(&self) -> RoundBasis {
         RoundBasis { quantity: Quantity::Acknowledged, by_bytes: self.workload.writes() }
     }
 
-    /// Why a stack has no figures.
+    /// Returns the reason why a stack has no figures.
     pub fn absence(&self, at: usize) -> MeasuredFigure {
         let side = &self.sides[at];
         let stack = &self.run.start.scenario.stacks[at];
@@ -406,8 +410,8 @@ impl<'a> WorkloadView<'a> {
         }
     }
 
-    /// What was recorded about a stack that failed: its I/O errors, or the words with which the
-    /// workload ended.
+    /// Returns what was recorded about a stack that failed: its I/O errors, or the words with which
+    /// the workload ended.
     fn failure_of(&self, stack: &str) -> Option<String> {
         let failed = |warning: &&Warning| warning.subject == stack && warning.kind == IO_ERRORS;
         let warning = self.run.warnings.iter().find(failed);
@@ -418,24 +422,24 @@ impl<'a> WorkloadView<'a> {
         })
     }
 
-    /// Why the figures of a stack are not representative.
+    /// Returns the reason why the figures of a stack are not representative.
     pub fn emulated(&self, at: usize) -> Option<String> {
         self.emulated[at].clone()
     }
 
-    /// The same of a comparison: one emulated side is enough.
+    /// Returns the reason why a comparison is not representative; one emulated side is enough.
     pub fn emulated_pair(&self, a: usize, b: usize) -> Option<String> {
         self.emulated(b).or_else(|| self.emulated(a))
     }
 }
 
-/// Whether a workload ended as it should.
+/// Returns true if a workload ended as it should.
 pub fn is_ordinary(reason: &str) -> bool {
     ended_as_asked(reason) || ["interrupted", "complete"].contains(&reason)
 }
 
-/// By stack; a stack is emulated if any of its workers runs in a place that is, or the other end of
-/// its network is one.
+/// Returns by stack the reason why it is emulated. A stack is emulated if any of its workers runs
+/// in an emulated place, or if the other end of its network is one.
 fn emulated(run: &RunData) -> Vec<Option<String>> {
     let places: HashMap<&Place, &String> = run
         .places

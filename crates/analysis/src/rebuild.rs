@@ -1,6 +1,6 @@
-//! How fast an array was rebuilt while it was under load, from the shares that it reported after
-//! the slices. Nobody looked when a rebuild began or ended: what is known is its pace between two
-//! looks, not how long it took. Records of before have the shares in words, in whole percent.
+//! Pace of an array's rebuild under load, from the shares that it reported after the slices. Nobody
+//! looked when a rebuild began or ended: its pace between two looks is known, not how long it took.
+//! Older records have the shares in words, in whole percent.
 
 use super::findings::states::Rebuild;
 use super::reading::WorkloadView;
@@ -9,10 +9,11 @@ use iotax_model::scenario::InState;
 use iotax_store::RunData;
 use iotax_units::{self as units, counted};
 
-/// Of shares in whole percent both ends of a stretch are off by half a percent at most.
+/// Largest error of a stretch in percent points where shares are whole percent: half a percent at
+/// each end.
 const ROUNDED: f64 = 1.0;
-/// Stretches together must be this much longer than what rounding leaves unknown, or no pace is
-/// told.
+/// Factor by which the stretches must exceed what rounding leaves unknown; otherwise no pace is
+/// reported.
 const TELLING: f64 = 5.0;
 
 /// Looks at one rebuild, in order.
@@ -24,8 +25,8 @@ struct RebuildStretch {
     loaded_s: f64,
 }
 
-/// Of the stack `at`, which is measured while it is rebuilt; `None`: no rebuild was looked at
-/// twice.
+/// Returns the rebuild of stack `at`, which is measured while it is rebuilt; `None`: no rebuild was
+/// observed twice.
 pub fn while_rebuilt(reading: &WorkloadView, at: usize, state: &InState) -> Option<Rebuild> {
     let all = stretches(reading.slices(at));
     let sum = |of: fn(&RebuildStretch) -> f64| all.iter().map(of).sum::<f64>();
@@ -55,8 +56,8 @@ pub fn while_rebuilt(reading: &WorkloadView, at: usize, state: &InState) -> Opti
 }
 
 impl Rebuild {
-    /// `90 % +- 6 % of a rebuild were seen done in 36.0 s (6 stretches, 98 % of that time under
-    /// this load): 2.50 % a second, ...`
+    /// Returns the sentence: `90 % +- 6 % of a rebuild were seen done in 36.0 s (6 stretches, 98 %
+    /// of that time under this load): 2.50 % a second, ...`
     fn to_sentence(&self) -> String {
         let seen = counted(self.stretches, "stretch", "stretches");
         let what = format!(
@@ -90,7 +91,7 @@ impl Rebuild {
     }
 }
 
-/// Seconds of a whole rebuild, of those stretches that went far enough to tell.
+/// Returns the seconds of a whole rebuild, from those stretches that went far enough.
 fn median(all: &[RebuildStretch]) -> Option<f64> {
     let telling =
         all.iter().filter(|one| one.percent > 0.0 && one.percent >= TELLING * one.percent_off);
@@ -98,10 +99,11 @@ fn median(all: &[RebuildStretch]) -> Option<f64> {
     whole.is_finite().then_some(whole)
 }
 
-/// Slices of one stack in the order of the record.
+/// Returns the stretches of rebuilds in the slices of one stack, which are in the order of the
+/// record.
 fn stretches<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<RebuildStretch> {
     let mut all: Vec<RebuildStretch> = Vec::new();
-    // Visit, percent and time of the look before.
+    // Visit, percent and time of the previous look.
     let mut before: Option<(u32, f64, f64)> = None;
     let mut grows = false;
     for slice in slices {
@@ -140,12 +142,13 @@ impl RebuildStretch {
     }
 }
 
-/// Of `rebuilding, 63 % done`.
+/// Parses the percentage in `rebuilding, 63 % done`.
 fn percent_in_words(words: &str) -> Option<f64> {
     words.strip_prefix("rebuilding, ")?.strip_suffix(" % done")?.parse().ok()
 }
 
-/// When the load of a slice began, and when it was over and the array was looked at.
+/// Returns the time at which the load of a slice began, and the time at which it was over and the
+/// array was read.
 fn span_s(slice: &Slice) -> (f64, f64) {
     let flush_ns = slice.figure("flush");
     let begun_ns = slice.start_ns.saturating_sub(slice.discarded_ns);
@@ -154,8 +157,8 @@ fn span_s(slice: &Slice) -> (f64, f64) {
     (begun_ns as f64 / 1e9, over_ns / 1e9)
 }
 
-/// What each member of the kernel's array holds, by its level and size; of others nobody recorded
-/// what a rebuild writes.
+/// Returns the bytes that each member of the kernel's array holds, by its level and size. For other
+/// arrays nobody recorded what a rebuild writes.
 fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
     let ours = run.layers.iter().filter(|one| one.stacks.iter().any(|name| name == stack));
     let device = ours
@@ -167,7 +170,7 @@ fn member_bytes(run: &RunData, stack: &str) -> Option<u64> {
         "raid1" => Some(bytes),
         "raid5" => bytes.checked_div(disks.checked_sub(1)?),
         "raid6" => bytes.checked_div(disks.checked_sub(2)?),
-        // Near copies in the low byte, far ones in that above it.
+        // The low byte has the near copies, the next one the far copies.
         "raid10" => {
             let layout = number("layout")?;
             (bytes * (layout & 0xff) * (layout >> 8 & 0xff))
@@ -184,8 +187,8 @@ mod tests {
     use crate::{findings, twin};
     use iotax_facts::machine::Device;
 
-    /// One second a slice, of which 0.8 are load; shares as told after each, `None`: it left its
-    /// state.
+    /// Returns a run with slices of one second, 0.8 of it load, and the share reported after each;
+    /// `None`: the array left its state.
     fn run(told: &[(u32, Option<u32>)]) -> RunData {
         let mut run = twin::states();
         let name = "mdraid(level=5) rebuilding";

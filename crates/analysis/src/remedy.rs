@@ -1,4 +1,4 @@
-//! What would settle a verdict that is withheld.
+//! Advice on what would settle a withheld verdict.
 
 use super::baseline;
 use super::reading::WorkloadView;
@@ -9,16 +9,16 @@ use iotax_stats::Refusal;
 use iotax_stats::spread::BATCHES as LEAST_ROUNDS;
 use iotax_store::RunData;
 
-/// How long a workload was measured, and why no longer.
+/// Extent of a workload's measurement, and why it was no longer.
 pub struct MeasuredEffort<'a> {
-    /// How it was asked for.
+    /// Settings of the measurement as requested.
     pub measure: &'a MeasureSpec,
-    /// Length of its slices, where it is recorded.
+    /// Length of its slices, if it is recorded.
     pub slice_ns: Option<u64>,
     pub ended: Option<String>,
     /// Number of loads that share the budget of a run.
     pub loads: usize,
-    /// The run that was cut short and can go on, if so.
+    /// Id of the run, if it was cut short and can go on.
     pub resumes: Option<String>,
 }
 
@@ -36,7 +36,7 @@ impl<'a> MeasuredEffort<'a> {
         }
     }
 
-    /// What would settle a refusal here, where something would.
+    /// Returns what would settle a refusal here, if anything would.
     pub fn remedy(&self, reason: &Refusal) -> Option<String> {
         match (reason, self.ended.as_deref()) {
             (Refusal::TooFewRounds { .. } | Refusal::TooFewVisits { .. }, ended)
@@ -53,9 +53,9 @@ impl<'a> MeasuredEffort<'a> {
         }
     }
 
-    /// A budget for the rounds that an interval needs, by those that this one gave; slices are as
-    /// short as they can be unless their length was asked for, and where an engine made them longer
-    /// than that.
+    /// Returns advice on the budget for the rounds that an interval needs, judging by those that
+    /// this one gave. It advises shorter slices only if they have the length that the user set.
+    /// Other slices are as short as possible, or an engine made them longer than that length.
     fn more_rounds(&self, have: usize) -> String {
         let asked_ns = self.measure.slice_ns;
         let as_asked =
@@ -72,7 +72,8 @@ impl<'a> MeasuredEffort<'a> {
     }
 }
 
-/// The id of a run that was cut short and can go on: one whose parts need not be of equal length.
+/// Returns the id of a run that was cut short and can go on. Runs whose parts must be of equal
+/// length cannot.
 pub fn resumable(run: &RunData) -> Option<String> {
     let is_over = matches!(run.state(), RunState::Complete | RunState::Running);
     let start = &run.start;
@@ -81,10 +82,10 @@ pub fn resumable(run: &RunData) -> Option<String> {
     (!is_over && goes_on).then(|| start.id.clone())
 }
 
-/// Rounds take now more time and now less.
+/// Margin for rounds, whose duration varies.
 const MORE: f64 = 1.15;
 
-/// `; to settle it: raise --budget`.
+/// Returns the words `; to settle it: raise --budget`.
 pub fn settle_words(remedy: &str) -> String {
     format!("; to settle it: {remedy}")
 }

@@ -1,16 +1,16 @@
-//! A target that had another size in one part of a run than in another: a file that was cut, a
-//! volume that grew, before the run went on.
+//! Change of a target's size between parts of a run: a file that was truncated, or a volume that
+//! grew, before the run went on.
 
 use super::reading::WorkloadView;
 use iotax_model::record::Place;
 use iotax_units::show_bytes;
 use std::collections::BTreeMap;
 
-/// How the report calls it.
+/// Kind of the warning in the report.
 const KIND: &str = "resized";
 
-/// Of a stack under the reading's workload: in each place the same bytes must have been loaded in
-/// every visit.
+/// Checks a stack under the reading's workload: in each place the same bytes must have been loaded
+/// in every visit.
 pub fn changed_size(reading: &WorkloadView, at: usize) -> Option<(&'static str, String)> {
     let ours = reading.run.workers.iter().filter(|worker| {
         worker.stack == reading.name(at) && worker.workload == reading.workload.name

@@ -1,4 +1,4 @@
-//! A stack's own figures: rate, latency, CPU time. Each from whole rounds, with its interval.
+//! A stack's own figures, each from whole rounds and with its interval: rate, latency, CPU time.
 
 use super::compare::{self, of_latency, of_totals};
 use super::findings::{
@@ -19,7 +19,7 @@ use iotax_stats::exceedance::RoundHistograms;
 use iotax_stats::quantile::{self, Estimate};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The row of a stack.
+/// Returns the row of a stack.
 pub fn row(reading: &WorkloadView, at: usize) -> StackRow {
     let scenario = &reading.run.start.scenario;
     let (stack, side) = (&scenario.stacks[at], &reading.sides[at]);
@@ -72,7 +72,7 @@ pub fn row(reading: &WorkloadView, at: usize) -> StackRow {
     }
 }
 
-/// The two places of a network; a guest above it has no name beside those of others.
+/// Returns the two places of a network. A guest above it has no name among those of others.
 fn ends(stack: &Stack) -> Option<[Place; 2]> {
     let to = stack
         .medium
@@ -81,12 +81,12 @@ fn ends(stack: &Stack) -> Option<[Place; 2]> {
     Some([stack.medium.place(), to.clone()])
 }
 
-/// Of a probe whose window is the sum of the times that it took.
+/// Returns the mean time of a probe whose window is the sum of the times that it took.
 pub fn mean_time(reading: &WorkloadView, at: usize) -> MeasuredFigure {
     figure(reading, at, "ns", |round| Some((round.ios, round.window_s * 1e9)))
 }
 
-/// Rates of each direction of a stack; none where the load is no mix.
+/// Returns the rates of each direction of a stack; empty unless the load is a mix.
 fn directions(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
     let of = |way, unit, quantity| rate(reading, at, unit, quantity, Some(way));
     let row = |way: &IoDirection| DirectionRow {
@@ -99,7 +99,7 @@ fn directions(reading: &WorkloadView, at: usize) -> Vec<DirectionRow> {
     reading.directions().iter().map(row).collect()
 }
 
-/// What the load generator itself has in the figures of a stack.
+/// Returns the load generator's own share in the figures of a stack.
 fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
     let side = &reading.sides[at];
     let threads = reading.threads(at);
@@ -120,7 +120,7 @@ fn of_generator(reading: &WorkloadView, at: usize) -> GeneratorReport {
     }
 }
 
-/// Each of several targets, by the names that the last workers gave them.
+/// Returns the row of each of several targets, by the names that the last workers gave them.
 fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
     let keys: BTreeSet<&(Place, usize)> =
         reading.sides[at].rounds.values().flat_map(|round| round.targets.keys()).collect();
@@ -147,11 +147,11 @@ fn of_targets(reading: &WorkloadView, at: usize) -> Vec<TargetRow> {
     keys.iter().filter_map(row).collect()
 }
 
-/// The engine of a stack. What a part of it computes is not the engine: the rest must be known in
-/// the same place.
+/// Returns the engine of a stack. A part's CPU time is not that of the engine: the rest must be
+/// known in the same place.
 fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     let stack = reading.name(at);
-    // One that was recorded later is as it is since then.
+    // A serving that was recorded later holds from then on.
     let by_place: BTreeMap<_, &Serving> = reading
         .run
         .serving
@@ -181,7 +181,7 @@ fn of_serving(reading: &WorkloadView, at: usize) -> Option<EngineReport> {
     Some(EngineReport { threads: threads.join(", "), cpu, iops_per_core })
 }
 
-/// From issue to end, where latencies begin at a schedule.
+/// Returns the latencies from issue to end, where latencies begin at a schedule.
 pub fn service(reading: &WorkloadView, side: &StackSide) -> Option<LatencyFigures> {
     some(reading, "service", &side.service)
 }
@@ -194,7 +194,7 @@ fn some(
     (rounds.count() > 0).then(|| latency(reading, name, rounds))
 }
 
-/// I/Os (`1/s`) or bytes (`B/s`) a second, of one direction or of all.
+/// Returns I/Os (`1/s`) or bytes (`B/s`) a second, of one direction or of all.
 pub fn rate(
     reading: &WorkloadView,
     at: usize,
@@ -216,7 +216,7 @@ pub fn rate(
     figure(reading, at, unit, |round| Some((compare::time(round, quantity).ok()?, amount(round))))
 }
 
-/// Sum over sum of `(divisor, dividend)` of each round.
+/// Returns sum over sum of `(divisor, dividend)` of each round.
 pub fn figure(
     reading: &WorkloadView,
     at: usize,
@@ -226,7 +226,7 @@ pub fn figure(
     of_side(&reading.sides[at], unit, of).unwrap_or_else(|| reading.absence(at))
 }
 
-/// The same of a side; `None` without a whole round.
+/// Returns the figure of a side; `None` without a whole round.
 pub fn of_side(
     side: &StackSide,
     unit: &'static str,
@@ -238,7 +238,7 @@ pub fn of_side(
     (!side.rounds.is_empty()).then_some(figure)
 }
 
-/// Of each direction that has any.
+/// Returns the latencies of each direction that has any.
 pub fn latencies(reading: &WorkloadView, side: &StackSide) -> Vec<LatencyFigures> {
     IoDirection::ALL
         .into_iter()
@@ -269,7 +269,7 @@ pub fn latency(
     }
 }
 
-/// Of a quantile, or the mean.
+/// Returns the latency at a quantile, or the mean.
 pub fn latency_at(rounds: &RoundHistograms, quantile: Option<f64>) -> MeasuredFigure {
     let (found, pooled) = match quantile {
         None => (quantile::mean_of_one(rounds), quantile::pooled_mean_of_one(rounds)),
@@ -278,7 +278,7 @@ pub fn latency_at(rounds: &RoundHistograms, quantile: Option<f64>) -> MeasuredFi
     figure_of(found, pooled, rounds)
 }
 
-/// With its interval; in a run too short for one, the pooled value alone.
+/// Returns a figure with its interval; in a run too short for one, the pooled value alone.
 fn figure_of(
     found: Result<Estimate, Refusal>,
     pooled: Result<f64, Refusal>,

@@ -3,7 +3,7 @@
 use super::findings::{Interval, MeasuredFigure};
 use iotax_stats::family::{self, Family};
 
-/// A figure with the interval that holds for so many at once.
+/// A figure with an interval that holds for several figures at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimultaneousFigure {
     pub value: f64,
@@ -12,8 +12,9 @@ pub struct SimultaneousFigure {
 }
 
 impl SimultaneousFigure {
-    /// Bonferroni: of `points` intervals each may miss in 5 % / `points`. The interval is stretched
-    /// by the ratio of the two t quantiles, as a logarithm. `None`: the figure has no interval.
+    /// Stretches the interval by Bonferroni: of `points` intervals each may miss in 5 % / `points`.
+    /// The factor is the ratio of the two t quantiles, applied to the logarithm. `None`: the figure
+    /// has no interval.
     pub fn stretch_figure(figure: &MeasuredFigure, points: usize) -> Option<SimultaneousFigure> {
         let MeasuredFigure::Known {
             value, interval: Interval::Bounds { low, high, freedom }, ..
@@ -30,7 +31,7 @@ impl SimultaneousFigure {
         Some(SimultaneousFigure { value: *value, low: reach(low), high: reach(high) })
     }
 
-    /// Whether the two intervals have nothing in common.
+    /// Returns true if the two intervals have nothing in common.
     pub fn apart(&self, other: &SimultaneousFigure) -> bool {
         self.low > other.high || other.low > self.high
     }

@@ -1,5 +1,5 @@
-//! Service levels: whether each stack keeps them, by how many of its I/Os take longer than they
-//! may.
+//! Service levels: whether each stack keeps them, judged by the share of its I/Os that take too
+//! long.
 
 use super::conservation;
 use super::findings::slo::ServiceLevelFinding;
@@ -21,7 +21,7 @@ struct AskedLevel<'a> {
     metric: LatencyMetric,
 }
 
-/// Whether any stack surely breaks a service level of its scenario.
+/// Returns true if any stack surely breaks a service level of its scenario.
 pub fn is_broken(run: &RunData) -> bool {
     if run.start.scenario.measure.slo.is_empty() {
         return false;
@@ -40,7 +40,7 @@ pub fn is_broken(run: &RunData) -> bool {
         .any(|found| found.verdict == ServiceVerdict::Broken)
 }
 
-/// Number of service levels of all stacks in a run.
+/// Returns the number of service levels of all stacks in a run.
 pub(crate) fn number(readings: &[WorkloadView], levels: &[ServiceLevel]) -> usize {
     let of = |reading: &WorkloadView| {
         stacks(reading).map(|at| asked(reading, at, levels).len()).sum::<usize>()
@@ -48,12 +48,12 @@ pub(crate) fn number(readings: &[WorkloadView], levels: &[ServiceLevel]) -> usiz
     readings.iter().map(of).sum()
 }
 
-/// Each service level of each stack under one workload; `many` are judged in the run.
+/// Judges each service level of each stack under one workload; `many` are judged in the run.
 pub(crate) fn findings(reading: &WorkloadView, many: usize) -> Vec<ServiceLevelFinding> {
     stacks(reading).flat_map(|at| of_stack(reading, at, levels(reading), many)).collect()
 }
 
-/// The same of one stack, for any service levels.
+/// Judges any service levels of one stack.
 pub(crate) fn of_stack(
     reading: &WorkloadView,
     at: usize,
@@ -63,12 +63,12 @@ pub(crate) fn of_stack(
     asked(reading, at, levels).iter().map(|one| finding(reading, one, many)).collect()
 }
 
-/// The service levels of the scenario.
+/// Returns the service levels of the scenario.
 pub(crate) fn levels<'a>(reading: &WorkloadView<'a>) -> &'a [ServiceLevel] {
     &reading.run.start.scenario.measure.slo
 }
 
-/// Stacks that were measured.
+/// Returns the stacks that were measured.
 fn stacks(reading: &WorkloadView) -> impl Iterator<Item = usize> {
     (0..reading.sides.len()).filter(|at| !reading.sides[*at].rounds.is_empty())
 }
@@ -203,7 +203,7 @@ mod tests {
         for job in &mut run.start.scenario.workloads[0].jobs {
             job.fdatasync = 1;
         }
-        // What was recorded of the writes as if it were of the flushes.
+        // Use the record of the writes for the flushes.
         for sample in run.slices.iter_mut().flat_map(|slice| &mut slice.samples) {
             if matches!(sample.value, SampleValue::Histogram(_)) && sample.metric == "write.latency"
             {

@@ -1,5 +1,5 @@
-//! Where the rate, latency or CPU time of a stack stood in a run: by itself, or over the baseline
-//! of that run.
+//! Level of a stack's rate, latency or CPU time in a run: by itself, or over the baseline of that
+//! run.
 
 use super::compare::time;
 use super::findings::SampleUnit;
@@ -10,7 +10,7 @@ use iotax_stats::ratio::Total;
 use iotax_stats::unpaired::Level;
 use iotax_stats::{Refusal, visits};
 
-/// What is compared, of all I/Os or of one direction.
+/// Figure that is compared, for all I/Os or for one direction.
 #[derive(Clone, Copy)]
 pub enum FigureKind {
     Rate(Quantity, Option<IoDirection>),
@@ -19,7 +19,7 @@ pub enum FigureKind {
 }
 
 impl FigureKind {
-    /// What a round adds up to.
+    /// Returns the total of a round.
     fn total(self, round: &RoundTotal, by_bytes: bool) -> Result<Total, Refusal> {
         let unknown = || Refusal::NotMeasured { reason: "not recorded".into() };
         match self {
@@ -37,14 +37,14 @@ impl FigureKind {
     }
 }
 
-/// A level of one run with its plain value, which short runs have too.
+/// Level of one run with its plain value, which short runs have too.
 pub struct LevelOfRun {
     pub level: Result<Level, Refusal>,
     pub log: Option<f64>,
     pub unit: SampleUnit,
 }
 
-/// Logarithm of the mean per item of all.
+/// Returns the logarithm of the mean per item over all totals.
 fn pooled(totals: impl Iterator<Item = Total>) -> Option<f64> {
     let all = totals.fold(Total::default(), Total::plus);
     (all.sum > 0.0 && all.items > 0.0).then(|| (all.sum / all.items).ln())
@@ -54,7 +54,7 @@ fn visit(side: &StackSide, visit: u32, of: FigureKind, by_bytes: bool) -> Result
     side.visit_total(visit, |round| of.total(round, by_bytes))
 }
 
-/// A stack by itself. Where it was set up in enough visits, they are the unit.
+/// Returns the level of a stack by itself. If it was set up in enough visits, these are the unit.
 pub fn alone(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
     let mut ids: Vec<u32> = side.rounds.keys().map(|id| id.0).collect();
     ids.dedup();
@@ -75,7 +75,8 @@ pub fn alone(side: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
     LevelOfRun { level, log, unit }
 }
 
-/// Where the acknowledged rate of a stack stood, I/Os a second: of all, or of one direction.
+/// Returns the level of a stack's acknowledged rate in I/Os a second, for all I/Os or for one
+/// direction.
 ///
 /// # Errors
 /// Too few rounds or visits.
@@ -83,7 +84,7 @@ pub fn rate_level(side: &StackSide, way: Option<IoDirection>) -> Result<Level, R
     alone(side, FigureKind::Rate(Quantity::Acknowledged, way), false).level
 }
 
-/// A stack over its baseline within one run.
+/// Returns the level of a stack over its baseline within one run.
 pub fn over_baseline(a: &StackSide, b: &StackSide, of: FigureKind, by_bytes: bool) -> LevelOfRun {
     let paired = pair(a, b);
     let (unit, totals): (_, Result<Vec<(Total, Total)>, Refusal>) = match &paired {

@@ -1,5 +1,5 @@
-//! Arrays that were measured in states: what they themselves told of the state, slice by slice,
-//! which slices were left out, and each state against the same array as it was set up.
+//! Arrays that were measured in states: the states that they reported slice by slice, the slices
+//! that were left out, and each state against the same array as it was set up.
 
 use super::findings::states::{ArrayStates, StateFindings};
 use super::judged::{JudgedPairs, WorkloadEstimates};
@@ -10,7 +10,7 @@ use iotax_model::record::{Purpose, Slice};
 use iotax_model::scenario::{InState, told_by};
 use iotax_stats::{Verdict, alike};
 
-/// All arrays of a workload that have states. Their estimates are added to the others.
+/// Returns all arrays of a workload that have states, and adds their estimates to the others.
 pub(super) fn array_states(
     reading: &WorkloadView,
     estimates: &mut WorkloadEstimates,
@@ -42,7 +42,7 @@ fn in_state(
 ) -> StateFindings {
     let is_first = state.of == at;
     let mut judged = JudgedPairs::default();
-    // Against the baseline it is with the others.
+    // The comparison with the baseline is among the others.
     if !is_first && state.of != reading.run.start.scenario.baseline {
         judged.add(reading, [state.of, at]);
     }
@@ -66,7 +66,7 @@ fn in_state(
     }
 }
 
-/// Slices of a stack that figures are made of, and those in which it left its state.
+/// Returns the slices of a stack that figures are made of, and those in which it left its state.
 fn slices<'a>(reading: &WorkloadView<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a Slice>) {
     let counts = |slice: &&Slice| {
         !matches!(slice.purpose, Purpose::WarmUp | Purpose::Pilot | Purpose::Precondition)
@@ -74,7 +74,7 @@ fn slices<'a>(reading: &WorkloadView<'a>, at: usize) -> (Vec<&'a Slice>, Vec<&'a
     reading.slices(at).filter(counts).partition(|slice| slice.purpose != Purpose::OutOfState)
 }
 
-/// What the array told, once for all that differs in numbers only.
+/// Returns the states that the array reported; those that differ only in numbers are merged.
 fn words(slices: &[&Slice]) -> Vec<String> {
     let all: Vec<&str> = slices.iter().filter_map(|slice| slice.state.as_deref()).collect();
     let merged =
@@ -83,7 +83,7 @@ fn words(slices: &[&Slice]) -> Vec<String> {
 }
 
 impl StateFindings {
-    /// `failed(1): degraded, 1 missing (80 of 80 slices)`
+    /// Returns the sentence: `failed(1): degraded, 1 missing (80 of 80 slices)`.
     fn to_sentence(&self) -> String {
         let told = match self.told_as.as_slice() {
             [] if self.slices == 0 => "no slice was recorded".to_owned(),
@@ -91,7 +91,7 @@ impl StateFindings {
             words => words.join(" or "),
         };
         let counted = format!("{} of {} slices", self.told, self.slices);
-        // A state in its own words is not said twice.
+        // A state in its own words is not repeated.
         let (state, told) = match told.strip_prefix(&self.state) {
             Some("") => (self.state.as_str(), String::new()),
             Some(_) => ("", told),
@@ -107,14 +107,14 @@ impl StateFindings {
     }
 }
 
-/// What the words of a refusal call the side that is compared with.
+/// Name of the compared side in the words of a refusal.
 const BASE: &str = "the baseline";
-/// What it is here.
+/// Name of that side here.
 const HEALTHY: &str = "the healthy array";
 
-/// Puts the conclusions of states into words of their own: what they are held against is no
-/// baseline of the run, and one that is healthy once more says whether it is what it was. Behind
-/// everything that puts verdicts into words.
+/// Rewords the conclusions of states. They are compared with the healthy array, which is no
+/// baseline of the run, and an array that is healthy again says whether it is as it was. Call this
+/// after everything else that puts verdicts into words.
 pub(super) fn reword(array: &mut ArrayStates) {
     for state in &mut array.states {
         for one in &mut state.comparisons {

@@ -1,6 +1,6 @@
-//! The regime of writes in a run: which rounds a verdict may rest on, what the caches on the path
-//! were, where the pace fell. A verdict on steady writes rests on rounds behind the caches alone;
-//! one on a burst is told what it holds.
+//! The regime of writes in a run: the rounds that a verdict may rest on, the caches on the path,
+//! and where the pace fell. A verdict on steady writes rests only on rounds past the caches; one on
+//! a burst states what it includes.
 
 use super::findings::WarningReport;
 use super::findings::steady::{ChangeReport, VisitReport, WritesReport};
@@ -19,34 +19,34 @@ use iotax_units::show_bytes;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The writes of one workload while its findings are made; of reads there are none.
+/// Writes of one workload while its findings are made; empty for reads.
 #[derive(Debug, Default)]
 pub struct WriteCourse {
     regime: Regime,
     caches: Vec<WriteCache>,
     names: Vec<String>,
-    /// Of each stack what drops its flushes, if anything does.
+    /// Causes by stack that drop its flushes, if there are any.
     no_flush: Vec<Option<String>>,
     visits: Vec<(u32, Steady, Range<usize>)>,
-    /// Of all rounds that these ranges are of, which verdicts may rest on.
+    /// Flags for all rounds in these ranges: true if verdicts may rest on the round.
     plain: Vec<bool>,
     refused: Option<Refusal>,
-    /// Whether the load ran before every visit until its pace was steady.
+    /// True if the load ran before every visit until its pace was steady.
     preconditioned: bool,
     /// Stacks whose judged rounds SNIA would not call level.
     uneven: Vec<(String, Window)>,
 }
 
 impl WriteCourse {
-    /// Finds where the caches end, and leaves of the sides only what a verdict of the regime may
-    /// rest on. Where nothing shows the end, all is left and verdicts are refused.
+    /// Finds where the caches end, and keeps only those rounds of the sides that a verdict of the
+    /// regime may rest on. If nothing shows the end, all rounds are kept and verdicts are refused.
     pub fn settle(run: &RunData, workload: &Workload, sides: &mut [StackSide]) -> WriteCourse {
         if !workload.writes() {
             return WriteCourse::default();
         }
         let scenario = &run.start.scenario;
-        // Long rounds and those that precondition are judged by nobody, but what they write fills
-        // the caches too.
+        // Long rounds and those that precondition are not judged, but their writes fill the caches
+        // too.
         let (long, _) = gather::sides(run, workload, Purpose::Long);
         let (before, _) = gather::sides(run, workload, Purpose::Precondition);
         let (ids, rounds): (Vec<NumberedRound>, Vec<WrittenRound>) =
@@ -96,14 +96,15 @@ impl WriteCourse {
         }
     }
 
-    /// Why no verdict of the workload can be given, on whatever figure: the regime was not reached.
+    /// Returns the reason why no verdict of the workload can be given, on any figure: the regime
+    /// was not reached.
     pub fn refused(&self) -> Option<&Refusal> {
         self.refused.as_ref()
     }
 
-    /// The verdict on two stacks, or why the regime allows none. Every slice ends with a flush,
-    /// which empties a cache above it: what is acknowledged from there never comes past it, however
-    /// much is written.
+    /// Returns the verdict on two stacks, or the refusal if the regime allows none. Every slice
+    /// ends with a flush, which empties a cache above it. What is acknowledged from there never
+    /// gets past the cache, however much is written.
     pub fn verdict(&self, found: Verdict, which: Quantity, stacks: [usize; 2]) -> Verdict {
         let undone = stacks.into_iter().find_map(|stack| self.without_flush(stack));
         if let Some(refused) = undone.filter(|_| which == Quantity::Durable) {
@@ -123,14 +124,15 @@ impl WriteCourse {
             Some(Refusal::NotMeasured { reason })
         });
         match (&refused, found) {
-            // What was not measured at all has the better reason.
+            // A stack that was not measured at all has the better reason.
             (_, absent @ Verdict::Unresolved { reason: Refusal::NotMeasured { .. }, .. }) => absent,
             (Some(reason), _) => Verdict::refused(reason.clone()),
             (None, found) => found,
         }
     }
 
-    /// Why a stack has no durable figure: a flush that does nothing empties no cache either.
+    /// Returns the reason why a stack has no durable figure: a flush that does nothing empties no
+    /// cache either.
     fn without_flush(&self, stack: usize) -> Option<Refusal> {
         let what = self.no_flush.get(stack)?.as_ref()?;
         let reason = format!(
@@ -146,7 +148,7 @@ impl WriteCourse {
         Some((name, cache))
     }
 
-    /// For the report; `None` of reads.
+    /// Returns the findings for the report; `None` for reads.
     pub fn findings(&self) -> Option<WritesReport> {
         if self.visits.is_empty() {
             return None;
@@ -209,7 +211,7 @@ impl WriteCourse {
         }
     }
 
-    /// Of a workload called so.
+    /// Returns the warnings of the workload with this name.
     pub fn warnings(&self, workload: &str) -> Vec<WarningReport> {
         let warning = |kind: &str, subject: &str, text: String| WarningReport {
             kind: kind.into(),
@@ -232,7 +234,7 @@ impl WriteCourse {
                 );
                 found.push(warning("not_steady", workload, text));
             }
-            // A burst that outlived a cache is the mean of two regimes.
+            // A burst that lasted longer than a cache is the mean of two regimes.
             let falls = steady.changes.iter().filter(|_| self.regime == Regime::Burst);
             found.extend(falls.map(|change| {
                 let text = format!(
@@ -246,15 +248,15 @@ impl WriteCourse {
     }
 }
 
-/// A round with its kind's place among the kinds: rounds count by kind.
+/// A round with the index of its kind: rounds count by kind.
 type NumberedRound = (RoundId, usize);
 
-/// The kind that verdicts rest on.
+/// Index of the kind that verdicts rest on.
 const PLAIN: usize = 0;
-/// The kind that is before them.
+/// Index of the kind that precedes them.
 const PRECONDITIONS: usize = 2;
 
-/// Whole rounds of every kind in order of time, with what each stack wrote.
+/// Returns the whole rounds of every kind in order of time, with what each stack wrote.
 fn writes(kinds: &[&[StackSide]]) -> Vec<(NumberedRound, WrittenRound)> {
     let of_kind = |(kind, sides): (usize, &&[StackSide])| -> BTreeSet<NumberedRound> {
         sides.iter().flat_map(|side| side.rounds.keys()).map(|id| (*id, kind)).collect()
@@ -281,7 +283,7 @@ fn writes(kinds: &[&[StackSide]]) -> Vec<(NumberedRound, WrittenRound)> {
     ids.into_iter().map(of).collect()
 }
 
-/// `file: burst 410 MiB/s until 12 GiB, then steady 145 MiB/s`
+/// Returns the sentence: `file: burst 410 MiB/s until 12 GiB, then steady 145 MiB/s`.
 fn fall(change: &ChangeReport) -> String {
     let pace = |bytes: f64| format!("{}/s", show_bytes(bytes as u64));
     let until = show_bytes(change.written as u64);
@@ -315,12 +317,12 @@ fn reached(visit: &VisitReport) -> String {
     )
 }
 
-/// What verdicts on writes leave open.
+/// Returns what verdicts on writes leave open.
 pub fn not_excluded(all: &[&WriteCourse]) -> Vec<String> {
     let writes = || all.iter().filter(|writes| !writes.visits.is_empty());
     let of =
         |regime: Regime| writes().any(|writes| writes.regime == regime && writes.refused.is_none());
-    // Of all visits of a workload: a fall in one of them shows the drive's own pace.
+    // Covers all visits of a workload, since a fall in one of them shows the drive's own pace.
     let by_cache = |writes: &&WriteCourse| {
         let known = |(_, steady, _): &(u32, Steady, Range<usize>)| {
             matches!(steady.why, Why::PastCache { .. })

@@ -18,8 +18,8 @@ fn writes(regime: Regime, cache: Option<u64>) -> RunData {
     run
 }
 
-/// From that round on all slices take three times as long, and the second stack's a half more than
-/// that.
+/// Returns the run with all slices from round `at` on taking three times as long, and the second
+/// stack's half as much again.
 fn with_cliff(mut run: RunData, at: u32) -> RunData {
     let second = run.start.scenario.stacks[1].name.clone();
     for slice in run.slices.iter_mut().filter(|slice| slice.round >= at) {
@@ -126,7 +126,7 @@ fn what_a_flush_empties_is_never_full() {
     );
 }
 
-/// What a flush does not empty can be full, and has no durable figure.
+/// A cache that a flush does not empty can be full, and has no durable figure.
 #[test]
 fn a_flush_that_does_nothing_has_no_durable_verdict_and_empties_no_cache() {
     for (layer, options, what) in [
@@ -254,7 +254,7 @@ fn the_gate_s_waits_are_a_share_of_the_time() {
     let row = |run: &RunData| findings(run).workloads[0].rows[0].debt.clone().unwrap();
     let debt = row(&run);
     assert_eq!(debt.slices, 96);
-    // As long as the slices took, flushes, discarded starts and drains with them.
+    // Each wait takes as long as a slice with its flush, discarded start and drain.
     let name = run.start.scenario.stacks[0].name.clone();
     let each_s = debt.busy_s / 96.0;
     for slice in run.slices.iter_mut().filter(|slice| slice.stack == name) {
@@ -313,7 +313,7 @@ fn what_was_preconditioned_until_it_was_level_is_steady() {
             .any(|line| line.contains("behind 6 rounds of preconditioning: 42 of 42"))
     );
     assert!(!kinds(&found).contains(&"not_preconditioned"));
-    // What it wrote fills a cache that is known.
+    // The preconditioning fills a known cache.
     let found = findings(&preconditioned(writes(Regime::Steady, Some(10 * ROUND)), true));
     assert_eq!(found.workloads[0].writes.as_ref().unwrap().visits[0].steady_from, Some(5));
     let found = findings(&preconditioned(writes(Regime::Steady, None), false));

@@ -1,4 +1,4 @@
-//! What a verdict is about, in words: `4k random-read IOPS at iodepth 32 x 4`.
+//! Subject of a verdict in words: `4k random-read IOPS at iodepth 32 x 4`.
 
 pub use super::findings::Quantity;
 use super::gather::IoDirection;
@@ -8,11 +8,12 @@ use iotax_model::scenario::{
 };
 use iotax_probe::ProbeUnit;
 
-/// From this block size on, people speak of throughput.
+/// Smallest block size for which throughput is shown instead of IOPS.
 const THROUGHPUT_FROM: u64 = 64 << 10;
 
-/// The quantity that is compared, of all I/Os or of one direction of a mix. A write names its
-/// figure and its regime, unless two runs differ in it; reads beside writes the regime alone.
+/// Returns the quantity that is compared, for all I/Os or for one direction of a mix. A write names
+/// its figure and its regime, unless two runs differ in it; reads of a mix with writes name the
+/// regime alone.
 pub fn quantity(
     workload: &Workload,
     which: Quantity,
@@ -34,7 +35,8 @@ pub fn quantity(
     }
 }
 
-/// The unit that people speak of: bytes of one job's large blocks, else I/Os; of a probe its own.
+/// Returns the unit that people use: bytes for one job with large blocks, else I/Os; a probe has
+/// its own.
 pub fn rate_unit(workload: &Workload) -> &'static str {
     match workload.probe_unit() {
         Some(ProbeUnit::Bytes) => return "B/s",
@@ -76,12 +78,12 @@ fn kind(job: &Job) -> String {
     }
 }
 
-/// A name with the mark of what is emulated; the banner says once why.
+/// Marks the name of something emulated; the banner gives the reason once.
 pub fn marked(name: &str, emulated: bool) -> String {
     format!("{name}{}", if emulated { " ~" } else { "" })
 }
 
-/// Whom a sentence of a comparison is about.
+/// Returns the subject of a comparison's sentence.
 pub fn who(stack: &str, against: &str, emulated: bool) -> String {
     marked(&format!("{stack} against {against}"), emulated)
 }

@@ -1,6 +1,6 @@
-//! The points of a sweep side by side: rate, latency and power of each stack at each point, its
-//! cost there, the knee and whether the cost changes. Points are measured one after the other: only
-//! costs are paired.
+//! The points of a sweep: rate, latency and power of each stack at each point, its cost there, the
+//! knee, and whether the cost changes. Points are measured one after the other, so only costs are
+//! paired.
 
 use super::compare;
 use super::course;
@@ -25,7 +25,7 @@ impl SweepValue {
     }
 }
 
-/// All sweeps of a run, in the order of the scenario.
+/// Returns all sweeps of a run, in the order of the scenario.
 pub fn sweeps(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<SweepFindings> {
     let mut sweeps: Vec<(&str, Vec<PlacedPoint>)> = Vec::new();
     for (reading, found) in readings.iter().zip(workloads) {
@@ -39,7 +39,7 @@ pub fn sweeps(readings: &[WorkloadView], workloads: &[WorkloadFindings]) -> Vec<
     sweeps.into_iter().filter_map(|(name, members)| of_members(name, members)).collect()
 }
 
-/// A point with its place.
+/// A point with its coordinates.
 #[derive(Clone, Copy)]
 struct PlacedPoint<'a> {
     reading: &'a WorkloadView<'a>,
@@ -49,7 +49,8 @@ struct PlacedPoint<'a> {
 
 const OPEN_LOOP: &str = "A stack that keeps up achieves the offered rate whatever it costs: there the cost shows in latency only";
 
-/// None of what a hand-written record may hold: points without a coordinate.
+/// Builds the findings of one sweep. It leaves out points without a coordinate, which a
+/// hand-written record may hold.
 fn of_members(name: &str, mut members: Vec<PlacedPoint>) -> Option<SweepFindings> {
     members.retain(|member| !member.at.is_empty());
     let first = *members.first()?;
@@ -72,7 +73,7 @@ fn of_members(name: &str, mut members: Vec<PlacedPoint>) -> Option<SweepFindings
     })
 }
 
-/// What the curves of a sweep have in common.
+/// Properties that the curves of a sweep have in common.
 struct Sweep<'a> {
     by_bytes: bool,
     points: usize,
@@ -149,7 +150,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// Of all I/Os, or of one direction of a mix.
+    /// Returns the costs for all I/Os, or for one direction of a mix.
     fn costs(&self, member: &PlacedPoint, stack: &str, direction: Option<&str>) -> Vec<PointCost> {
         let cost = |one: &Comparison| {
             let rate = one.rate_of(direction)?;
@@ -177,7 +178,7 @@ fn of_stack<'a>(
     member.found.comparisons.iter().filter(move |one| one.stack == stack)
 }
 
-/// By quantity, and then by point.
+/// Returns the comparisons by quantity, and then by point.
 fn comparisons<'a>(
     members: &[PlacedPoint<'a>],
     row: &StackRow,
@@ -195,7 +196,8 @@ fn comparisons<'a>(
     all
 }
 
-/// `kept up to 8000 (16000: 71 % of the offered rate)`: points are in the order of their rate.
+/// Returns the sentence: `kept up to 8000 (16000: 71 % of the offered rate)`. Points are in the
+/// order of their rate.
 fn kept_up(points: &[SweptStack]) -> String {
     let missed = points.iter().position(|point| point.kept_up != Some(true));
     let Some(missed) = missed else {
@@ -216,7 +218,7 @@ fn kept_up(points: &[SweptStack]) -> String {
     }
 }
 
-/// The row's own mean where there is one direction; of a mix the mean over all I/Os.
+/// Returns the row's own mean if there is one direction; for a mix the mean over all I/Os.
 fn latency(reading: &WorkloadView, stack: usize, row: &StackRow) -> MeasuredFigure {
     let side = &reading.sides[stack];
     match row.latency.as_slice() {
@@ -226,15 +228,15 @@ fn latency(reading: &WorkloadView, stack: usize, row: &StackRow) -> MeasuredFigu
     }
 }
 
-/// `(I/Os, sum of their latencies)` of each round.
+/// Returns `(I/Os, sum of their latencies)` of each round.
 fn waits(side: &StackSide) -> Vec<(f64, f64)> {
     side.rounds.values().map(|round| (round.latency.items, round.latency.sum)).collect()
 }
 
-/// Throughput over mean latency (Kleinrock), per millisecond of latency. Both are of the same
-/// rounds, so the residuals of the one are taken from those of the other before the spread is made:
-/// in a closed loop they go together, and intervals of each alone would not say how sure the
-/// quotient is.
+/// Returns throughput over mean latency (Kleinrock), per millisecond of latency. Both are from the
+/// same rounds, so the residuals of one are subtracted from those of the other before the spread is
+/// computed. In a closed loop they move together, and the intervals of each alone would not say how
+/// sure the quotient is.
 fn power(reading: &WorkloadView, stack: usize, by_bytes: bool) -> MeasuredFigure {
     let side = &reading.sides[stack];
     if side.rounds.is_empty() {

@@ -1,5 +1,5 @@
-//! Latencies of pairs of stacks: ratios of percentiles, and how many I/Os of a stack take longer
-//! than a percentile of the baseline's.
+//! Latencies of pairs of stacks: ratios of percentiles, and the share of a stack's I/Os that take
+//! longer than a percentile of the baseline's.
 
 use super::compare::{AddedPerIo, EstimatedRatio, of_estimate, of_ratio};
 use super::directions;
@@ -14,10 +14,10 @@ use iotax_stats::quantile;
 use iotax_stats::{Digits, Refusal, visits};
 use iotax_units::show_ns;
 
-/// Below this quantile nobody speaks of a tail.
+/// Smallest quantile that counts as a tail.
 const TAIL_FROM: f64 = 0.9;
 
-/// Ratios of p50, p99, p99.9 and what else was asked for, of each direction.
+/// Returns the ratios of p50, p99, p99.9 and further requested percentiles, for each direction.
 pub fn ratios(
     reading: &WorkloadView,
     sides: [&StackSide; 2],
@@ -30,7 +30,7 @@ pub fn ratios(
     ratios
 }
 
-/// The ratio of a quantile of one direction, or of the mean.
+/// Returns the ratio of a quantile of one direction, or of the mean.
 pub fn latency_ratio(
     reading: &WorkloadView,
     pair: [usize; 2],
@@ -48,7 +48,8 @@ pub fn latency_ratio(
     }
 }
 
-/// How many I/Os of the second stack take longer than the tail percentiles of the first.
+/// Returns the shares of the second stack's I/Os that take longer than the tail percentiles of the
+/// first.
 pub fn findings(
     reading: &WorkloadView,
     [base, at]: [usize; 2],
@@ -77,7 +78,7 @@ enum PairedLatencies {
 }
 
 impl PairedLatencies {
-    /// Of each direction that both have.
+    /// Returns the latencies of each direction that both have.
     fn of_all(
         reading: &WorkloadView,
         sides: [&StackSide; 2],
@@ -96,7 +97,7 @@ impl PairedLatencies {
         paired: &PairedUnits,
         way: IoDirection,
     ) -> PairedLatencies {
-        // All of them are there already, unless the sides differ.
+        // The side already has them all, unless the sides differ.
         let some = |side: &StackSide, ids: &[RoundId]| match ids.len() == side.rounds.len() {
             true => side.of_way(way).clone(),
             false => side.latencies_of(reading.run, ids, way),
@@ -121,12 +122,12 @@ impl PairedLatencies {
         }
     }
 
-    /// Latencies of each side.
+    /// Returns the number of latencies of each side.
     fn count(&self) -> [u64; 2] {
         [0, 1].map(|at| self.pairs().iter().map(|pair| pair[at].count()).sum())
     }
 
-    /// All latencies of a side merged.
+    /// Returns all latencies of a side, merged.
     fn merged(&self, at: usize) -> RoundHistograms {
         let mut merged = RoundHistograms::new(1);
         self.pairs().iter().for_each(|pair| merged.add(0, &pair[at].pooled()));
@@ -185,7 +186,8 @@ impl PairedLatencies {
         }
     }
 
-    /// Share of the stack's I/Os beyond a threshold that this share of the baseline's exceed.
+    /// Returns the share of the stack's I/Os beyond a threshold that this share of the baseline's
+    /// exceed.
     fn share(&self, beyond: f64) -> MeasuredFigure {
         let pooled = self.merged(0).pooled();
         let Some(threshold) = Threshold::exceeded_by(&pooled, beyond) else {

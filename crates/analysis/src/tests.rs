@@ -765,7 +765,7 @@ fn latencies_of_fio_on_a_schedule_are_not_compared_with_ours() {
 #[test]
 fn a_round_without_a_completion_is_a_round() {
     let mut run = twin::three_figures();
-    // What waited is served in the next round, so that the stack keeps up.
+    // I/Os that waited are served in the next round, so the stack keeps up.
     let ours = |slice: &&mut Slice| slice.purpose == Purpose::Matched && slice.stack != "file";
     for slice in run.slices.iter_mut().filter(ours) {
         let factor = match slice.round {
@@ -866,7 +866,7 @@ fn a_limit_that_sets_in_is_refused_with_what_to_read_instead() {
 #[test]
 fn a_break_of_the_level_alone_is_a_warning() {
     let mut run = twin::a_against_a();
-    // From the middle on a third of the I/Os, on both alike.
+    // Both reach a third of the I/Os in the second half.
     for slice in run.slices.iter_mut().filter(|slice| slice.round >= 24) {
         slice.window_ns *= 3;
     }
@@ -938,7 +938,7 @@ fn three_attaches_are_the_unit_where_they_were_asked_for() {
     let this_attach =
         |found: &Findings| found.not_excluded.iter().any(|line| line.contains("this attach"));
     assert!(!this_attach(&found));
-    // The same record without the wish: rounds within three visits.
+    // Without the requested attaches the same record has rounds within three visits.
     run.start.scenario.measure.attaches = 1;
     let strata = findings(&run);
     assert!(matches!(
@@ -1025,7 +1025,7 @@ fn a_resumed_run_is_one_series_of_rounds() {
     resumed.slices.iter_mut().filter(|slice| slice.round >= 2).for_each(|slice| slice.visit = 1);
     let of = |run: &RunData| findings(run).workloads[0].comparisons[0].rate.ratio.clone();
     assert_eq!(of(&whole), of(&resumed));
-    // Of files that are swapped at half time, each weighs as much as the other.
+    // With files that are swapped at half time, each weighs as much as the other.
     resumed.start.siblings = 2;
     assert_ne!(of(&whole), of(&resumed));
 }

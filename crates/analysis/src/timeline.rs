@@ -1,5 +1,5 @@
-//! Slices in the order of the record, as the judge wants them: which stack ran after which decides
-//! about carry-over, and rounds of longer slices stand beside the others.
+//! Slices in the order of the record, as the judge needs them. The order of the stacks shows
+//! carry-over, and rounds of longer slices are included with the others.
 
 use super::gather::{RoundId, SampleSums, VisitStrata, index};
 use super::pairing::RoundBasis;
@@ -17,7 +17,7 @@ use std::collections::{BTreeSet, HashMap};
 pub struct Timeline {
     rounds: Vec<TimedRound>,
     strata: VisitStrata,
-    /// Slices of a stack in a whole long round.
+    /// Number of slices that a stack has in a whole long round.
     long_slices: usize,
 }
 
@@ -25,7 +25,7 @@ pub struct Timeline {
 struct TimedRound {
     id: RoundId,
     kind: RoundKind,
-    /// Whether its slots are the short slices of a series.
+    /// True if the slots are the short slices of a series.
     in_series: bool,
     slots: Vec<SliceSlot>,
 }
@@ -41,7 +41,7 @@ struct SliceSlot {
 }
 
 impl Timeline {
-    /// Of all stacks that the scenario knows.
+    /// Builds the timeline of all stacks that the scenario names.
     pub fn from_run(run: &RunData, workload: &Workload) -> Timeline {
         let index = index(run);
         let kind = |slice: &Slice| match slice.purpose {
@@ -59,7 +59,7 @@ impl Timeline {
             };
             let id = (slice.visit, slice.round);
             if rounds.last().is_none_or(|last| (last.id, last.kind) != (id, kind)) {
-                // Without its short slices a series is known by their sums.
+                // If the short slices of a series are missing, their sums are used.
                 let series = series.get(&(slice.visit, slice.set, slice.round));
                 let slots = series.map(|series| in_turn(run, series, &index)).unwrap_or_default();
                 rounds.push(TimedRound { id, kind, in_series: !slots.is_empty(), slots });
@@ -79,8 +79,8 @@ impl Timeline {
         }
     }
 
-    /// Rounds for the judge: the plain ones named in `paired`, and the long ones that are whole on
-    /// both sides.
+    /// Returns the rounds for the judge: the plain ones named in `paired`, and the long ones that
+    /// are whole on both sides.
     ///
     /// # Errors
     /// [`Refusal`] when a durable time was not recorded or a byte-bound slice wrote nothing.
@@ -122,8 +122,8 @@ impl TimedRound {
         self.of_stack(stack).count() == slices && self.of_stack(stack).all(|slot| !slot.spoiled)
     }
 
-    /// Gives the short slices of a stack their parts of what is known of all of them together:
-    /// bytes by their I/Os, the flush by their windows.
+    /// Distributes the sums of a stack over its short slices: bytes by their I/Os, the flush by
+    /// their windows.
     fn share_out(&mut self, sum: &SliceSlot) {
         for slot in self.slots.iter_mut().filter(|slot| slot.stack == sum.stack) {
             slot.bytes = if sum.ios > 0.0 { sum.bytes * slot.ios / sum.ios } else { 0.0 };
@@ -134,7 +134,7 @@ impl TimedRound {
     fn judged(&self, stratum: u32, pair: [usize; 2], basis: RoundBasis) -> Result<Round, Refusal> {
         let parts = self.slots.iter().map(|slot| {
             let compared = pair.contains(&slot.stack);
-            // Of a series the totals count.
+            // Only the totals of a series count.
             if compared && basis.by_bytes && slot.bytes <= 0.0 && !self.in_series {
                 return Err(wrote_nothing());
             }
@@ -151,7 +151,7 @@ impl TimedRound {
     }
 }
 
-/// The short slices of a series; none where they cannot be read.
+/// Returns the short slices of a series; empty if they cannot be read.
 fn in_turn(run: &RunData, series: &SeriesUp, index: &HashMap<&str, usize>) -> Vec<SliceSlot> {
     let stacks: Option<Vec<usize>> =
         series.stacks.iter().map(|name| index.get(name.as_str()).copied()).collect();
@@ -184,7 +184,8 @@ impl SliceSlot {
         }
     }
 
-    /// A third stack only says who ran before: what it lacks is no matter.
+    /// Returns the part of a round. A third stack only shows which stack ran before, so data that
+    /// it lacks does not matter.
     fn part(&self, compared: bool, basis: RoundBasis) -> Result<RoundPart, Refusal> {
         let flush_s = match (basis.quantity, self.flush_s) {
             (Quantity::Durable, None) if compared => return Err(no_flush()),
@@ -196,17 +197,17 @@ impl SliceSlot {
     }
 }
 
-/// Which value a slice has on that basis.
+/// Returns the kind of value that slices have on this basis.
 pub fn value(basis: RoundBasis) -> SliceValue {
     if basis.by_bytes { SliceValue::Time } else { SliceValue::Rate }
 }
 
-/// A durable figure needs each slice's flush.
+/// Returns the refusal for a durable figure if a slice has no flush.
 pub fn no_flush() -> Refusal {
     Refusal::NotMeasured { reason: "no flush was recorded".into() }
 }
 
-/// A time per byte needs bytes.
+/// Returns the refusal for a time per byte if a slice has no bytes.
 pub fn wrote_nothing() -> Refusal {
     Refusal::NotMeasured { reason: "a slice that should end on equal bytes completed none".into() }
 }

@@ -1,6 +1,6 @@
-//! Simulated runs for tests: stacks with known costs under drifting noise, from a seed. Everything
-//! that a report must cope with has one: a bill, A/A, an emulated guest, a killed run, writes,
-//! visits, a failure.
+//! Simulated runs for tests: stacks with known costs under drifting noise, from a seed. There is
+//! one for everything that a report must cope with: a bill, A/A, an emulated guest, a killed run,
+//! writes, visits, a failure.
 
 use iotax_facts::machine::Facts;
 use iotax_load::{EngineName, Histogram, Job, Rw};
@@ -24,28 +24,29 @@ mod fixtures;
 pub use fixtures::*;
 pub use iotax_model::testing::{drives, layer};
 
-/// A stack that does not exist.
+/// Simulated stack with known costs.
 pub struct TwinStack {
     name: &'static str,
     text: &'static str,
     place: &'static str,
     /// Median latency of one I/O at depth 1.
     latency_ns: f64,
-    /// That of the writes of a mix over that of its reads.
+    /// Latency of a mix's writes over that of its reads.
     write_factor: f64,
-    /// Share of the I/Os of a mix that it makes reads, over the share that is asked for.
+    /// Share of reads that it makes of a mix's I/Os, over the share that is asked for.
     read_factor: f64,
     /// Rounds after which its worker dies.
     lives: u32,
-    /// I/Os that it works on at once: its latency is flat below and rises with the load above.
+    /// Number of I/Os that it works on at once: its latency is flat below that and rises with the
+    /// load above.
     servers: Option<f64>,
-    /// CPU time of this host an I/O beside its own, where the load runs in a guest.
+    /// CPU time of this host per I/O in addition to its own, where the load runs in a guest.
     host_cpu_ns: Option<f64>,
-    /// Guests side by side; each has one part more than the one before it.
+    /// Number of guests; each has one part more than the one before it.
     parts: u32,
 }
 
-/// A run that never was.
+/// Simulated run with known results.
 pub struct Twin {
     stacks: Vec<TwinStack>,
     jobs: Vec<Job>,
@@ -55,18 +56,18 @@ pub struct Twin {
     /// I/Os of a slice of writes, which ends on equal bytes.
     writes: f64,
     rounds: u32,
-    /// Each stack is up alone, in so many visits.
+    /// Number of visits in which each stack is up alone.
     apart: Option<u32>,
-    /// All stacks are set up so often.
+    /// Number of times that all stacks are set up.
     attaches: u32,
-    /// Rounds at the matched rate, of so many I/Os a second.
+    /// Rounds at the matched rate, and that rate in I/Os a second.
     matched: Option<(u32, f64)>,
     /// Rounds with slices four times as long.
     long: u32,
-    /// Rounds of the baseline alone and beside the others, and the share of its rate that it keeps
-    /// beside them.
+    /// Rounds of the baseline alone and along with the others, and the share of its rate that it
+    /// then keeps.
     alone: Option<(u32, f64)>,
-    /// A limit of I/Os a second that all stacks share, from a round on.
+    /// Limit of I/Os a second that all stacks share, and the round from which it holds.
     limit: Option<(u32, f64)>,
     /// Standard deviation of the noise that all stacks share, and of each slice's own.
     noise_of: (f64, f64),
@@ -229,8 +230,8 @@ impl Twin {
 
     fn measure_together(&mut self, workload: &Workload, mut schedule: Schedule) {
         for visit in 0..self.attaches {
-            // What a set-up does holds for all its rounds: 2 % of each stack's latency, drawn
-            // again.
+            // A set-up affects all its rounds alike: 2 % of each stack's latency, drawn again each
+            // time.
             let lucks = self.lucks();
             for round in 0..self.rounds {
                 let number = visit * self.rounds + round;
@@ -267,7 +268,7 @@ impl Twin {
 
     fn measure_apart(&mut self, workload: &Workload, visits: u32) {
         let order = Schedule::new(1, 0).visits(self.stacks.len(), visits as usize);
-        // Sets number their visits each by itself, rounds go on counting: as a session does it.
+        // Each set numbers its visits by itself, and rounds go on counting, as in a session.
         let mut made = vec![0; self.stacks.len()];
         for (number, stack) in order.into_iter().enumerate() {
             let before = self.data.slices.len();
@@ -280,7 +281,8 @@ impl Twin {
         }
     }
 
-    /// Rounds of the baseline alone and beside the others, in ABBA, all in the first visit.
+    /// Measures rounds of the baseline alone and along with the others, in ABBA, all in the first
+    /// visit.
     fn measure_alone(&mut self, workload: &Workload) {
         let Some((rounds, kept)) = self.alone else { return };
         for round in 0..rounds {
@@ -295,7 +297,7 @@ impl Twin {
         }
     }
 
-    /// An open loop at the rate of the record, all stacks in turn.
+    /// Measures an open loop at the rate of the record, all stacks in turn.
     fn measure_matched(&mut self, workload: &Workload) {
         let Some((rounds, rate)) = self.matched else { return };
         let slowest = self.stacks.iter().max_by(|a, b| a.latency_ns.total_cmp(&b.latency_ns));
@@ -325,7 +327,7 @@ impl Twin {
             job.rate_iops = Some(rate as u64);
         }
         let job = &job;
-        // Noise that all stacks share and that remembers: 0.9 from slice to slice.
+        // All stacks share noise that persists: 0.9 from slice to slice.
         let (shared, own) = self.noise_of;
         self.level = 0.9 * self.level + shared * self.noise.normal();
         let noise = self.level.exp() * (1.0 + own * self.noise.normal());
@@ -402,8 +404,8 @@ impl Twin {
         self.clock_ns += window_ns as u64 + 6_000_000;
     }
 
-    /// What the I/Os of a slice are: their number and median latency. Each of a mix is a read by
-    /// chance.
+    /// Returns the number and median latency of a slice's I/Os by direction. Each I/O of a mix is a
+    /// read by chance.
     fn directions(
         &mut self,
         job: &Job,
@@ -423,7 +425,7 @@ impl Twin {
         }
     }
 
-    /// Log-normal with a tail: one in 200 takes eight times as long.
+    /// Records a log-normal distribution with a tail: one in 200 takes eight times as long.
     fn histogram(&mut self, median: f64, ios: f64) -> u64 {
         let mut histogram = Histogram::new();
         for _ in 0..ios as u64 {
@@ -433,7 +435,7 @@ impl Twin {
         self.kept(histogram)
     }
 
-    /// Without chance: one in a hundred is four times as long.
+    /// Records gaps without chance: one in a hundred is four times as long.
     fn gaps(&mut self, usual: f64, ios: f64) -> u64 {
         let mut histogram = Histogram::new();
         for at in 0..(ios as u64 / 4).max(1) {
@@ -449,20 +451,20 @@ impl Twin {
     }
 }
 
-/// Those of one slice.
+/// Histograms of one slice.
 struct Histograms {
-    /// Of each direction, with its I/Os.
+    /// Histogram of each direction, with its I/Os.
     latency: Vec<(&'static str, f64, u64)>,
     reap_gap: Option<u64>,
     service: Option<u64>,
 }
 
-/// How one slice differs from an ordinary one.
+/// Differences of a slice from an ordinary one.
 #[derive(Clone, Copy)]
 struct How {
     purpose: Purpose,
     factor: f64,
-    /// I/Os a second that are offered.
+    /// Offered I/Os a second.
     rate: Option<f64>,
 }
 
@@ -472,7 +474,7 @@ impl Default for How {
     }
 }
 
-/// Of a place with eight CPUs.
+/// Returns the CPU times of a place with eight CPUs.
 fn cpu_times((user, system): (f64, f64), window_ns: f64) -> CpuTimes {
     let idle = (8.0 * window_ns - user - system).max(0.0);
     CpuTimes {
@@ -483,22 +485,22 @@ fn cpu_times((user, system): (f64, f64), window_ns: f64) -> CpuTimes {
     }
 }
 
-/// Latency under load. With servers it is flat until they are all busy, and bends so that
-/// throughput over latency is greatest where there are as many I/Os as servers; twice the block
-/// takes a quarter more.
+/// Returns the latency under load. With servers it is flat until they are all busy, and bends so
+/// that throughput over latency is greatest where there are as many I/Os as servers. Twice the
+/// block size takes a quarter more.
 fn queued(median: f64, servers: Option<f64>, job: &Job) -> f64 {
     let load = f64::from(job.iodepth * job.numjobs);
     let Some(servers) = servers else { return median * load.powf(0.6) };
     let median = median * (job.bs as f64 / 4096.0).powf(0.32);
     match job.rate_iops {
         None => median * (1.0 + (load / servers).powi(4)).powf(0.25),
-        // An open loop as of one queue: near the capacity, latency grows without end.
+        // An open loop, modelled as one queue: near the capacity, latency grows without end.
         Some(rate) => median / (1.0 - (rate as f64 * median / 1e9 / servers).min(0.98)),
     }
 }
 
-/// `kernel_ns` is what the place computed in the kernel, all but a little of it for the generator's
-/// threads.
+/// Builds the samples of a slice. `kernel_ns` is what the place computed in the kernel, all but a
+/// little of it for the generator's threads.
 fn samples(
     job: &Job,
     (ios, kernel_ns): (f64, f64),

@@ -1,4 +1,4 @@
-//! Throughput of each stack against the baseline, and what many comparisons at once leave of it.
+//! Throughput of each stack against the baseline, and the effect of many simultaneous comparisons.
 
 use super::at_limit;
 use super::ceiling;
@@ -18,18 +18,18 @@ use iotax_stats::family::{self, Family};
 use iotax_stats::{Concludes, RatioChange, Refusal};
 use iotax_store::RunData;
 
-/// One comparison with the estimate behind it.
+/// One comparison with the estimate that it rests on.
 pub struct ComparedPair {
-    /// As it is found by itself.
+    /// Comparison as it is found by itself.
     pub comparison: Comparison,
-    /// `None`: nothing to estimate.
+    /// Estimate of the ratio; `None`: nothing to estimate.
     pub estimated: Option<EstimatedRatio>,
-    /// Of reads and writes apart.
+    /// Estimates for reads and writes separately.
     pub directions: Vec<Option<EstimatedRatio>>,
 }
 
-/// The second stack against the first, which is the baseline or the same array as it was set up:
-/// reads have one quantity, writes two.
+/// Compares the second stack with the first, which is the baseline or the same array as it was set
+/// up. Reads have one quantity, writes two.
 pub fn of_pair(reading: &WorkloadView, pair: [usize; 2]) -> Vec<ComparedPair> {
     let quantities: &[Quantity] = match reading.workload.writes() {
         true => &[Quantity::Acknowledged, Quantity::Durable],
@@ -101,9 +101,9 @@ fn compared(reading: &WorkloadView, [base, at]: [usize; 2], which: Quantity) -> 
     ComparedPair { comparison, estimated: found.estimated.ok(), directions: of_directions }
 }
 
-/// Returns how many comparisons of throughput are judged together: also the lines of a bill that
-/// are not comparisons with the baseline, and the states of an array against the healthy array,
-/// because readers read them like the others.
+/// Returns the number of throughput comparisons that are judged together. They include the lines of
+/// a bill that are not comparisons with the baseline, and the states of an array against the
+/// healthy array: readers read them like the others.
 pub fn judged_together(
     estimates: &[Vec<Option<EstimatedRatio>>],
     bills: &[Vec<Option<EstimatedRatio>>],
@@ -148,7 +148,7 @@ fn own_lines<T>(bill: &[T]) -> &[T] {
     bill.get(1..bill.len().saturating_sub(1)).unwrap_or_default()
 }
 
-/// Concludes a rate from the simultaneous interval over all of its family.
+/// Concludes a rate from the simultaneous interval over its whole family.
 pub fn hold(rate: &mut RateFinding, estimated: &EstimatedRatio, family: Family, zone: f64) {
     rate.simultaneous = Some(estimated.simultaneous(family));
     if let Some(held) =
@@ -159,7 +159,7 @@ pub fn hold(rate: &mut RateFinding, estimated: &EstimatedRatio, family: Family, 
 }
 
 /// Returns the conclusion from an estimate that is one of a family, so that a verdict never
-/// contradicts the interval beside it. `reason` and `change` come from the conclusion by the
+/// contradicts the interval next to it. `reason` and `change` come from the conclusion by the
 /// individual interval; any other reason that withheld it stays. `None` if nothing changes.
 pub fn at_once<C: Concludes>(
     reason: Option<&Refusal>,
@@ -179,7 +179,8 @@ pub fn at_once<C: Concludes>(
     }
 }
 
-/// Does the same for latencies, for separate latencies of reads and writes, or for CPU times.
+/// Concludes latencies, separate latencies of reads and writes, or CPU times from simultaneous
+/// intervals.
 pub fn settle_charges(
     workloads: &mut [WorkloadFindings],
     estimates: &[Option<EstimatedRatio>],
@@ -210,8 +211,8 @@ pub fn same_in_the_bill(workload: &mut WorkloadFindings) {
     }
 }
 
-/// Puts what is concluded of all I/Os and of each direction of them into words: what masks the
-/// whole masks its parts.
+/// Puts the conclusions about all I/Os, and about each direction, into words. What masks the whole
+/// masks its parts.
 pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
     let measure = &run.start.scenario.measure;
     for workload in workloads {
@@ -234,7 +235,7 @@ pub fn say(run: &RunData, workloads: &mut [WorkloadFindings]) {
     }
 }
 
-/// How many comparisons of throughput with an interval a run has.
+/// Returns the number of a run's throughput comparisons with an interval.
 pub fn many(workloads: &[WorkloadFindings]) -> usize {
     let comparisons = workloads.iter().flat_map(WorkloadFindings::all_comparisons);
     let lines = workloads

@@ -1,5 +1,5 @@
-//! Loads with `verify`: of each stack and workload, what it gave back of what had been written to
-//! it. A stack that gives back anything else is the first thing that a report says.
+//! Loads with `verify`: for each stack and workload, what it returned of what had been written to
+//! it. A report first names a stack that returned anything else.
 
 use super::findings::verification::{Verification, VerifiedRow};
 use iotax_load::verify::{BlockFault, Example, VerifiedBlocks};
@@ -9,7 +9,7 @@ use iotax_store::RunData;
 use iotax_units::{grouped, show_bytes};
 use std::collections::BTreeSet;
 
-/// Of a run with such loads; `None` of any other.
+/// Returns the findings of a run with such loads; `None` for any other run.
 pub fn verification(run: &RunData) -> Option<Verification> {
     let scenario = &run.start.scenario;
     let verifying = scenario.workloads.iter().filter(|workload| workload.verifies());
@@ -21,7 +21,7 @@ pub fn verification(run: &RunData) -> Option<Verification> {
     (!rows.is_empty()).then_some(Verification { rows })
 }
 
-/// `None`: nothing was measured of it.
+/// Returns the row of a stack; `None`: nothing was measured for it.
 fn row(run: &RunData, workload: &Workload, stack: &str) -> Option<VerifiedRow> {
     let is_it = |record: &&Record| record.workload == workload.name && record.stack == stack;
     let records: Vec<&Record> = run.verified.iter().filter(is_it).collect();
@@ -81,7 +81,7 @@ fn shown(example: &Example) -> String {
     )
 }
 
-/// What each kind is called where blocks are counted.
+/// Returns the words for a kind of fault where blocks are counted.
 fn word_of(kind: BlockFault) -> &'static str {
     match kind {
         BlockFault::Lost => "LOST (an older write is there)",

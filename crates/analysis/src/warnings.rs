@@ -1,5 +1,5 @@
-//! What a reader must know beside the figures: what was recorded, and what only shows when the
-//! slices are read.
+//! Facts that a reader must know in addition to the figures: those that were recorded, and those
+//! that show only when the slices are read.
 
 use super::clusters;
 use super::doubts;
@@ -14,7 +14,7 @@ use iotax_store::RunData;
 use iotax_units::{counted, show_bytes};
 use std::collections::BTreeMap;
 
-/// Recorded ones, and what shows when the record is read.
+/// Returns the recorded warnings, and those that show when the record is read.
 pub fn warnings(
     run: &RunData,
     readings: &[WorkloadView],
@@ -30,7 +30,7 @@ pub fn warnings(
     let mut all: Vec<WarningReport> = Vec::new();
     let recorded = one_a_matter(recorded);
     for one in notes.chain(recorded) {
-        // Every visit, every guest of a stack and every stack may say the same.
+        // Each visit, each guest of a stack and each stack may say the same.
         match all.iter_mut().find(|known| (&known.kind, &known.text) == (&one.kind, &one.text)) {
             Some(known) if known.subject.split(", ").any(|subject| subject == one.subject) => {}
             Some(known) => known.subject = format!("{}, {}", known.subject, one.subject),
@@ -78,11 +78,12 @@ pub fn warnings(
     all
 }
 
-/// How fast what had no place yet was written, of the first visit: once each, and no figure.
+/// Reports how fast blocks that had no place yet were written in the first visit: once for each
+/// stack, and not as a figure.
 fn laid_out(run: &RunData) -> Vec<WarningReport> {
     let said = |stack: &str| {
         let first = run.laid_out.iter().find(|one| one.stack == stack)?;
-        // A visit that was made again after a kill wrote it again; the last counts.
+        // A visit that was repeated after a kill wrote it again; the last one counts.
         let of: BTreeMap<&Place, &LaidOut> = run
             .laid_out
             .iter()
@@ -104,8 +105,8 @@ fn laid_out(run: &RunData) -> Vec<WarningReport> {
     run.start.scenario.stacks.iter().filter_map(|stack| said(&stack.name)).collect()
 }
 
-/// Breaks of the level that the ratio does not care about; one that it does care about has withheld
-/// the verdict.
+/// Reports breaks of the level that do not affect the ratio; those that do have withheld the
+/// verdict.
 fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
     let broken = |one: &&Comparison| {
         one.checks.level.is_some_and(|split| split.meaning == Meaning::LevelOnly)
@@ -122,8 +123,8 @@ fn levels(workload: &WorkloadFindings) -> Vec<WarningReport> {
     workload.comparisons.iter().filter(broken).filter_map(said).collect()
 }
 
-/// Guests of several sets that are short of the same are one matter. Who they are is at the
-/// start.
+/// Merges warnings about guests of several sets that lack the same. The text begins with the
+/// guests' names.
 fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningReport> {
     let mut all: Vec<WarningReport> = Vec::new();
     for one in recorded {
@@ -137,10 +138,10 @@ fn one_a_matter(recorded: impl Iterator<Item = WarningReport>) -> Vec<WarningRep
     all
 }
 
-/// Kind of a warning that guests wait for processors.
+/// Kind of the warning that guests wait for processors.
 const GUESTS: &str = "guests";
 
-/// Two of these as one, if what they say of their guests is the same.
+/// Merges two of these warnings if they say the same about their guests.
 fn together(known: &str, other: &str) -> Option<String> {
     let ((whose, said), (who, what)) = (known.split_once(": ")?, other.split_once(": ")?);
     let known = whose.split(", and ").any(|one| one == who);
@@ -148,12 +149,12 @@ fn together(known: &str, other: &str) -> Option<String> {
     (said == what).then(|| format!("{whose}: {what}"))
 }
 
-/// Whether a stack is one of those that a warning is about.
+/// Returns true if a warning is about this stack.
 fn is_about(one: &WarningReport, stack: &str) -> bool {
     one.subject == stack || one.subject.split(", ").any(|subject| subject == stack)
 }
 
-/// What only shows when the slices are read.
+/// Returns the warnings that show only when the slices are read.
 fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<WarningReport> {
     let name = &reading.workload.name;
     let mut found = reading.writes.warnings(name);
@@ -189,7 +190,7 @@ fn found_warnings(reading: &WorkloadView, known: &[WarningReport]) -> Vec<Warnin
             );
         }
         let told = known.iter().any(|one| one.kind == "io_errors" && is_about(one, &stack.name));
-        // What the record tells is of one slice; of a run that went on all are told.
+        // The record reports one slice; for a run that went on, all are reported.
         let goes_on = reading.workload.jobs.iter().all(|job| job.continue_on_error);
         if side.errors > 0 && (!told || goes_on) {
             add(

@@ -1,4 +1,5 @@
-//! A page, audited: its claims with their status, its findings, what could not be read.
+//! An audited page: its claims with their status, its findings, and the parts that could not be
+//! read.
 
 use crate::claim::{Claim, ClaimKind, Metric, Status};
 use crate::evidence::{Evidence, SettledFigure};
@@ -18,7 +19,7 @@ pub struct Audited {
     pub outputs: Vec<ToolOutput>,
     pub tables: Vec<PageTable>,
     pub claims: Vec<Claim>,
-    /// What does not hold, in the order of the page.
+    /// Findings in the order of the page.
     pub findings: Vec<Finding>,
     pub unread: Vec<UnreadRange>,
     pub links: Vec<DerivedLink>,
@@ -34,14 +35,14 @@ pub fn audit(page: AuditedPage) -> Audited {
     audit_by(page, &|_| true)
 }
 
-/// Audits a page by the rules that are asked for. The others look all the same, since later rules
-/// build on what they correct; what they say is left out, of the claims too.
+/// Audits a page and reports only the rules that `asked` accepts. The other rules run all the same,
+/// since later rules build on their corrections, but their findings and claims are left out.
 pub fn audit_by(mut page: AuditedPage, asked: &dyn Fn(&str) -> bool) -> Audited {
     let imported = import::scan(&page);
     let mut taken: Vec<Range<usize>> =
         imported.outputs.iter().map(|output| output.lines.clone()).collect();
     let table::ScannedTables { tables, unread: not_read, refused } = table::scan(&page, &taken);
-    // What is said not to be read is not read by anybody, as sentences either.
+    // No other reader looks at refused lines, not even for sentences.
     refused.into_iter().for_each(|lines| page.pass_over(lines));
     taken.extend(tables.iter().map(|table| table.lines.clone()));
     taken.sort_by_key(|range| range.start);
@@ -62,7 +63,7 @@ pub fn audit_by(mut page: AuditedPage, asked: &dyn Fn(&str) -> bool) -> Audited 
             if claim.spot != spot {
                 break;
             }
-            // The worst that any rule says of a figure is its status.
+            // The worst status that any rule gives a figure counts.
             if claim.why == NOTHING_GIVES_IT || status < claim.status {
                 (claim.status, claim.why) = (status, rule);
             }
@@ -104,8 +105,8 @@ fn claims(outputs: &[ToolOutput], tables: &[PageTable], sentences: &[Sentence]) 
     claims
 }
 
-/// Whether a sentence's figure of this unit is a result; sizes, times and counts mostly say how it
-/// was done.
+/// Returns true if a sentence's figure of this unit is a result. Sizes, times and counts mostly
+/// describe how a test was done.
 fn is_result(unit: NumberUnit) -> bool {
     matches!(
         unit,

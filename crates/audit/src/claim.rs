@@ -1,4 +1,4 @@
-//! Every figure of a page and whether it holds.
+//! Every figure of a page, and if it holds.
 
 use crate::number::{Interval, NumberUnit};
 use crate::page::TextSpan;
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 pub enum ClaimKind {
     Raw,
     Cell,
-    /// Computed from others: a ratio, a loss, a sum.
+    /// A figure computed from others: a ratio, a loss, a sum.
     Derived,
     Prose,
 }
 
-/// Whether a figure holds, the worst first.
+/// Result of checking a figure, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It is not what its operands give.
+    /// The figure differs from what its operands give.
     DoesNotHold,
-    /// It was recomputed from others and agrees.
+    /// The figure was recomputed from others and agrees.
     Holds,
-    /// Nothing gives it exactly, but it lies within its bounds.
+    /// No other figures give it exactly, but it lies within its bounds.
     Plausible,
-    /// Nothing on the page to hold it against.
+    /// The page has no figure to compare it with.
     CannotBeChecked,
 }
 
@@ -32,7 +32,7 @@ impl Status {
     pub const ALL: [Status; 4] =
         [Status::Holds, Status::Plausible, Status::DoesNotHold, Status::CannotBeChecked];
 
-    /// Its words: `does not hold`.
+    /// Returns the status in words: `does not hold`.
     pub fn words(self) -> &'static str {
         match self {
             Status::Holds => "holds",
@@ -43,7 +43,7 @@ impl Status {
     }
 }
 
-/// What a figure measures, in fio's words where it has them.
+/// Quantity that a figure measures, in fio's words if it has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -56,7 +56,7 @@ pub enum Metric {
     CompletionLatency,
     Latency,
     Percentile,
-    /// What an interval of a run had.
+    /// A figure of one interval of a run.
     Interval,
     /// Shares of CPU time, context switches, faults.
     Cpu,
@@ -73,7 +73,7 @@ pub struct Claim {
     pub spot: TextSpan,
     pub metric: Metric,
     pub unit: NumberUnit,
-    /// As printed, in the base of its unit.
+    /// Printed value, in the base of its unit.
     pub value: f64,
     pub interval: Interval,
     pub kind: ClaimKind,

@@ -1,5 +1,5 @@
-//! What rules look at, and what they say: all that a page holds, and a sink for findings, for
-//! figures that hold, and for what later rules must compute with.
+//! Input and output of rules: the content of a page, and a sink for findings, for figures that
+//! hold, and for values that later rules must use.
 
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
@@ -16,15 +16,15 @@ pub struct Evidence<'a> {
     pub page: &'a AuditedPage,
     pub outputs: &'a [ToolOutput],
     pub tables: &'a [PageTable],
-    /// Figures side by side, of tables and of lines.
+    /// Figures next to each other, in tables and in lines.
     pub grids: &'a [Grid<'a>],
     pub links: &'a [DerivedLink],
     places: Vec<LineOwner>,
-    /// Whether a later output is of the same run.
+    /// True for each output that a later output of the same run supersedes.
     superseded: Vec<bool>,
 }
 
-/// Whose a line is; what is of a table in an output is the output's.
+/// Owner of a line; a line of a table within an output belongs to the output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineOwner {
     Text,
@@ -51,13 +51,13 @@ impl<'a> Evidence<'a> {
         Evidence { page, outputs, tables, grids, links, places, superseded }
     }
 
-    /// Indices of the lines that are of no output and of no table.
+    /// Returns the indices of the lines that belong to no output and no table.
     pub fn text_lines(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.places.len()).filter(|line| self.places[*line] == LineOwner::Text)
     }
 
-    /// fio's outputs, without those that it printed before a run was over: what was in flight is
-    /// counted in some of their figures and not in others.
+    /// Returns fio's outputs, without those printed before a run was over: some of their figures
+    /// count I/Os in flight and others do not.
     pub fn fio(&self) -> impl Iterator<Item = &'a Fio> {
         self.outputs.iter().zip(&self.superseded).filter_map(|(output, superseded)| {
             match &output.said {
@@ -68,13 +68,13 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// A figure that a rule settled, how, and the rule.
+/// A figure that a rule settled, its status, and the rule.
 pub type SettledFigure = (TextSpan, Status, &'static str);
 
 #[derive(Default)]
 pub struct EvidenceSink<'a> {
     pub findings: Vec<Finding>,
-    /// Takes every figure that a rule settled.
+    /// Receives every figure that a rule settles.
     settles: Option<&'a mut dyn FnMut(SettledFigure)>,
     wrong: FxHashSet<TextSpan>,
     corrected: FxHashMap<TextSpan, Correction>,
@@ -88,7 +88,7 @@ pub struct Correction {
 }
 
 impl<'a> EvidenceSink<'a> {
-    /// Hands on every figure that a rule settles.
+    /// Returns a sink that hands on every figure that a rule settles.
     pub fn handing_on(settles: &'a mut dyn FnMut(SettledFigure)) -> EvidenceSink<'a> {
         EvidenceSink { settles: Some(settles), ..EvidenceSink::default() }
     }
@@ -98,23 +98,23 @@ impl<'a> EvidenceSink<'a> {
         }
     }
 
-    /// Whether a rule found that a figure does not hold.
+    /// Returns true if a rule found that a figure does not hold.
     pub fn is_wrong(&self, spot: TextSpan) -> bool {
         self.wrong.contains(&spot)
     }
 
-    /// A figure that was recomputed and agrees.
+    /// Marks a figure that was recomputed and agrees.
     pub fn holds(&mut self, rule: &'static str, figure: &PrintedNumber) {
         self.settle((figure.spot, Status::Holds, rule));
     }
 
-    /// A figure that lies within its bounds.
+    /// Marks a figure that lies within its bounds.
     pub fn plausible(&mut self, rule: &'static str, figure: &PrintedNumber) {
         self.settle((figure.spot, Status::Plausible, rule));
     }
 
-    /// Something does not hold. It marks the figure at its spot where that is wrong, or told what
-    /// it should be.
+    /// Adds a finding. It marks the figure at its spot if that figure is wrong, or if the finding
+    /// gives its correct value.
     pub fn finds(&mut self, finding: Finding) {
         if finding.severity == Severity::WrongFigure || !finding.recomputed.is_empty() {
             self.settle((finding.spot, Status::DoesNotHold, finding.rule));
@@ -123,29 +123,29 @@ impl<'a> EvidenceSink<'a> {
         self.findings.push(finding);
     }
 
-    /// What a figure that does not hold should be, for the rules after.
+    /// Sets the correct value of a figure that does not hold, for later rules.
     pub fn corrects(&mut self, spot: TextSpan, value: Interval, text: impl Into<String>) {
         self.corrected.insert(spot, Correction { value, text: text.into() });
     }
 
-    /// What a figure that holds is more exactly than it is printed.
+    /// Sets a more exact value of a figure that holds than the printed one.
     pub fn refines(&mut self, spot: TextSpan, value: Interval) {
         self.refined.insert(spot, value);
     }
 
-    /// What a figure stands for by all that is known: its correction, what it is more exactly, else
-    /// its printed digits.
+    /// Returns the best known value of a figure: its correction, its more exact value, else its
+    /// printed digits.
     pub fn meant(&self, figure: &PrintedNumber) -> Interval {
         let corrected = self.corrected.get(&figure.spot).map(|correction| correction.value);
         corrected.or(self.refined.get(&figure.spot).copied()).unwrap_or(figure.interval())
     }
 
-    /// What a figure that holds is more exactly, where something tells.
+    /// Returns a more exact value of a figure that holds, if one is known.
     pub fn refinement(&self, spot: TextSpan) -> Option<Interval> {
         self.refined.get(&spot).copied()
     }
 
-    /// What an earlier rule made of a figure.
+    /// Returns an earlier rule's correction of a figure.
     pub fn correction(&self, spot: TextSpan) -> Option<&Correction> {
         self.corrected.get(&spot)
     }

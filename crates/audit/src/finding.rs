@@ -1,17 +1,17 @@
-//! What does not hold, and what is told of it.
+//! Figures and statements that do not hold, and the findings about them.
 
 use crate::page::TextSpan;
 use serde::Serialize;
 use std::sync::OnceLock;
 
-/// How bad it is, the worst first.
+/// Severity of a finding, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     WrongConclusion,
-    /// A figure is not what its operands give.
+    /// A figure differs from what its operands give.
     WrongFigure,
-    /// It may mislead; what is printed does not settle it.
+    /// The reader may be misled, and the printed text does not settle it.
     Ambiguous,
     Cosmetic,
 }
@@ -31,17 +31,17 @@ impl Severity {
 }
 
 pub struct Rule {
-    /// `F4`, as the catalogue has it.
+    /// Id as in the catalogue: `F4`.
     pub id: &'static str,
-    /// A few words: `IOPS times block size is the bandwidth`.
+    /// Name in a few words: `IOPS times block size is the bandwidth`.
     pub name: &'static str,
     pub severity: Severity,
-    /// What it holds against what, with its tolerance.
+    /// Comparison that the rule makes, with its tolerance.
     pub holds: &'static str,
     pub silent: &'static str,
 }
 
-/// All rules, as `rules.txt` has them.
+/// Returns all rules of `rules.txt`.
 pub fn all() -> &'static [Rule] {
     static ALL: OnceLock<Vec<Rule>> = OnceLock::new();
     ALL.get_or_init(|| include_str!("rule/rules.txt").split("\n\n").filter_map(described).collect())
@@ -61,17 +61,17 @@ fn described(text: &'static str) -> Option<Rule> {
 pub enum Slip {
     /// fio 2.20 to 3.25 lost a carry when it printed the figure.
     FioCarry,
-    /// Ten, a hundred or a thousand times too much or too little.
+    /// The figure is ten, a hundred or a thousand times too large or too small.
     FactorTen,
-    /// A prefix of 1000 where 1024 was meant, or the other way.
+    /// A prefix of 1000 was used for 1024, or the other way round.
     #[serde(rename = "thousand-for-1024")]
     ThousandFor1024,
-    /// Cut off where it should be rounded.
+    /// The figure was cut off instead of rounded.
     Truncated,
-    /// A percentage of the other operand: a loss told as `host / VM - 1`, a share the other way
+    /// A percentage of the other operand: a loss given as `host / VM - 1`, a share the other way
     /// round.
     WrongBase,
-    /// It was computed from a figure that is wrong itself.
+    /// The figure was computed from one that is itself wrong.
     FromWrongFigure,
 }
 
@@ -90,29 +90,29 @@ pub struct Finding {
     /// Id of the rule: `F4`.
     pub rule: &'static str,
     pub severity: Severity,
-    /// Where: its line is told as the page counts it, which `line` is.
+    /// Spot of the figure. Reports count its line as the page does (`line`).
     #[serde(skip)]
     pub spot: TextSpan,
-    /// What the figure is of, as words before it: `writes lose`; empty where it is not known.
+    /// Words that say what the figure describes: `writes lose`. Empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub subject: String,
     pub printed: String,
-    /// What it should be, in the same unit and digits; empty where nothing can be said.
+    /// Correct value, in the same unit and digits; empty if none can be given.
     pub recomputed: String,
-    /// One sentence: what does not hold, and why.
+    /// One sentence on what does not hold, and why.
     pub message: String,
-    /// By which arithmetic: `1 - 20.387k / 25.991k = 21.6 %`.
+    /// Arithmetic that gives it: `1 - 20.387k / 25.991k = 21.6 %`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arithmetic: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slip: Option<Slip>,
-    /// Where what it was held against stands.
+    /// Spots of the figures that it was compared with.
     #[serde(skip)]
     pub operands: Vec<TextSpan>,
 }
 
 impl Finding {
-    /// A finding without arithmetic, slip and operands.
+    /// Creates a finding without arithmetic, slip and operands.
     pub fn new(
         rule: &'static str,
         severity: Severity,
@@ -133,19 +133,19 @@ impl Finding {
         }
     }
 
-    /// What it remarks, in a few words: `no spread`.
+    /// Returns the topic of the finding in a few words: `no spread`.
     pub fn topic(&self) -> &'static str {
         let name = || all().iter().find(|rule| rule.id == self.rule).map_or("", |rule| rule.name);
         known(self.rule).map_or_else(name, |[topic, _]| topic)
     }
 
-    /// What a reader does about it, in a few words.
+    /// Returns in a few words what a reader should do about the finding.
     pub fn advice(&self) -> String {
         let own = known(self.rule).map_or("ask for the raw output", |[_, advice]| advice);
         let otherwise = if self.recomputed.is_empty() { own } else { "read it as {}" };
         let said = self.slip.map_or(otherwise, |slip| slip.known()[1]);
         match self.recomputed.as_str() {
-            // Only what needs no figure.
+            // Only advice that needs no figure.
             "" => {
                 let said = said.replace(": {}", "");
                 let kept = said
@@ -184,7 +184,7 @@ impl Finding {
     }
 }
 
-/// What is known by the id of a rule, or the name of a slip: what it is, and the advice.
+/// Returns the description and the advice for a rule id or the name of a slip.
 fn known(id: &str) -> Option<[&'static str; 2]> {
     let lines = include_str!("rule/advice.txt").lines();
     let mut own = lines.filter_map(|line| line.strip_prefix(id)?.strip_prefix(": "));

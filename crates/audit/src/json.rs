@@ -1,15 +1,15 @@
-//! JSON as tools really print it: with text before and after, the same key twice, `nan`, an end
-//! that is missing. Every value knows where it stands, which the libraries at hand do not tell;
-//! what is broken is given as far as it goes, with why.
+//! Parses JSON as tools really print it: with text before and after, the same key twice, `nan`, a
+//! missing end. Every value knows its spot, which the available libraries do not report. Broken
+//! JSON is returned as far as it goes, with the reason.
 
 use crate::number::parsed;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Deeper nesting is an attack on the stack, not a result.
+/// Deepest nesting: more is an attack on the stack, not a result.
 ///
-/// An object of no known format is read again from each line within it that begins one: that often
-/// at most.
+/// It also limits how often an object is read again: one of unknown format is read from each line
+/// within it that begins an object.
 const DEEPEST: usize = 32;
 
 /// A value and the bytes that it takes.
@@ -21,26 +21,26 @@ pub struct JsonNode<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonValue<'a> {
-    /// Members in their order; a key may come twice.
+    /// Members in their order; a key may appear twice.
     Object(Vec<(&'a str, JsonNode<'a>)>),
     Array(Vec<JsonNode<'a>>),
-    /// A text as it is between its quotes, escapes and all.
+    /// Text between the quotes, with its escapes.
     Text(&'a str),
     Number(&'a str),
     Truth(bool),
     Nothing,
 }
 
-/// What was read, where it ends, and what was wrong with it.
+/// Parsed value, its end, and the fault if there is one.
 #[derive(Debug)]
 pub struct ParsedJson<'a> {
     pub node: JsonNode<'a>,
     pub end: usize,
-    /// Why reading ended early, and at which byte.
+    /// Reason why reading ended early, and the byte.
     pub broken: Option<(usize, &'static str)>,
 }
 
-/// Reads the object or array that begins at byte `at`; `None` where none begins there.
+/// Reads the object or array that begins at byte `at`; `None` if none begins there.
 pub fn parse(text: &str, at: usize) -> Option<ParsedJson<'_>> {
     if !matches!(text.as_bytes().get(at), Some(b'{' | b'[')) {
         return None;
@@ -53,7 +53,7 @@ pub fn parse(text: &str, at: usize) -> Option<ParsedJson<'_>> {
 }
 
 impl<'a> JsonNode<'a> {
-    /// The member of an object; the last of several, as JSON's own readers have it.
+    /// Returns the member of an object; the last one if there are several, as JSON readers do.
     pub fn get(&self, key: &str) -> Option<&JsonNode<'a>> {
         self.members().iter().rev().find(|(name, _)| *name == key).map(|(_, node)| node)
     }
@@ -62,7 +62,7 @@ impl<'a> JsonNode<'a> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// Members of an object; of anything else none.
+    /// Returns the members of an object; empty for anything else.
     pub fn members(&self) -> &[(&'a str, JsonNode<'a>)] {
         match &self.value {
             JsonValue::Object(members) => members,
@@ -70,7 +70,7 @@ impl<'a> JsonNode<'a> {
         }
     }
 
-    /// Elements of an array; of anything else none.
+    /// Returns the elements of an array; empty for anything else.
     pub fn elements(&self) -> &[JsonNode<'a>] {
         match &self.value {
             JsonValue::Array(elements) => elements,
@@ -85,8 +85,8 @@ impl<'a> JsonNode<'a> {
         }
     }
 
-    /// A text without its escapes: what it is the name of. One whose escapes are broken stays as it
-    /// stands.
+    /// Returns a text without its escapes, as the string that it names. A text with broken escapes
+    /// is returned unchanged.
     pub fn text_value(&self) -> Option<Cow<'a, str>> {
         let text = self.text()?;
         let said =
@@ -94,7 +94,7 @@ impl<'a> JsonNode<'a> {
         Some(said.and_then(Result::ok).map_or(Cow::Borrowed(text), Cow::Owned))
     }
 
-    /// A number; also one that is in quotes.
+    /// Returns a number, including one in quotes.
     pub fn number(&self) -> Option<f64> {
         match self.value {
             JsonValue::Number(text) | JsonValue::Text(text) => parsed(text.trim()),
@@ -115,7 +115,7 @@ struct JsonReader<'a> {
     bytes: &'a [u8],
     at: usize,
     broken: Option<(usize, &'static str)>,
-    /// Members of the objects that are open, those of the innermost last: an object gets its own
+    /// Members of the open objects, those of the innermost last. An object gets its own members
     /// when it is closed, and room for no more.
     members: Vec<(&'a str, JsonNode<'a>)>,
     /// Elements of the arrays that are open.
@@ -134,7 +134,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// `None` with `broken` where no value is there.
+    /// Reads a value; returns `None` and sets `broken` if there is no value.
     fn value(&mut self, depth: usize) -> Option<JsonNode<'a>> {
         self.blank();
         let start = self.at;
@@ -152,7 +152,7 @@ impl<'a> JsonReader<'a> {
         Some(JsonNode { bytes: start..self.at, value })
     }
 
-    /// Goes on to the end of an object or array: commas are passed over, `item` reads all else as
+    /// Reads to the end of an object or array: commas are skipped, `item` reads everything else as
     /// far as it can.
     fn items(&mut self, close: u8, ends: &'static str, item: impl Fn(&mut Self) -> Option<()>) {
         self.at += 1;
@@ -201,7 +201,7 @@ impl<'a> JsonReader<'a> {
         JsonValue::Array(self.elements.split_off(before))
     }
 
-    /// What is between quotes; `at` is the first.
+    /// Returns the text between quotes; `at` is at the first.
     fn string(&mut self) -> Option<&'a str> {
         let start = self.at + 1;
         let mut from = start;

@@ -1,5 +1,5 @@
-//! A page: the text of one document as numbered lines, and where in it something stands. What could
-//! not be read is listed with its lines, never dropped in silence.
+//! Text of one document as numbered lines, with the spots of its parts. Parts that could not be
+//! read are listed with their lines and never dropped silently.
 
 pub use iotax_hardware::TextSpan;
 use serde::Serialize;
@@ -21,7 +21,7 @@ struct LineAt {
     start: usize,
     end: usize,
     number: u32,
-    /// Bytes of a listing's line number or a console's prefix before what a tool printed.
+    /// Bytes before the text that a tool printed: a listing's line number or a console's prefix.
     prefix: u32,
 }
 
@@ -32,14 +32,15 @@ pub struct AuditedPage {
     text: String,
     lines: Vec<LineAt>,
     rendered: bool,
-    /// Made when it is asked for.
+    /// Text without listing numbers, computed on demand.
     unlisted: OnceLock<String>,
-    /// What could not be read before lines were looked at: undecodable bytes, a broken workbook.
+    /// Parts that could not be read before lines were looked at: undecodable bytes, a broken
+    /// workbook.
     pub unread: Vec<UnreadRange>,
 }
 
 impl AuditedPage {
-    /// A page whose lines are numbered from 1.
+    /// Creates a page whose lines are numbered from 1.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> AuditedPage {
         let text = text.into();
         let mut lines = split(&text);
@@ -48,7 +49,7 @@ impl AuditedPage {
         AuditedPage { name: name.into(), text, lines, rendered: false, unlisted, unread }
     }
 
-    /// A page whose lines come from elsewhere: each with the number of the line that it has there.
+    /// Creates a page whose lines come from elsewhere, each with its line number there.
     pub fn rendered(name: impl Into<String>, rendered: &[(u32, String)]) -> AuditedPage {
         let joined: Vec<&str> = rendered.iter().map(|(_, line)| line.as_str()).collect();
         let mut page = AuditedPage::new(name, joined.join("\n"));
@@ -59,8 +60,8 @@ impl AuditedPage {
         page
     }
 
-    /// The page as it is behind a prefix: of each line so many bytes are none of its text, and
-    /// where `prefix` is `None` nothing is. Spots are those of this page.
+    /// Returns the page without a prefix: `prefix` gives the number of bytes that each line loses.
+    /// A line for which it returns `None` becomes empty. Spots remain those of this page.
     pub(crate) fn after_prefix(&self, prefix: impl Fn(&str) -> Option<u32>) -> AuditedPage {
         let mut page = self.clone();
         page.unlisted = OnceLock::new();
@@ -71,8 +72,8 @@ impl AuditedPage {
         page
     }
 
-    /// Whether its lines are not those of the file: their numbers are, but the columns in them are
-    /// not.
+    /// Returns true if the lines were rendered from the file: their numbers are those of the file,
+    /// but the columns in them are not.
     pub fn is_rendered(&self) -> bool {
         self.rendered
     }
@@ -89,21 +90,21 @@ impl AuditedPage {
         &self.text
     }
 
-    /// A line as it is there, without its end; empty after the last.
+    /// Returns a line unchanged, without its end; empty after the last.
     pub fn line(&self, index: usize) -> &str {
         self.lines.get(index).map_or("", |line| &self.text[line.start..line.end])
     }
 
-    /// A line without the number of a listing (` 1fio-3.16`) or a prefix (`s1: `) before it, and
-    /// how many bytes those are.
+    /// Returns a line without the number of a listing (` 1fio-3.16`) or a prefix (`s1: `) before
+    /// it, and the number of bytes before it.
     pub fn bare(&self, index: usize) -> (&str, usize) {
         let Some(line) = self.lines.get(index) else { return ("", 0) };
         let prefix = line.prefix as usize;
         (&self.text[line.start + prefix..line.end], prefix)
     }
 
-    /// The whole text as a reader of JSON that begins at a line wants it: where that line is of a
-    /// listing, with spaces for the numbers of listings and all else where it was.
+    /// Returns the whole text for a JSON reader that begins at a line. If that line is part of a
+    /// listing, spaces replace the listing's numbers; all else stays in place.
     pub fn json_text(&self, index: usize) -> &str {
         if self.bare(index).1 == 0 {
             return &self.text;
@@ -118,12 +119,12 @@ impl AuditedPage {
         })
     }
 
-    /// The number of a line as people count, from 1.
+    /// Returns the number of a line as people count, from 1.
     pub fn number(&self, index: usize) -> u32 {
         self.lines.get(index).or(self.lines.last()).map_or(1, |line| line.number)
     }
 
-    /// Byte of the text at which a line begins.
+    /// Returns the byte of the text at which a line begins.
     pub fn offset(&self, index: usize) -> usize {
         self.lines.get(index).map_or(self.text.len(), |line| line.start)
     }
@@ -132,14 +133,15 @@ impl AuditedPage {
         self.line(spot.index()).get(spot.start as usize..spot.end as usize).unwrap_or("")
     }
 
-    /// The spot of bytes of the text; they must be of one line, else it ends with that line.
+    /// Returns the spot of bytes of the text. They must be on one line, else the spot ends with
+    /// that line.
     pub fn spot(&self, bytes: Range<usize>) -> TextSpan {
         let index = self.lines.partition_point(|line| line.start <= bytes.start).saturating_sub(1);
         self.spot_near(bytes, index)
     }
 
-    /// The same, where the line is known to be `from` or a later one: for readers that go on and on
-    /// through a text.
+    /// Returns the spot of bytes on line `from` or a later one. Serves readers that advance through
+    /// a text.
     pub fn spot_near(&self, bytes: Range<usize>, from: usize) -> TextSpan {
         let mut index = from;
         while self.lines.get(index + 1).is_some_and(|next| next.start <= bytes.start) {
@@ -150,7 +152,7 @@ impl AuditedPage {
         TextSpan::new(index, bytes.start.saturating_sub(line.start)..end - line.start)
     }
 
-    /// Empties lines that a reader has given up on, so that nobody else looks at them; their
+    /// Empties lines that a reader has given up on, so that no other reader looks at them; their
     /// numbers stay.
     pub fn pass_over(&mut self, lines: Range<usize>) {
         let end = lines.end.min(self.lines.len());
@@ -159,7 +161,7 @@ impl AuditedPage {
         }
     }
 
-    /// A note that lines could not be read.
+    /// Returns a note that lines could not be read.
     pub fn unread(&self, lines: Range<usize>, why: impl Into<String>) -> UnreadRange {
         let last = lines.end.saturating_sub(1).max(lines.start);
         UnreadRange { line: self.number(lines.start), last: self.number(last), why: why.into() }
@@ -186,11 +188,11 @@ fn split(text: &str) -> Vec<LineAt> {
     lines
 }
 
-/// What is before the lines of a tool where a page lists them: line numbers, or who printed it.
+/// Marks what precedes a tool's lines in a listing: line numbers, or the name of who printed them.
 mod listing {
     use super::LineAt;
 
-    /// Fewer lines that count on are a table, or chance.
+    /// Least number of lines that count up: fewer are a table, or chance.
     const LEAST: usize = 3;
 
     pub(super) fn mark(text: &str, lines: &mut [LineAt]) {
@@ -198,7 +200,7 @@ mod listing {
         let mut at = 0;
         while at < lines.len() {
             let own = of(&lines[at]);
-            // Nearly every line begins with neither: it is passed over by one look.
+            // Nearly every line has neither, so one look is enough to skip it.
             let count = match own.bytes().find(|byte| *byte != b' ') {
                 Some(b'1') => counted(|next| lines.get(at + next).map(of)),
                 Some(b's') => {
@@ -216,10 +218,10 @@ mod listing {
         }
     }
 
-    /// How many lines are numbered from 1.
+    /// Returns the number of lines that are numbered from 1.
     fn counted<'t>(line: impl Fn(usize) -> Option<&'t str>) -> usize {
         let melted = |at: usize| numbered(line(at)?, at + 1).map(|(_, melted)| melted);
-        // Within a listing a number may stand against a figure, too: the next line tells.
+        // Within a listing a number may also touch a figure: the next line decides.
         let goes_on = |at: &usize| match melted(*at) {
             Some(true) => *at >= LEAST && melted(at + 1) == Some(false),
             own => own.is_some(),
@@ -227,8 +229,8 @@ mod listing {
         (0..).take_while(goes_on).count()
     }
 
-    /// Bytes of `  17` in front of a line, and whether its own text goes on with digits (`202048.00
-    /// MiB` in line 20).
+    /// Returns the bytes of `  17` in front of a line, and true if its own text continues with
+    /// digits (`202048.00 MiB` in line 20).
     fn numbered(line: &str, number: usize) -> Option<(u32, bool)> {
         let bare = line.trim_start_matches(' ');
         let padding = line.len() - bare.len();
@@ -237,12 +239,12 @@ mod listing {
         }
         let behind = bare.strip_prefix(number.to_string().as_str())?;
         let digit = |at: usize| behind.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
-        // Decimals are figures, and `2...` is a line of fio's after its number.
+        // Decimals belong to a figure; in `2...` the dots begin a line of fio's after its number.
         let melted = digit(0) || behind.starts_with('.') && digit(1);
         Some((u32::try_from(line.len() - behind.len()).unwrap_or(0), melted))
     }
 
-    /// Bytes of `s1: ` in front of a line of a tool that several ran at once.
+    /// Returns the bytes of `s1: ` in front of a line of a tool that ran several times at once.
     fn speaker(line: &str) -> Option<u32> {
         let digits = line.strip_prefix('s')?.bytes().take_while(u8::is_ascii_digit).count();
         let behind = line[1 + digits..].strip_prefix(':')?;

@@ -1,5 +1,5 @@
-//! Text outside outputs and tables: sentences with the figures that they have. Figures of sentences
-//! are counted; they are judged in one form only (`link::change`).
+//! Text outside outputs and tables: sentences with their figures. Figures of sentences are counted;
+//! they are judged in one form only (`link::change`).
 
 use crate::number::{Quantity, quantities};
 use crate::page::AuditedPage;
@@ -13,7 +13,7 @@ pub struct Sentence {
     pub figures: Vec<Quantity>,
 }
 
-/// Every sentence of a page that has a figure, outside the lines that are taken.
+/// Returns every sentence of a page that has a figure, outside the lines in `taken`.
 pub fn sentences(page: &AuditedPage, taken: &[Range<usize>]) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let mut fenced = false;
@@ -35,7 +35,7 @@ pub fn sentences(page: &AuditedPage, taken: &[Range<usize>]) -> Vec<Sentence> {
     sentences
 }
 
-/// Whether a line is one of sentences: it has words, is no row of a table and no command.
+/// Returns true if a line is prose: it has words, and is neither a row of a table nor a command.
 fn is_prose(line: &str) -> bool {
     let text = line.trim();
     if text.starts_with(['|', '$', '<', '{', '[', '+']) || text.ends_with('|') {
@@ -64,8 +64,8 @@ fn split(index: usize, line: &str, sentences: &mut Vec<Sentence>) {
     }
 }
 
-/// Whether a letter ends a sentence. A stop between digits is a decimal point, and after a short
-/// word an abbreviation.
+/// Returns true if a letter ends a sentence. A stop between digits is a decimal point, and after a
+/// short word it marks an abbreviation.
 fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
     match letter {
         '。' | '!' | '?' | '！' | '？' | ';' | '；' => true,
@@ -81,8 +81,8 @@ fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
     }
 }
 
-/// The one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; of 1024 whatever the
-/// prefix, as tools have it.
+/// Returns the one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; 1024-based
+/// whatever the prefix, as in tools.
 pub(crate) fn size_of(text: &str) -> Option<f64> {
     let mut sizes: Vec<f64> = Vec::new();
     let mut from = 0;

@@ -1,6 +1,6 @@
-//! What most likely happened where a figure is not what its operands give: N6 and N7 of the
-//! catalogue. Told only where the figure is right but for the slip, which chance rarely makes of a
-//! wrong one.
+//! Finds the most likely slip if a figure differs from what its operands give: N6 and N7 of the
+//! catalogue. Reported only if the figure is right but for the slip, which is rarely true by chance
+//! for a wrong one.
 
 use crate::finding::Slip;
 use crate::number::{Interval, NumberUnit};
@@ -11,16 +11,16 @@ const TENS: [f64; 6] = [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001];
 const BASES: [f64; 6] =
     [1.024, 1.048_576, 1.073_741_824, 1.0 / 1.024, 1.0 / 1.048_576, 1.0 / 1.073_741_824];
 
-/// The slip that makes `printed` of `recomputed`.
+/// Returns the slip that turns `recomputed` into `printed`.
 pub fn find_slip(printed: Interval, recomputed: Interval) -> Option<Slip> {
-    // What is printed as nothing fits any factor.
+    // A printed zero fits any factor.
     if printed.has(0.0) {
         return None;
     }
     let by = |factors: &[f64], slack: f64| {
         factors.iter().any(|factor| printed.meets(recomputed.scaled(*factor).wider(slack)))
     };
-    // So few digits may be printed that 1000 and 1024 look alike.
+    // With very few digits, 1000 and 1024 look alike.
     let loose = (printed.high - printed.low).abs() > 0.012 * printed.middle().abs();
     match () {
         () if by(&TENS, 0.005) => Some(Slip::FactorTen),
@@ -29,7 +29,8 @@ pub fn find_slip(printed: Interval, recomputed: Interval) -> Option<Slip> {
     }
 }
 
-/// Whether a slip can be one of figures of this unit: only bytes are counted in 1000 and in 1024.
+/// Returns true if a slip can happen to figures of this unit: only bytes are counted in 1000 and in
+/// 1024.
 pub fn is_of(slip: Slip, unit: NumberUnit) -> bool {
     slip != Slip::ThousandFor1024 || matches!(unit, NumberUnit::Bytes | NumberUnit::BytesPerSecond)
 }

@@ -1,14 +1,14 @@
-//! Files of cases in `fixtures`: `=== name`, a text, `--- `, and what is read in it; after `---
-//! from => to && from => to` what is read where the text has that instead, with a reason after
-//! `###`.
+//! Files of cases in `fixtures`: `=== name`, a text, `--- `, and the result of reading it. After
+//! `--- from => to && from => to` comes the result for the text with these replacements, with a
+//! reason after `###`.
 
-/// Holds a file of cases; where `IOTAX_CASES=write` is set what is read is written into it: read
-/// the difference.
+/// Checks a file of cases. If `IOTAX_CASES=write` is set, writes the results into it instead:
+/// review the diff.
 pub(crate) fn hold(file: &str, shown: impl Fn(&str) -> String) {
     hold_named(file, |_, text| shown(text));
 }
 
-/// The same of what is shown by the name of a case too.
+/// Checks a file of cases whose results also depend on the name of the case.
 pub(crate) fn hold_named(file: &str, shown: impl Fn(&str, &str) -> String) {
     let path = format!("{}/fixtures/{file}", env!("CARGO_MANIFEST_DIR"));
     let checked = std::fs::read_to_string(&path).expect("a file of cases");
@@ -43,7 +43,7 @@ fn changed(text: &str, changes: &str) -> String {
     })
 }
 
-/// A line, or the fixture that it names: `@fio/randread-3.33.txt`.
+/// Returns a line, or the fixture that it names: `@fio/randread-3.33.txt`.
 fn with_fixture(line: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
     let fixture =

@@ -1,4 +1,4 @@
-//! What a reader gets of a page, whatever the form: one sentence, one block for each root cause,
+//! Summary of a page for a reader, in any output form: one sentence, one block for each root cause,
 //! the coverage in a line.
 
 use crate::audit::Audited;
@@ -12,22 +12,22 @@ use std::collections::{BTreeMap, HashMap};
 
 #[derive(Clone, Debug)]
 pub struct AuditVerdict {
-    /// What was checked, then what came of it: `8 of 19 figures checked, all 8 hold; not checked:
-    /// ...`, `102 of 342 figures checked, 3 do not hold, 1 conclusion changes: 21.6 %, not 18.4 %
-    /// (line 4)`.
+    /// Number of checked figures, then the result: `8 of 19 figures checked, all 8 hold; not
+    /// checked: ...`, `102 of 342 figures checked, 3 do not hold, 1 conclusion changes: 21.6 %, not
+    /// 18.4 % (line 4)`.
     pub line: String,
     pub blocks: Vec<FindingBlock>,
-    /// `not checked: 5 percentages in sentences, 6 figures without operands`; empty where all were,
-    /// or the line says it.
+    /// `not checked: 5 percentages in sentences, 6 figures without operands`; empty if all were
+    /// checked, or if the line says it.
     pub coverage: String,
     pub counts: FigureCounts,
 }
 
-/// A root cause and all that comes from it, as indices of the page's findings.
+/// A root cause and everything that follows from it, as indices of the page's findings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindingBlock {
     pub root: usize,
-    /// The same fault elsewhere on the page, and other findings about the same figures.
+    /// Findings of the same fault elsewhere on the page, and other findings about the same figures.
     pub also: Vec<usize>,
     /// Findings about figures that were computed from one that is wrong here.
     pub consequences: Vec<usize>,
@@ -43,16 +43,16 @@ impl FindingBlock {
 /// Figures of a page, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FigureCounts {
-    /// Figures with findings by the worst of these, in the order of `Severity::ALL`.
+    /// Figures with findings, counted by the worst finding, in the order of `Severity::ALL`.
     pub found: [usize; Severity::ALL.len()],
-    /// Wrong conclusions of which the right one is known.
+    /// Wrong conclusions whose correct value is known.
     pub changed: usize,
     pub checked: usize,
-    /// Of these such as lie within bounds, and no more.
+    /// Checked figures that lie within bounds, but are not given exactly.
     pub plausible: usize,
-    /// Percentages and multiples in sentences that nothing was held against.
+    /// Percentages and multiples in sentences that were not compared with anything.
     pub ratios_in_sentences: usize,
-    /// Other figures in sentences that nothing was held against.
+    /// Other figures in sentences that were not compared with anything.
     pub in_sentences: usize,
     pub figures: usize,
 }
@@ -70,12 +70,12 @@ impl FigureCounts {
         self
     }
 
-    /// Figures whose worst finding is of this severity.
+    /// Returns how many figures have a worst finding of this severity.
     pub fn count_of(&self, severity: Severity) -> usize {
         self.found[severity as usize]
     }
 
-    /// `3 do not hold, 1 conclusion changes`; `None` where nothing is wrong.
+    /// Returns `3 do not hold, 1 conclusion changes`; `None` if nothing is wrong.
     pub fn wrong(&self) -> Option<String> {
         let (figures, conclusions) =
             (self.count_of(Severity::WrongFigure), self.count_of(Severity::WrongConclusion));
@@ -89,7 +89,7 @@ impl FigureCounts {
         (!said.is_empty()).then(|| said.join(", "))
     }
 
-    /// `8 of 19 figures checked`.
+    /// Returns `8 of 19 figures checked`.
     pub fn scope(&self) -> String {
         match (self.checked, self.figures) {
             (_, 0) => "no figure to check".to_owned(),
@@ -101,7 +101,7 @@ impl FigureCounts {
         }
     }
 
-    /// What came of those that were checked: `all 8 hold`, `5 hold, 3 are plausible`.
+    /// Returns the result for the checked figures: `all 8 hold`, `5 hold, 3 are plausible`.
     pub fn outcome(&self) -> String {
         let wrong = self.count_of(Severity::WrongFigure) + self.count_of(Severity::WrongConclusion);
         let hold = self.checked.saturating_sub(self.plausible + wrong);
@@ -115,7 +115,8 @@ impl FigureCounts {
         }
     }
 
-    /// `not checked: 5 percentages in sentences, 6 figures without operands`; empty where all were.
+    /// Returns `not checked: 5 percentages in sentences, 6 figures without operands`; empty if all
+    /// were checked.
     pub fn not_checked(&self) -> String {
         let sentences = self.ratios_in_sentences + self.in_sentences;
         let others = (self.figures - self.checked).saturating_sub(sentences);
@@ -135,7 +136,7 @@ impl FigureCounts {
     }
 }
 
-/// `1 figure`, `44,400 figures`.
+/// Returns `1 figure`, `44,400 figures`.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
@@ -144,8 +145,8 @@ pub fn grouped(count: usize) -> String {
     iotax_units::grouped(count as f64)
 }
 
-/// Text of at most `most` columns, a longer one marked as cut: between words, never within a figure
-/// or before its unit.
+/// Cuts a text to at most `most` columns and marks the cut, which is between words, never within a
+/// figure or before its unit.
 pub fn cut(text: &str, most: usize, width: fn(char) -> usize) -> String {
     let chars: Vec<char> = text.chars().collect();
     let ends = chars.iter().scan(0, |end, c| {
@@ -193,7 +194,7 @@ pub fn verdict(audited: &Audited) -> AuditVerdict {
         counts.found[severity as usize] += 1;
         counts.changed += usize::from(severity == Severity::WrongConclusion && !unknown);
     }
-    // Figures of lines that are no results may be wrong too.
+    // Figures in lines that are not results may be wrong too.
     if all == 0 {
         (counts.checked, counts.figures) = (figures.found.len(), figures.found.len());
     }
@@ -203,7 +204,7 @@ pub fn verdict(audited: &Audited) -> AuditVerdict {
     AuditVerdict { line, coverage, blocks, counts }
 }
 
-/// Columns of the first line, more or less.
+/// Approximate number of columns of the first line.
 const LINE: usize = 105;
 
 fn line(audited: &Audited, blocks: &[FindingBlock], counts: &FigureCounts) -> String {
@@ -228,7 +229,7 @@ fn line(audited: &Audited, blocks: &[FindingBlock], counts: &FigureCounts) -> St
     }
 }
 
-/// What the weightiest block comes to: `writes lose 21.6 %, not 18.4 % (line 4)`.
+/// Summarises the weightiest block: `writes lose 21.6 %, not 18.4 % (line 4)`.
 fn lead(audited: &Audited, block: &FindingBlock, room: usize) -> String {
     let worst = block
         .findings()
@@ -248,7 +249,7 @@ fn lead(audited: &Audited, block: &FindingBlock, room: usize) -> String {
     let short = |text: &str| cut(text, LINE / 3, |_| 1);
     let change = format!("{}, not {}", short(&finding.recomputed), short(&finding.printed));
     let subject = subject(audited, finding);
-    // Where row and column have no room, the column.
+    // If row and column have no room, only the column is shown.
     let subjects =
         [finding.subject.as_str(), &subject, subject.rsplit(", ").next().unwrap_or_default()]
             .into_iter();
@@ -259,7 +260,8 @@ fn lead(audited: &Audited, block: &FindingBlock, room: usize) -> String {
     said.next().unwrap_or(change) + &place
 }
 
-/// What a figure is of: the row and the column of its cell, or the words before it in its clause.
+/// Returns the subject of a figure: the row and the column of its cell, or the words before it in
+/// its clause.
 fn subject(audited: &Audited, finding: &Finding) -> String {
     let (spot, line) = (finding.spot, audited.page.line(finding.spot.index()));
     if let Some(table) = audited.tables.iter().find(|table| table.lines.contains(&spot.index())) {
@@ -300,12 +302,12 @@ fn why_nothing(audited: &Audited) -> &'static str {
     }
 }
 
-/// The findings by figure. A figure is where a spot begins: rules differ in whether its unit
-/// belongs to it.
+/// Findings by figure. A figure is identified by the start of its spot: rules differ in including
+/// its unit.
 struct FiguresBySpot<'a> {
     all: &'a [Finding],
     at: HashMap<(u32, u32), usize>,
-    /// Findings of each figure, figures and findings in the order of the page.
+    /// Findings of each figure; figures and findings are in the order of the page.
     found: Vec<Vec<usize>>,
 }
 
@@ -327,7 +329,7 @@ impl<'a> FiguresBySpot<'a> {
         self.found[figure].iter().map(|index| &self.all[*index])
     }
 
-    /// Whether the figure itself is wrong, and not only what is concluded from it.
+    /// Returns true if the figure itself is wrong, and not only a conclusion from it.
     fn is_wrong(&self, figure: usize) -> bool {
         let corrects = |one: &Finding| match one.severity {
             Severity::WrongConclusion => !one.recomputed.is_empty(),
@@ -336,15 +338,15 @@ impl<'a> FiguresBySpot<'a> {
         self.of_figure(figure).any(corrects)
     }
 
-    /// The first wrong figure that a finding's own was computed from.
+    /// Returns the first wrong figure that a finding's own figure was computed from.
     fn cause(&self, finding: &Finding) -> Option<usize> {
         let operands = finding.operands.iter().filter(|spot| key(**spot) != key(finding.spot));
         let mut figures = operands.filter_map(|spot| self.at.get(&key(*spot)).copied());
         figures.find(|figure| self.is_wrong(*figure))
     }
 
-    /// For each figure the one at the root of its fault. Of figures that each blame another, the
-    /// first on the page.
+    /// Returns for each figure the one at the root of its fault. If figures blame each other, this
+    /// is the first on the page.
     fn roots(&self) -> Vec<usize> {
         let cause = |figure: usize| self.of_figure(figure).find_map(|one| self.cause(one));
         let causes: Vec<Option<usize>> = (0..self.found.len()).map(cause).collect();
@@ -362,7 +364,7 @@ impl<'a> FiguresBySpot<'a> {
     }
 }
 
-/// A root is looked for so many steps away.
+/// Number of steps within which a root is searched.
 const FAR: usize = 100;
 
 fn key(spot: TextSpan) -> (u32, u32) {
@@ -390,7 +392,7 @@ fn blocks(findings: &[Finding], figures: &FiguresBySpot) -> Vec<FindingBlock> {
         }
     }
     let mut blocks = alike_together(findings, of_root.into_values());
-    // Shares are not negative, so that their bits are in their order.
+    // Shares are not negative, so their bits sort in the same order.
     blocks.sort_by_cached_key(|block| {
         let error = error(findings, block).to_bits();
         (block.severity, Reverse(block.consequences.len()), Reverse(error), block.root)
@@ -398,7 +400,7 @@ fn blocks(findings: &[Finding], figures: &FiguresBySpot) -> Vec<FindingBlock> {
     blocks
 }
 
-/// Blocks of one rule whose messages differ in figures only are one; so are those of a wrong figure
+/// Merges blocks of one rule whose messages differ only in figures, and blocks of a wrong figure
 /// that is printed again.
 fn alike_together(
     findings: &[Finding],
@@ -433,13 +435,13 @@ fn alike_together(
     blocks
 }
 
-/// Whether a wrong figure has enough digits not to be another one by chance.
+/// Returns true if a wrong figure has enough digits not to equal another one by chance.
 fn is_telling(finding: &Finding) -> bool {
     let digits = finding.printed.chars().filter(char::is_ascii_digit).count();
     finding.severity <= Severity::WrongFigure && !finding.recomputed.is_empty() && digits >= 3
 }
 
-/// A message without its figures and their units: `916MiB/s` and `960MB/s` are alike.
+/// Returns a message without its figures and their units: `916MiB/s` and `960MB/s` are alike.
 fn shape(message: &str) -> String {
     let mut shape = String::with_capacity(message.len());
     for c in message.chars() {
@@ -452,7 +454,7 @@ fn shape(message: &str) -> String {
     shape
 }
 
-/// The largest share by which a printed figure of the block is off.
+/// Returns the largest relative error of a printed figure in the block.
 fn error(findings: &[Finding], block: &FindingBlock) -> f64 {
     let size = |text: &str| quantities(0, text).first().map(|quantity| quantity.figure.value);
     let off = |finding: &Finding| {

@@ -1,7 +1,6 @@
-//! Load generators against each other, on targets where the generator itself is what is measured:
-//! ours, the installed fio as it comes and as it is tuned, and fio's own t/io_uring where somebody
-//! built it. Nothing is written to any target but the scratch that is made here, which is gone with
-//! the process.
+//! Compares load generators on targets where the generator itself is what is measured: iotax, the
+//! installed fio with its defaults and tuned, and fio's own t/io_uring if it was built. Nothing is
+//! written to any target but the scratch made here, which is gone with the process.
 
 pub mod goals;
 mod honesty;
@@ -23,20 +22,20 @@ use iotax_units::median;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Folder within that of the runs in which compressed disks are noted while they exist; no run can
-/// be called so.
+/// Folder within the folder of runs that holds notes of compressed disks while they exist; no run
+/// can have this name.
 pub const NOTES: &str = ".zram";
 
-/// What every contender does.
+/// Load that every contender runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContestLoad {
     pub rw: Rw,
     pub bs: u64,
-    /// I/Os in flight a thread.
+    /// I/Os in flight per thread.
     pub iodepth: u32,
     pub numjobs: u32,
     pub direct: bool,
-    /// Of ours; `None`: it chooses by the target, and others are told what it chose.
+    /// Engine of iotax. If `None`, iotax chooses by the target, and the others get its choice.
     pub engine: Option<EngineName>,
     /// Pages of the buffers.
     pub iomem: Iomem,
@@ -60,23 +59,24 @@ impl ContestLoad {
     }
 }
 
-/// What one run of one contender gave.
+/// Result of one run of one contender.
 #[derive(Clone, Debug, Default)]
 pub struct Shot {
     pub iops: f64,
-    /// CPU time in user mode an I/O, ns.
+    /// CPU time in user mode per I/O, ns.
     pub user_ns: f64,
     pub kernel_ns: f64,
-    /// Of every I/O; empty where none was recorded.
+    /// Latency of every I/O; empty if none was recorded.
     pub latency: Histogram,
-    /// Of ours: between looks at the queue.
+    /// Time between looks at the queue, for iotax only.
     pub reap_gap: Histogram,
-    /// Of ours: mean latency times rate against the mean in flight, a fraction off.
+    /// Mean latency times rate against the mean in flight, as a relative difference; for iotax
+    /// only.
     pub littles_law_error: Option<f64>,
     pub errors: u64,
-    /// Which engine and why.
+    /// Engine that ran, and why.
     pub engine: String,
-    /// All that fio was told; `None` of others.
+    /// Job file that fio got; `None` for others.
     pub job_file: Option<String>,
 }
 
@@ -98,51 +98,50 @@ pub enum Contender {
     Peer(Peer),
 }
 
-/// The shots of one contender, in the order of the rounds, or why there are none.
+/// Shots of one contender in the order of the rounds, or why there are none.
 #[derive(Debug)]
 pub struct ContenderShots {
     pub who: Contender,
     pub shots: Result<Vec<Shot>, String>,
 }
 
-/// How long and how often.
+/// Length and number of the runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Seconds of a run.
     pub seconds: f64,
     /// Runs of each contender.
     pub runs: u32,
-    /// Seed of their order.
+    /// Seed of the random order.
     pub seed: u64,
 }
 
-/// What a line of the table came to.
 #[derive(Clone, Debug)]
 pub struct LineOfTable {
     pub line: &'static GoalLine,
-    /// Its value: of the medians, over all rounds.
+    /// Value over all rounds, computed from the medians.
     pub found: Result<ContestFigure, String>,
 }
 
 /// A figure or a ratio of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ContestFigure {
-    /// Median over median, or a median by itself.
+    /// Ratio of two medians, or a median by itself.
     pub value: f64,
-    /// The least of the rounds.
+    /// Lowest value of the rounds.
     pub lowest: f64,
-    /// The most of them.
+    /// Highest value of the rounds.
     pub highest: f64,
-    /// Ours, as a median.
+    /// Median of iotax.
     pub ours: f64,
-    /// The other's; `None`: held against a bound alone.
+    /// Median of the other; `None` if the value is compared with a bound alone.
     pub theirs: Option<f64>,
 }
 
-/// Runs a contest: in every round each contender once, in random order, all on one core.
+/// Runs a contest: every contender once per round, in random order, all on one core.
 ///
 /// # Errors
-/// When it was asked to stop.
+/// Fails if it was asked to stop.
 pub fn run(
     contest: &'static Contest,
     spots: &Spots,
@@ -195,7 +194,7 @@ fn order(number: usize, random: &mut Random) -> Vec<usize> {
     all
 }
 
-/// What the entries say to the lines of a contest.
+/// Computes the result of each line of a contest from the contenders' runs.
 pub fn outcomes(contest: &'static Contest, entries: &[ContenderShots]) -> Vec<LineOfTable> {
     contest.lines.iter().map(|line| LineOfTable { line, found: found(line, entries) }).collect()
 }

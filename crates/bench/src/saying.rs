@@ -1,5 +1,5 @@
-//! What is found, on standard output, and what is being done, on standard error. Names of others do
-//! nothing to a terminal.
+//! Prints results on standard output, and the current step on standard error. Names from others
+//! cannot act on a terminal.
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,13 +14,13 @@ pub(super) fn say(text: &str) -> Result<()> {
         .context("cannot write to standard output")
 }
 
-/// A line on standard error.
+/// Prints a line on standard error.
 pub(super) fn say_aside(text: &str) {
-    // A closed standard error cannot be told anything.
+    // A closed standard error cannot be written to.
     let _ = writeln!(std::io::stderr(), "{}", lines(text));
 }
 
-/// What is being done, while it lives; quiet when standard error is no terminal.
+/// Shows the current step while it lives; silent if standard error is not a terminal.
 pub struct Saying(Option<ProgressBar>);
 
 impl Saying {

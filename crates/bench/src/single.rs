@@ -1,5 +1,5 @@
-//! One load on one target: one run of ours as a JSON object, or ours and fio in turn with their
-//! ratio.
+//! Measures one load on one target: one run of iotax as a JSON object, or iotax and fio in turn
+//! with their ratio.
 
 use super::Args;
 use super::table::iops;
@@ -23,12 +23,12 @@ const FORMAT: &str = "iotax-selfcheck-engine-target";
 /// Raised when a field changes its meaning or goes.
 const VERSION: u32 = 1;
 const OURS: &str = "iotax";
-/// Read without end and without a disk.
+/// Target that is endless and has no disk.
 const ZERO: &str = "/dev/zero";
-/// Of it, where nothing is said.
+/// Bytes of /dev/zero that are read by default.
 const OF_ZERO: u64 = 1 << 30;
 
-/// What is run, on what.
+/// Load, engine and target of one run.
 struct Bout {
     place: ContestTarget,
     load: ContestLoad,
@@ -36,8 +36,8 @@ struct Bout {
     seconds: f64,
 }
 
-/// Runs it. Ctrl-C ends the process at once, also within a run or while a target is read: nothing
-/// is stored or made that would have to be removed, and a fio dies with us (`ends_with_us`).
+/// Runs the command. Ctrl-C ends the process at once, even within a run or while a target is read:
+/// nothing that would have to be removed is stored or made, and fio dies with us (`ends_with_us`).
 ///
 /// # Errors
 /// Bad input, a target that may not or cannot be read, no fio.
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, target: &Path) -> Result<u8> {
     }
     let mut pairs = Vec::new();
     for round in 0..args.repeats {
-        // In turn, and each of them first as often as the other.
+        // The two take turns, and each comes first as often as the other.
         pairs.push(match round % 2 {
             0 => (bout.of_ours()?, bout.of_fio(peer, engine)?),
             _ => {
@@ -86,7 +86,7 @@ impl Bout {
         Ok(peer.shot(&self.place, &self.load, engine, self.seconds, None).map_err(Failed::from)?)
     }
 
-    /// What goes through the page cache is read from it, as far as it holds the target.
+    /// Returns true if reads go through the page cache, as far as it holds the target.
     fn cached(&self) -> bool {
         !self.load.direct && self.place.path != Path::new(ZERO)
     }
@@ -167,7 +167,7 @@ fn load(args: &Args, target: &Path) -> Result<ContestLoad> {
     })
 }
 
-/// What may be read, and how much of it.
+/// Returns the target that may be read, and how much of it.
 fn place(args: &Args, target: &Path) -> Result<ContestTarget> {
     if target == Path::new(ZERO) {
         return Ok(ContestTarget { path: target.to_owned(), bytes: args.size.unwrap_or(OF_ZERO) });
@@ -238,7 +238,7 @@ fn told_both(bout: &Bout, pairs: &[(Shot, Shot)], peer: Peer, json: bool) -> Res
     Ok(DONE)
 }
 
-/// Who, by what, and what it gave.
+/// Describes a shot: the contender, its engine, and its result.
 fn shot_words(who: &str, shot: &Shot) -> String {
     format!("{who}  {}\n  {}", shot.engine, sentence(shot))
 }
@@ -262,7 +262,7 @@ fn sentence(shot: &Shot) -> String {
     )
 }
 
-/// What was found, with what was run.
+/// Returns the JSON document of a result, with the load and the target.
 fn document(bout: &Bout, found: Value) -> String {
     let load = &bout.load;
     let mut document = json!({

@@ -1,4 +1,5 @@
-//! Ctrl-C: the first one ends a table in order, and one load on one target at once.
+//! Handles Ctrl-C: the first one ends a table in an orderly way, and one load on one target at
+//! once.
 
 use crate::saying::say_aside;
 use anyhow::Result;
@@ -9,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set by the first Ctrl-C.
+/// Returns the flag that the first Ctrl-C sets.
 pub(super) fn flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {
@@ -18,12 +19,12 @@ pub(super) fn flag() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Whether to go on.
+/// Returns `Break` if a stop was requested.
 pub(super) fn asked(stop: &AtomicBool) -> ControlFlow<()> {
     if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// Ends this process at the first Ctrl-C, as an interrupted measurement.
+/// Makes the first Ctrl-C end this process, as an interrupted measurement.
 pub(super) fn at_once() -> Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(unwatched)?;
     let watch = move || {

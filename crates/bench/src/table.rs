@@ -20,9 +20,9 @@ const NOT_RUN: &str = "not run";
 
 pub(super) struct BenchTable {
     pub(super) effort: Effort,
-    /// Goals that were named one by one.
+    /// Goals that were named individually.
     pub(super) asked: Vec<u8>,
-    /// Its version, or why there is none.
+    /// Version of fio, or why there is none.
     pub(super) fio: Result<String, String>,
     pub(super) rows: Vec<BenchRow>,
 }
@@ -30,7 +30,7 @@ pub(super) struct BenchTable {
 pub(super) struct BenchRow {
     pub(super) goal: u8,
     pub(super) under: String,
-    /// All ran on this one; `None`: on any.
+    /// Processor that all ran on; `None` for any.
     pub(super) cpu: Option<usize>,
     pub(super) what: String,
     pub(super) unit: BenchUnit,
@@ -42,13 +42,12 @@ pub(super) struct BenchRow {
 #[derive(Clone, Copy)]
 pub(super) struct BenchFigures {
     pub(super) value: f64,
-    /// The least and the most of the rounds.
+    /// Lowest and highest value of the rounds.
     pub(super) spread: Option<(f64, f64)>,
     pub(super) ours: f64,
     pub(super) theirs: Option<f64>,
 }
 
-/// What a value is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum BenchUnit {
     Ratio,
@@ -100,7 +99,7 @@ pub(super) fn iops(value: f64) -> String {
     }
 }
 
-/// `IOPS over fio tuned`
+/// Returns `IOPS over fio tuned`.
 pub(super) fn what(of: GoalFigure, ours: Ours, against: Option<Contender>) -> String {
     let of = match of {
         GoalFigure::Iops => "IOPS",
@@ -114,7 +113,7 @@ pub(super) fn what(of: GoalFigure, ours: Ours, against: Option<Contender>) -> St
 }
 
 impl BenchRow {
-    /// `None`: it was not measured.
+    /// Returns true if the goal is met; `None` if it was not measured.
     fn holds(&self) -> Option<bool> {
         self.found.as_ref().ok().map(|found| self.bound.holds(found.value))
     }
@@ -134,7 +133,7 @@ impl BenchRow {
         }
     }
 
-    /// Both sides, where there are two.
+    /// Returns both sides, if there are two.
     fn sides(&self, found: &BenchFigures) -> String {
         let Some(theirs) = found.theirs else { return String::new() };
         let show = |value: f64| match self.of {
@@ -166,13 +165,13 @@ impl BenchRow {
 }
 
 impl BenchTable {
-    /// Whether nothing that was measured misses its goal; `None`: nothing was.
+    /// Returns true if no measured row misses its goal; `None` if no row was measured.
     fn holds(&self) -> Option<bool> {
         self.rows.iter().filter_map(BenchRow::holds).reduce(|all, one| all && one)
     }
 
-    /// A goal that is missed is a finding; where one that was named could not be looked at, or none
-    /// at all, this machine lacks what it takes.
+    /// Returns the exit code. A missed goal is a finding. If a named goal could not be measured, or
+    /// none at all, this machine lacks what it takes.
     pub(super) fn code(&self) -> u8 {
         let looked_at =
             |goal: &u8| self.rows.iter().any(|row| row.goal == *goal && row.holds().is_some());

@@ -1,9 +1,9 @@
-//! In which state a thing made of several members is, as whoever made it tells: for the record of
+//! State of something made of several members, as whatever made it reports it, for the record of
 //! what was measured.
 
 use serde::{Deserialize, Serialize};
 
-/// The state of an array, as it was a moment ago.
+/// State of an array at the last reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ArrayState {
@@ -11,28 +11,28 @@ pub enum ArrayState {
     Healthy,
     /// Members are missing, and nothing takes their place.
     Degraded { missing: u32 },
-    /// Members are to hold nothing more, and what they hold goes to others; they serve it
-    /// meanwhile.
+    /// Members are being emptied: what they hold moves to others, and they serve it meanwhile.
     Out { members: u32 },
-    /// What members lack is computed from the others and written to those that take their place.
+    /// Missing data are computed from the other members and written to the replacements.
     Rebuilding {
         /// Members that are not whole yet.
         missing: u32,
-        /// Share of it that is done, 0 to 1.
+        /// Fraction that is done, 0 to 1.
         done: f64,
     },
-    /// All members are there, and parity or copies are computed or compared: the first sync, a
-    /// check.
+    /// All members are there, and parity or copies are being computed or compared: the first sync,
+    /// a check.
     Syncing {
-        /// Share of it that is done, 0 to 1.
+        /// Fraction that is done, 0 to 1.
         done: f64,
     },
-    /// It gives no data.
+    /// The array serves no data.
     Down { word: String },
 }
 
 impl ArrayState {
-    /// Share of a rebuild that is done, 0 to 1; `None`: it is not rebuilt.
+    /// Returns the fraction of a rebuild that is done, 0 to 1; `None`: the array is not being
+    /// rebuilt.
     pub fn rebuilt(&self) -> Option<f64> {
         match self {
             ArrayState::Rebuilding { done, .. } => Some(*done),

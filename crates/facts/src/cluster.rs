@@ -1,33 +1,34 @@
-//! How a cluster of storage is, as it reports itself: for the record of what was measured.
+//! Status of a storage cluster, as it reports itself, for the record of what was measured.
 
 use crate::array::ArrayState;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A reading. Only all of it together is a state: the health checks call a cluster that has an OSD
-/// out healthy, the map of OSDs is ahead of the placement groups, and these are up to 5 s old.
+/// A reading. Only all of its values together form a state: the health checks call a cluster with
+/// an OSD out healthy, the map of OSDs is ahead of the placement groups, and these are up to 5 s
+/// old.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClusterStatus {
     pub health: String,
-    /// Names of its checks.
+    /// Names of the health checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// OSDs that it knows.
+    /// Number of OSDs that the cluster knows.
     pub osds: u32,
-    /// Of these, how many are up.
+    /// Number of the OSDs that are up.
     pub up: u32,
-    /// Of these, how many are in.
+    /// Number of the OSDs that are in.
     #[serde(rename = "in")]
     pub within: u32,
-    /// States of placement groups, and how many are in each.
+    /// States of placement groups, with the number of groups in each.
     pub groups: Vec<(String, u64)>,
-    /// Share of copies that are missing.
+    /// Fraction of copies that are missing.
     pub degraded: f64,
-    /// Share of copies that are in another place than they should be.
+    /// Fraction of copies that are not where they should be.
     pub misplaced: f64,
-    /// Share of placement groups that serve nothing.
+    /// Fraction of placement groups that serve nothing.
     pub inactive: f64,
-    /// Bytes a second that are recovered or moved.
+    /// Bytes per second that are recovered or moved.
     pub recovering: f64,
 }
 
@@ -36,24 +37,24 @@ impl ClusterStatus {
         self.groups.iter().map(|(_, count)| count).sum()
     }
 
-    /// Up, in and all are the same, and every placement group is exactly `active+clean`.
+    /// Returns true if all OSDs are up and in, and every placement group is exactly `active+clean`.
     pub fn is_healthy(&self) -> bool {
         self.lost() == 0
             && !self.groups.is_empty()
             && self.groups.iter().all(|(state, _)| state == "active+clean")
     }
 
-    /// Names of checks that some OSD or pool has, or nearly has, no room left.
+    /// Returns the names of checks that some OSD or pool is full, or nearly full.
     pub fn full(&self) -> Vec<&str> {
         self.checks.iter().map(String::as_str).filter(|check| check.ends_with("FULL")).collect()
     }
 
-    /// OSDs that are down or out.
+    /// Returns the number of OSDs that are down or out.
     fn lost(&self) -> u32 {
         self.osds - self.up.min(self.within).min(self.osds)
     }
 
-    /// The state in the words of every array.
+    /// Returns the state in the terms of any array.
     pub fn state(&self) -> ArrayState {
         let all = |is: fn(&str) -> bool| {
             !self.groups.is_empty() && self.groups.iter().all(|(state, _)| is(state))
@@ -67,7 +68,7 @@ impl ClusterStatus {
             _ if !serves => ArrayState::Down { word: self.to_string() },
             0 if self.is_healthy() => ArrayState::Healthy,
             0 => {
-                // Of one that came back: an equal part of all copies was on it.
+                // One OSD came back: an equal part of all copies was on it.
                 let done = 1.0 - self.degraded.max(self.misplaced) * f64::from(self.osds);
                 ArrayState::Rebuilding { missing: 1, done: done.clamp(0.0, 1.0) }
             }
@@ -128,7 +129,7 @@ mod tests {
         }
     }
 
-    /// As Ceph 16.2.15 reported it of three OSDs, one of which was ended and came back empty.
+    /// Report of Ceph 16.2.15 on three OSDs, one of which was ended and came back empty.
     #[test]
     fn a_state_is_that_of_all_parts_together() {
         let shown = |osds, groups: &[(&str, u64)], degraded: f64| {
@@ -165,7 +166,7 @@ mod tests {
         assert_eq!(out.state(), ArrayState::Out { members: 1 });
         let shown = "HEALTH_OK, 3 OSDs: 3 up, 2 in, 16 active+clean+remapped, misplaced 33.3 %";
         assert_eq!(out.to_string(), shown);
-        // It was moved to others, and it is out still.
+        // Its data were moved to others, and it is still out.
         assert_eq!(
             status([5, 5, 4], &[("active+clean", 16)], 0.0).state(),
             ArrayState::Out { members: 1 }

@@ -1,8 +1,8 @@
 //! Limits of a guest.
 
-/// The least memory that a guest boots in, in bytes: with less Debian's kernel does not unpack an
-/// initramfs with this program.
+/// Smallest memory in bytes that a guest boots in. With less, Debian's kernel does not unpack an
+/// initramfs that contains this program.
 pub const SMALLEST_MEMORY: u64 = 128 << 20;
 
-/// Disks that a guest has room for: as many as have a PCI slot beside the agent's port.
+/// Largest number of disks of a guest: as many as have a PCI slot beside the agent's port.
 pub const MOST_DISKS: usize = 12;

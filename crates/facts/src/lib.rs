@@ -1,5 +1,5 @@
-//! What is known of places, machines, arrays, clusters and slices: types only. `iotax_host` and the
-//! steps gather them, records keep them, the analysis reads them.
+//! Types for facts of places, machines, arrays, clusters and slices. `iotax_host` and the steps
+//! gather the facts, records keep them, and the analysis reads them.
 #![forbid(unsafe_code)]
 
 pub mod array;
@@ -18,7 +18,7 @@ pub mod vm;
 use iotax_load::EngineName;
 use serde::{Deserialize, Serialize};
 
-/// The generator: one of our engines, or fio.
+/// Load generator: one of iotax's engines, or fio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Engine {
@@ -27,15 +27,15 @@ pub enum Engine {
     Native(EngineName),
 }
 
-/// `--destroy serial=X,wipe=gpt`: the user's explicit word for one device.
+/// `--destroy serial=X,wipe=gpt`: the user's explicit consent for one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     pub serial: String,
     /// Signatures that may be destroyed, by libblkid's names (`gpt`, `ext4`, `LVM2_member`,
     /// `data`).
     pub wipe: Vec<String>,
-    /// Checks that cannot be made on a host without an agent, and need not be (`open`, `exclusive`,
-    /// `content`).
+    /// Checks that cannot be made on a host without an agent, and may be skipped (`open`,
+    /// `exclusive`, `content`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
 }

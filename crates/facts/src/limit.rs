@@ -1,9 +1,9 @@
-//! Limits that are set somewhere: on I/Os, bytes or processors, each with where it is set.
+//! Limits on I/Os, bytes or processors, each with the place where it is set.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a limit counts.
+/// Unit of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitUnit {
@@ -11,20 +11,20 @@ pub enum LimitUnit {
     ReadBytes,
     WriteIos,
     WriteBytes,
-    /// Reads and writes together.
+    /// I/Os of reads and writes together.
     TotalIos,
-    /// Bytes of both together.
+    /// Bytes of reads and writes together.
     TotalBytes,
-    /// Bytes that an interface sends, as its queue counts them: with the headers of Ethernet.
+    /// Bytes that an interface sends, as its queue counts them: with the Ethernet headers.
     Sent,
-    /// Processors, whole or in parts: a quota of CPU time.
+    /// Processors, whole or fractions of one: a quota of CPU time.
     Processors,
-    /// Processors that threads may run on, where they are fewer than the machine has.
+    /// Processors that threads may run on, if they are fewer than the machine has.
     Allowed,
 }
 
 impl LimitUnit {
-    /// Whether it holds for reads or for writes, and for I/Os or for bytes.
+    /// Returns true if the limit applies to reads or to writes, and to I/Os or to bytes.
     pub fn holds_for(self, writes: bool, bytes: bool) -> bool {
         match self {
             LimitUnit::ReadIos => !writes && !bytes,
@@ -52,18 +52,17 @@ impl LimitUnit {
     }
 }
 
-/// A limit as it is set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetLimit {
     pub of: LimitUnit,
-    /// So much a second; of processors their number.
+    /// Amount per second, or the number of processors.
     pub rate: f64,
-    /// What passes at once after a rest, where that is set apart.
+    /// Amount that passes at once after a pause, if it is set separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<f64>,
-    /// What it is set on: a device or an interface by its kernel name, a throttle group.
+    /// Object of the limit: the kernel name of a device or an interface, or a throttle group.
     pub on: String,
-    /// Where: the file of a cgroup, or the command that shows it.
+    /// Origin of the limit: the file of a cgroup, or the command that shows it.
     pub set_in: String,
 }
 

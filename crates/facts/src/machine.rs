@@ -1,5 +1,5 @@
-//! What a machine is: processor, memory, drives and what lies below files, networks. Unknown is
-//! `None`, never an empty word.
+//! Facts of a machine: processor, memory, drives and what lies below files, networks. An unknown
+//! fact is `None`, never an empty word.
 
 use super::limit::SetLimit;
 use super::vm::VmFacts;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
-/// What a place is. Unknown is `None`, never an empty word.
+/// Facts of a place. An unknown fact is `None`, never an empty word.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
@@ -28,32 +28,32 @@ pub struct Facts {
     pub memory_bytes: Option<u64>,
     /// Reserved huge pages by size.
     pub huge_pages: Vec<HugePages>,
-    /// `always [madvise] never`: the word in force.
+    /// Word in force: `always [madvise] never`.
     pub transparent_huge_pages: Option<String>,
     /// Time source of the kernel.
     pub clocksource: Option<String>,
-    /// The files and devices asked about.
+    /// Files and devices that were asked about.
     pub targets: Vec<TargetFacts>,
-    /// Networks that its cards lead to; none where no card tells its speed.
+    /// Networks that the machine's cards lead to; empty if no card reports its speed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Network>,
-    /// Limits that control groups set for this process, on what lies below its targets and on
-    /// processors, and that tc sets on interfaces.
+    /// Limits that control groups set for this process, on processors and on what lies below its
+    /// targets, and limits that tc sets on interfaces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<SetLimit>,
     /// First line of `--version` of the programs that a run may use.
     pub tools: BTreeMap<String, String>,
-    /// What the user said about it, in their own words.
+    /// Facts that the user stated about the machine, in their own words.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub said: BTreeMap<String, String>,
-    /// Of a virtual machine that the scenario names: what its manager says.
+    /// Report of the manager, for a virtual machine that the scenario names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vm: Option<Box<VmFacts>>,
 }
 
 impl Facts {
-    /// The network that an address is reached by, or lies in; `None` of one that is no IPv4, or
-    /// where none is recorded.
+    /// Returns the network through which an address is reached, or in which it lies; `None` if it
+    /// is not an IPv4 address or no such network is recorded.
     pub fn network_of(&self, address: &str) -> Option<&Network> {
         toward(&self.networks, address.parse().ok()?)
     }
@@ -72,15 +72,15 @@ pub struct Processor {
     pub numa_nodes: BTreeMap<String, String>,
     /// Groups of logical CPUs that share an L3 cache.
     pub l3_groups: Vec<String>,
-    /// Logical CPUs of each core, where a core has several: `0,8`.
+    /// Logical CPUs of each core, if a core has several: `0,8`.
     pub smt_groups: Vec<String>,
     /// Frequency governors in use.
     pub governors: Vec<String>,
-    /// Whether turbo is allowed.
+    /// True if turbo is allowed.
     pub turbo: Option<bool>,
-    /// Whether a hypervisor announces itself to this machine.
+    /// True if a hypervisor announces itself to this machine.
     pub under_hypervisor: Option<bool>,
-    /// Vulnerability and what the kernel does about it.
+    /// Vulnerabilities and the kernel's mitigation of each.
     pub mitigations: BTreeMap<String, String>,
 }
 
@@ -90,18 +90,19 @@ pub struct HugePages {
     pub size: u64,
     pub total: Option<u64>,
     pub free: Option<u64>,
-    /// Of the free ones promised to somebody who has not touched them yet; no node tells its own.
+    /// Free pages that are promised to somebody who has not touched them yet; nodes do not report
+    /// their own number.
     pub reserved: Option<u64>,
 }
 
-/// A file or a device that is measured, and what lies below it.
+/// A file or a device that is measured, with what lies below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TargetFacts {
     pub path: PathBuf,
-    /// File system that a file lies in; `None` for a device.
+    /// File system of a file; `None` for a device.
     pub file_system: Option<FileSystem>,
-    /// The device itself (or the one below the file), then what is below it, depth first.
+    /// The device itself (or the one below the file), followed by what is below it, depth first.
     pub devices: Vec<Device>,
 }
 
@@ -109,7 +110,6 @@ pub struct TargetFacts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystem {
     pub kind: String,
-    /// Where it is mounted.
     pub point: PathBuf,
     pub source: String,
     /// Options of the mount, then those of the file system.
@@ -130,7 +130,7 @@ pub struct Device {
     /// Driver of the disk or its controller.
     pub driver: Option<String>,
     pub bytes: Option<u64>,
-    /// Whether the kernel refuses to write it.
+    /// True if the kernel refuses to write the device.
     pub read_only: Option<bool>,
     pub rotational: Option<bool>,
     /// The scheduler in force.
@@ -142,28 +142,28 @@ pub struct Device {
     /// Other settings below `queue/` that change figures, as the kernel prints them; see also
     /// [`Device::rotational`], [`Device::scheduler`] and [`Device::write_cache`].
     pub queue: BTreeMap<String, String>,
-    /// Of an array of the kernel's RAID: its settings below `md/`, as the kernel prints them.
+    /// Settings of a kernel RAID array below `md/`, as the kernel prints them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub md: BTreeMap<String, String>,
-    /// File behind a loop device.
+    /// File that backs a loop device.
     pub backing_file: Option<String>,
     /// The PCIe link of the drive or its controller.
     pub pcie: Option<PcieLink>,
-    /// Its cable to the controller.
+    /// Cable from the drive to the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cable: Option<Cable>,
     /// NUMA node of the controller.
     pub numa_node: Option<u64>,
 }
 
-/// A PCIe link, as trained and as both ends could.
+/// A PCIe link, with its trained speed and width and the limits of the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PcieLink {
     /// Address of the function: `0000:01:00.0`.
     pub address: String,
     pub speed: Option<String>,
     pub width: Option<u64>,
-    /// What the device could.
+    /// Highest speed that the device supports.
     pub max_speed: Option<String>,
     /// Lanes that the device has.
     pub max_width: Option<u64>,
@@ -171,11 +171,12 @@ pub struct PcieLink {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cable {
-    /// `sata`, `sas` or `usb`: what the drive speaks.
+    /// Protocol of the drive: `sata`, `sas` or `usb`.
     pub kind: String,
-    /// As the kernel prints it: `6.0 Gbps` of SATA's, `12.0 Gbit` of SAS's, `5000` (Mb/s) of USB's.
+    /// Speed as the kernel prints it: `6.0 Gbps` for SATA, `12.0 Gbit` for SAS, `5000` (Mb/s) for
+    /// USB.
     pub speed: String,
-    /// How many beside each other: phys of a SAS port.
+    /// Number of parallel lanes: phys of a SAS port.
     pub lanes: u64,
 }
 
@@ -183,19 +184,20 @@ pub struct Cable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
     pub address: Ipv4Addr,
-    /// Bits that all of its addresses share.
+    /// Number of bits that all addresses of the network share.
     pub bits: u8,
-    /// The interface that leads there.
+    /// Interface that leads there.
     pub card: String,
-    /// Megabits a second of that, where it is a card.
+    /// Speed of the interface in megabits per second, if it is a card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub megabits: Option<u64>,
-    /// Whether it is one of InfiniBand, else of Ethernet.
+    /// True for InfiniBand, false for Ethernet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub infiniband: bool,
 }
 
-/// The one that an address is reached by, or lies in: that which shares most bits with it.
+/// Returns the network through which an address is reached, or in which it lies: the one that
+/// shares most bits with it.
 pub fn toward(networks: &[Network], address: Ipv4Addr) -> Option<&Network> {
     let leads =
         |one: &&Network| (u32::from(address) ^ u32::from(one.address)) & mask(one.bits) == 0;
@@ -206,15 +208,14 @@ fn mask(bits: u8) -> u32 {
     u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0)
 }
 
-/// A cache of writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteCache {
-    /// What it is, and by what its size is known.
+    /// Name of the cache, and the source of its size.
     pub name: String,
-    /// The most that it takes, in bytes.
+    /// Capacity of the cache in bytes.
     pub bytes: u64,
-    /// Names of the stacks that write into it above the flush, which empties it; none of a drive's
-    /// own.
+    /// Names of the stacks that write into the cache above the flush, which empties it; empty for a
+    /// drive's own cache.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<String>,
 }

@@ -1,26 +1,27 @@
-//! What a layer needs on a machine, as data. `iotax_host` does the checks.
+//! Needs of a layer on a machine, as data. `iotax_host` does the checks.
 
 use serde::{Deserialize, Serialize};
 
-/// Something a machine may lack.
+/// A need that a machine may lack.
 #[derive(Clone, Copy, Debug)]
 pub struct Requirement {
     /// Stable name, for `doctor --require`.
     pub id: &'static str,
-    /// What for, a clause: `for the layer loop`.
+    /// Purpose, as a clause: `for the layer loop`.
     pub why: &'static str,
-    /// What supplies it, by distribution; the last one holds for those not named.
+    /// Commands that supply it, by distribution; the last one applies to all distributions not
+    /// named.
     pub supply: &'static [Supply],
-    /// All that must be found.
+    /// Things that must all be found.
     pub finds: &'static [SearchedThing],
 }
 
-/// Something to look for; `String` when it is sent to another place.
+/// A thing to look for; `String` when it is sent to another place.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchedThing<S = &'static str> {
     Program(S),
-    /// A module of the kernel, by the name of its file.
+    /// A kernel module, by the name of its file.
     Module(S),
     File(S),
 }
@@ -38,27 +39,27 @@ impl From<SearchedThing> for SearchedThing<String> {
 /// A command (or an act) that supplies a need.
 #[derive(Clone, Copy, Debug)]
 pub struct Supply {
-    /// `ID` or a word of `ID_LIKE` in os-release; empty for every other.
+    /// Value of `ID` or a word of `ID_LIKE` in os-release; empty for every other distribution.
     pub distribution: &'static str,
     pub command: &'static str,
 }
 
-/// Of every distribution that is not named before.
+/// Returns the supply on every distribution that is not named before.
 pub const fn everywhere(command: &'static str) -> Supply {
     Supply { distribution: "", command }
 }
 
-/// Of Debian and its like.
+/// Returns the supply on Debian and its derivatives.
 pub const fn debian(command: &'static str) -> Supply {
     Supply { distribution: "debian", command }
 }
 
-/// Of Fedora and its like.
+/// Returns the supply on Fedora and its derivatives.
 pub const fn fedora(command: &'static str) -> Supply {
     Supply { distribution: "fedora", command }
 }
 
-/// A module of the kernel, by the name of its file and of the kernel's option.
+/// Returns a need for a kernel module, by the name of its file and of the kernel's option.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! need_module {
@@ -79,8 +80,8 @@ macro_rules! need_module {
 }
 pub use need_module as module;
 
-/// A need for one program (whose name is its id) or several, with the package on Debian, on Fedora
-/// and elsewhere.
+/// Returns a need for one program (whose name is its id) or several, with the package on Debian, on
+/// Fedora and elsewhere.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! need_program {

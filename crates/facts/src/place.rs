@@ -5,37 +5,37 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::path::Path;
 
-/// Where load runs, and where a step is performed. It is written, stored and ordered as a string:
+/// Place in which load runs or a step is performed. It is written, stored and ordered as a string:
 /// `host`, `ssh:HOST`, a name.
 #[derive(Clone, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(from = "String")]
 pub enum Place {
     #[default]
     Host,
-    /// A host that is reached over SSH: its destination as given to ssh.
+    /// A host over SSH, by its destination as given to ssh.
     Ssh(String),
-    /// A guest of the run, by its name. A lab is one: its name is the scenario's, and does not tell
-    /// it from those of other guests, which plans number (`vm0`).
+    /// A guest of the run, by its name. A lab is such a guest: its name comes from the scenario,
+    /// and does not distinguish it from other guests, which plans number (`vm0`).
     Guest(String),
 }
 
 impl Place {
-    /// Whether it is this host.
+    /// Returns true for this host.
     pub fn is_host(&self) -> bool {
         *self == Place::Host
     }
 
-    /// Whether it is a host that is reached over SSH.
+    /// Returns true for a host that is reached over SSH.
     pub fn is_ssh(&self) -> bool {
         matches!(self, Place::Ssh(_))
     }
 
-    /// Whether it is a guest of the run.
+    /// Returns true for a guest of the run.
     pub fn is_guest(&self) -> bool {
         matches!(self, Place::Guest(_))
     }
 
-    /// The host behind it, if it is one over SSH.
+    /// Returns the host of a place over SSH.
     pub fn ssh_host(&self) -> Option<&str> {
         match self {
             Place::Ssh(host) => Some(host),
@@ -43,7 +43,7 @@ impl Place {
         }
     }
 
-    /// What it is written as, in two parts.
+    /// Returns the written form, in two parts.
     fn parts(&self) -> [&str; 2] {
         match self {
             Place::Host => [HOST, ""],
@@ -106,12 +106,13 @@ impl PartialOrd for Place {
     }
 }
 
-/// Whether its name says that the kernel makes it up, whatever is mounted there.
+/// Returns true if the path belongs to the kernel's virtual files by its name, whatever is mounted
+/// there.
 pub fn is_of_the_kernel(path: &Path) -> bool {
     path.starts_with("/proc") || path.starts_with("/sys")
 }
 
-/// Whether a path is one of Windows': those of every other system begin with a slash.
+/// Returns true for a Windows path: paths of every other system begin with a slash.
 pub fn is_of_windows(path: &Path) -> bool {
     !path.to_string_lossy().starts_with('/')
 }

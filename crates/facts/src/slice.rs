@@ -1,26 +1,28 @@
-//! What is known of a slice besides its load: processor times, and the wait before it.
+//! Facts of a slice besides its load: processor times, and the wait before it.
 
 use serde::{Deserialize, Serialize};
 
-/// Deltas of /proc/stat of the place and of `cpu.stat` of the own control group, nanoseconds.
+/// Differences of /proc/stat of the place and of `cpu.stat` of the process's own control group, in
+/// nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
     pub user_ns: u64,
-    /// system + irq + softirq.
+    /// The sum of system, irq and softirq.
     pub system_ns: u64,
     pub steal_ns: u64,
     pub idle_ns: u64,
-    /// Time in which a limit on CPU time of the own control group held its threads back, on all
-    /// CPUs together.
+    /// Time during which a CPU limit of the own control group held its threads back, summed over
+    /// all CPUs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub throttled_ns: u64,
-    /// CPU time of the kernel's threads by their own clocks, of short slices; `None`: none is
-    /// visible.
+    /// CPU time of the kernel's threads by their own clocks, for short slices; `None`: no kernel
+    /// thread is visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_threads_ns: Option<u64>,
 }
 
-/// In the order of the fields, as a load generator keeps them that knows nothing of what they are.
+/// Converts from the order of the fields, in which a load generator keeps them without knowing
+/// their meaning.
 impl From<[u64; 6]> for CpuTimes {
     fn from(
         [user_ns, system_ns, steal_ns, idle_ns, throttled_ns, threads_ns]: [u64; 6],
@@ -43,8 +45,8 @@ fn is_zero(ns: &u64) -> bool {
 }
 
 impl CpuTimes {
-    /// What passed from an earlier reading to this one. A count that ran backwards (iowait may) is
-    /// none.
+    /// Returns the time from an earlier reading to this one. A count that ran backwards (iowait
+    /// may) gives 0.
     pub fn since(self, earlier: CpuTimes) -> CpuTimes {
         CpuTimes {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
@@ -59,7 +61,7 @@ impl CpuTimes {
         }
     }
 
-    /// Of two places together.
+    /// Returns the sum of two places.
     pub fn plus(self, other: CpuTimes) -> CpuTimes {
         CpuTimes {
             user_ns: self.user_ns.saturating_add(other.user_ns),
@@ -81,7 +83,7 @@ impl CpuTimes {
 pub struct DeviceCounts {
     /// The kernel's name for the device.
     pub device: String,
-    /// Whether no other device is known below it in the same place.
+    /// True if no other device is known below it in the same place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lowest: bool,
     pub reads: u64,
@@ -116,12 +118,12 @@ impl DeviceCounts {
     }
 }
 
-/// What the devices of one place had completed at a point in time.
+/// I/O that the devices of one place had completed at a point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceReading {
-    /// CLOCK_MONOTONIC of the place.
+    /// Time of the reading on CLOCK_MONOTONIC of the place.
     pub at_ns: u64,
-    /// Each device that reports, from the top of the stack.
+    /// Devices that report, from the top of the stack.
     pub devices: Vec<DeviceCounts>,
 }
 
@@ -150,7 +152,7 @@ impl DeviceReading {
     }
 }
 
-/// What was done on one of several targets of a place in a window.
+/// I/O on one of several targets of a place in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OnTarget {
     pub ios: u64,
@@ -161,31 +163,31 @@ pub struct OnTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ThreadId {
     pub pid: u32,
-    /// The thread; of a thread of the kernel the same.
+    /// Number of the thread; a kernel thread's equals its process id.
     pub tid: u32,
 }
 
-/// The quiesce gate: a clean stack, or what was still owed when it gave up.
+/// Result of the quiesce gate: a clean stack, or what was still pending when the gate gave up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuiesceGate {
     pub waited_ns: u64,
-    /// Dirty and Writeback bytes left: of the files and devices under load where the kernel tells
-    /// it of one (6.5 and newer), else of the whole machine.
+    /// Dirty and Writeback bytes that are left: those of the files and devices under load if the
+    /// kernel reports them per file (6.5 and newer), otherwise those of the whole machine.
     pub dirty_bytes: u64,
-    /// I/Os in flight on the lower devices; `None` where one of them does not tell, or there is
-    /// none (a network file system).
+    /// I/Os in flight on the lower devices; `None` if one of them does not report them, or there is
+    /// no such device (a network file system).
     pub in_flight: Option<u64>,
-    /// Whether the gate gave up.
+    /// True if the gate gave up.
     pub gave_up: bool,
 }
 
 impl QuiesceGate {
-    /// Before anything was asked.
+    /// Result of a gate that found nothing to wait for.
     pub const NOTHING_OWED: QuiesceGate =
         QuiesceGate { waited_ns: 0, dirty_bytes: 0, in_flight: Some(0), gave_up: false };
 
-    /// Two gates before one slice: waits add up, of the rest the worse counts, and what one of them
-    /// does not know is not known.
+    /// Combines two gates before one slice. Waits add up, the worse value of the others counts, and
+    /// a value that one gate does not know is unknown.
     #[must_use]
     pub fn and(self, other: QuiesceGate) -> QuiesceGate {
         QuiesceGate {
@@ -197,7 +199,7 @@ impl QuiesceGate {
     }
 }
 
-/// The larger of two counts; not known when one of them is not.
+/// Returns the larger of two counts; unknown if one of them is unknown.
 pub fn worse_known(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     Some(a?.max(b?))
 }

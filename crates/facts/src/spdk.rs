@@ -1,37 +1,36 @@
-//! What a running SPDK target reports of itself.
+//! Facts that a running SPDK target reports about itself.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Where an SPDK target listens unless told otherwise.
+/// Socket on which an SPDK target listens by default.
 pub const USUAL_SOCKET: &str = "/var/tmp/spdk.sock";
 
-/// An SPDK target, which ran before the run and goes on after it.
+/// An SPDK target, which ran before the run and stays up after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpdkTarget {
     pub socket: PathBuf,
-    /// As it tells it: `SPDK v26.05`.
+    /// Version as the target reports it: `SPDK v26.05`.
     pub version: String,
-    /// Its threads, each on a processor of its own.
+    /// Threads of the target, each on its own processor.
     pub reactors: Vec<Reactor>,
 }
 
-/// A reactor of an SPDK target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reactor {
     pub core: u32,
-    /// It asks for work without a pause, so that its processor is busy whatever it does; else it
-    /// waits for interrupts.
+    /// True if the reactor asks for work without a pause, so that its processor is always busy;
+    /// false if it waits for interrupts.
     pub polls: bool,
 }
 
 impl SpdkTarget {
-    /// Processors that are busy even when it has nothing to do.
+    /// Returns the processors that are busy even when the target has nothing to do.
     pub fn polled(&self) -> Vec<u32> {
         self.reactors.iter().filter(|reactor| reactor.polls).map(|reactor| reactor.core).collect()
     }
 
-    /// `SPDK v26.05, polls on core 0`.
+    /// Describes the target: `SPDK v26.05, polls on core 0`.
     pub fn describe_target(&self) -> String {
         let cores = |polls: bool| {
             let cores = self.reactors.iter().filter(|reactor| reactor.polls == polls);

@@ -1,5 +1,5 @@
-//! The commands of an engine that iotax does not know, as a scenario writes them and a journal
-//! keeps them: lists of arguments with placeholders, never a line for a shell.
+//! Commands of an engine that iotax does not know, as a scenario writes them and a journal keeps
+//! them: lists of arguments with placeholders, never a line for a shell.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -7,89 +7,91 @@ use std::collections::BTreeMap;
 /// A program and its arguments, with placeholders in them.
 pub type Argv = Vec<String>;
 
-/// What an engine's program is asked for, and what comes of it.
+/// Commands of an engine's program, and properties of what they make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCommands {
-    /// Make it, one command after the other.
+    /// Commands that make it, one after the other.
     pub make: Vec<Argv>,
-    /// Take it away, one after the other; each names it or a member.
+    /// Commands that remove it, one after the other. Each one names it or a member.
     pub undo: Vec<Argv>,
-    /// Print its name where it, or a part of it, is there.
+    /// Commands that print its name if it, or a part of it, is there.
     pub find: Vec<Argv>,
-    /// Exit codes by which `find` says that nothing is there.
+    /// Exit codes with which `find` reports that nothing is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<i32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fail: Vec<Argv>,
-    /// One that failed comes back, and is rebuilt.
+    /// Commands that bring a failed member back, which is then rebuilt.
     #[serde(default, rename = "return", skip_serializing_if = "Vec::is_empty")]
     pub bring_back: Vec<Argv>,
-    /// In which state it is.
+    /// Query for the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<StateQuery>,
-    /// How it really is.
+    /// Query for the settings that are really in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<SettingsQuery>,
-    /// What the engine calls a member, with placeholders; `None`: by its path.
+    /// Name of a member in the engine, with placeholders; `None`: its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// What separates members that are one argument; `None`: each is a separate argument, and
+    /// Separator of members that form one argument; `None`: each member is a separate argument, and
     /// within a word a comma separates them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<String>,
-    /// What it gives to the layer above.
+    /// Interface that it offers to the layer above.
     pub gives: EngineGives,
     pub path: MadePath,
     /// Seconds that each command may take.
     pub limit: u64,
-    /// The same of those of `make` and `return`, and for a rebuild.
+    /// Seconds that each command of `make` and `return`, and a rebuild, may take.
     pub long_limit: u64,
-    /// Whether it, or a part of it, is there after a reboot.
+    /// True if it, or a part of it, is still there after a reboot.
     pub survives: bool,
-    /// Whether `make` leaves a process that names it and goes on: that is not waited for.
+    /// True if `make` leaves a process that names it and goes on running. iotax does not wait for
+    /// that process.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub daemon: bool,
 }
 
-/// What an engine gives.
+/// Interface that an engine offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EngineGives {
     Block,
     /// A file in the run's folder.
     File,
-    /// A socket by which a guest has it as a disk of vhost-user-blk.
+    /// A socket through which a guest has it as a vhost-user-blk disk.
     VhostUser,
 }
 
-/// Where what was made is.
+/// Path of what was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MadePath {
     Fixed(String),
-    /// Where the last `find` says: a pointer into its JSON, with placeholders.
+    /// Path from the output of the last `find`: a pointer into its JSON, with placeholders.
     Pointer(String),
 }
 
-/// What tells a state, and by which words.
+/// Command that reports a state, and the words that it uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateQuery {
     pub command: Argv,
-    /// Where in its JSON the state is; `None`: anywhere in what it prints.
+    /// Pointer to the state in the command's JSON; `None`: anywhere in its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// Words of one that is whole.
+    /// Words for a volume that is whole.
     pub healthy: Vec<String>,
-    /// Words of one that lacks members.
+    /// Words for a volume that lacks members.
     pub degraded: Vec<String>,
-    /// Words of one that is rebuilt.
+    /// Words for a volume that is being rebuilt.
     pub rebuilding: Vec<String>,
-    /// Words of one that is initialised.
+    /// Words for a volume that is being initialised.
     pub syncing: Vec<String>,
-    /// Where in its JSON the share of a rebuild is, in percent.
+    /// Pointer to the progress of a rebuild in the command's JSON, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    /// Where in its JSON the number of members that are missing is; without it one is.
+    /// Pointer to the number of missing members in the command's JSON; `None`: one member is
+    /// missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
@@ -97,43 +99,44 @@ pub struct StateQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingsQuery {
     pub command: Argv,
-    /// Name of a setting, and where in its JSON that is; empty: it prints lines of KEY=VALUE.
+    /// Names of settings with their pointers into the command's JSON; empty: it prints lines of
+    /// KEY=VALUE.
     pub pointers: BTreeMap<String, String>,
 }
 
-/// What a placeholder stands for: a name, and where it is a size the unit after a colon.
+/// Values of placeholders, by name. A size has its unit after a colon in the name.
 pub type PlaceholderSlots = BTreeMap<String, String>;
 
-/// A stretch of a word.
+/// Piece of a word: text, or a placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WordPiece<'a> {
     Text(String),
     Slot(&'a str),
 }
 
-/// The placeholder of all members, as the engine calls them.
+/// Placeholder for all members, as the engine names them.
 pub const MEMBERS: &str = "members";
-/// The placeholder of one member, as the engine calls it.
+/// Placeholder for one member, as the engine names it.
 pub const MEMBER: &str = "member";
-/// The placeholder of its number among the members, from 0.
+/// Placeholder for the member's number, from 0.
 pub const NUMBER: &str = "number";
-/// The placeholder of its path on this host.
+/// Placeholder for the member's path on this host.
 pub const DEVICE: &str = "device";
-/// The placeholder of its PCI address.
+/// Placeholder for the member's PCI address.
 pub const PCI: &str = "pci";
-/// The placeholder of the number of a part, from 0.
+/// Placeholder for the number of a part, from 0.
 pub const PART: &str = "part";
-/// The option that says how many parts there are.
+/// Option that sets the number of parts.
 pub const PARTS: &str = "parts";
-/// The placeholder of the name that carries the run's id.
+/// Placeholder for the name that carries the run's id.
 pub const NAME: &str = "name";
-/// The placeholder of the run's folder.
+/// Placeholder for the run's folder.
 pub const RUN: &str = "run";
 
-/// A word in its pieces; `{{` and `}}` are braces.
+/// Splits a word into its pieces; `{{` and `}}` are braces.
 ///
 /// # Errors
-/// A brace without its other, in words.
+/// Describes a brace that has no counterpart.
 pub fn pieces(word: &str) -> Result<Vec<WordPiece<'_>>, String> {
     let (mut all, mut text, mut rest) = (Vec::new(), String::new(), word);
     while let Some(at) = rest.find(['{', '}']) {
@@ -164,28 +167,28 @@ pub fn pieces(word: &str) -> Result<Vec<WordPiece<'_>>, String> {
     Ok(all)
 }
 
-/// A word with what its placeholders stand for; `None`: one of them stands for nothing.
+/// Returns a word with its placeholders replaced; `None`: one of them has no value.
 pub fn filled(word: &str, slots: &PlaceholderSlots) -> Option<String> {
     let fill = |piece: WordPiece<'_>| match piece {
         WordPiece::Text(text) => Some(text),
         WordPiece::Slot(name) => slots.get(name).cloned(),
     };
-    // What is refused as it is read never comes here.
+    // Words that are refused when they are read never get here.
     pieces(word).ok()?.into_iter().map(fill).collect()
 }
 
-/// What a command is run once for.
+/// Scope of a command: it runs once for each of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandScope {
     All,
-    /// A member, which it names.
+    /// A member, which the command names.
     Member,
-    /// A part, which it names.
+    /// A part, which the command names.
     Part,
 }
 
 impl CommandScope {
-    /// What that command is run once for.
+    /// Returns the scope of a command from its placeholders.
     pub fn in_argv(argv: &[String]) -> CommandScope {
         match argv {
             _ if has_slot(argv, &[MEMBER, NUMBER, DEVICE, PCI]) => CommandScope::Member,
@@ -195,14 +198,14 @@ impl CommandScope {
     }
 }
 
-/// Whether one of these placeholders is in any of the words.
+/// Returns true if any of the words has one of these placeholders.
 pub fn has_slot(words: &[String], names: &[&str]) -> bool {
     let all = words.iter().flat_map(|word| pieces(word).unwrap_or_default());
     all.into_iter().any(|piece| matches!(piece, WordPiece::Slot(slot) if names.contains(&slot)))
 }
 
-/// A command as it is run. An argument whose placeholder stands for nothing is left out: an option
-/// that was not written.
+/// Returns a command as it is run. An argument whose placeholder has no value is omitted, because
+/// its option was not written.
 pub fn command(
     argv: &[String],
     slots: &PlaceholderSlots,
@@ -227,14 +230,14 @@ impl ToolCommands {
         lists.into_iter().flatten().chain(asked).chain(settings)
     }
 
-    /// Whether the engine gets PCI addresses.
+    /// Returns true if the engine gets PCI addresses.
     pub fn names_pci(&self) -> bool {
         let member =
             self.member.iter().any(|member| has_slot(std::slice::from_ref(member), &[PCI]));
         member || self.all().any(|argv| has_slot(argv, &[PCI]))
     }
 
-    /// The programs, each once.
+    /// Returns the programs, each once.
     pub fn programs(&self) -> Vec<&str> {
         let mut programs: Vec<&str> =
             self.all().filter_map(|argv| argv.first()).map(String::as_str).collect();

@@ -1,25 +1,25 @@
-//! A durability trial as it is recorded: what was acknowledged before the kill, and what was found
-//! of it after.
+//! Record of a durability trial: the writes that were acknowledged before the kill, and what was
+//! found of them afterwards.
 
 use serde::{Deserialize, Serialize};
 
-/// What is killed in a trial.
+/// Target of the kill in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kill {
-    /// The guest: reset hard in the midst of its writes, while its QEMU and what serves its disks
-    /// live on.
+    /// The guest: a hard reset during its writes, while its QEMU and the process that serves its
+    /// disks keep running.
     Guest,
-    /// QEMU, by SIGKILL, and the guest with it.
+    /// QEMU, by SIGKILL, together with the guest.
     Qemu,
-    /// What serves the disk beside QEMU, by SIGKILL, then QEMU.
+    /// The process that serves the disk beside QEMU, by SIGKILL, then QEMU.
     Daemon,
 }
 
 impl Kill {
     pub const ALL: [Kill; 3] = [Kill::Guest, Kill::Qemu, Kill::Daemon];
 
-    /// Its word in scenarios and reports.
+    /// Returns the word in scenarios and reports.
     pub fn word(self) -> &'static str {
         match self {
             Kill::Guest => "guest",
@@ -28,7 +28,7 @@ impl Kill {
         }
     }
 
-    /// What it is, for a sentence: `kills of QEMU`.
+    /// Returns the phrase for a sentence: `kills of QEMU`.
     pub fn phrase(self) -> &'static str {
         match self {
             Kill::Guest => "the guest",
@@ -38,57 +38,58 @@ impl Kill {
     }
 }
 
-/// Most blocks that a trial shows as examples.
+/// Largest number of blocks that a trial shows as examples.
 pub const MOST_EXAMPLES: usize = 5;
 
-/// Acknowledged writes, a kill, and what was read back through the stack.
+/// A trial: acknowledged writes, a kill, and what was read back through the stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DurabilityTrial {
     /// Name of the stack.
     pub stack: String,
-    /// Number among the trials of the stack, from 0.
+    /// Number of the trial among those of the stack, from 0.
     pub trial: u32,
     pub kill: Kill,
-    /// From the first acknowledgement to the kill, or until the writer had written all that it may,
-    /// nanoseconds.
+    /// Time in nanoseconds from the first acknowledgement to the kill, or until the writer had
+    /// written all that it may.
     pub load_ns: u64,
-    /// Writes between two flushes.
+    /// Number of writes between two flushes.
     pub batch: u32,
-    /// Writes under way at the same time.
+    /// Number of writes in flight at the same time.
     pub in_flight: u32,
-    /// Writes of 4 KiB whose flush was acknowledged to this host before the guest was gone.
+    /// Number of 4 KiB writes whose flush was acknowledged to this host before the guest was gone.
     pub acknowledged: u64,
-    /// Whether it was still writing when it was killed: `false` where it had written its share of
-    /// `max_written` before. Records from before it do not say.
+    /// True if the writer was still writing when it was killed; false if it had already written its
+    /// share of `max_written`. Older records do not have this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writing: Option<bool>,
-    /// What was read back.
+    /// Result of reading back.
     pub found: ReadBack,
 }
 
-/// What was read back after a kill. Blocks are of 4 KiB; `blocks` is the sum of `kept`, `lost`,
+/// Result of reading back after a kill. Blocks are 4 KiB; `blocks` is the sum of `kept`, `lost`,
 /// `torn` and `unreadable`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadBack {
     /// Blocks with an acknowledged write.
     pub blocks: u64,
-    /// Every sector has what was acknowledged last, or something that was written later.
+    /// Blocks in which every sector has the last acknowledged data, or data that was written later.
     pub kept: u64,
-    /// Of these, blocks with a sector of a later write.
+    /// Kept blocks with a sector of a later write.
     pub later: u64,
-    /// A sector has something older.
+    /// Blocks with a sector that has older data.
     pub lost: u64,
-    /// A sector is neither old nor new: it has part of what was written, and its checksum is wrong.
+    /// Blocks with a sector that is neither old nor new: it has part of what was written, and its
+    /// checksum is wrong.
     pub torn: u64,
-    /// They could not be read.
+    /// Blocks that could not be read.
     pub unreadable: u64,
-    /// Blocks without an acknowledged write that may have been under way at the kill.
+    /// Blocks without an acknowledged write that may have been in flight at the kill.
     pub under_way: u64,
-    /// Of these, blocks with a sector of that write.
+    /// Blocks of `under_way` with a sector of that write.
     pub under_way_new: u64,
-    /// Of these, blocks with a torn sector or one that belongs elsewhere, or that could not be read
-    /// and could before.
+    /// Blocks of `under_way` with a torn sector or a sector that belongs elsewhere, or that could
+    /// be read before and no longer can.
     pub under_way_torn: u64,
     /// Some of the blocks that were not kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -98,22 +99,23 @@ pub struct ReadBack {
 /// A block that was not kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    /// Its number, in blocks of 4 KiB from the start of the disk.
+    /// Number of the block, in units of 4 KiB from the start of the disk.
     pub block: u64,
-    /// The write that was acknowledged last, counted from 1 in the trial; `None`: none was.
+    /// Number of the last acknowledged write, counted from 1 in the trial; `None`: no write was
+    /// acknowledged.
     pub expected: Option<u64>,
-    /// What is there instead, in words.
+    /// Description of what is there instead.
     pub found: String,
 }
 
 impl ReadBack {
-    /// Blocks that are not as they were promised, in flight ones included: these may be old or new,
-    /// never torn.
+    /// Returns the number of blocks that break the promise, including those in flight: these may be
+    /// old or new, never torn.
     pub fn broken(&self) -> u64 {
         self.lost + self.torn + self.unreadable + self.under_way_torn
     }
 
-    /// Two parts of one trial, or two trials.
+    /// Adds up two parts of one trial, or two trials.
     #[must_use]
     pub fn and(mut self, other: ReadBack) -> ReadBack {
         self.blocks += other.blocks;

@@ -1,12 +1,12 @@
-//! A place that is an existing virtual machine of libvirt, Proxmox VE or ESXi: which one, and what
-//! its manager reports about it.
+//! A place that is an existing virtual machine of libvirt, Proxmox VE or ESXi: its identity, and
+//! what its manager reports about it.
 
 use super::place::Place;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What manages virtual machines. A member of the family: its word is the key of `[place.NAME]`.
+/// Manager of virtual machines. Each one's word is the key of `[place.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manager {
@@ -26,7 +26,7 @@ impl Manager {
         }
     }
 
-    /// The program that it is asked by.
+    /// Returns the program that queries the manager.
     pub fn program(self) -> &'static str {
         match self {
             Manager::Libvirt => "virsh",
@@ -36,21 +36,21 @@ impl Manager {
     }
 }
 
-/// One virtual machine, as a person names it.
+/// A virtual machine, as a person names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Vm {
     pub manager: Manager,
-    /// A domain, a VMID, a name or path in the inventory.
+    /// Name of the machine: a domain, a VMID, a name or path in the inventory.
     pub name: String,
-    /// Where the manager's program is run: this host, or a host over SSH.
+    /// Place in which the manager's program runs: this host, or a host over SSH.
     #[serde(default, skip_serializing_if = "Place::is_host")]
     pub on: Place,
-    /// libvirt's connection URI; `None`: virsh's own.
+    /// Connection URI of libvirt; `None`: virsh's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
 }
 
-/// Transports of libvirt that do not run a program named by the URI; `ext` runs any program.
+/// libvirt transports that do not run a program named by the URI; `ext` runs any program.
 const TRANSPORTS: [&str; 6] = ["unix", "tls", "tcp", "ssh", "libssh", "libssh2"];
 /// Parameters of a URI that are safe. All others name a program (`command`, `netcat`), a file
 /// (`socket`, `keyfile`, `pkipath`, `known_hosts`, `authfile`, `root`) or another connection
@@ -101,18 +101,18 @@ pub fn transport_of(uri: &str) -> Result<&str, String> {
 }
 
 impl std::fmt::Display for Vm {
-    /// As in a consent: `libvirt:NAME`.
+    /// Writes the name as in a consent: `libvirt:NAME`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.manager.word(), self.name)
     }
 }
 
-/// What its manager says of it.
+/// Facts that the manager reports about a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmFacts {
     pub manager: Manager,
     pub name: String,
-    /// Of the machine, in the manager's words: `memory`, `cputune.shares`.
+    /// Settings of the machine, in the manager's words: `memory`, `cputune.shares`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -122,25 +122,25 @@ pub struct VmFacts {
 /// A disk of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmDisk {
-    /// Its name there: `vda`, `scsi0`, `disk-1000-0`.
+    /// Name of the disk in the machine: `vda`, `scsi0`, `disk-1000-0`.
     pub name: String,
-    /// The serial that the guest sees, where the manager says one.
+    /// Serial that the guest sees, if the manager reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
-    /// The path under load that it was found to be.
+    /// Path under load that turned out to be this disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<PathBuf>,
-    /// In the manager's words; `default`: nothing was set.
+    /// Settings in the manager's words; `default`: nothing was set.
     pub settings: BTreeMap<String, String>,
 }
 
-/// What a scenario says of a place.
+/// Statements of a scenario about a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceDescription {
-    /// In the user's own words.
+    /// Facts in the user's own words.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
-    /// The virtual machine that it is.
+    /// Virtual machine that the place is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<Vm>,
 }

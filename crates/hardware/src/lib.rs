@@ -1,7 +1,7 @@
-//! What hardware can do: line rates by their standards and arithmetic, floors of media, ratings of
-//! drives by their data sheets. Facts with their source, nothing measured here. Rules hold
-//! published figures against them; reports may as well. [`number`] reads figures in any notation,
-//! each with the interval that it stands for.
+//! Capabilities of hardware: line rates by their standards and arithmetic, lower bounds of media,
+//! ratings of drives by their data sheets. These are facts with their sources; nothing is measured
+//! here. Rules compare published figures with them, and reports may as well. [`number`] reads
+//! figures in any notation, each with the interval that it represents.
 #![forbid(unsafe_code)]
 
 mod link;
@@ -13,7 +13,7 @@ mod spot;
 pub use link::{HardwareLink, Rate};
 pub use spot::TextSpan;
 
-/// `3938 MB/s`, `14.8 GB/s`, `801 KB/s`: a rate in bytes a second, of 1000.
+/// Formats a rate in bytes per second with powers of 1000: `3938 MB/s`, `14.8 GB/s`, `801 KB/s`.
 pub fn rate_text(bytes_per_second: f64) -> String {
     match bytes_per_second {
         many if many >= 1e10 => format!("{:.1} GB/s", many / 1e9),
@@ -21,7 +21,7 @@ pub fn rate_text(bytes_per_second: f64) -> String {
     }
 }
 
-/// `122 GB`, `4.2 MB`: bytes, of 1000.
+/// Formats bytes with powers of 1000: `122 GB`, `4.2 MB`.
 pub fn size_text(bytes: f64) -> String {
     match bytes {
         many if many >= 9.95e9 => format!("{:.0} GB", many / 1e9),
@@ -30,7 +30,7 @@ pub fn size_text(bytes: f64) -> String {
     }
 }
 
-/// With two digits at least.
+/// Formats bytes with at least two digits.
 fn short(bytes: f64) -> String {
     match bytes {
         many if many >= 9.95e6 => format!("{:.0} MB", many / 1e6),
@@ -39,7 +39,7 @@ fn short(bytes: f64) -> String {
     }
 }
 
-/// `685k`, `195`: I/Os a second.
+/// Formats I/Os per second: `685k`, `195`.
 pub fn iops_text(iops: f64) -> String {
     match iops {
         large if large >= 999_500.0 => format!("{:.2}M", large / 1e6),

@@ -1,22 +1,22 @@
-//! Links of drives and of machines, by the facts of `links.txt`.
+//! Links of drives and of machines, from the facts in `links.txt`.
 
 use crate::number::Interval;
 use std::sync::OnceLock;
 
-/// What a link carries one way, in bytes a second.
+/// Capacity of a link in one direction, in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// After the line code, before any header: what the wire moves.
+    /// Rate of the wire after the line code, before any header.
     pub line: f64,
-    /// What payloads get in practice, from small packets to large ones.
+    /// Rate of payloads in practice, from small packets to large ones.
     pub practical: Interval,
-    /// What payloads get with the largest packets and nothing else on the link: no measurement of
-    /// what really crossed it is above.
+    /// Rate of payloads with the largest packets and nothing else on the link. No measurement of
+    /// data that really crossed the link exceeds it.
     pub most: f64,
 }
 
 impl Rate {
-    /// Of so many such links side by side.
+    /// Returns the rate of that many such links side by side.
     #[must_use]
     pub fn times(self, links: f64) -> Rate {
         Rate {
@@ -64,31 +64,31 @@ fn known() -> &'static [KnownLink] {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HardwareLink {
     known: &'static KnownLink,
-    /// One of what has no lanes.
+    /// Number of lanes; 1 for links without lanes.
     lanes: u8,
 }
 
 impl HardwareLink {
-    /// Each, of one lane.
+    /// Returns all links, each with one lane.
     pub fn all() -> impl DoubleEndedIterator<Item = HardwareLink> {
         known().iter().map(|known| HardwareLink { known, lanes: 1 })
     }
 
-    /// The link of a family (`pcie`, `sata`, `sas`, `usb`, `ethernet`, `infiniband`) of so many
-    /// Gb/s on the wire, of PCIe a lane.
+    /// Returns the link of a family (`pcie`, `sata`, `sas`, `usb`, `ethernet`, `infiniband`) with
+    /// that many Gb/s on the wire, for PCIe per lane.
     pub fn of_speed(family: &str, gigabits: f64) -> Option<HardwareLink> {
         HardwareLink::all().rfind(|link| {
             link.known.family == family && (link.known.gigabits - gigabits).abs() < 1e-6
         })
     }
 
-    /// The link of a family that is called by a number: a generation of PCIe, a revision of SATA,
-    /// the Gb/s of others.
+    /// Returns the link of a family that is called by a number: the generation of PCIe, the
+    /// revision of SATA, the Gb/s of others.
     pub fn called(family: &str, number: f64) -> Option<HardwareLink> {
         HardwareLink::all().find(|link| link.known.family == family && link.known.called == number)
     }
 
-    /// That of a network card by the Mb/s that the kernel reports of it.
+    /// Returns the link of a network card with the Mb/s that the kernel reports.
     pub fn of_card(infiniband: bool, megabits: u64) -> Option<HardwareLink> {
         HardwareLink::of_speed(
             if infiniband { "infiniband" } else { "ethernet" },
@@ -96,7 +96,7 @@ impl HardwareLink {
         )
     }
 
-    /// The link of a name as [`HardwareLink::name`] has it.
+    /// Parses the name of a link as [`HardwareLink::name`] writes it.
     pub fn named(text: &str) -> Option<HardwareLink> {
         let (name, lanes) = text.rsplit_once(" x").unwrap_or((text, "1"));
         let link =
@@ -104,7 +104,7 @@ impl HardwareLink {
         (link.name() == text).then_some(link)
     }
 
-    /// With so many lanes, which only PCIe has: 1, 2, 4, 8, 12, 16 or 32.
+    /// Returns the link with that many lanes. Only PCIe has several: 1, 2, 4, 8, 12, 16 or 32.
     pub fn lanes(self, lanes: u8) -> Option<HardwareLink> {
         let known = if self.known.family == "pcie" {
             matches!(lanes, 1 | 2 | 4 | 8 | 12 | 16 | 32)
@@ -114,29 +114,31 @@ impl HardwareLink {
         known.then_some(HardwareLink { lanes, ..self })
     }
 
-    /// Whether it carries one way at a time: frames of SATA and packets of USB 2.0.
+    /// Returns true if the link carries one direction at a time: frames of SATA and packets of USB
+    /// 2.0.
     pub fn is_half_duplex(self) -> bool {
         self.known.family == "sata" || (self.known.family == "usb" && self.known.called < 5.0)
     }
 
-    /// What it carries one way, of what is half duplex both ways together.
+    /// Returns the capacity in one direction, or of both directions together if the link is half
+    /// duplex.
     pub fn rate(self) -> Rate {
         self.known.rate.times(f64::from(self.lanes))
     }
 
-    /// As its standard calls it: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `40GbE`.
+    /// Returns the name in the standard: `PCIe 3.0 x4`, `SATA 6 Gb/s`, `40GbE`.
     pub fn name(self) -> String {
         let lanes =
             if self.known.family == "pcie" { format!(" x{}", self.lanes) } else { String::new() };
         format!("{}{lanes}", self.known.name)
     }
 
-    /// Whether other machines are behind it.
+    /// Returns true if the link leads to other machines.
     pub fn is_network(self) -> bool {
         matches!(self.known.family, "ethernet" | "infiniband")
     }
 
-    /// Whether it is a cable of one drive.
+    /// Returns true if the link is the cable of one drive.
     pub fn is_cable(self) -> bool {
         matches!(self.known.family, "sata" | "sas" | "usb")
     }

@@ -1,11 +1,11 @@
-//! What data lie on, and the I/Os that a turning disk has.
+//! Storage media, and the I/O rates of rotating disks.
 
-/// What data lie on.
+/// Storage medium of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Medium {
     Hdd,
-    /// Flash of four bits a cell.
+    /// Flash with four bits per cell.
     Qlc,
     Tlc,
     Mlc,
@@ -14,14 +14,14 @@ pub enum Medium {
     Optane,
 }
 
-/// Speeds of turning disks, and their mean seek in milliseconds by their data sheets.
+/// Speeds of rotating disks in rpm, with their mean seek in milliseconds from their data sheets.
 const SPINDLES: [(u32, f64); 4] = [(5400, 11.0), (7200, 8.5), (10_000, 4.5), (15_000, 3.5)];
 
-/// The most that deep queues add: the drive takes the I/O that is next (32 deep and more).
+/// Largest gain from deep queues (32 and more): the drive takes the nearest I/O first.
 const GAIN_OF_QUEUES: f64 = 2.5;
 
-/// I/Os a second of a turning disk at random places with a deep queue, one each mean seek and half
-/// a turn: about 200 of 7200 rpm, 330 of 10,000, 455 of 15,000.
+/// Returns the I/Os per second of a rotating disk at random places with a deep queue, where each
+/// takes a mean seek and half a turn: about 200 at 7200 rpm, 330 at 10,000, 455 at 15,000.
 pub fn hdd_iops(rpm: u32) -> f64 {
     let seek =
         SPINDLES.iter().min_by_key(|(speed, _)| speed.abs_diff(rpm)).map_or(8.5, |(_, seek)| *seek);

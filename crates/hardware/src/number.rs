@@ -1,7 +1,7 @@
-//! Numbers in every guise that people print them in: `26.0k`, `1,234.5`, `3 604 МБ/с`, `12,7
-//! Гбит/с`, `(94 %)`, `１２％`. A printed figure stands for the interval that rounds to it. It refuses
-//! what only looks like a number: parts of names (`nvme0n1`, `E5-2678`), versions, dates,
-//! addresses.
+//! Numbers in every form that people print them in: `26.0k`, `1,234.5`, `3 604 МБ/с`, `12,7
+//! Гбит/с`, `(94 %)`, `１２％`. A printed figure represents the interval of values that round to it.
+//! Text that only looks like a number is refused: parts of names (`nvme0n1`, `E5-2678`), versions,
+//! dates, addresses.
 
 use crate::TextSpan;
 pub use iotax_units::show_ns;
@@ -15,7 +15,7 @@ pub use scan::{DecimalSign, Style, hedges, quantities, quantities_in, quantity, 
 pub use unit::cyrillic;
 pub use unit::{Measure, NumberUnit, PrefixBase, whole as measure};
 
-/// Everything between two ends, both included; what a printed figure stands for.
+/// All values between two ends, both included; a printed figure represents one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub low: f64,
@@ -27,23 +27,24 @@ impl Interval {
         Interval { low: value, high: value }
     }
 
-    /// `value` and `slack` to either side.
+    /// Returns the interval from `value - slack` to `value + slack`.
     pub fn around(value: f64, slack: f64) -> Interval {
         Interval { low: value - slack, high: value + slack }
     }
 
-    /// Whether two have a value in common; ends that differ by the rounding of a double touch.
+    /// Returns true if both have a value in common; ends that differ by the rounding of a double
+    /// touch.
     pub fn meets(self, other: Interval) -> bool {
         let reaches = |low: f64, high: f64| low <= high + 1e-12 * low.abs().max(high.abs());
         reaches(self.low, other.high) && reaches(other.low, self.high)
     }
 
-    /// Whether `value` is in it.
+    /// Returns true if `value` is in the interval.
     pub fn has(self, value: f64) -> bool {
         self.meets(Interval::exact(value))
     }
 
-    /// Wider by a share of its ends.
+    /// Returns the interval, widened by a fraction of its ends.
     pub fn wider(self, share: f64) -> Interval {
         Interval {
             low: self.low - share * self.low.abs(),
@@ -55,12 +56,12 @@ impl Interval {
         self.low + (self.high - self.low) / 2.0
     }
 
-    /// All products of two intervals of nothing below zero.
+    /// Returns all products of two intervals without negative values.
     pub fn times(self, other: Interval) -> Interval {
         Interval { low: self.low * other.low, high: self.high * other.high }
     }
 
-    /// All values `factor` times as large.
+    /// Returns all values, `factor` times as large.
     pub fn scaled(self, factor: f64) -> Interval {
         Interval { low: self.low * factor, high: self.high * factor }
     }
@@ -69,28 +70,28 @@ impl Interval {
         Interval { low: self.low + other.low, high: self.high + other.high }
     }
 
-    /// All ratios of two intervals; `None` where the divisor may be nothing or less.
+    /// Returns all ratios of two intervals; `None` if the divisor may be zero or negative.
     pub fn over(self, other: Interval) -> Option<Interval> {
-        // Of what is below zero the least divisor takes furthest down.
+        // For a negative value the smallest divisor gives the lowest ratio.
         let least = if self.low < 0.0 { other.low } else { other.high };
         let most = if self.high < 0.0 { other.high } else { other.low };
         (other.low > 0.0).then(|| Interval { low: self.low / least, high: self.high / most })
     }
 }
 
-/// A printed figure and where it stands, in the unit that its field is of: I/Os or bytes a second,
+/// A printed figure and its position, in the unit of its field: I/Os or bytes per second,
 /// nanoseconds, bytes, a count, percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrintedNumber {
     pub spot: TextSpan,
     pub value: f64,
-    /// The least that rounds to it.
+    /// Lowest value that rounds to the figure.
     pub low: f64,
     pub high: f64,
 }
 
 impl PrintedNumber {
-    /// What it stands for.
+    /// Returns the interval that the figure represents.
     pub fn interval(&self) -> Interval {
         Interval { low: self.low, high: self.high }
     }
@@ -105,7 +106,7 @@ impl PrintedNumber {
     }
 }
 
-/// What a sentence says of how exact a figure is.
+/// Precision that a sentence gives a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NumberHedge {
@@ -122,29 +123,29 @@ pub enum NumberHedge {
 /// A figure with its unit, as found in a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantity {
-    /// The figure in the base of its unit (bytes a second for `MB/s`, nanoseconds for `us`, percent
-    /// for `%`), where it is with its unit.
+    /// Figure in the base of its unit (bytes per second for `MB/s`, nanoseconds for `us`, percent
+    /// for `%`), at the position of number and unit.
     pub figure: PrintedNumber,
     pub unit: NumberUnit,
-    /// How much of the unit a printed 1 is: 1,048,576 of `MiB/s`, 1000 of `26.0k`.
+    /// Amount of the unit that a printed 1 is: 1,048,576 for `MiB/s`, 1000 for `26.0k`.
     pub scale: f64,
-    /// Whether its prefix is of 1000 or of 1024.
+    /// Base of the prefix, 1000 or 1024.
     pub base: PrefixBase,
-    /// Printed digits after the point.
+    /// Number of printed digits after the point.
     pub decimals: u8,
-    /// What is said of it.
+    /// Hedge in the words around the figure.
     pub hedge: NumberHedge,
 }
 
 impl Quantity {
-    /// The interval of its printed digits.
+    /// Returns the interval of the printed digits.
     pub fn interval(&self) -> Interval {
         self.figure.interval()
     }
 }
 
-/// A value that was printed with so many digits after the point, as a figure: half a unit of the
-/// last digit to either side.
+/// Returns the figure for a value that was printed with that many digits after the point. Its
+/// interval is half a unit of the last digit to either side.
 pub fn rounded(spot: TextSpan, printed: f64, decimals: usize, scale: f64) -> PrintedNumber {
     let half = POWERS.get(decimals).map_or(0.0, |power| 0.5 / power);
     PrintedNumber {
@@ -157,8 +158,8 @@ pub fn rounded(spot: TextSpan, printed: f64, decimals: usize, scale: f64) -> Pri
 
 const POWERS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12];
 
-/// Reads the plain decimal number that a text begins with (`118.47us`), with the bytes that it
-/// takes and its digits after the point; `None` where there is none. An exponent counts
+/// Reads the plain decimal number that a text begins with (`118.47us`). Also returns the number of
+/// its bytes and of its digits after the point; `None` if there is no number. An exponent counts
 /// (`1.2e+06`).
 pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
     let bytes = text.as_bytes();
@@ -173,7 +174,7 @@ pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
     if whole == 0 {
         return None;
     }
-    // The quick way is exact while digits fit a double and the power of ten does.
+    // The quick way is exact while the digits and the power of ten fit a double.
     if exponent == 0 && whole + decimals <= 15 && decimals < POWERS.len() {
         let digits = bytes[sign..at].iter().filter(|byte| **byte != b'.');
         let value = digits.fold(0u64, |value, digit| value * 10 + u64::from(digit - b'0')) as f64
@@ -188,12 +189,13 @@ pub fn leading(text: &str) -> Option<(f64, usize, usize)> {
     Some((parsed(&text[..end])?, end, decimals))
 }
 
-/// No tool prints more, and in any unit it is still a number.
+/// Largest number that is read. No tool prints more, and it remains finite in any unit.
 const LARGEST: f64 = 1e60;
-/// The same of a power of ten, which the rounding of a 0 has too.
+/// Largest power of ten that is read, which also limits the rounding of a 0.
 const MOST_POWER: i32 = 60;
 
-/// The number that a text is; `None` of none, and of one that a unit could make infinite.
+/// Parses a text that is a number; `None` for other text, and for a number that a unit could make
+/// infinite.
 pub fn parsed(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.abs() <= LARGEST)
 }

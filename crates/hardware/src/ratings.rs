@@ -1,5 +1,6 @@
-//! Ratings of drives: `ratings.toml` of this crate, and what users lay over it. A drive is known by
-//! words in a row in what the kernel, a tool or a page calls it; the longest such name wins.
+//! Ratings of drives: `ratings.toml` of this crate, and what users add to it. A drive is recognised
+//! by a sequence of words in its name from the kernel, a tool or a page; the longest such name
+//! wins.
 
 use super::media::Medium;
 use crate::number::{NumberUnit, quantities};
@@ -15,26 +16,27 @@ mod tests;
 pub use file::Fault;
 pub use name::words;
 
-/// What data sheets rate, in the words of a scenario's `[rating]`, which is of these too.
+/// Values that data sheets rate, in the words of a scenario's `[rating]`, which also uses this
+/// type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriveRatings {
-    /// Random reads of 4 KiB a second.
+    /// Random reads of 4 KiB per second.
     RandreadIops,
-    /// Random writes of 4 KiB a second; in a scenario's `[rating]` those that are sustained.
+    /// Random writes of 4 KiB per second; in a scenario's `[rating]` the sustained ones.
     RandwriteIops,
-    /// Bytes a second read in order.
+    /// Bytes per second of sequential reads.
     Read,
-    /// Bytes a second written in order.
+    /// Bytes per second of sequential writes.
     Write,
-    /// Nanoseconds of a random read of 4 KiB, one at a time.
+    /// Latency of a random read of 4 KiB, one at a time, in nanoseconds.
     RandreadLatency,
-    /// Nanoseconds of a random write of 4 KiB, one at a time.
+    /// Latency of a random write of 4 KiB, one at a time, in nanoseconds.
     RandwriteLatency,
 }
 
 impl DriveRatings {
-    /// Each with its key.
+    /// Every rating with its key.
     pub const ALL: [(DriveRatings, &'static str); 6] = [
         (DriveRatings::RandreadIops, "randread_iops"),
         (DriveRatings::RandwriteIops, "randwrite_iops"),
@@ -55,27 +57,26 @@ impl DriveRatings {
     }
 }
 
-/// Whether write figures are of a part of the drive or of all of it.
+/// Part of the drive that write figures describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RatedWrites {
-    /// Of a cache of SLC: true until it is full.
+    /// An SLC cache: the figures hold until it is full.
     Burst,
-    /// Of the drive in its steady state.
+    /// The drive in its steady state.
     Sustained,
 }
 
-/// A drive of one name.
+/// A drive with one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedDrive {
     pub name: String,
-    /// What it is called; the words of each, the last of them perhaps with more after it.
+    /// Names of the drive; the words of each, the last of which may continue.
     pub models: Vec<String>,
-    /// What data lie on.
     pub media: Medium,
-    /// Turns a minute, of hard disks.
+    /// Turns per minute, for hard disks.
     pub rpm: Option<u32>,
-    /// What its write figures are of.
+    /// Part of the drive that its write figures describe.
     pub writes: RatedWrites,
     pub source: String,
     pub sizes: Vec<Size>,
@@ -84,25 +85,26 @@ pub struct RatedDrive {
 /// One capacity of a drive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Size {
-    /// Bytes; `None` of the most of a family.
+    /// Bytes; `None` for the maximum of a family.
     pub capacity: Option<f64>,
     /// Part numbers of this capacity.
     pub parts: Vec<String>,
-    /// I/Os a second, bytes a second, nanoseconds, in the order of [`DriveRatings::ALL`].
+    /// Figures in I/Os per second, bytes per second and nanoseconds, in the order of
+    /// [`DriveRatings::ALL`].
     figures: [Option<f64>; 6],
 }
 
-/// A drive that was recognised, with the capacities that it may have.
+/// A recognised drive, with the capacities that it may have.
 #[derive(Clone, Debug)]
 pub struct DriveMatch<'a> {
     pub drive: &'a RatedDrive,
-    /// One where the capacity is known, else all.
+    /// One size if the capacity is known, otherwise all.
     pub sizes: Vec<&'a Size>,
 }
 
 impl DriveMatch<'_> {
-    /// The most that any of its possible capacities has; `None` where one of them is not rated,
-    /// which may have more.
+    /// Returns the largest rating of the possible capacities; `None` if one of them is not rated,
+    /// since it may have more.
     pub fn most(&self, rated: DriveRatings) -> Option<f64> {
         self.over(rated, f64::max)
     }
@@ -118,36 +120,37 @@ impl DriveMatch<'_> {
     }
 }
 
-/// All drives that are known; a copy shares them.
+/// All known drives; a copy shares them.
 #[derive(Clone, Debug, Default)]
 pub struct Ratings {
     drives: Arc<[RatedDrive]>,
     names: Arc<name::DriveNames>,
-    /// How many of the drives, the first, are of users' files.
+    /// Number of drives from users' files, which come first.
     own: usize,
 }
 
-/// The ratings of this crate.
+/// Returns the ratings of this crate.
 pub fn known() -> &'static Ratings {
     static KNOWN: OnceLock<Ratings> = OnceLock::new();
     KNOWN.get_or_init(|| Ratings::read(include_str!("ratings.toml")).unwrap_or_default())
 }
 
-/// So much above a rating is no scatter: data sheets round, and drives of one model differ.
+/// Factor above a rating that is more than scatter: data sheets round, and drives of one model
+/// differ.
 pub const ABOVE_RATING: f64 = 1.1;
-/// And so much below a rated latency: what is rated is a typical one, and a cache of SLC answers
-/// sooner.
+/// Factor below a rated latency that is more than scatter: the rated latency is a typical one, and
+/// an SLC cache answers sooner.
 pub const BELOW_RATED_LATENCY: f64 = 0.75;
 
-/// Capacities that differ by less are one: 1000 GB and 1024 GB.
+/// Relative difference below which capacities are equal: 1000 GB and 1024 GB.
 const SAME_CAPACITY: f64 = 0.05;
 
 impl Ratings {
     /// Reads a file of ratings.
     ///
     /// # Errors
-    /// The first line and key at fault: what no drive can have, an unknown key, no source, a name
-    /// that is twice.
+    /// Names the first line and key at fault: an impossible value, an unknown key, no source, a
+    /// duplicate name.
     pub fn read(text: &str) -> Result<Ratings, Fault> {
         Ok(Ratings::from_drives(file::drives(text)?, 0))
     }
@@ -160,11 +163,12 @@ impl Ratings {
         }
     }
 
-    /// These with those of a user's file over them: an entry of the same name replaces, others are
-    /// added and win over entries that have a name of theirs, or more letters of the same words.
+    /// Returns these ratings with those of a user's file on top. An entry of the same name is
+    /// replaced. Others are added, and win over entries that have the same name, or more letters in
+    /// the same words.
     ///
     /// # Errors
-    /// As [`Ratings::read`].
+    /// Fails like [`Ratings::read`].
     pub fn with(&self, text: &str) -> Result<Ratings, Fault> {
         let mut drives = file::drives(text)?;
         let kept = |old: &RatedDrive| drives.iter().all(|new| new.name != old.name);
@@ -178,9 +182,9 @@ impl Ratings {
         &self.drives
     }
 
-    /// The drive that a model string names (as the kernel or a page prints it: `Samsung SSD 980 PRO
-    /// 1TB`, `INTEL SSDPE2KX010T8`), of a capacity in bytes where it is known; else of that which
-    /// the string names, else of all that there are. `None` where nothing or more than one drive is
+    /// Returns the drive that a model string names (as the kernel or a page prints it: `Samsung SSD
+    /// 980 PRO 1TB`, `INTEL SSDPE2KX010T8`). The capacity is the given one in bytes, otherwise the
+    /// one that the string names, otherwise all that exist. `None` if no drive or more than one is
     /// named, or the drive is not rated in that capacity.
     pub fn rating_of(&self, model: &str, capacity: Option<f64>) -> Option<DriveMatch<'_>> {
         let found = self.find(model);
@@ -200,7 +204,7 @@ impl Ratings {
         self.match_of(first.drive, capacity.or_else(part).or_else(printed))
     }
 
-    /// A drive by its index, in a capacity if one is known.
+    /// Returns a drive by its index, in a capacity if one is known.
     pub fn match_of(&self, drive: usize, capacity: Option<f64>) -> Option<DriveMatch<'_>> {
         let found = self.drives.get(drive)?;
         let sizes = match capacity {
@@ -210,7 +214,7 @@ impl Ratings {
         Some(DriveMatch { drive: found, sizes })
     }
 
-    /// Index of the size of a capacity; that of the whole family has any.
+    /// Returns the index of the size with a capacity; the entry of a whole family fits any.
     pub fn sized(&self, drive: usize, bytes: f64) -> Option<usize> {
         let sizes = &self.drives.get(drive)?.sizes;
         let near = |size: &Size| {
@@ -222,7 +226,7 @@ impl Ratings {
             .or_else(|| sizes.iter().position(|size| size.capacity.is_none()))
     }
 
-    /// Every drive that a text names, in order.
+    /// Returns every drive that a text names, in order.
     pub fn find(&self, text: &str) -> Vec<NamedDrive> {
         self.names.find(text)
     }
@@ -233,10 +237,10 @@ impl Ratings {
 pub struct NamedDrive {
     /// Index of the drive in [`Ratings::drives`].
     pub drive: usize,
-    /// Index of its size, where a part number says it.
+    /// Index of the size, if a part number gives it.
     pub size: Option<usize>,
     /// Bytes of the text.
     pub bytes: Range<usize>,
-    /// How many of it, where that is against the name: 6 of `6xPM9A3`.
+    /// Number of drives, if it is attached to the name: 6 for `6xPM9A3`.
     pub count: Option<u32>,
 }

@@ -1,8 +1,8 @@
-//! Where in a text something is.
+//! Positions in a text.
 
 use std::ops::Range;
 
-/// Where something stands: a line of a page and the bytes of it.
+/// Position of a word: a line of a page and the bytes in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextSpan {
     /// Index of the line, from 0.
@@ -14,13 +14,12 @@ pub struct TextSpan {
 }
 
 impl TextSpan {
-    /// Bytes `range` of line `line`.
     pub fn new(line: usize, range: Range<usize>) -> TextSpan {
         let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         TextSpan { line: narrow(line), start: narrow(range.start), end: narrow(range.end) }
     }
 
-    /// Index of the line, from 0.
+    /// Returns the index of the line, from 0.
     pub fn index(self) -> usize {
         self.line as usize
     }

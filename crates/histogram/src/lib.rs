@@ -1,11 +1,11 @@
-//! Latency histogram: log-linear over all 64 bits, 128 sub-buckets an octave, mergeable without
-//! loss. It keeps counts and nothing else, so merging is addition; bytes of another layout, or
-//! that do not add up, are refused.
+//! Latency histogram: log-linear over all 64 bits, 128 sub-buckets per octave, mergeable without
+//! loss. It keeps counts and nothing else, so merging is addition. Bytes of another layout, or that
+//! do not add up, are refused.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
-/// Histogram of nanoseconds. Values below 128 have a bucket each; above, a bucket is at most
-/// 1/128 of its lower bound wide.
+/// Histogram of nanoseconds. Values below 128 have a bucket each; above, a bucket is at most 1/128
+/// of its lower bound wide.
 ///
 /// Two histograms are equal when their counts are, however much memory each holds.
 #[derive(Clone, Debug, Default)]
@@ -16,13 +16,13 @@ pub struct Histogram {
 /// Identity of the bucket layout in records (fio's, HDR's and ours differ).
 pub const LAYOUT: &str = "loglin128";
 
-/// Buckets of the layout: 128 exact ones and 128 for each of the octaves 2^7 to 2^63.
+/// Number of buckets of the layout: 128 exact ones and 128 for each of the octaves 2^7 to 2^63.
 pub const BUCKETS: usize = 58 * 128;
 
-/// Why stored buckets are no histogram.
+/// Reason why stored buckets cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Another program's, or a later version's, buckets.
+    /// The buckets are another program's, or a later version's.
     #[error("histogram has another bucket layout than {LAYOUT}")]
     Layout,
     /// The bytes end in the middle, or go on after the end.
@@ -34,23 +34,23 @@ pub enum DecodeError {
 }
 
 impl Histogram {
-    /// Empty, without memory.
+    /// Returns an empty histogram that holds no memory.
     pub fn new() -> Self {
         Histogram::default()
     }
 
-    /// Empty, with memory for every value: `record` never allocates.
+    /// Returns an empty histogram with memory for every value: `record` never allocates.
     pub fn preallocated() -> Self {
         Histogram { counts: vec![0; BUCKETS] }
     }
 
-    /// Adds one latency.
+    /// Adds one latency in nanoseconds.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.record_many(ns, 1);
     }
 
-    /// Adds one latency so many times.
+    /// Adds one latency `number` times.
     #[inline]
     pub fn record_many(&mut self, ns: u64, number: u64) {
         let bucket = bucket_of(ns);
@@ -65,41 +65,41 @@ impl Histogram {
         self.counts.fill(0);
     }
 
-    /// A copy without the empty buckets at the end.
+    /// Returns a copy without the empty buckets at the end.
     pub fn trimmed(&self) -> Histogram {
         Histogram { counts: self.used().to_vec() }
     }
 
-    /// Adds another's counts; the order of merging does not matter.
+    /// Adds the counts of another histogram; the order of merging does not matter.
     pub fn merge(&mut self, other: &Histogram) {
         for (bucket, count) in other.sparse() {
             self.grow_and_add(bucket as usize, count);
         }
     }
 
-    /// Values recorded.
+    /// Returns the number of values recorded.
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count))
     }
 
-    /// Whether nothing was recorded.
+    /// Returns true if nothing was recorded.
     pub fn is_empty(&self) -> bool {
         self.used().is_empty()
     }
 
-    /// Lower bound of the lowest bucket in use: no value was smaller.
+    /// Returns the lower bound of the lowest bucket in use: no value was smaller.
     pub fn min(&self) -> Option<u64> {
         let lowest = self.counts.iter().position(|count| *count > 0)?;
         Some(bounds(lowest).0)
     }
 
-    /// Upper bound (inclusive) of the highest bucket in use: no value was larger.
+    /// Returns the upper bound (inclusive) of the highest bucket in use: no value was larger.
     pub fn max(&self) -> Option<u64> {
         let highest = self.used().len().checked_sub(1)?;
         Some(bounds(highest).1)
     }
 
-    /// Mean of the buckets' middles, within 1/256 of the true mean.
+    /// Returns the mean of the buckets' middles, within 1/256 of the true mean.
     pub fn mean(&self) -> Option<f64> {
         let total = self.count();
         let sum =
@@ -107,9 +107,10 @@ impl Histogram {
         (total > 0).then(|| sum.sum::<f64>() / total as f64)
     }
 
-    /// The value below or at which a share `q` (0 ..= 1; outside is clamped) of all values lies:
-    /// the middle of the first bucket where the running count reaches `ceil(q * count)`, at least
-    /// 1. It is within 1/256 of the value of that rank. `None` when empty or `q` is no number.
+    /// Returns the value below or at which a share `q` (0 ..= 1; outside is clamped) of all values
+    /// lies: the middle of the first bucket where the running count reaches `ceil(q * count)`, at
+    /// least 1. It is within 1/256 of the value of that rank. Returns `None` if the histogram is
+    /// empty or `q` is not a number.
     pub fn percentile(&self, q: f64) -> Option<u64> {
         let total = self.count();
         if total == 0 || q.is_nan() {
@@ -124,13 +125,14 @@ impl Histogram {
         self.sparse().find(reached).map(|(bucket, _)| middle(bucket as usize))
     }
 
-    /// (bucket, count) of every bucket in use, in rising order; [`bounds`] tells its values.
+    /// Returns (bucket, count) of every bucket in use, in rising order; [`bounds`] returns the
+    /// values of a bucket.
     pub fn sparse(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let numbered = self.counts.iter().enumerate();
         numbered.filter(|(_, count)| **count > 0).map(|(bucket, count)| (bucket as u32, *count))
     }
 
-    /// The inverse of [`Histogram::sparse`].
+    /// Builds a histogram from its buckets, as the inverse of [`Histogram::sparse`].
     ///
     /// # Errors
     /// When buckets do not rise, are out of range, are empty, or add up beyond 64 bits.
@@ -153,8 +155,9 @@ impl Histogram {
         Ok(histogram)
     }
 
-    /// Compact bytes: the layout's name after its length, the number of buckets in use, then of
-    /// each the distance from the one before and the count; all numbers are LEB128 varints.
+    /// Encodes the histogram in compact bytes: the length of the layout's name and the name, the
+    /// number of buckets in use, then for each the distance from the one before and the count. All
+    /// numbers are LEB128 varints.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, LAYOUT.len() as u64);
@@ -169,7 +172,7 @@ impl Histogram {
         bytes
     }
 
-    /// The inverse of [`Histogram::encode`]; never panics, whatever the bytes.
+    /// Decodes the bytes of [`Histogram::encode`]; never panics, whatever the bytes.
     ///
     /// # Errors
     /// Another layout, bytes missing or left over, impossible buckets.
@@ -220,8 +223,8 @@ impl PartialEq for Histogram {
 
 impl Eq for Histogram {}
 
-/// Lowest and highest value (both inclusive) that fall into a bucket; a bucket beyond the layout
-/// is taken as the last.
+/// Returns the lowest and highest value (both inclusive) of a bucket. A bucket beyond the layout
+/// counts as the last.
 pub fn bounds(bucket: usize) -> (u64, u64) {
     let bucket = bucket.min(BUCKETS - 1);
     if bucket < 128 {
@@ -237,7 +240,7 @@ fn middle(bucket: usize) -> u64 {
     low + (high - low) / 2
 }
 
-/// Bucket that a value falls into.
+/// Returns the bucket that a value belongs to.
 #[inline]
 pub fn bucket_of(ns: u64) -> usize {
     if ns < 128 {
@@ -283,7 +286,7 @@ mod tests {
         histogram
     }
 
-    /// Values of every magnitude, not only huge ones.
+    /// Generates values of every magnitude, not only huge ones.
     fn value() -> impl Strategy<Value = u64> {
         (any::<u64>(), 0u32..64).prop_map(|(value, shift)| value >> shift)
     }

@@ -1,5 +1,5 @@
-//! What sysfs and udev tell of a block device: its size, its partitions, and the names by which a
-//! person can tell it from every other disk.
+//! Facts of a block device in sysfs and udev: its size, its partitions, and the names by which a
+//! person can distinguish it from every other disk.
 
 use super::probe::Probe;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct BlockNode {
     pub start: u64,
     /// Bytes of a logical block of the disk.
     pub logical_block_bytes: u64,
-    /// Whether the kernel refuses writes.
+    /// True if the kernel refuses writes.
     pub read_only: bool,
     /// The disk of a partition.
     pub parent: Option<String>,
@@ -34,19 +34,19 @@ pub struct Identity {
     pub serial: Option<String>,
     /// WWN, EUI-64 or NGUID of the disk, as the kernel prints it.
     pub wwn: Option<String>,
-    /// For a device that has neither: names this very attachment until it is detached or the
+    /// Name of this very attachment, for a device that has neither, until it is detached or the
     /// machine reboots (`boot-1a2b3c4d-diskseq-12`).
     pub transient: Option<String>,
-    /// Other disks that tell the same serial: then the serial does not say which.
+    /// Other disks that report this serial: then the serial does not say which.
     pub serial_shared_with: Vec<String>,
-    /// Of a partition, where it lies: serial and WWN are those of its disk.
+    /// Place of a partition: serial and WWN are those of its disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<PartitionExtent>,
     /// Inode of a file.
     pub inode: Option<u64>,
 }
 
-/// Where a partition lies on its disk.
+/// Place of a partition on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionExtent {
     pub number: u64,
@@ -55,14 +55,15 @@ pub struct PartitionExtent {
 }
 
 impl Identity {
-    /// Whether both are of one device. Names and numbers, others' too, are the kernel's to deal out
-    /// again when a drive comes back from a guest; they count only where nothing better is known.
+    /// Returns true if both are of one device. The kernel assigns names and numbers again, those of
+    /// others too, when a drive comes back from a guest; they count only where nothing better is
+    /// known.
     pub fn is_same_device(&self, other: &Identity) -> bool {
         self.lasting() == other.lasting()
     }
 
-    /// What stays while the kernel deals out names: all, where nothing else tells it from every
-    /// other.
+    /// Returns the part that stays while the kernel assigns names again: all, where nothing else
+    /// distinguishes it from every other.
     fn lasting(&self) -> Identity {
         match (&self.serial, &self.wwn) {
             (_, Some(_)) => Identity {
@@ -79,32 +80,32 @@ impl Identity {
     }
 }
 
-/// `major:minor` of a device number.
+/// Formats a device number as `major:minor`.
 pub fn devnum(rdev: u64) -> String {
     format!("{}:{}", rustix::fs::major(rdev), rustix::fs::minor(rdev))
 }
 
-/// The device with this number.
+/// Finds the device with this number.
 pub fn node(probe: &Probe, rdev: u64) -> Option<BlockNode> {
     node_at(probe, &Path::new("/sys/dev/block").join(devnum(rdev)))
 }
 
-/// The disk with this kernel name.
+/// Finds the disk with this kernel name.
 pub fn disk(probe: &Probe, name: &str) -> Option<BlockNode> {
     node_at(probe, &sys_block(name))
 }
 
-/// Where udev puts a device.
+/// Returns the path at which udev puts a device.
 pub fn node_path(node: &BlockNode) -> PathBuf {
     device_path(&node.name)
 }
 
-/// The same by its kernel name, which has `!` for the slash of `cciss/c0d0`.
+/// Returns the path of a device by its kernel name, which has `!` for the slash of `cciss/c0d0`.
 pub fn device_path(name: &str) -> PathBuf {
     Path::new("/dev").join(name.replace('!', "/"))
 }
 
-/// `/sys/block/NAME`; names with a slash (`cciss/c0d0`) are written with `!` there.
+/// Returns `/sys/block/NAME`; names with a slash (`cciss/c0d0`) are written with `!` there.
 pub fn sys_block(name: &str) -> PathBuf {
     Path::new("/sys/block").join(name.replace('/', "!"))
 }
@@ -129,7 +130,7 @@ fn node_at(probe: &Probe, dir: &Path) -> Option<BlockNode> {
     })
 }
 
-/// The partitions of a disk; none for a partition.
+/// Returns the partitions of a disk; empty for a partition.
 pub fn partitions(probe: &Probe, disk: &BlockNode) -> Vec<BlockNode> {
     let dir = sys_block(&disk.name);
     if disk.parent.is_some() {
@@ -143,8 +144,8 @@ pub fn partitions(probe: &Probe, disk: &BlockNode) -> Vec<BlockNode> {
         .collect()
 }
 
-/// The device numbers whose use by somebody is a use of the target: for a disk its partitions too,
-/// for a partition also the whole disk, but not its siblings.
+/// Returns the device numbers whose use by somebody is a use of the target: for a disk its
+/// partitions too, for a partition also the whole disk, but not its siblings.
 pub fn numbers_in_question(probe: &Probe, node: &BlockNode) -> Vec<(String, String)> {
     let parent = node.parent.as_deref().and_then(|name| disk(probe, name));
     std::iter::once(node.clone())
@@ -154,7 +155,8 @@ pub fn numbers_in_question(probe: &Probe, node: &BlockNode) -> Vec<(String, Stri
         .collect()
 }
 
-/// Serial, WWN and model of the disk (of a partition: of its disk), and who else tells that serial.
+/// Returns serial, WWN and model of the disk (of a partition: of its disk), and the other disks
+/// that report that serial.
 pub fn identity(probe: &Probe, node: &BlockNode) -> Identity {
     let name = node.parent.as_deref().unwrap_or(&node.name);
     let (serial, wwn) = (serial(probe, name), wwn(probe, name));
@@ -182,7 +184,8 @@ fn part(probe: &Probe, node: &BlockNode) -> Option<PartitionExtent> {
     Some(PartitionExtent { number, start: node.start, bytes: node.bytes })
 }
 
-/// Serial of a disk: virtio's own, NVMe's and MMC's below `device`, SCSI's in page 0x80, udev's.
+/// Reads the serial of a disk: virtio's own, NVMe's and MMC's below `device`, SCSI's in page 0x80,
+/// udev's.
 pub fn serial(probe: &Probe, name: &str) -> Option<String> {
     let dir = sys_block(name);
     first_of(probe, &dir, &["serial", "device/serial"])
@@ -191,7 +194,7 @@ pub fn serial(probe: &Probe, name: &str) -> Option<String> {
         .filter(|serial| says_something(serial))
 }
 
-/// WWN of a disk: NVMe's `wwid` is at the disk, SCSI's below `device`; else udev's.
+/// Reads the WWN of a disk: NVMe's `wwid` is at the disk, SCSI's below `device`; else udev's.
 pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
     let dir = sys_block(name);
     first_of(probe, &dir, &["wwid", "nguid", "eui", "device/wwid"])
@@ -199,7 +202,7 @@ pub fn wwn(probe: &Probe, name: &str) -> Option<String> {
         .filter(|wwn| says_something(bare_wwn(wwn)))
 }
 
-/// Whether a disk hangs on that PCI function (`0000:00:10.0`), through whatever buses.
+/// Returns true if a disk hangs on that PCI function (`0000:00:10.0`), through whatever buses.
 pub fn hangs_on(probe: &Probe, name: &str, address: &str) -> bool {
     let real = probe.path_below(sys_block(name)).canonicalize();
     real.is_ok_and(|path| path.components().any(|part| part.as_os_str() == address))
@@ -209,18 +212,20 @@ fn first_of(probe: &Probe, dir: &Path, files: &[&str]) -> Option<String> {
     files.iter().find_map(|file| probe.read(dir.join(file))).map(|text| one_space(&text))
 }
 
-/// SCSI pads its fields with blanks, also inside; a person types single ones.
+/// Joins words by single blanks: SCSI pads its fields with blanks, also inside, and a person types
+/// single ones.
 fn one_space(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Not only zeros, blanks and dashes, which cheap drives and bridges tell instead of a serial.
+/// Returns false for a serial of zeros, blanks and dashes only, which cheap drives and bridges
+/// report instead of one.
 fn says_something(serial: &str) -> bool {
     serial.chars().any(|c| c.is_ascii_alphanumeric() && c != '0')
 }
 
-/// A WWN without the prefix of its kind: the kernel writes `naa.5000...` and `eui.0025...`, udev
-/// and labels `0x5000...`.
+/// Returns a WWN without the prefix of its kind: the kernel writes `naa.5000...` and `eui.0025...`,
+/// udev and labels `0x5000...`.
 pub fn bare_wwn(text: &str) -> &str {
     ["naa.", "eui.", "uuid.", "0x"]
         .iter()
@@ -228,7 +233,8 @@ pub fn bare_wwn(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Page 0x80 of SCSI's vital product data: 4 bytes of header, the last two its length.
+/// Reads the serial from page 0x80 of SCSI's vital product data: 4 bytes of header, the last two
+/// its length.
 fn vpd_serial(probe: &Probe, dir: &Path) -> Option<String> {
     let page = std::fs::read(probe.path_below(dir.join("device/vpd_pg80"))).ok()?;
     let length = usize::from(u16::from_be_bytes([*page.get(2)?, *page.get(3)?]));
@@ -248,17 +254,17 @@ fn udev(probe: &Probe, dir: &Path, keys: &[&str]) -> Option<String> {
     })
 }
 
-/// A name for a disk without serial and WWN (zram, loop, a virtio disk that was given none). The
-/// kernel counts `diskseq` up with every attachment and never reuses it within a boot, so a name of
-/// yesterday, or of what was detached since, fits nothing.
+/// Returns a name for a disk without serial and WWN (zram, loop, a virtio disk that was given
+/// none). The kernel counts `diskseq` up with every attachment and never reuses it within a boot,
+/// so a name of yesterday, or of what was detached since, fits nothing.
 fn transient(probe: &Probe, name: &str) -> Option<String> {
     let sequence = probe.number(sys_block(name).join("diskseq"))?;
     let boot = probe.read("/proc/sys/kernel/random/boot_id")?;
     Some(format!("boot-{}-diskseq-{sequence}", boot.get(..8)?))
 }
 
-/// Other disks with the same serial: the namespaces of one NVMe drive, several ways to one LUN, or
-/// virtual disks that were all given one serial.
+/// Returns other disks with the same serial: the namespaces of one NVMe drive, several ways to one
+/// LUN, or virtual disks that were all given one serial.
 fn others_with_serial(probe: &Probe, name: &str, own: &str) -> Vec<String> {
     other_disks(probe, name)
         .into_iter()
@@ -266,7 +272,7 @@ fn others_with_serial(probe: &Probe, name: &str, own: &str) -> Vec<String> {
         .collect()
 }
 
-/// Other disks with the same WWN: ways to the very same disk.
+/// Returns other disks with the same WWN: ways to the very same disk.
 pub fn others_with_wwn(probe: &Probe, name: &str, own: &str) -> Vec<String> {
     other_disks(probe, name)
         .into_iter()
@@ -277,7 +283,7 @@ pub fn others_with_wwn(probe: &Probe, name: &str, own: &str) -> Vec<String> {
 fn other_disks(probe: &Probe, name: &str) -> Vec<String> {
     let mut names = probe.names("/sys/block");
     // `hidden`: the paths below a natively multipathed NVMe disk, which nobody can open.
-    // Device-mapper and md inherit nothing, but a virtual disk may; loops tell no serial.
+    // Device-mapper and md inherit nothing, but a virtual disk may; loops report no serial.
     names.retain(|other| other != name && probe.number(sys_block(other).join("hidden")) != Some(1));
     names
 }

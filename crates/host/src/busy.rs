@@ -1,5 +1,6 @@
-//! Who keeps the CPUs busy: names what would disturb a measurement before it begins. Programs that
-//! this one has started do not count, nor do threads of the kernel, which work for it too.
+//! Programs that keep the CPUs busy: names what would disturb a measurement before it begins.
+//! Programs that this one has started do not count, nor do threads of the kernel, which work for it
+//! too.
 
 use super::gauges::Gauges;
 use super::probe::Probe;
@@ -7,22 +8,22 @@ use iotax_facts::slice::{CpuTimes, ThreadId};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Programs that take less of a CPU than this are not named.
+/// Least of a CPU that a program must take to be named.
 const LEAST_OF_PROGRAM: f64 = 0.1;
-/// Less than this of a CPU disturbs nobody who is not measuring that CPU alone.
+/// Least load of a CPU that disturbs somebody who is not measuring that CPU alone.
 const LEAST_BUSY: f64 = 0.3;
-/// A smaller share of the time of all CPUs that a hypervisor took is not worth a line before a
+/// Least share of the time of all CPUs, taken by a hypervisor, that is worth a line before a
 /// measurement.
 const LEAST_STOLEN: f64 = 0.05;
-/// So many programs are named.
+/// Number of programs that are named.
 const NAMED: usize = 3;
 /// The parent of all threads of the kernel.
 const KTHREADD: u32 = 2;
 
-/// What programs had computed at a time.
+/// CPU time that programs had used at a time.
 #[derive(Clone, Debug)]
 pub struct CpuReading {
-    /// When it was read.
+    /// Time of the reading.
     pub read_at: Instant,
     times: CpuTimes,
     programs: BTreeMap<u32, Program>,
@@ -35,7 +36,7 @@ struct Program {
     ns: u64,
 }
 
-/// How busy the CPUs were with the work of others.
+/// Load of the CPUs with the work of others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BusyCpus {
     /// CPUs that are online.
@@ -44,19 +45,18 @@ pub struct BusyCpus {
     pub busy: f64,
     /// Share of the time of all CPUs that a hypervisor took for others.
     pub stolen: f64,
-    /// Who took most, as `rustc (pid 4711)`, with the CPUs of each.
+    /// Programs that took most, as `rustc (pid 4711)`, with the CPUs of each.
     pub programs: Vec<(String, f64)>,
 }
 
 impl CpuReading {
-    /// `None`: this system has no /proc/stat.
+    /// Reads the CPU times of all programs; `None`: this system has no /proc/stat.
     pub fn now(probe: &Probe) -> Option<CpuReading> {
         let gauges = Gauges::seen_by(probe.clone());
         let pids = probe.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
         let program = |pid: u32| {
             let (name, parent) = parse_stat(&probe.read(format!("/proc/{pid}/stat"))?)?;
-            // Of all threads: what the first alone computes is not enough, and ticks are too
-            // coarse.
+            // Of all threads: the time of the first alone is not enough, and ticks are too coarse.
             let threads = probe.names(format!("/proc/{pid}/task")).into_iter();
             let ns = threads
                 .filter_map(|tid| gauges.thread_ns(ThreadId { pid, tid: tid.parse().ok()? }));
@@ -69,7 +69,8 @@ impl CpuReading {
         })
     }
 
-    /// Who was busy since an earlier reading, without the program `own` and all that it started.
+    /// Returns the programs that were busy since an earlier reading, without the program `own` and
+    /// all that it started.
     pub fn since(&self, earlier: &CpuReading, own: u32) -> BusyCpus {
         let passed_ns = (self.read_at - earlier.read_at).as_nanos().max(1) as f64;
         let CpuTimes { user_ns, system_ns, steal_ns, idle_ns, .. } =
@@ -95,7 +96,7 @@ impl CpuReading {
 
     fn descends(&self, pid: u32, from: u32) -> bool {
         let mut at = pid;
-        // A loop of parents would take two readings of one that moved.
+        // Bounded, as two readings of a process that moved could make a loop of parents.
         for _ in 0..self.programs.len() {
             if at == from {
                 return true;
@@ -110,7 +111,8 @@ impl CpuReading {
 }
 
 impl BusyCpus {
-    /// `1.9 of 2 CPUs are busy: rustc (pid 4711), cc1 (pid 12)`; `None`: nothing that matters.
+    /// Describes the load: `1.9 of 2 CPUs are busy: rustc (pid 4711), cc1 (pid 12)`; `None`:
+    /// nothing that matters.
     pub fn sentence(&self) -> Option<String> {
         let busy = (self.busy >= LEAST_BUSY).then(|| {
             let names: Vec<&str> = self.programs.iter().map(|(name, _)| name.as_str()).collect();
@@ -126,7 +128,7 @@ impl BusyCpus {
     }
 }
 
-/// Name and parent in `/proc/PID/stat`; a name may have spaces and brackets.
+/// Parses name and parent from `/proc/PID/stat`; a name may have spaces and brackets.
 fn parse_stat(text: &str) -> Option<(String, u32)> {
     let (head, tail) = text.rsplit_once(") ")?;
     let (_, name) = head.split_once('(')?;

@@ -1,18 +1,19 @@
-//! The cable of a drive: SATA, SAS, USB, as both ends settled it. What the kernel does not tell is
-//! unknown.
+//! The cable of a drive: SATA, SAS, USB, as both ends settled it. A cable that the kernel does not
+//! report is unknown.
 
 use super::probe::Probe;
 use iotax_facts::machine::Cable;
 use std::path::{Path, PathBuf};
 
-/// Kind and the speed of each lane, as one folder of sysfs tells them.
+/// Reads the kind and the speed of each lane from one folder of sysfs.
 type LaneSpeed = fn(&Path) -> Option<(&'static str, Vec<String>)>;
 
-/// That of a disk with this folder, of whose folders above these are real, nearest first.
+/// Returns the cable of the disk with this folder; `above` are the real folders above it, nearest
+/// first.
 pub(super) fn disk_cable(probe: &Probe, disk_dir: &Path, above: &[PathBuf]) -> Option<Cable> {
     let nearest = |found: LaneSpeed| above.iter().find_map(|dir| found(dir));
     let (kind, speeds) = nearest(sas).or_else(|| nearest(sata)).or_else(|| nearest(usb))?;
-    // A SATA drive behind a SAS port is told by the vendor that libata and SAT give it.
+    // The vendor that libata and SAT give a SATA drive on a SAS port shows what it is.
     let is_sata = probe.read(disk_dir.join("device/vendor")).is_some_and(|vendor| vendor == "ATA");
     let kind = if kind == "sas" && is_sata { "sata" } else { kind };
     let speed = speeds.first().filter(|first| speeds.iter().all(|other| other == *first))?;
@@ -36,7 +37,7 @@ fn sata(dir: &Path) -> Option<(&'static str, Vec<String>)> {
     Some(("sata", vec![speed]))
 }
 
-/// `port-0:0/phy-0:0/sas_phy/phy-0:0/negotiated_linkrate`, of each phy of the port.
+/// Reads `port-0:0/phy-0:0/sas_phy/phy-0:0/negotiated_linkrate` of each phy of the port.
 fn sas(dir: &Path) -> Option<(&'static str, Vec<String>)> {
     name(dir).strip_prefix("port-")?;
     let phys = std::fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
@@ -49,7 +50,7 @@ fn sas(dir: &Path) -> Option<(&'static str, Vec<String>)> {
     Some(("sas", speeds.filter(|speeds| !speeds.is_empty())?))
 }
 
-/// A USB device is the folder that has a number on its bus.
+/// Reads the speed of a USB device, which is the folder that has a number on its bus.
 fn usb(dir: &Path) -> Option<(&'static str, Vec<String>)> {
     dir.join("busnum").exists().then_some(())?;
     Some(("usb", vec![text(&dir.join("speed"))?]))

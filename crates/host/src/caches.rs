@@ -1,14 +1,15 @@
-//! Caches that hold writes back on their way to a drive, as far as this machine tells how large
-//! they are. A drive's own it does not tell.
+//! Caches that hold writes back on their way to a drive, as far as this machine reports how large
+//! they are. It does not report a drive's own.
 
 use super::facts::memory_bytes;
 use super::probe::Probe;
 pub use iotax_facts::machine::WriteCache;
 use iotax_units::show_bytes;
 
-/// What the page cache of the machine may hold back before a writer has to wait: `vm.dirty_bytes`,
-/// or `vm.dirty_ratio` of the memory that is available now (Documentation/admin-guide/sysctl/vm.rst
-/// of the kernel). `None` where the kernel does not tell.
+/// Returns how much the page cache of the machine may hold back before a writer has to wait:
+/// `vm.dirty_bytes`, or `vm.dirty_ratio` of the memory that is available now
+/// (Documentation/admin-guide/sysctl/vm.rst of the kernel). `None` where the kernel does not report
+/// it.
 pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
     let whose = "the page cache of this host";
     if let Some(bytes) = probe.number("/proc/sys/vm/dirty_bytes").filter(|bytes| *bytes > 0) {
@@ -26,9 +27,9 @@ pub fn page_cache(probe: &Probe) -> Option<WriteCache> {
     Some(WriteCache { name, bytes, stacks: Vec::new() })
 }
 
-/// What ZFS holds back before a writer has to wait: `zfs_dirty_data_max`, or where its module is
-/// not loaded yet what it will be (a tenth of the memory, 4 GiB at most: zfs(4)). `None` where the
-/// memory is not known.
+/// Returns how much ZFS holds back before a writer has to wait: `zfs_dirty_data_max`, or, where its
+/// module is not loaded yet, its future value (a tenth of the memory, 4 GiB at most: zfs(4)).
+/// `None` where the memory is not known.
 pub fn zfs(probe: &Probe) -> Option<WriteCache> {
     let told =
         probe.number("/sys/module/zfs/parameters/zfs_dirty_data_max").filter(|bytes| *bytes > 0);

@@ -58,12 +58,13 @@ const MD: &[&str] = &[
     "sync_speed_max",
 ];
 
-/// Facts of this machine, of these files and devices, and the versions of these programs.
+/// Gathers the facts of this machine, of these files and devices, and the versions of these
+/// programs.
 pub fn gather(targets: &[PathBuf], programs: &[String]) -> Facts {
     gather_from(&Probe::this_machine(Path::new("/"), GuestProbe::NOT_ASKED), targets, programs)
 }
 
-/// Facts of the machine that the probe sees.
+/// Gathers the facts of the machine that the probe sees.
 pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> Facts {
     Facts {
         hostname: probe.read("/proc/sys/kernel/hostname"),
@@ -88,8 +89,8 @@ pub fn gather_from(probe: &Probe, targets: &[PathBuf], programs: &[String]) -> F
     }
 }
 
-/// All are asked at once: each takes as long as a program takes to start, and that is long in a
-/// translated guest.
+/// Asks all programs for their versions at once: each takes as long as a program takes to start,
+/// and that is long in a translated guest.
 fn versions(probe: &Probe, programs: &[String]) -> BTreeMap<String, String> {
     std::thread::scope(|scope| {
         let asked: Vec<_> = programs
@@ -106,7 +107,7 @@ fn os_name(probe: &Probe) -> Option<String> {
     Some(value.trim_matches(['"', '\'']).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// A line of /proc/meminfo, which counts in KiB.
+/// Reads a line of /proc/meminfo, which counts in KiB.
 pub fn memory_bytes(probe: &Probe, key: &str) -> Option<u64> {
     bytes_in(&probe.read("/proc/meminfo")?, key)
 }
@@ -124,19 +125,19 @@ fn node_dir(node: u32) -> PathBuf {
     Path::new("/sys/devices/system/node").join(format!("node{node}"))
 }
 
-/// `always [madvise] never` says `madvise`; a lone word says itself.
+/// Returns `madvise` of `always [madvise] never`, or a lone word itself.
 fn chosen_word(text: Option<String>) -> Option<String> {
     let text = text?;
     let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     chosen.map(str::to_owned).or_else(|| (!text.contains(' ')).then_some(text))
 }
 
-/// Huge pages of every size that the kernel knows.
+/// Reads the huge pages of every size that the kernel knows.
 pub fn huge_pages(probe: &Probe) -> Vec<HugePages> {
     huge_pages_in(probe, Path::new("/sys/kernel/mm/hugepages"))
 }
 
-/// Those of a NUMA node.
+/// Returns the huge pages of a NUMA node.
 pub fn node_huge_pages(probe: &Probe, node: u32) -> Vec<HugePages> {
     huge_pages_in(probe, &node_dir(node).join("hugepages"))
 }
@@ -233,7 +234,7 @@ fn smt_groups(probe: &Probe, cpus: &[PathBuf]) -> Vec<String> {
     siblings.filter(|core| core.contains([',', '-']) && seen.insert(core.clone())).collect()
 }
 
-/// intel_pstate says it the other way round than acpi-cpufreq.
+/// Reads the turbo setting, which intel_pstate shows the other way round than acpi-cpufreq.
 fn turbo(probe: &Probe) -> Option<bool> {
     let dir = Path::new("/sys/devices/system/cpu");
     let forbidden = probe.number(dir.join("intel_pstate/no_turbo")).map(|value| value == 0);
@@ -249,7 +250,7 @@ fn mitigations(probe: &Probe) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Facts of a file or device.
+/// Gathers the facts of a file or device.
 fn target(probe: &Probe, path: &Path) -> TargetFacts {
     let is_device = match std::fs::metadata(probe.path_below(path)) {
         Ok(meta) => meta.file_type().is_block_device(),
@@ -260,13 +261,14 @@ fn target(probe: &Probe, path: &Path) -> TargetFacts {
     TargetFacts { path: path.to_owned(), file_system, devices }
 }
 
-/// The device at a path of this machine, as sysfs tells it; `None`: there is none.
+/// Reads the device at a path of this machine from sysfs; `None`: there is no such device.
 pub fn device_here(path: &Path) -> Option<Device> {
     let probe = Probe::of_files(Path::new("/"));
     device_at(&probe, path).map(|name| device(&probe, &name))
 }
 
-/// Kernel names of the device at a path (or below the file at it) and of all below that.
+/// Returns the kernel names of the device at a path (or below the file at it) and of all below
+/// that.
 pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     let mut chain = Vec::new();
     for name in devices_of(probe, path) {
@@ -275,8 +277,8 @@ pub fn device_chain(probe: &Probe, path: &Path) -> Vec<String> {
     chain
 }
 
-/// Bytes of the blocks that direct I/O to a file has to be made of: the largest of what is below
-/// it, at least 512.
+/// Returns the size in bytes of the blocks that direct I/O to a file has to be made of: the largest
+/// of what is below it, at least 512.
 pub fn logical_block_below(path: &Path) -> u64 {
     let probe = Probe::of_files(Path::new("/"));
     let blocks = device_chain(&probe, path).into_iter().filter_map(|name| {
@@ -310,13 +312,13 @@ pub(super) fn below(probe: &Probe, name: &str) -> Vec<String> {
     below
 }
 
-/// The folder of a device in sysfs; /sys/class/block also has the partitions.
+/// Returns the folder of a device in sysfs; /sys/class/block also has the partitions.
 fn device_dir(probe: &Probe, name: &str) -> PathBuf {
     let class = Path::new("/sys/class/block").join(name.replace('/', "!"));
     if probe.path_below(&class).exists() { class } else { block::sys_block(name) }
 }
 
-/// The disk of a partition.
+/// Returns the disk of a partition.
 fn parent_of(probe: &Probe, dir: &Path) -> Option<String> {
     probe.number(dir.join("partition"))?;
     let real = probe.path_below(dir).canonicalize().ok()?;
@@ -336,7 +338,7 @@ fn devices_of(probe: &Probe, path: &Path) -> Vec<String> {
     }
 }
 
-/// The device at a path, or the one below the file system that the path lies in.
+/// Finds the device at a path, or the one below the file system that the path lies in.
 fn device_of(probe: &Probe, path: &Path) -> Option<String> {
     device_at(probe, path).or_else(|| {
         let mount = mount_of(probe, path)?;
@@ -359,8 +361,8 @@ fn device_at(probe: &Probe, path: &Path) -> Option<String> {
     }
 }
 
-/// The device whose kernel name a path in /dev bears, when there is no node: in a made-up machine,
-/// and where /dev is bare.
+/// Finds the device whose kernel name a path in /dev bears, when there is no node: in a made-up
+/// machine, and where /dev is bare.
 fn named_device(probe: &Probe, path: &Path) -> Option<String> {
     let name = path.strip_prefix("/dev").ok()?.to_str()?;
     (!name.is_empty() && probe.path_below(device_dir(probe, name)).exists())
@@ -373,8 +375,8 @@ fn file_system(probe: &Probe, path: &Path) -> Option<FileSystem> {
     Some(FileSystem { kind: mount.kind, point: mount.point, source: mount.source, options })
 }
 
-/// The mount that a path lies in: the longest mount point that it starts with, the last one of
-/// equals.
+/// Finds the mount that a path lies in: the longest mount point that it starts with, the last one
+/// of equals.
 fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
     let real = if probe.root == Path::new("/") { real_path(path) } else { path.to_owned() };
     mounts::parse(&probe.read("/proc/self/mountinfo")?)
@@ -383,14 +385,14 @@ fn mount_of(probe: &Probe, path: &Path) -> Option<mounts::Mount> {
         .max_by_key(|mount| mount.point.components().count())
 }
 
-/// Without links; of a file that is still to be made, its folder's.
+/// Resolves a path without links; for a file that is still to be made, its folder's.
 fn real_path(path: &Path) -> PathBuf {
     path.ancestors()
         .find_map(|ancestor| ancestor.canonicalize().ok())
         .unwrap_or_else(|| path.to_owned())
 }
 
-/// Facts of the device with this kernel name.
+/// Gathers the facts of the device with this kernel name.
 pub fn device(probe: &Probe, name: &str) -> Device {
     let dir = device_dir(probe, name);
     let disk = parent_of(probe, &dir).unwrap_or_else(|| name.to_owned());
@@ -424,8 +426,8 @@ pub fn device(probe: &Probe, name: &str) -> Device {
     }
 }
 
-/// The nearest driver from the disk up: `sd` would say less than nothing, so a disk's bus driver is
-/// passed over for its controller's.
+/// Returns the nearest driver from the disk up: `sd` would say less than nothing, so a disk's bus
+/// driver is passed over for its controller's.
 fn driver(probe: &Probe, disk_dir: &Path) -> Option<String> {
     ancestors(probe, disk_dir).iter().find_map(|dir| {
         let target = std::fs::read_link(dir.join("driver")).ok()?;
@@ -442,8 +444,7 @@ fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
     let link = PcieLink {
         address: dir.file_name()?.to_str()?.to_owned(),
         speed: speed("current_link_speed"),
-        // 0 and 63 and 255 stand for a link that does not exist (an integrated or emulated
-        // endpoint).
+        // 0 and 63 and 255 mean a link that does not exist (an integrated or emulated endpoint).
         width: number_in(&dir, "current_link_width").filter(|width| (1..=32).contains(width)),
         max_speed: speed("max_link_speed"),
         max_width: number_in(&dir, "max_link_width").filter(|width| (1..=32).contains(width)),
@@ -451,7 +452,7 @@ fn pcie_link(probe: &Probe, disk_dir: &Path) -> Option<PcieLink> {
     (link.speed.is_some() || link.width.is_some()).then_some(link)
 }
 
-/// The folders above a disk in /sys/devices, nearest first.
+/// Returns the folders above a disk in /sys/devices, nearest first.
 fn ancestors(probe: &Probe, disk_dir: &Path) -> Vec<PathBuf> {
     let Ok(real) = probe.path_below(disk_dir).canonicalize() else {
         return Vec::new();
@@ -470,7 +471,7 @@ fn text_in(dir: &Path, file: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// `None` also for -1, which is how the kernel says "no NUMA node".
+/// Reads a number; `None` also for -1, which is how the kernel says "no NUMA node".
 fn number_in(dir: &Path, file: &str) -> Option<u64> {
     text_in(dir, file)?.parse().ok()
 }

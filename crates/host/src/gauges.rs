@@ -1,5 +1,5 @@
 //! Gauges that are read around every slice: CPU time, dirty memory, I/Os in flight. Each is `None`
-//! where the kernel does not tell; never a zero in its place.
+//! where the kernel does not report it; never a zero in its place.
 
 use super::facts::{below, device_chain, memory_bytes};
 use super::limits;
@@ -16,17 +16,18 @@ const TICK_NS: u64 = 10_000_000;
 #[derive(Clone, Debug)]
 pub struct Gauges {
     probe: Probe,
-    /// What is below paths, as it was when first asked.
+    /// Devices below paths, as they were when first asked for.
     chains: BTreeMap<PathBuf, Vec<String>>,
     /// `cpu.stat` of the control groups that limit CPU time.
     quotas: Vec<PathBuf>,
 }
 
-/// What the page cache has yet to write.
+/// Bytes that the page cache has yet to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwedBytes {
     pub bytes: u64,
-    /// Of the whole machine, since this kernel does not tell it of one file.
+    /// True if the bytes are of the whole machine, since this kernel does not report them of one
+    /// file.
     pub of_all: bool,
 }
 
@@ -37,33 +38,34 @@ impl Default for Gauges {
 }
 
 impl Gauges {
-    /// Of the machine that the probe sees.
+    /// Makes gauges of the machine that the probe sees.
     pub fn seen_by(probe: Probe) -> Gauges {
         let quotas = limits::quota_stats(&probe);
         Gauges { probe, chains: BTreeMap::new(), quotas }
     }
 
-    /// What it reads through.
+    /// Returns the probe through which the gauges read.
     pub fn probe(&self) -> &Probe {
         &self.probe
     }
 
-    /// CPU time of all CPUs since boot; two readings make a difference.
+    /// Reads the CPU time of all CPUs since boot; two readings make a difference.
     pub fn cpu_times(&self) -> Option<CpuTimes> {
         let times = parse_stat(&self.probe.read("/proc/stat")?)?;
         let held = self.quotas.iter().filter_map(|file| parse_throttled(&self.probe.read(file)?));
         Some(CpuTimes { throttled_ns: held.sum(), ..times })
     }
 
-    /// Nanoseconds that a thread has computed; `None`: it has ended, or this kernel does not report
-    /// it.
+    /// Returns the nanoseconds that a thread has computed; `None`: it has ended, or this kernel
+    /// does not report it.
     pub fn thread_ns(&self, ThreadId { pid, tid }: ThreadId) -> Option<u64> {
         let told = self.probe.read(format!("/proc/{pid}/task/{tid}/schedstat"))?;
         told.split_whitespace().next()?.parse().ok()
     }
 
-    /// Bytes that wait to be written back or are being written: of these files and devices where
-    /// the kernel tells (cachestat, from 6.5 on), else of the whole machine, which others make too.
+    /// Returns the bytes that wait to be written back or are being written: of these files and
+    /// devices where the kernel reports that (cachestat, from 6.5 on), else of the whole machine,
+    /// which others make too.
     pub fn owed(&self, paths: &[PathBuf]) -> Option<OwedBytes> {
         let of_paths: std::io::Result<u64> =
             paths.iter().map(|path| iotax_sys::cachestat::owed_bytes(File::open(path)?)).sum();
@@ -77,8 +79,8 @@ impl Gauges {
         Some(memory_bytes(&self.probe, "Dirty")? + memory_bytes(&self.probe, "Writeback")?)
     }
 
-    /// Kernel names of the device at a path (or below a file), and of all below that. Looked up
-    /// once: it takes a walk through the mounts, and slices ask three times each.
+    /// Returns the kernel names of the device at a path (or below a file), and of all below that.
+    /// Looked up once: it takes a walk through the mounts, and slices ask three times each.
     pub fn lower_devices(&mut self, path: &Path) -> Vec<String> {
         if let Some(chain) = self.chains.get(path) {
             return chain.clone();
@@ -93,8 +95,8 @@ impl Gauges {
         self.chains.clear();
     }
 
-    /// I/Os in flight on these devices together; `None` if one of them does not tell, or there is
-    /// none.
+    /// Returns the I/Os in flight on these devices together; `None` if one of them does not report
+    /// them, or there is no device.
     pub fn in_flight(&self, names: &[String]) -> Option<u64> {
         if names.is_empty() {
             return None;
@@ -149,8 +151,8 @@ impl Gauges {
     }
 }
 
-/// The first line of /proc/stat (proc_stat(5)): user nice system idle iowait irq softirq steal ...;
-/// guest time is part of user already.
+/// Parses the first line of /proc/stat (proc_stat(5)): user nice system idle iowait irq softirq
+/// steal ...; guest time is part of user already.
 fn parse_stat(text: &str) -> Option<CpuTimes> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> =
@@ -170,7 +172,8 @@ fn parse_stat(text: &str) -> Option<CpuTimes> {
     })
 }
 
-/// Nanoseconds in `cpu.stat`: `throttled_usec` of version 2, `throttled_time` of version 1.
+/// Reads the nanoseconds in `cpu.stat`: `throttled_usec` of version 2, `throttled_time` of version
+/// 1.
 fn parse_throttled(text: &str) -> Option<u64> {
     let value = |line: &str| match line.split_once(' ')? {
         ("throttled_usec", us) => us.parse::<u64>().ok()?.checked_mul(1000),

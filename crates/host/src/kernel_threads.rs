@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 /// Flag of a kernel thread in the ninth field of /proc/PID/stat: `PF_KTHREAD` of Linux
 /// (include/linux/sched.h).
 const KERNEL_THREAD: u64 = 0x0020_0000;
-/// Threads are looked up again after so many times as long as that took.
+/// Factor of the time that a lookup of threads took, after which they are looked up again.
 const LOOK_ONE_IN: u32 = 20;
 
 /// Adds up what the threads of the kernel compute.
 #[derive(Debug, Default)]
 pub struct KernelThreads {
-    /// Every process that was there at the last look: whether it is a thread of the kernel.
+    /// Processes that were there at the last look, and whether each is a thread of the kernel.
     seen: BTreeMap<u32, bool>,
     /// Nanoseconds that each thread had computed when it was last read. All are read: work queues
     /// give their work now to this thread, now to that.

@@ -1,9 +1,8 @@
-//! What /dev/kvm is worth, as a plain value: the guest's probe finds it out, doctor and needs read
-//! it.
+//! State of /dev/kvm, as a plain value: the guest's probe finds it out, doctor and needs read it.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether guests run on the CPU itself.
+/// Ability of this machine to run guests on the CPU itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KvmState {
@@ -16,7 +15,7 @@ pub enum KvmState {
 }
 
 impl KvmState {
-    /// `None` when it works, else what was seen.
+    /// Returns what was seen, or `None` when KVM works.
     pub fn trouble(&self) -> Option<String> {
         match self {
             KvmState::Works => None,

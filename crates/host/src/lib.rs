@@ -1,4 +1,4 @@
-//! What this machine is (facts) and what it lacks (needs).
+//! Facts of this machine, and its unmet needs.
 //!
 //! Modules: [`facts`] with `block`, `cable`, `net`, `pci`, `mounts`, `caches`, `limits`, `routes`
 //! what is there, [`probe`] how it is read, [`gauges`] CPU and dirty bytes, [`needs`] what may be
@@ -26,16 +26,16 @@ pub mod routes;
 
 use serde::{Deserialize, Serialize};
 
-/// Something a stack needs and this machine lacks.
+/// A thing that a stack needs and this machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// What is lacking: `qemu-system-x86_64`.
+    /// Missing thing: `qemu-system-x86_64`.
     pub what: String,
-    /// What for, a clause: `to boot a guest`.
+    /// Purpose, a clause: `to boot a guest`.
     pub why: String,
     /// The command that supplies it, or the act: `apt-get install qemu-system-x86`.
     pub command: String,
-    /// Whether it takes a reboot to have it.
+    /// True if it takes a reboot to have it.
     #[serde(default)]
     pub reboot: bool,
 }

@@ -27,7 +27,7 @@ const IO_MAX: &[(&str, LimitUnit)] = &[
     ("wiops", LimitUnit::WriteIos),
     ("wbps", LimitUnit::WriteBytes),
 ];
-/// tc takes longer only where something is wrong.
+/// Time limit of tc, which takes longer only where something is wrong.
 const TC_LIMIT: Duration = Duration::from_secs(5);
 
 /// A control group, and the mount that it is seen through.
@@ -36,7 +36,8 @@ struct ControlGroup {
     version: u8,
 }
 
-/// Limits on what lies below these files and devices, and on processors, that control groups set.
+/// Finds limits on what is below these files and devices, and on processors, that control groups
+/// set.
 pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     let mut devices = BTreeMap::new();
     for name in targets.iter().flat_map(|target| device_chain(probe, target)) {
@@ -55,14 +56,15 @@ pub fn of_groups(probe: &Probe, targets: &[PathBuf]) -> Vec<SetLimit> {
     limits
 }
 
-/// Where the kernel counts how long quotas of CPU time held threads back.
+/// Returns the files in which the kernel counts how long quotas of CPU time held threads back.
 pub fn quota_stats(probe: &Probe) -> Vec<PathBuf> {
     let limited =
         groups(probe, "cpu").into_iter().filter(|group| of_processors(probe, group).is_some());
     limited.map(|group| group.folder.join("cpu.stat")).collect()
 }
 
-/// The own group of a controller and those above it, of both versions where both are mounted.
+/// Returns the own group of a controller and those above it, of both versions where both are
+/// mounted.
 fn groups(probe: &Probe, controller: &str) -> Vec<ControlGroup> {
     let mounts = mounts::parse(&probe.read("/proc/self/mountinfo").unwrap_or_default());
     let own = probe.read("/proc/self/cgroup").unwrap_or_default();
@@ -128,7 +130,7 @@ fn on_devices(
     limits
 }
 
-/// A quota of time within a period.
+/// Reads a quota of time within a period.
 fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     let (file, quota, period, burst) = match group.version {
         2 => {
@@ -144,7 +146,7 @@ fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
         }
         _ => {
             let file = group.folder.join("cpu.cfs_quota_us");
-            // -1 is none.
+            // -1 is no quota.
             let quota = probe.number(&file)?;
             let period = probe.number(group.folder.join("cpu.cfs_period_us"))?;
             (file, quota, period, probe.number(group.folder.join("cpu.cfs_burst_us")))
@@ -160,8 +162,8 @@ fn of_processors(probe: &Probe, group: &ControlGroup) -> Option<SetLimit> {
     })
 }
 
-/// Processors that the own group may use, as `0-3,8`, with the file that says it; `None`: any, or
-/// no group tells.
+/// Returns the processors that the own group may use, as `0-3,8`, with the file that says it;
+/// `None`: any, or no group says so.
 pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     let own = groups(probe, "cpuset");
     let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
@@ -175,7 +177,8 @@ pub fn processors(probe: &Probe) -> Option<(String, PathBuf)> {
     own.iter().find_map(of)
 }
 
-/// Fewer processors than are online, which a cpuset or whoever started iotax (taskset) left to it.
+/// Finds a limit to fewer processors than are online, which a cpuset or whoever started iotax
+/// (taskset) left to it.
 fn allowed(probe: &Probe) -> Option<SetLimit> {
     let status = probe.read("/proc/self/status")?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim();
@@ -194,7 +197,7 @@ fn allowed(probe: &Probe) -> Option<SetLimit> {
     (mine < online).then_some(limit)
 }
 
-/// How many numbers a list such as `0-3,8` has.
+/// Counts the numbers of a list such as `0-3,8`.
 fn count(list: &str) -> Option<u64> {
     let one = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
@@ -204,7 +207,7 @@ fn count(list: &str) -> Option<u64> {
     list.split(',').map(one).sum()
 }
 
-/// Limits on what interfaces send, as tc shows them; none where there is no tc.
+/// Finds limits on what interfaces send, as tc shows them; empty where there is no tc.
 pub fn of_interfaces(probe: &Probe) -> Vec<SetLimit> {
     let Some(tc) = probe.program("tc") else { return Vec::new() };
     let ask = |words: &[&str]| {
@@ -228,7 +231,7 @@ fn queues(text: &str) -> Vec<Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// Token buckets in what `tc -j qdisc show` prints: bytes a second, and bytes.
+/// Finds token buckets in what `tc -j qdisc show` prints: bytes a second, and bytes.
 fn of_queues(text: &str) -> Vec<SetLimit> {
     let limit = |queue: &Value| {
         let options = &queue["options"];
@@ -245,7 +248,7 @@ fn of_queues(text: &str) -> Vec<SetLimit> {
     queues(text).iter().filter_map(limit).collect()
 }
 
-/// Interfaces whose queue has classes with rates.
+/// Returns the interfaces whose queue has classes with rates.
 fn with_classes(text: &str) -> Vec<String> {
     let mut all: Vec<String> = queues(text)
         .iter()
@@ -256,8 +259,8 @@ fn with_classes(text: &str) -> Vec<String> {
     all
 }
 
-/// Ceilings in what `tc class show` prints: `class htb 1:10 root prio 0 rate 50Mbit ceil 80Mbit
-/// burst 64Kb cburst 32750b`.
+/// Finds ceilings in what `tc class show` prints: `class htb 1:10 root prio 0 rate 50Mbit ceil
+/// 80Mbit burst 64Kb cburst 32750b`.
 fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     let limit = |line: &str| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -275,7 +278,7 @@ fn of_classes(interface: &str, text: &str) -> Vec<SetLimit> {
     text.lines().filter_map(limit).collect()
 }
 
-/// Bytes, of `80Mbit` (a second, decimal) or `64Kb` (binary).
+/// Parses an amount in bytes: `80Mbit` (a second, decimal) or `64Kb` (binary).
 fn amount(word: &str) -> Option<f64> {
     let digits = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);

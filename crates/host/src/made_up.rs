@@ -37,7 +37,7 @@ impl MadeUpMachine {
         std::os::unix::fs::symlink(target, name).expect("link");
     }
 
-    /// A disk or partition at its place in /sys/devices, with the links to it.
+    /// Adds a disk or partition at its place in /sys/devices, with the links to it.
     pub fn block(&self, device: &str, devnum: &str, files: &[(&str, &str)]) {
         let name = Path::new(device).file_name().and_then(|name| name.to_str()).expect("name");
         for (file, text) in
@@ -56,7 +56,8 @@ impl MadeUpMachine {
     }
 }
 
-/// Two sockets, an NVMe drive on PCIe, and /srv/data on LVM on a mirror of two SATA disks.
+/// Makes a server with two sockets, an NVMe drive on PCIe, and /srv/data on LVM on a mirror of two
+/// SATA disks.
 pub fn server() -> MadeUpMachine {
     let machine = MadeUpMachine::new(&[
         ("/proc/sys/kernel/hostname", "store1\n"),
@@ -163,7 +164,7 @@ fn disks_of_server(machine: &MadeUpMachine) {
     machine.block("/sys/devices/virtual/block/dm-0", "252:0", &dm);
 }
 
-/// A guest whose initramfs has /proc and /sys and nothing else.
+/// Makes a guest whose initramfs has /proc and /sys and nothing else.
 pub fn bare_guest() -> MadeUpMachine {
     let machine = MadeUpMachine::new(&[
         ("/proc/sys/kernel/osrelease", "6.1.0-18-amd64\n"),
@@ -182,7 +183,7 @@ pub fn bare_guest() -> MadeUpMachine {
     machine
 }
 
-/// The server with programs and room: everything is there.
+/// Makes the server with programs and room: everything is there.
 pub fn complete_server() -> MadeUpMachine {
     let mut machine = server();
     let versions = [

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-/// One line of a mountinfo (proc_pid_mountinfo(5)).
+/// Line of a mountinfo (proc_pid_mountinfo(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// `major:minor` of the file system; not a device's on btrfs and ZFS.
@@ -13,13 +13,13 @@ pub struct Mount {
     pub options: String,
     /// Type of the file system.
     pub kind: String,
-    /// What was mounted: a device's path, or a word.
+    /// Source of the mount: a device's path, or a word.
     pub source: String,
     /// Options of the file system.
     pub super_options: String,
 }
 
-/// The mounts of one mountinfo; lines that make no sense are left out.
+/// Parses the mounts of one mountinfo; lines that make no sense are left out.
 pub fn parse(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_line).collect()
 }
@@ -39,7 +39,8 @@ fn parse_line(line: &str) -> Option<Mount> {
     })
 }
 
-/// The kernel writes blank, tab, newline and backslash as `\040` and so on.
+/// Decodes a text of the kernel, which writes blank, tab, newline and backslash as `\040` and so
+/// on.
 pub fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,5 +1,5 @@
-//! What a run may need of a machine: one entry a need, with the command that supplies it. Checking
-//! only reads; nothing is installed or changed.
+//! Things that a run may need of a machine: one entry for each need, with the command that supplies
+//! it. Checking only reads; nothing is installed or changed.
 
 use super::Missing;
 use super::pci;
@@ -11,32 +11,32 @@ use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Something a machine may lack.
+/// A thing that a machine may lack.
 #[derive(Clone, Copy)]
 pub struct Need {
     /// Stable name, for `doctor --require`.
     pub id: &'static str,
-    /// What for, a clause: `to boot a guest`.
+    /// Purpose, a clause: `to boot a guest`.
     pub why: &'static str,
-    /// What supplies it, by distribution; the last one holds for those not named.
+    /// Supply of each distribution; the last one holds for those not named.
     pub supply: &'static [Supply],
-    /// What tells whether it is there.
+    /// Check that shows whether it is there.
     pub check: NeedCheck,
-    /// Whether it takes a reboot to have it.
+    /// True if it takes a reboot to have it.
     pub reboot: bool,
 }
 
-/// What tells whether a need is met.
+/// Check that shows whether a need is met.
 #[derive(Clone, Copy)]
 pub enum NeedCheck {
-    /// What is lacking, in words with the object; `None` when nothing is.
+    /// Returns what is lacking, in words with the object; `None` when nothing is.
     By(fn(&Probe) -> Option<String>),
-    /// All of these are found.
+    /// Requires that all of these are found.
     Finds(&'static [SearchedThing]),
 }
 
 impl Need {
-    /// One that hangs on programs, modules or files.
+    /// Makes a need that hangs on programs, modules or files.
     pub const fn requiring(requirement: Requirement) -> Need {
         let Requirement { id, why, supply, finds } = requirement;
         Need { id, why, supply, check: NeedCheck::Finds(finds), reboot: false }
@@ -277,19 +277,19 @@ fn lacks_iommu(probe: &Probe) -> Option<String> {
     Some(format!("no IOMMU is in use; hint: switch on {switch} in the firmware, {boot}"))
 }
 
-/// What of these needs is unmet on this machine; files would go to `dir`.
+/// Returns which of these needs are unmet on this machine; files would go to `dir`.
 pub fn missing(needs: &[Need], dir: &Path, guest: GuestProbe) -> Vec<Missing> {
     let probe = Probe::this_machine(dir, guest);
     needs.iter().filter_map(|need| need.missing(&probe)).collect()
 }
 
 impl Need {
-    /// What is missing on this machine, with the command that supplies it.
+    /// Returns what is missing on this machine, with the command that supplies it.
     pub fn missing(&self, probe: &Probe) -> Option<Missing> {
         Some(self.lacking(&distribution(probe), self.asked().lacking(probe)?))
     }
 
-    /// The need as another place is asked for it.
+    /// Returns the need in the form in which another place is asked for it.
     pub fn asked(&self) -> AskedNeed {
         let finds = match self.check {
             NeedCheck::By(_) => Vec::new(),
@@ -298,8 +298,8 @@ impl Need {
         AskedNeed { id: self.id.to_owned(), finds }
     }
 
-    /// What is missing on a machine of this distribution, where somebody else found out what that
-    /// is. A finding with a hint of its own knows better than the table.
+    /// Describes what is missing on a machine of this distribution, where somebody else found out
+    /// what that is. A finding with a hint of its own knows better than the table.
     pub fn lacking(&self, distribution: &[String], what: String) -> Missing {
         let (what, command) = match what.split_once("; hint: ") {
             Some((what, hint)) => (what.to_owned(), hint.to_owned()),
@@ -308,7 +308,7 @@ impl Need {
         Missing { what, why: self.why.into(), command, reboot: self.reboot }
     }
 
-    /// The command for a distribution.
+    /// Returns the command for a distribution.
     pub fn command(&self, distribution: &[String]) -> &'static str {
         let fits = |supply: &&Supply| {
             supply.distribution.is_empty()
@@ -322,12 +322,12 @@ impl Need {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AskedNeed {
     pub id: String,
-    /// All that must be found.
+    /// Things that must all be found.
     pub finds: Vec<SearchedThing<String>>,
 }
 
 impl AskedNeed {
-    /// What is lacking on the machine that the probe sees, in words with the object.
+    /// Returns what is lacking on the machine that the probe sees, in words with the object.
     pub fn lacking(&self, probe: &Probe) -> Option<String> {
         let own = OWN.iter().find(|need| need.id == self.id).map(|need| need.check);
         match own {
@@ -337,7 +337,7 @@ impl AskedNeed {
     }
 }
 
-/// `ID` and `ID_LIKE` of os-release: what packages are named by.
+/// Returns `ID` and `ID_LIKE` of os-release: what packages are named by.
 pub fn distribution(probe: &Probe) -> Vec<String> {
     let text = probe.read("/etc/os-release").unwrap_or_default();
     text.lines()
@@ -347,20 +347,21 @@ pub fn distribution(probe: &Probe) -> Vec<String> {
         .collect()
 }
 
-/// How a program is installed where iotax does not know the package manager: the words after are
-/// for people.
+/// Word for the installation of a program where iotax does not know the package manager: the words
+/// after it are for people.
 pub const BY_HAND: &str = "install";
 
-/// Behind the name of a program that is lacking.
+/// Words after the name of a program that is lacking.
 const NOT_INSTALLED: &str = " is not installed";
 
 impl Missing {
-    /// Whether it is a module of the kernel.
+    /// Returns true if a module of the kernel is missing.
     pub fn is_of_kernel(&self) -> bool {
         self.what.starts_with(NO_MODULE)
     }
 
-    /// How a package manager is called for it, and its packages; `None` where none supplies it.
+    /// Returns how a package manager is called for it, and its packages; `None` where no package
+    /// supplies it.
     pub fn packages(&self) -> Option<(&str, &str)> {
         let command =
             self.command.split(" (").next().filter(|_| self.what.ends_with(NOT_INSTALLED))?;
@@ -369,7 +370,7 @@ impl Missing {
     }
 }
 
-/// Before the name of a module that is lacking.
+/// Words before the name of a module that is lacking.
 const NO_MODULE: &str = "there is no module ";
 
 fn not_found(probe: &Probe, find: &SearchedThing<String>) -> Option<String> {
@@ -386,7 +387,8 @@ fn not_found(probe: &Probe, find: &SearchedThing<String>) -> Option<String> {
     }
 }
 
-/// A module that is loaded (`there` tells), or that `modprobe` would find.
+/// Checks for a module that is loaded (its path `there` exists), or that `modprobe` would find.
+/// Returns the words for a missing one.
 fn no_module(probe: &Probe, name: &str, there: &str) -> Option<String> {
     let release = probe.read("/proc/sys/kernel/osrelease").unwrap_or_default();
     let lists =

@@ -1,18 +1,19 @@
 //! Networks that cards lead to, with the speed that each card settled with its other end. Only
-//! cards that are hardware and tell a speed have one; what IPv6 leads to is not looked at.
+//! cards that are hardware and report a speed have one; what IPv6 leads to is not looked at.
 
 use super::probe::Probe;
 use iotax_facts::machine::Network;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-/// A table with more is one of many guests or containers, and no record of a measurement.
+/// Most networks that are recorded. A table with more is one of many guests or containers, and no
+/// record of a measurement.
 const MANY: usize = 64;
 /// Types of interfaces (linux/if_arp.h).
 const ETHERNET: u64 = 1;
 const INFINIBAND: u64 = 32;
 
-/// Those of the routing table; none where no card tells its speed.
+/// Returns the networks of the routing table; empty where no card reports its speed.
 pub(super) fn networks(probe: &Probe) -> Vec<Network> {
     let table = probe.read("/proc/net/route").unwrap_or_default();
     let all: Vec<Network> = table.lines().skip(1).filter_map(|line| network(probe, line)).collect();
@@ -20,8 +21,8 @@ pub(super) fn networks(probe: &Probe) -> Vec<Network> {
     if of_use { all } else { Vec::new() }
 }
 
-/// Interface, destination, gateway, flags, two counts, metric, mask: words of 32 bits as they lie
-/// in memory.
+/// Parses a route: interface, destination, gateway, flags, two counts, metric, mask. Addresses are
+/// words of 32 bits as they lie in memory.
 fn network(probe: &Probe, line: &str) -> Option<Network> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let address = |at: usize| {
@@ -77,7 +78,7 @@ mod tests {
             (found.card.as_str(), found.megabits)
         };
         assert_eq!(by([10, 1, 2, 3]), ("eth1", Some(25_000)));
-        // A bridge is no card, whatever speed it tells.
+        // A bridge is no card, whatever speed it reports.
         assert_eq!(by([10, 1, 5, 3]), ("br0", None));
         assert_eq!((by([192, 0, 2, 9]), by([8, 8, 8, 8])), (("eth0", None), ("eth0", None)));
         assert_eq!(toward(&all[1..], Ipv4Addr::new(8, 8, 8, 8)), None);

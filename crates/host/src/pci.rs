@@ -1,12 +1,12 @@
-//! PCI functions as sysfs tells of them: what drives them, which IOMMU group they are in, which
-//! disks hang on them. A group is what the IOMMU can keep apart from the rest: it is given to a
-//! guest as a whole or not at all.
+//! PCI functions in sysfs: what drives them, which IOMMU group they are in, which disks hang on
+//! them. A group is what the IOMMU can keep apart from the rest: it is given to a guest as a whole
+//! or not at all.
 
 use super::probe::Probe;
 use super::{block, facts};
 use std::path::{Path, PathBuf};
 
-/// Where the kernel lists IOMMU groups.
+/// Folder in which the kernel lists IOMMU groups.
 const GROUPS: &str = "/sys/kernel/iommu_groups";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,13 +19,14 @@ pub struct Function {
 }
 
 impl Function {
-    /// Bridges from PCI to PCI carry others and are never given to a guest; vfio leaves them to
-    /// their driver. What else is of the class of bridges (ISA, host) is a device like any other.
+    /// Returns true for a bridge from PCI to PCI. It carries others and is never given to a guest;
+    /// vfio leaves it to its driver. What else is of the class of bridges (ISA, host) is a device
+    /// like any other.
     pub fn is_bridge(&self) -> bool {
         self.class >> 8 == 0x0604
     }
 
-    /// What it is, in a word or two.
+    /// Names the kind of function in a word or two.
     pub fn kind(&self) -> &'static str {
         match (self.class >> 16, self.class >> 8 & 0xff) {
             (0x01, 0x08) => "an NVMe drive",
@@ -47,7 +48,7 @@ pub struct PciDrive {
     pub paths: Vec<PathBuf>,
     /// Driver that it is bound to.
     pub driver: Option<String>,
-    /// Model, as its disk tells it.
+    /// Model, as its disk reports it.
     pub model: Option<String>,
     pub serial: Option<String>,
     pub firmware: Option<String>,
@@ -56,20 +57,20 @@ pub struct PciDrive {
     pub bytes: Option<u64>,
     /// Other disks (namespaces) that hang on the same function.
     pub siblings: Vec<String>,
-    /// Its IOMMU group; `None`: there is no IOMMU, or it is off.
+    /// IOMMU group; `None`: there is no IOMMU, or it is off.
     pub group: Option<String>,
-    /// Why the group cannot be given away, a clause each.
+    /// Reasons why the group cannot be given away, a clause each.
     pub obstacles: Vec<String>,
     /// NUMA node of the slot.
     pub numa_node: Option<u64>,
 }
 
-/// Where sysfs tells of a function.
+/// Returns the folder of a function in sysfs.
 pub fn folder(address: &str) -> PathBuf {
     Path::new("/sys/bus/pci/devices").join(address)
 }
 
-/// The function at that address.
+/// Reads the function at that address.
 pub fn function(probe: &Probe, address: &str) -> Option<Function> {
     let dir = folder(address);
     let class = probe.read(dir.join("class"))?;
@@ -80,18 +81,18 @@ pub fn function(probe: &Probe, address: &str) -> Option<Function> {
     })
 }
 
-/// The driver that a function is bound to.
+/// Returns the driver that a function is bound to.
 pub fn driver(probe: &Probe, address: &str) -> Option<String> {
     probe.link_name(folder(address).join("driver"))
 }
 
-/// The number of a function's IOMMU group.
+/// Returns the number of a function's IOMMU group.
 pub fn group(probe: &Probe, address: &str) -> Option<String> {
     probe.link_name(folder(address).join("iommu_group"))
 }
 
-/// Why the group of this function cannot be given to a guest with it: members that are in use here;
-/// or that there is none, though this machine has an IOMMU.
+/// Returns why the group of this function cannot be given to a guest with it: members that are in
+/// use here; or that it is in no group, though this machine has an IOMMU.
 pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
     let Some(group) = group(probe, address) else {
         return has_iommu(probe)
@@ -105,7 +106,8 @@ pub fn obstacles(probe: &Probe, address: &str) -> Vec<String> {
     others.filter(|other| !other.is_bridge()).filter_map(|other| in_use(&other, &group)).collect()
 }
 
-/// A neighbour that no driver has, or that waits for a guest itself, is in nobody's way.
+/// Returns how a neighbour in a group is in use. A neighbour that no driver has, or that waits for
+/// a guest itself, is in nobody's way.
 fn in_use(other: &Function, group: &str) -> Option<String> {
     let driver = other.driver.as_deref()?;
     (!["vfio-pci", "pci-stub"].contains(&driver)).then(|| {
@@ -117,13 +119,13 @@ fn in_use(other: &Function, group: &str) -> Option<String> {
     })
 }
 
-/// Whether this machine keeps its devices apart by an IOMMU.
+/// Returns true if this machine keeps its devices apart by an IOMMU.
 pub fn has_iommu(probe: &Probe) -> bool {
     !probe.names(GROUPS).is_empty()
 }
 
-/// The function that a disk hangs on: the last address on its way from the root complex. A disk
-/// with several ways (native NVMe multipath) hangs on none, unless only one of them is there.
+/// Returns the function that a disk hangs on: the last address on its way from the root complex. A
+/// disk with several ways (native NVMe multipath) hangs on none, unless only one of them is there.
 pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     let below = |path: PathBuf| -> Option<String> {
         let real = probe.path_below(path).canonicalize().ok()?;
@@ -143,12 +145,12 @@ pub fn of_disk(probe: &Probe, name: &str) -> Option<String> {
     })
 }
 
-/// Disks that hang on a function.
+/// Finds the disks that hang on a function.
 pub fn disks_at(probe: &Probe, address: &str) -> Vec<String> {
     all_disks(probe).into_iter().filter(|(at, _)| at == address).map(|(_, name)| name).collect()
 }
 
-/// Every disk that hangs on a function, with its address.
+/// Returns every disk that hangs on a function, with its address.
 fn all_disks(probe: &Probe) -> Vec<(String, String)> {
     let names = probe.names("/sys/block").into_iter();
     names
@@ -176,7 +178,7 @@ fn is_address(part: &str) -> bool {
     fits && fields.next().is_none()
 }
 
-/// Drives of this machine that are a PCI function of their own.
+/// Finds the drives of this machine that are a PCI function of their own.
 pub fn drives(probe: &Probe) -> Vec<PciDrive> {
     let disks = all_disks(probe);
     let links = links(probe);
@@ -210,7 +212,7 @@ fn drive(
     })
 }
 
-/// udev's names of disks: the link and the kernel's name after it.
+/// Returns udev's names of disks: the link and the kernel's name after it.
 fn links(probe: &Probe) -> Vec<(PathBuf, String)> {
     let kinds = probe.names("/dev/disk").into_iter().map(|kind| Path::new("/dev/disk").join(kind));
     let of_kind = |dir: PathBuf| {

@@ -1,5 +1,5 @@
-//! Where facts and needs are read from: this machine, or a made-up one in a folder (tests).
-//! It only reads; what cannot be read is `None`, never an empty word or a zero.
+//! Source of facts and needs: this machine, or a made-up one in a folder (tests). It only reads;
+//! what cannot be read is `None`, never an empty word or a zero.
 
 use super::kvm::KvmState;
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
@@ -16,45 +16,46 @@ pub struct Probe {
     pub euid: u32,
     /// Folder that files and runs go to.
     pub dir: PathBuf,
-    /// Whether this user may make files in that folder, or why not.
+    /// `Ok` if this user may make files in that folder, else why not.
     pub folder: Result<(), String>,
     /// Room on that folder's file system.
     pub space: Option<Space>,
-    /// Whether io_uring answers, or why not.
+    /// `Ok` if io_uring answers, else why not.
     pub io_uring: Result<(), String>,
-    /// What the guest room finds.
+    /// Findings of the guest room.
     pub guest: GuestProbe,
-    /// Which programs there are.
+    /// Programs that are installed.
     pub programs: Programs,
 }
 
-/// What the guest room finds out about this machine, which alone knows what its guests are made of.
-/// Functions, not values: only the need that wants an answer asks, as looking for a kernel may ask
-/// apt, and io_uring is tried with a QEMU.
+/// Findings of the guest room about this machine, which alone knows what its guests are made of.
+/// They are functions, not values: only the need that wants an answer asks, as looking for a kernel
+/// may ask apt, and io_uring is tried with a QEMU.
 #[derive(Clone, Copy, Debug)]
 pub struct GuestProbe {
-    /// What /dev/kvm is worth.
+    /// Tests /dev/kvm.
     pub kvm: fn() -> KvmState,
-    /// Whether there is a QEMU that will do, or why not.
+    /// Looks for a QEMU that will do, or says why there is not one.
     pub qemu: fn() -> Result<(), String>,
-    /// Whether a kernel is there or can be fetched, or why not.
+    /// Looks for a kernel that is there or can be fetched, or says why there is not one.
     pub kernel: fn() -> Result<(), String>,
-    /// Whether there is a storage daemon of QEMU's that will do, or why not.
+    /// Looks for a storage daemon of QEMU's that will do, or says why there is not one.
     pub storage_daemon: fn() -> Result<(), String>,
-    /// Whether QEMU opens files with io_uring, or why not.
+    /// Tries whether QEMU opens files with io_uring, or says why not.
     pub io_uring: fn() -> Result<(), String>,
-    /// Whether its storage daemon does, or why not.
+    /// Tries whether QEMU's storage daemon opens files with io_uring, or says why not.
     pub daemon_io_uring: fn() -> Result<(), String>,
-    /// Whether there is UEFI for guests, or why not.
+    /// Looks for UEFI for guests, or says why there is not any.
     pub ovmf: fn() -> Result<(), String>,
-    /// Whether an SPDK target answers where they listen by default, or why not.
+    /// Looks for an SPDK target that answers where they listen by default, or says why there is not
+    /// one.
     pub spdk: fn() -> Result<(), String>,
-    /// Whether the root image of the lab is built, or why not.
+    /// Looks for a root image of the lab that is built, or says why there is not one.
     pub lab: fn() -> Result<(), String>,
 }
 
 impl GuestProbe {
-    /// For whoever asks nothing about guests.
+    /// Findings for whoever asks nothing about guests.
     pub const NOT_ASKED: GuestProbe = GuestProbe {
         kvm: || KvmState::Absent("not asked".into()),
         qemu: || Err("not asked".into()),
@@ -71,9 +72,9 @@ impl GuestProbe {
 /// Room on a file system, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Of the whole file system.
+    /// Bytes of the whole file system.
     pub total: u64,
-    /// That this user may still take.
+    /// Bytes that this user may still take.
     pub free: u64,
 }
 
@@ -87,7 +88,7 @@ pub enum Programs {
 }
 
 impl Probe {
-    /// This machine. `dir` is where files and runs would go.
+    /// Looks at this machine. `dir` is where files and runs would go.
     pub fn this_machine(dir: &Path, guest: GuestProbe) -> Probe {
         Probe {
             root: PathBuf::from("/"),
@@ -101,8 +102,8 @@ impl Probe {
         }
     }
 
-    /// The files below `root` alone, no program and nothing asked: a guest, or a machine made up
-    /// for a test.
+    /// Looks at the files below `root` alone, without programs and questions: a guest, or a machine
+    /// made up for a test.
     pub fn of_files(root: &Path) -> Probe {
         Probe {
             root: root.to_owned(),
@@ -116,13 +117,13 @@ impl Probe {
         }
     }
 
-    /// A path of the machine (absolute) below this probe's root.
+    /// Returns a path of the machine (absolute) below this probe's root.
     pub fn path_below(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// A text file without the white space around it; `None` when unreadable or empty.
+    /// Reads a text file without the white space around it; `None` when unreadable or empty.
     pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = std::fs::read(self.path_below(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
@@ -130,12 +131,12 @@ impl Probe {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// A file that holds one decimal number.
+    /// Reads a file that holds one decimal number.
     pub fn number(&self, path: impl AsRef<Path>) -> Option<u64> {
         self.read(path)?.parse().ok()
     }
 
-    /// Names in a folder, in numeric-aware order; empty when there is none.
+    /// Returns the names in a folder, in numeric-aware order; empty when there is no folder.
     pub fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.path_below(path))
             .into_iter()
@@ -146,13 +147,13 @@ impl Probe {
         names
     }
 
-    /// The last part of what a symbolic link points to: `virtio_blk` of `device/driver`.
+    /// Returns the last part of what a symbolic link points to: `virtio_blk` of `device/driver`.
     pub fn link_name(&self, path: impl AsRef<Path>) -> Option<String> {
         let target = std::fs::read_link(self.path_below(path)).ok()?;
         Some(target.file_name()?.to_str()?.to_owned())
     }
 
-    /// Where a program lies, if it is installed.
+    /// Returns the path of a program, if it is installed.
     pub fn program(&self, name: &str) -> Option<PathBuf> {
         match &self.programs {
             Programs::Installed => program_path(name),
@@ -160,7 +161,7 @@ impl Probe {
         }
     }
 
-    /// The line with its version that a program prints when asked for it.
+    /// Returns the line with its version that a program prints when asked for it.
     pub fn version(&self, name: &str) -> Option<String> {
         match &self.programs {
             Programs::Installed => version_of(&program_path(name)?, name),
@@ -169,7 +170,7 @@ impl Probe {
     }
 }
 
-/// Where a program lies: `PATH`, then /usr/sbin and /sbin, which a user's `PATH` often lacks.
+/// Finds a program: `PATH`, then /usr/sbin and /sbin, which a user's `PATH` often lacks.
 pub fn program_path(name: impl AsRef<Path>) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
@@ -194,7 +195,7 @@ const ASKED_BY: &[(&str, &str)] = &[
     ("nbd-client", "-V"),
     ("ssh", "-V"),
 ];
-/// Those that answer on standard error, where others only complain.
+/// Programs that answer on standard error, where others only complain.
 const ANSWER_ON_STDERR: &[&str] = &["mdadm", "mkfs.ext4", "nbd-client", "ssh"];
 
 fn version_of(program: &Path, name: &str) -> Option<String> {
@@ -207,10 +208,10 @@ fn version_of(program: &Path, name: &str) -> Option<String> {
     answer.or_else(|| ANSWER_ON_STDERR.contains(&name).then(|| version_in(&output.stderr))?)
 }
 
-/// LVM complains of every file that whoever started it has open.
+/// Setting that quiets LVM, which complains of every file that whoever started it has open.
 pub const QUIET_LVM: [(&str, &str); 1] = [("LVM_SUPPRESS_FD_WARNINGS", "1")];
 
-/// The first line with a number of parts: `LVM version: 2.03.16(2)`.
+/// Returns the first line with a number of parts: `LVM version: 2.03.16(2)`.
 fn version_in(said: &[u8]) -> Option<String> {
     let is_version = |word: &str| {
         word.split_once('.').is_some_and(|(major, minor)| {
@@ -242,7 +243,7 @@ fn space_of(dir: &Path) -> Option<Space> {
     })
 }
 
-/// Key under which `cpu10` sorts after `cpu9`.
+/// Returns a key under which `cpu10` sorts after `cpu9`.
 fn numeric_order(name: &str) -> (String, u64, String) {
     let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let (stem, number) = name.split_at(name.len() - digits);

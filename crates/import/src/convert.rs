@@ -1,7 +1,7 @@
-//! From what was found in a page to records: each result with its system, its load, where it
-//! stands, and its figures with the intervals that their printed digits stand for. Nothing is made
-//! up: what was not printed is missing. Names are others' text: they are stored as they can be
-//! shown, since every report, list and sheet takes them from there.
+//! Converts the findings of a page into records: each result with its system, its load, its
+//! position, and its figures with the intervals that their printed digits imply. Nothing is made
+//! up: figures that were not printed are missing. Names are others' text. They are stored as they
+//! can be shown, since every report, list and sheet takes them from here.
 
 use super::rates;
 use super::sources::ResultOwner;
@@ -19,34 +19,32 @@ use iotax_units::harmless::shown;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Why a figure that every tool could print is not there.
+/// Reason for a missing figure that every tool could print.
 const NOT_PRINTED: &str = "the output does not tell it";
-/// Why a latency printed as `0.00` has no value.
+/// Reason why a latency printed as `0.00` has no value.
 const BELOW_DIGITS: &str = "printed as 0: it is less than the printed digits can show";
-/// Intervals that are narrower, relative to the value, are not worth their bytes.
+/// Relative width below which an interval is not stored.
 const EXACT: f64 = 1e-9;
-/// A histogram is whole where it has all I/Os but for this share: what was in flight when a ramp
-/// ended may be in one of the two.
+/// Share of the I/Os that a complete histogram may lack: I/Os in flight when a ramp ended may be in
+/// only one of the two.
 const WHOLE: f64 = 0.01;
 
-/// A result as it was found.
 #[derive(Debug)]
 pub(super) struct FoundResult {
     pub(super) result: ImportedResult,
     pub(super) histogram: Option<Histogram>,
-    /// Identifies its run in every output that prints it.
+    /// Identity of its run in every output that prints it.
     pub(super) run: Option<String>,
     /// Line on which its output begins.
     pub(super) output: u32,
 }
 
-/// What a page holds.
 #[derive(Debug, Default)]
 pub(super) struct PageResults {
     pub(super) found: Vec<FoundResult>,
-    /// Results of lines that are nobody's.
+    /// Number of results in lines that belong to no system.
     pub(super) strays: usize,
-    /// Outputs that a run printed before it had ended: no runs of their own.
+    /// Number of outputs that a run printed before it had ended; they are not runs of their own.
     pub(super) snapshots: u32,
     /// Number of the last line.
     pub(super) last: u32,
@@ -86,7 +84,7 @@ pub(super) fn results(
     }
 }
 
-/// Of a load of which nothing is told (result lines alone) the file's name tells which it is.
+/// Names a load about which nothing is known (result lines alone) by the file's name.
 fn name_unknown(found: &mut [FoundResult], page: &AuditedPage) {
     let name = Path::new(&page.name).file_stem().map(|stem| shown(&stem.to_string_lossy()));
     for FoundResult { result, .. } in
@@ -96,7 +94,7 @@ fn name_unknown(found: &mut [FoundResult], page: &AuditedPage) {
     }
 }
 
-/// Under which a result is a repeat of another.
+/// Returns the key under which a result is a repeat of another.
 pub(super) fn key(result: &ImportedResult) -> String {
     let names = result.others.iter().map(|other| other.metric.as_str()).collect::<Vec<_>>();
     format!("{}{:?}{:?}{names:?}", result.load.identity(), result.way, result.part)
@@ -138,7 +136,7 @@ fn of_output(page: &AuditedPage, output: &ToolOutput, file: u32) -> Vec<FoundRes
     found
 }
 
-/// Jobs of one load in one output are parts of it.
+/// Numbers jobs of one load in one output as its parts.
 fn number_parts(found: &mut [FoundResult]) {
     let mut names: HashMap<(String, &str), u32> = HashMap::new();
     for FoundResult { result, .. } in found.iter() {
@@ -146,8 +144,8 @@ fn number_parts(found: &mut [FoundResult]) {
             *names.entry((result.load.identity(), &other.metric)).or_default() += 1;
         }
     }
-    // Of results that are no I/O those are parts that have a name in common: both ways of a network
-    // resend.
+    // Results that are not I/O are parts if they share a name: both directions of a network report
+    // resends.
     let shares = |result: &ImportedResult| {
         let count = |other: &ImportedSample| {
             names.get(&(result.load.identity(), other.metric.as_str())).copied()
@@ -173,7 +171,7 @@ fn number_parts(found: &mut [FoundResult]) {
     }
 }
 
-/// What printed an output, its version, and when the run behind it ended, as far as it tells.
+/// Tool that printed an output, its version, and when the run ended, as far as the output shows.
 struct OutputOrigin {
     tool: String,
     version: Option<String>,
@@ -198,12 +196,12 @@ impl OutputOrigin {
     }
 }
 
-/// `fio JSON`, where the format is that of many tools.
+/// Returns `fio JSON` if many tools use the format.
 fn with_form(tool: &str, format: &str) -> String {
     if format.starts_with(tool) { format.to_owned() } else { format!("{tool} {format}") }
 }
 
-/// `Mon Nov 23 17:02:55 2026`, as fio prints it.
+/// Reads `Mon Nov 23 17:02:55 2026`, as fio prints it.
 fn time(text: &str) -> Option<String> {
     let time = jiff::civil::DateTime::strptime("%a %b %e %H:%M:%S %Y", text.trim()).ok()?;
     Some(time.to_string())
@@ -236,7 +234,7 @@ fn direction_of(way: import::ResultDirection) -> ImportedDirection {
 fn samples(reading: &ToolResult, has_histogram: bool) -> Vec<ImportedSample> {
     let known =
         [reading.iops, reading.bytes_per_second, reading.mean_ns, reading.ios, reading.bytes];
-    // Bytes alone are what a network moved.
+    // Bytes alone are the data that a network moved.
     let counts = if reading.others.is_empty() { known.len() } else { 3 };
     if known[..counts].iter().all(Option::is_none)
         && reading.percentiles_ns.is_empty()
@@ -274,7 +272,7 @@ fn samples(reading: &ToolResult, has_histogram: bool) -> Vec<ImportedSample> {
     samples
 }
 
-/// Whether a printed 0 may be any value up to half of its last digit.
+/// Returns true if a printed 0 may be any value up to half of its last digit.
 fn is_below_digits(figure: &PrintedNumber) -> bool {
     figure.value == 0.0 && figure.high > 0.0
 }
@@ -324,14 +322,14 @@ fn known_sample(metric: &str, unit: &str, better: Better, figure: PrintedNumber)
     }
 }
 
-/// Where a histogram of a result is found.
+/// Returns a sample that points to the histogram of a result.
 pub(super) fn histogram_sample(offset: u64) -> ImportedSample {
     ImportedSample { histogram: Some(offset), ..named("latency", "ns", Better::Lower) }
 }
 
-/// fio's bins are named by their middles and 1/64 of their value wide, as in the engine `fio`:
-/// within 1.6 % in ours. Of an output that is cut off in its bins there is none: those that are
-/// left would tell other percentiles.
+/// Converts fio's bins into a histogram. fio names bins by their middles and makes them 1/64 of
+/// their value wide, as in the engine `fio`: within 1.6 % in ours. An output that is cut off within
+/// its bins gives no histogram: the remaining bins would give other percentiles.
 fn histogram(reading: &ToolResult) -> Option<Histogram> {
     let (bins, ios) = (&reading.histogram_ns, reading.ios?.value);
     let count = bins.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count)) as f64;

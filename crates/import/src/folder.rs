@@ -1,31 +1,30 @@
-//! What lies below a folder, for all who read pages: in the order of names, without what is hidden.
-//! What lies there was not named, so a pipe is not waited for and a link to a folder is not
-//! followed; each is told with why.
+//! Lists the files below a folder for every reader of pages: in the order of names, without hidden
+//! ones. The user did not name these entries, so a pipe is not waited for and a link to a folder is
+//! not followed; each such entry is reported with the reason.
 
 use std::fs::FileType;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What something below a folder is.
 #[derive(Debug)]
 pub enum FolderEntryKind {
     /// A file, or a link to one.
     File,
-    /// Nothing to read: why, and what to do.
+    /// An entry that cannot be read: the reason, and what to do.
     Passed(&'static str),
-    /// A folder or file that cannot be looked at.
+    /// A folder or file that cannot be read.
     Unreadable(io::Error),
 }
 
-/// A walk; folders give what is below them, and themselves only where they cannot be read.
+/// A walk over a folder. Folders give their entries, and themselves only if they cannot be read.
 pub struct FolderWalk {
-    /// The last is taken first.
+    /// Paths still to visit; the last comes first.
     left: Vec<PathBuf>,
-    /// A folder that was named may be a link.
+    /// Named folder, which may be a link.
     top: Option<PathBuf>,
 }
 
-/// All below a folder.
+/// Returns everything below a folder.
 pub fn below(top: &Path) -> FolderWalk {
     FolderWalk { left: Vec::new(), top: Some(top.to_owned()) }
 }

@@ -1,4 +1,4 @@
-//! What was read, taken in the order of the files: to the store, and into what is told at the end.
+//! Takes results in the order of the files, into the store and into the final summary.
 
 use super::sources::{ResultOwner, STANDARD_INPUT, SourceFile};
 use super::systems::{FileContent, name_systems};
@@ -13,16 +13,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 
-/// Where results go, and what is told of them at the end.
+/// Destination of results, and the summary shown at the end.
 pub(super) struct Intake<'a> {
     writer: &'a mut Writer,
     done: ImportedRun,
     empty_pages: Vec<String>,
-    /// The files, indexed by their numbers.
+    /// Files by their numbers.
     files: Vec<TakenFile>,
     all: Vec<FoundResult>,
-    /// Lines of a stretch of files, which go to the store at once: nothing of it is a run before
-    /// the end.
+    /// Lines of a batch of files, which are stored together: they are not a run before the end.
     pending: Vec<u8>,
     here: PathBuf,
 }
@@ -90,7 +89,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// What lies in folders and is no file.
+    /// Records the entries of folders that are not files.
     pub(super) fn pass_over(&mut self, passed: Vec<String>) {
         self.done.passed = passed;
     }
@@ -101,7 +100,7 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// From the root; where it is asked for once, and not for every file, where "here" is.
+    /// Returns the path from the root. The current folder is looked up once, not for every file.
     fn absolute(&self, path: &Path) -> String {
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         let whole = match is_plain {
@@ -163,7 +162,7 @@ impl<'a> Intake<'a> {
         let names = name_systems(&contents);
         let repeated: Vec<HashSet<u64>> =
             contents.iter().map(|file| runs::repeated(file.results.iter().copied())).collect();
-        // If only the file's own name tells the system, outputs of one load may come from several
+        // If only the file's own name gives the system, outputs of one load may come from several
         // systems: each is named by its line.
         let mut apart: HashSet<(u32, u32)> = HashSet::new();
         for (found, load) in self.all.iter().zip(loads) {
@@ -184,7 +183,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// For systems named by paths, lists the files that are taken for repeats.
+    /// Lists the files that are taken for repeats, for systems named by paths.
     fn tell_repeats(&mut self, loads: &[u64]) {
         let mut files: BTreeMap<(&str, u64), BTreeSet<&str>> = BTreeMap::new();
         for (FoundResult { result, .. }, load) in self.all.iter().zip(loads) {
@@ -277,7 +276,7 @@ fn without_result(pages: &[String], done: &ImportedRun) -> Failed {
     ))
 }
 
-/// Names, of many the first few.
+/// Returns names, only the first few if there are many.
 pub fn some_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 8;
     let names: Vec<&str> = names.collect();

@@ -33,21 +33,20 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Number of files that are in memory at the same time.
 const STRETCH: usize = 256;
-/// Larger files of a folder are rather disks than results, and would fill the memory; one that is
-/// named is read.
+/// Limit of files in a folder: larger ones are disks rather than results, and would fill the
+/// memory. A file that is named is read whatever its size.
 pub const LARGEST: u64 = 2 << 30;
 /// Unread lines that a file's record lists.
 const MOST_UNREAD: usize = 100;
 
-/// What is to be imported.
+/// Files and options of an import.
 #[derive(Clone, Debug, Default)]
 pub struct ImportRequest {
     pub pages: Vec<String>,
     /// Systems that were named.
     pub named: Vec<NamedSource>,
-    /// Which the others are compared with.
+    /// System that the others are compared with.
     pub baseline: Option<String>,
-    /// Name of the run.
     pub name: Option<String>,
     pub argv: Vec<String>,
 }
@@ -60,7 +59,7 @@ pub struct ImportedRun {
     pub results: usize,
     /// Systems with results, in their order, each with the number of its results that count.
     pub systems: Vec<(String, usize)>,
-    /// Whether some systems were named by their paths.
+    /// True if some systems were named by their paths.
     pub by_path: bool,
     /// Systems with several runs of one load from several paths: `host: r1.json, r2.json`.
     pub repeats: Vec<String>,
@@ -72,25 +71,24 @@ pub struct ImportedRun {
     pub slips: Vec<String>,
     /// Files in folders that hold no result.
     pub empty: Vec<String>,
-    /// What lies in folders and is no file: `results/pipe: no regular file`.
+    /// Entries of folders that are not files: `results/pipe: no regular file`.
     pub passed: Vec<String>,
-    /// Lines that could not be read: `host.txt:12-14: why`.
+    /// Lines that could not be read, with the reason: `host.txt:12-14: why`.
     pub unread: Vec<String>,
-    /// Results of named files that are in nobody's lines.
+    /// Results in named files outside the lines of any system.
     pub strays: Vec<String>,
     /// Lines that were named beyond the end of a file: `1-9999 of host.txt for host: its last is
     /// 60`.
     pub beyond: Vec<String>,
-    /// Files of several systems that are the same, byte by byte: `vm/a.json (vm) is host/a.json
-    /// (host)`.
+    /// Files of several systems with identical bytes: `vm/a.json (vm) is host/a.json (host)`.
     pub copied: Vec<String>,
-    /// Outputs that a run printed before it had ended, and which are no runs: `3 of host.json`.
+    /// Outputs printed before their run had ended, which are not runs: `3 of host.json`.
     pub snapshots: Vec<String>,
-    /// Whether one page holds several results of a load that nobody has named.
+    /// Page that holds several results of a load that nobody has named.
     pub guessed: Option<String>,
 }
 
-/// Reads all and stores it as one run.
+/// Reads everything and stores it as one run.
 ///
 /// # Errors
 /// Bad input (2): a page that cannot be read or has no result, an unknown baseline. Nothing is left
@@ -106,7 +104,7 @@ pub fn import(asked: &ImportRequest, runs: &Path, stop: &AtomicBool) -> Result<I
     let id = iotax_store::new_id();
     let mut staged = Staged::begin(runs, &id).map_err(Failed::from)?;
     let mut intake = Intake::new(staged.writer().context("the run is closed")?);
-    // The answer is read from files of the kernel: once.
+    // The answer comes from files of the kernel, so it is read once.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for (at, stretch) in all.chunks(STRETCH).enumerate() {
         if stop.load(Ordering::Relaxed) {
@@ -144,7 +142,7 @@ fn start(asked: &ImportRequest, id: &str, done: &ImportedRun) -> RunStart {
     }
 }
 
-/// A file and what was found in it.
+/// A file and its results.
 struct FileRead {
     file: ImportedFile,
     found: Vec<FoundResult>,
@@ -152,7 +150,7 @@ struct FileRead {
     beyond: Vec<String>,
 }
 
-/// Each file by whichever thread is free; in the order of the files.
+/// Reads each file on the next free thread; the results are in the order of the files.
 fn read_all(stretch: &[SourceFile], first: usize, threads: usize) -> Vec<Result<FileRead>> {
     let threads = threads.min(stretch.len());
     let next = AtomicUsize::new(0);
@@ -255,7 +253,7 @@ fn read_bytes(source: &SourceFile, number: usize, bytes: Vec<u8>) -> FileRead {
     FileRead { file, found, strays, beyond }
 }
 
-/// Lines that were named and that there are none of.
+/// Returns the named lines that do not exist.
 fn beyond(source: &SourceFile, last: u32) -> Vec<String> {
     let ResultOwner::Lines(ranges) = &source.whose else { return Vec::new() };
     let said = |(system, from, to): &(String, u32, u32)| {
@@ -268,7 +266,7 @@ fn lines(unread: &UnreadRange) -> UnreadLines {
     UnreadLines { from: unread.line, to: unread.last, why: unread.why.clone() }
 }
 
-/// Why the system refused, in small letters and without its number.
+/// Returns why the system refused, in lower case and without the error number.
 fn reason(error: &std::io::Error) -> String {
     unreadable(error).map_or_else(|| error.kind().to_string(), str::to_owned)
 }

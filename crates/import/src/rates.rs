@@ -53,7 +53,7 @@ pub(super) fn recount_rates(
     (reading, judge.slips)
 }
 
-/// How a slip names and prints a rate.
+/// Name and units with which a slip prints a rate.
 struct RateKind {
     name: &'static str,
     unit: (f64, &'static str),
@@ -73,8 +73,8 @@ struct Judge<'p> {
 }
 
 impl Judge<'_> {
-    /// Whether two rates may be the same. Other tools than fio have more room, because they read
-    /// their clocks once more.
+    /// Returns true if two rates may be the same. Tools other than fio get more room, because they
+    /// read their clocks once more.
     fn meets(&self, kind: &RateKind, printed: &PrintedNumber, counted: &PrintedNumber) -> bool {
         let (share, least) = if self.is_fio { kind.of_fio } else { (0.02, 0.0) };
         let room = least.max(share * counted.value);

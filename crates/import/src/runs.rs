@@ -76,7 +76,7 @@ fn keys(found: &FoundResult) -> Vec<u64> {
     keys
 }
 
-/// Whether no figure of two results contradicts the other result.
+/// Returns true if no figure of two results contradicts the other result.
 fn is_same(one: &ImportedResult, other: &ImportedResult) -> bool {
     const CLOCKS_S: i64 = 2;
     let samples =

@@ -17,37 +17,35 @@ pub struct NamedSource {
     pub system: String,
     /// A file or folder.
     pub path: PathBuf,
-    /// Lines of a file, from 1, both included.
+    /// Lines of a file, from 1, both ends included.
     pub lines: Option<(u32, u32)>,
 }
 
-/// Whose results a file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultOwner {
-    /// All of that system, however many there are.
+    /// A single system for all results, however many there are.
     One(String),
-    /// Named by its path: the folders below the folder that all files share, and the file's name.
+    /// System named by its path: the folders below the folder that all files share, and the file's
+    /// name.
     Path(Vec<String>),
-    /// By lines, both included.
+    /// Systems by ranges of lines, both ends included.
     Lines(Vec<(String, u32, u32)>),
 }
 
-/// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     pub path: Option<PathBuf>,
-    /// As a person calls it.
+    /// Path as shown to a person.
     pub shown: String,
-    /// Whose results it holds.
     pub whose: ResultOwner,
-    /// Found in a folder: one without results is no error.
+    /// True if it was found in a folder: a file without results is then not an error.
     pub found: bool,
 }
 
-/// `--system NAME=PATH[:FROM-TO]`.
+/// Parses `--system NAME=PATH[:FROM-TO]`.
 ///
 /// # Errors
-/// Words for the parser of the command line.
+/// Returns a message for the parser of the command line.
 pub fn parse_named(word: &str) -> Result<NamedSource, String> {
     const FORM: &str = "write NAME=PATH, or NAME=PATH:FROM-TO for lines of a file";
     let Some((system, path)) =
@@ -70,24 +68,24 @@ pub fn parse_named(word: &str) -> Result<NamedSource, String> {
     }
 }
 
-/// What there is to read.
+/// Files to read.
 #[derive(Debug)]
 pub struct Sources {
     /// All files, each once.
     pub all: Vec<SourceFile>,
-    /// What lies in folders and is no file: `results/pipe: why`.
+    /// Entries of folders that are not files: `results/pipe: why`.
     pub passed: Vec<String>,
 }
 
-/// All files of what was named.
+/// Returns all files that the arguments name.
 ///
 /// # Errors
-/// A path that is not there, an empty folder, standard input twice.
+/// Fails on a path that does not exist, an empty folder, standard input twice.
 pub fn sources(pages: &[String], named: &[NamedSource]) -> Result<Sources> {
     let mut all: Vec<SourceFile> = Vec::new();
     let mut passed: Vec<String> = Vec::new();
     let mut known: HashMap<PathBuf, usize> = HashMap::new();
-    // One file may be spelled in several ways; what is named alone holds each of its files once.
+    // One file may be spelled in several ways; a single argument holds each of its files once.
     let several = pages.len() + named.len() > 1;
     let identity = |path: &Path| match several {
         true => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
@@ -124,12 +122,12 @@ pub fn sources(pages: &[String], named: &[NamedSource]) -> Result<Sources> {
     Ok(Sources { all, passed })
 }
 
-/// A path in messages and reports: who unpacked it may not have chosen its names.
+/// Returns a path for messages and reports: whoever unpacked it may not have chosen its names.
 fn called(path: &Path) -> String {
     shown(&path.display().to_string())
 }
 
-/// What one word of the command line stands for.
+/// Files named by one word of the command line.
 struct SourceWord {
     root: Option<PathBuf>,
     files: Vec<PathBuf>,
@@ -143,7 +141,7 @@ fn source_of(one: &NamedSource, path: PathBuf) -> SourceFile {
     SourceFile { shown: called(&path), path: Some(path), whose, found: one.path.is_dir() }
 }
 
-/// A file that is named again is so for other lines of it.
+/// Adds the lines of a file that is named again.
 fn add_lines(source: &mut SourceFile, one: &NamedSource) -> Result<()> {
     let (ResultOwner::Lines(ranges), Some((from, to))) = (&mut source.whose, one.lines) else {
         let why = format!(
@@ -214,7 +212,7 @@ fn by_path(given: Vec<SourceWord>) -> Vec<SourceFile> {
     all
 }
 
-/// A file itself; of a folder all files, in the order of their names.
+/// Returns a file itself; for a folder all files, in the order of their names.
 fn files_of(path: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let meta = std::fs::metadata(path).map_err(|error| {
         Failed::input(format!("cannot read {}: {}", path.display(), crate::reason(&error)))
@@ -232,7 +230,7 @@ fn files_of(path: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     files_below(path, passed)
 }
 
-/// The files below a folder; what is none goes to `passed`.
+/// Returns the files below a folder; other entries go to `passed`.
 fn files_below(top: &Path, passed: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for (path, kind) in folder::below(top) {

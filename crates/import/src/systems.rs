@@ -15,11 +15,10 @@ pub(super) struct FileContent {
     pub(super) results: Vec<(u64, u32)>,
 }
 
-/// The system of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SystemName {
     pub(super) name: String,
-    /// Whether the file's name is part of it. The results in a folder are repeats; those in a file
+    /// True if the file's name is part of it. The results in a folder are repeats; those in a file
     /// may not be.
     pub(super) by_file: bool,
 }
@@ -73,7 +72,8 @@ fn parts(
     folders.chain(file(&stem).map(|text| part(text, true, false))).chain(ending).collect()
 }
 
-/// The same as [`telling`] for the name of a file; a letter and a number (`a1`) also name a run.
+/// Like [`telling`], but for the name of a file, where a letter and a number (`a1`) also name a
+/// run.
 fn telling_file(name: &str) -> Option<String> {
     let number = name.strip_prefix(|first: char| first.is_ascii_alphabetic()).unwrap_or("x");
     let is_run = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -105,7 +105,8 @@ fn telling(name: &str) -> Option<String> {
     }
 }
 
-/// Whether a word begins a date: a year before a month, as in `2026-01-02` and not in `win-2022`.
+/// Returns true if a word begins a date: a year before a month, as in `2026-01-02` and not in
+/// `win-2022`.
 fn is_year(words: &[&str], at: usize) -> bool {
     let is_number = |word: &&str, most: usize| {
         word.len() <= most && !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
@@ -114,7 +115,7 @@ fn is_year(words: &[&str], at: usize) -> bool {
     year && is_number(&words[at], 4) && words.get(at + 1).is_some_and(|next| is_number(next, 2))
 }
 
-/// Whether a word names a load (`randread`, `4k`, `qd32`), a run (`run3`) or a time
+/// Returns true if a word names a load (`randread`, `4k`, `qd32`), a run (`run3`) or a time
 /// (`20260101T1200Z`).
 fn is_passed(word: &str) -> bool {
     let bare = word.trim_end_matches(|letter: char| letter.is_ascii_digit());
@@ -190,8 +191,8 @@ impl SystemSplit<'_> {
         shown(&Path::new(&path).with_extension("").to_string_lossy())
     }
 
-    /// Whether files with different remaining path parts hold runs of one load: these may belong to
-    /// several systems.
+    /// Returns true if files with different remaining path parts hold runs of one load: these may
+    /// belong to several systems.
     fn is_divided(&self, group: &[usize], depth: usize) -> bool {
         let mut runs: HashSet<u32> = HashSet::new();
         let mut first: HashMap<u64, &[PathPart]> = HashMap::new();

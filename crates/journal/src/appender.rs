@@ -1,5 +1,5 @@
-//! The one way in which anything that must survive a kill is appended to: the index, the segment
-//! and the journal of a run. A record is there whole or not at all, also on a full disk.
+//! The only way to append to files that must survive a kill: the index, the segment and the journal
+//! of a run. A record is written completely or not at all, even on a full disk.
 
 use super::{StoreError, private};
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// One file, of which this is the only writer.
+/// A file of which this is the only writer.
 #[derive(Debug)]
 pub struct Appender {
     file: File,
@@ -16,7 +16,7 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens a file of a folder of ours, private and made where needed.
+    /// Opens a file in a folder of ours; it is private and made if needed.
     ///
     /// # Errors
     /// As [`private::open`].
@@ -31,12 +31,12 @@ impl Appender {
         &self.path
     }
 
-    /// The open file, to lock it.
+    /// Returns the open file, to lock it.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Appends all of the bytes or none, and gives where they begin.
+    /// Appends all of the bytes or none, and returns where they begin.
     ///
     /// # Errors
     /// [`StoreError::Full`] and the like; the file is then as it was before.
@@ -60,7 +60,8 @@ impl Appender {
         }
     }
 
-    /// A line that a kill tore must not swallow the next one: the index keeps it, and counts it.
+    /// Ends a line that a kill tore, so that it does not swallow the next one. The index keeps the
+    /// torn line and counts it.
     ///
     /// # Errors
     /// As [`Appender::append`].
@@ -68,7 +69,7 @@ impl Appender {
         if self.ends_a_line()? { Ok(()) } else { self.append(b"\n").map(|_| ()) }
     }
 
-    /// Takes away what a kill tore of the last line, so that every line of the file is whole:
+    /// Removes the part of the last line that a kill left, so that every line of the file is whole:
     /// `whole` bytes stay.
     ///
     /// # Errors
@@ -88,7 +89,7 @@ impl Appender {
         Ok(byte == *b"\n")
     }
 
-    /// Waits until all of it is on the disk.
+    /// Waits until everything is on the disk.
     ///
     /// # Errors
     /// [`StoreError::System`].
@@ -97,7 +98,7 @@ impl Appender {
     }
 }
 
-/// The names of new files outlive the power only with their folder.
+/// Syncs a folder: the names of new files survive a power loss only with it.
 ///
 /// # Errors
 /// [`StoreError::System`].

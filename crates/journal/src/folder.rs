@@ -1,14 +1,15 @@
-//! Where runs lie, and their folders. Refuses a place where another user could put files or links.
+//! Location of runs, and their folders. Refuses a place where another user could put files or
+//! links.
 
 use crate::{StoreError, private};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// A folder whose files may be acted on, without links: it is ours alone to write, and nobody else
-/// can put another in its place. A folder of runs, or of one run.
+/// Resolves links of a folder and checks that its files may be acted on: only we may write to it,
+/// and nobody else can replace it. The folder is that of all runs, or of one run.
 ///
 /// # Errors
-/// [`StoreError::Unsafe`] with whose it is, [`StoreError::System`].
+/// [`StoreError::Unsafe`] with its owner, [`StoreError::System`].
 pub fn ours(folder: &Path) -> Result<PathBuf, StoreError> {
     let absolute = std::path::absolute(folder)
         .map_err(|error| StoreError::system("resolve", folder, error))?;
@@ -21,10 +22,10 @@ pub fn ours(folder: &Path) -> Result<PathBuf, StoreError> {
     Ok(real)
 }
 
-/// $IOTAX_RUNS, else $XDG_STATE_HOME/iotax/runs, else ~/.local/state/iotax/runs.
+/// Returns $IOTAX_RUNS, else $XDG_STATE_HOME/iotax/runs, else ~/.local/state/iotax/runs.
 ///
 /// # Errors
-/// [`StoreError::Unsafe`] when none of the three is set.
+/// [`StoreError::Unsafe`] if none of the three is set.
 pub fn default_runs_dir() -> Result<PathBuf, StoreError> {
     runs_dir_from(|name| {
         std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
@@ -43,10 +44,10 @@ fn runs_dir_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, 
     })
 }
 
-/// `YYYYMMDD-HHMMSS-xxxx`: time of day in UTC and four random hex digits.
+/// Returns `YYYYMMDD-HHMMSS-xxxx`: the time in UTC and four random hex digits.
 pub fn new_id() -> String {
     let mut random = [0u8; 2];
-    // The clock's nanoseconds are random enough where the kernel has no random bytes yet.
+    // The clock's nanoseconds are random enough if the kernel has no random bytes yet.
     if rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::NONBLOCK).is_err() {
         random = (jiff::Timestamp::now().subsec_nanosecond() as u16).to_le_bytes();
     }
@@ -57,7 +58,7 @@ pub fn new_id() -> String {
     )
 }
 
-/// Whether it is an id that [`new_id`] gives: names of what a run makes carry it.
+/// Returns true if the text is an id that [`new_id`] gives. Names of what a run makes carry it.
 pub fn is_new_id(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let fits = |part: &str, length: usize, digit: fn(&u8) -> bool| {
@@ -67,13 +68,13 @@ pub fn is_new_id(text: &str) -> bool {
         && fits(time, 6, u8::is_ascii_digit) && fits(random, 4, u8::is_ascii_hexdigit))
 }
 
-/// Whether it can be the name of a run: no path, no option.
+/// Returns true if the text can be the name of a run: no path, no option.
 pub fn is_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     (1..=64).contains(&text.len()) && text.chars().all(plain) && !text.starts_with('-')
 }
 
-/// A link on the way may be ours or root's: another's can be turned elsewhere at any time.
+/// Checks links on the way: they may be ours or root's, as another's can be redirected at any time.
 pub fn check_links(path: &Path) -> Result<(), StoreError> {
     let mut walked = PathBuf::new();
     for component in path.components() {
@@ -94,7 +95,8 @@ pub fn check_links(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The folder itself must be ours alone to write; those above may be root's or sticky.
+/// Checks a folder. The folder itself must be writable by us alone; those above may be root's or
+/// sticky.
 fn check_folder(path: &Path, ours: bool) -> Result<(), StoreError> {
     let meta = std::fs::symlink_metadata(path)
         .map_err(|error| StoreError::system("look at", path, error))?;

@@ -1,6 +1,6 @@
-//! Files of a run that must survive a kill: opened safely, appended to whole or not at all, a line
-//! with its length and CRC. The index of a run, its histograms and its journal of steps are such
-//! files.
+//! Files of a run that must survive a kill: opened safely, appended to completely or not at all,
+//! each line with its length and CRC. They are the index of a run, its histograms and its journal
+//! of steps.
 #![forbid(unsafe_code)]
 
 pub mod appender;
@@ -23,20 +23,20 @@ pub const INDEX: &str = "index.jsonl";
 /// Name of the histogram segment.
 pub const SEGMENT: &str = "histograms.seg";
 
-/// Whether a file of a run's folder has that name because it records the run.
+/// Returns true if a file in a run's folder has this name because it records the run.
 pub fn is_file_of_run(name: &std::ffi::OsStr) -> bool {
     [INDEX, SEGMENT, LOCK, JOURNAL].iter().any(|own| name == *own)
 }
 
-/// Name of the lock file of whoever writes the run.
+/// Name of the lock file, held by whoever writes the run.
 pub const LOCK: &str = "lock";
 
-/// The id of a run: the name of its folder.
+/// Returns the id of a run, which is the name of its folder.
 pub fn run_id_of(folder: &std::path::Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Why a run cannot be stored or read.
+/// Reason why a run cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot {action} {}: {source}", path.display())]
@@ -56,17 +56,17 @@ pub enum StoreError {
     #[error("refused to use {}: {why}; hint: {hint}", path.display())]
     Unsafe {
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason why the path is unsafe.
         why: String,
         hint: String,
     },
     /// Written by a newer iotax.
     #[error("{} is of format {theirs}, this iotax reads up to {FORMAT}; hint: use the iotax that wrote it, or a newer one", path.display())]
     Newer { path: PathBuf, theirs: u32 },
-    /// A sound line that is not what its kind says.
+    /// A sound line whose content does not fit its kind.
     #[error("{}: line {line}: not a {kind} record: {cause}", path.display())]
     Malformed { path: PathBuf, line: u64, kind: String, cause: String },
-    /// There is no such run, or it is none.
+    /// The run does not exist, or the path is not a run.
     #[error("{what} is no run{}; hint: iotax list", .why.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
     NoRun { what: String, why: Option<String> },
     /// Another process writes this run.
@@ -81,7 +81,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What the system refused to do with a file or folder.
+    /// Returns the error of an action on a file or folder that the system refused.
     pub fn system(
         action: &'static str,
         path: impl Into<PathBuf>,
@@ -90,7 +90,7 @@ impl StoreError {
         StoreError::System { action, path: path.into(), source }
     }
 
-    /// A file or folder that is not what it should be.
+    /// Returns the error for a file or folder that is not what it should be.
     pub(crate) fn refuse(path: &Path, why: String) -> StoreError {
         StoreError::Unsafe {
             path: path.to_owned(),

@@ -1,5 +1,5 @@
-//! A line of any record that must survive a kill: JSON with the length and CRC of its exact bytes
-//! around it. The index of a run and its journal are such lines.
+//! Lines of records that must survive a kill: JSON in an envelope with the length and CRC of its
+//! exact bytes. The index of a run and its journal consist of such lines.
 
 use super::FORMAT;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::io::Write as _;
 
-/// The envelope; the same in every version.
+/// Envelope of a record; the same in every version.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     v: u32,
@@ -17,15 +17,14 @@ struct Envelope<'a> {
     rec: &'a RawValue,
 }
 
-/// A sound line: its format's version, and the record's text.
+/// A sound line: the version of its format, and the record's text.
 pub struct SoundLine<'a> {
-    /// Version of the format.
     pub version: u32,
     /// The record's exact bytes.
     pub record: &'a str,
 }
 
-/// The line around a record of a run, with its newline.
+/// Returns the line for a record of a run, with its newline.
 pub fn enclose(rec: &[u8]) -> Vec<u8> {
     enclose_as(FORMAT, rec)
 }
@@ -40,13 +39,13 @@ fn enclose_as(version: u32, rec: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Opens a line, with or without its newline; `None` when it is torn.
+/// Opens a line, with or without its newline; `None` if it is torn.
 pub fn open(line: &[u8]) -> Option<SoundLine<'_>> {
     as_written(line).or_else(|| as_json(line))
 }
 
-/// The envelope exactly as [`enclose`] writes it, without looking through the record: a run has
-/// millions of lines. Any other JSON of the same meaning goes the slow way.
+/// Reads the envelope exactly as [`enclose`] writes it, without parsing the record: a run has
+/// millions of lines. Other JSON with the same meaning goes the slow way.
 fn as_written(line: &[u8]) -> Option<SoundLine<'_>> {
     let line = std::str::from_utf8(line.strip_suffix(b"\n").unwrap_or(line)).ok()?;
     let rest = line.strip_prefix("{\"v\":")?.strip_suffix('}')?;
@@ -67,15 +66,15 @@ fn as_json(line: &[u8]) -> Option<SoundLine<'_>> {
     sound.then_some(SoundLine { version: v, record: rec })
 }
 
-/// The line of a record, with its newline.
+/// Returns the line of a record, with its newline.
 ///
 /// # Errors
-/// When the record has no JSON form (a path that is not UTF-8).
+/// Fails if the record has no JSON form (a path that is not UTF-8).
 pub fn encode(record: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     encode_as(FORMAT, record)
 }
 
-/// The same of what has versions of its own.
+/// Encodes a record whose format has version numbers of its own.
 ///
 /// # Errors
 /// As [`encode`].
@@ -83,7 +82,8 @@ pub fn encode_as(version: u32, record: &impl Serialize) -> serde_json::Result<Ve
     Ok(enclose_as(version, &serde_json::to_vec(record)?))
 }
 
-/// The record of a line without its newline; `None` when it is torn, newer, or another's.
+/// Returns the record of a line without its newline; `None` if the line is torn, newer, or of
+/// another kind.
 pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     let sound = open(line).filter(|sound| sound.version <= FORMAT)?;
     serde_json::from_str(sound.record).ok()

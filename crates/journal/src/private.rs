@@ -1,6 +1,6 @@
-//! The one way to open files of a run, whoever wrote them: regular files of the owner of their
+//! The only way to open files of a run, whoever wrote them: regular files of the owner of their
 //! folder, by their name in the opened folder, never through a link. A run says what is removed and
-//! which process is ended, so who may have written it matters.
+//! which process is ended, so it matters who may have written it.
 
 use super::StoreError;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
@@ -10,16 +10,16 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What the files of a run are opened for.
+/// Purpose for which the files of a run are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To show them: the run may be another user's.
+    /// Only shows them: the run may be another user's.
     Show,
-    /// To do what they say, or to write to them: they must be ours alone.
+    /// Does what they say, or writes to them: they must be ours alone.
     Act,
 }
 
-/// Opens a file of a run's folder for reading; `None`: it is not there.
+/// Opens a file of a run's folder for reading; `None` if it does not exist.
 ///
 /// # Errors
 /// [`StoreError::Unsafe`] when the file or the folder is not what it should be,
@@ -33,7 +33,7 @@ pub fn open(folder: &Path, name: &str, purpose: Purpose) -> Result<Option<File>,
     }
 }
 
-/// Opens a file of a folder of ours for reading and writing, private and made where needed.
+/// Opens a file in a folder of ours for reading and writing; it is private and made if needed.
 ///
 /// # Errors
 /// As [`open`].
@@ -43,7 +43,7 @@ pub fn open_to_write(folder: &Path, name: &str) -> Result<File, StoreError> {
 
 fn opened(folder: &Path, name: &str, how: OFlags, purpose: Purpose) -> Result<File, StoreError> {
     let path = folder.join(name);
-    // The folder of a run that is shown may be named by a link of the user's.
+    // The user may name the folder of a run that is only shown by a link.
     let no_link = if purpose == Purpose::Act { OFlags::NOFOLLOW } else { OFlags::empty() };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | no_link;
     let folder = openat(
@@ -71,8 +71,8 @@ fn opened(folder: &Path, name: &str, how: OFlags, purpose: Purpose) -> Result<Fi
     Ok(file)
 }
 
-/// Kernels before 5.6, and containers that know no openat2, have only the flag against a link at
-/// the end; a name has no folder in it.
+/// Opens a file on kernels before 5.6, and in containers without openat2. These have only the flag
+/// against a link at the end of the path, but a name has no folder in it.
 fn beneath(folder: &OwnedFd, name: &str, how: OFlags) -> Result<OwnedFd, Errno> {
     let mode = if how.contains(OFlags::CREATE) { Mode::RUSR | Mode::WUSR } else { Mode::empty() };
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -82,7 +82,7 @@ fn beneath(folder: &OwnedFd, name: &str, how: OFlags) -> Result<OwnedFd, Errno> 
     }
 }
 
-/// Why a file of a folder of `owner` is refused.
+/// Refuses a file in a folder of `owner` that is not as it should be, with the reason.
 fn check(meta: &Metadata, owner: u32, purpose: Purpose) -> Result<(), String> {
     if !meta.is_file() {
         return Err("it is not a regular file".into());
@@ -97,7 +97,7 @@ fn check(meta: &Metadata, owner: u32, purpose: Purpose) -> Result<(), String> {
     if meta.nlink() > 1 { Err("it has a second name (a hard link)".into()) } else { Ok(()) }
 }
 
-/// Why a file or folder is not ours alone to write.
+/// Checks that a file or folder is ours alone to write; the error is the reason.
 pub(crate) fn is_ours_alone(owner: u32, mode: u32) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     match () {

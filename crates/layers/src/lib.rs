@@ -1,10 +1,10 @@
-//! Sets up layers. Each layer has an entry in its family's table and, as a rule, a file of its own;
-//! names, options and meaning are in `iotax_model::layer`. A layer does no I/O: it says what it
-//! needs, how it uses what is below, and which steps would create it.
+//! Sets up layers. Each layer has an entry in its family's table and, as a rule, a file of its own.
+//! Its name, options and meaning are in `iotax_model::layer`. A layer does no I/O: it says what it
+//! needs, how it uses the device below it, and which steps would create it.
 //!
 //! Modules: [`known`] layers whose cost is known, [`volume`] arrays, volumes, pools and file
 //! systems, [`fabric`] layers with two ends, [`guest`] guests and [`guest::lab`] the lab; each has
-//! a table `ALL`. [`medium`] what a stack is on, [`state`] the way of an array from one state to
+//! a table `ALL`. [`medium`] is what a stack is on, [`state`] the way of an array from one state to
 //! the next, [`needs`] all needs by name, [`lab`] the root image of the lab: its recipe, build and
 //! cache.
 #![forbid(unsafe_code)]
@@ -38,94 +38,94 @@ use std::str::FromStr;
 /// The families, each with a table of its layers.
 const FAMILIES: &[&[&dyn Layer]] = &[known::ALL, volume::ALL, guest::ALL, fabric::ALL];
 
-/// How a layer uses what is below it while it is measured.
+/// Use that a layer makes of the device below it during a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Claim {
-    /// Reads pass through; others may read beside it.
+    /// Reads pass through; others may read at the same time.
     SharedRead,
     /// Reads leave copies in a cache of this machine: nobody else may read the same data.
     Caches,
-    /// It writes of its own (a file system's metadata): one such user, raw reads beside it are
-    /// fine.
+    /// The layer writes on its own account (a file system's metadata). There may be one such user;
+    /// raw reads of the same device are fine.
     Writes,
-    /// It takes the device from this host: nobody else can use it while the layer is up.
+    /// The layer takes the device from this host: nobody else can use it while the layer is up.
     Takes,
 }
 
-/// A cache of writes that a layer brings along.
+/// A write cache that a layer brings along.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnCache {
-    /// Which; no stacks yet.
+    /// The cache; its list of stacks is still empty.
     pub cache: WriteCache,
-    /// Whether a flush empties it: then it is above the flush, and never full after one.
+    /// True if a flush empties the cache. Such a cache is above the flush and never full after one.
     pub flushed: bool,
 }
 
-/// What a layer shows to the one above it, or to the load.
+/// Device that a layer shows to the layer above it, or to the load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExposedDevice {
-    /// File or block device; several where nothing has joined them yet.
+    /// Files or block devices; several where no layer has joined them yet.
     pub paths: Vec<PathRef>,
-    /// Bytes that may be used of each, from the start.
+    /// Usable bytes of each path, from its start.
     pub bytes: u64,
-    /// Block device or file.
+    /// True for a block device, false for a file.
     pub block: bool,
-    /// Where it is visible.
+    /// Place where the device is visible.
     pub place: Place,
-    /// Further places that are loaded at once, each with a path: of guests side by side, of the
-    /// members of an `each([..])` on several hosts.
+    /// Further places that are loaded at the same time, each with a path: guests side by side, or
+    /// the members of an `each([..])` on several hosts.
     pub copies: Vec<(Place, PathRef)>,
-    /// Those have media of their own, each with as many `bytes`; else equal parts of one thing.
+    /// True if the copies have media of their own, each with as many `bytes`. Otherwise they are
+    /// equal parts of one device.
     pub apart: bool,
-    /// Completions held back on the way.
+    /// Completions that are held back on the way up.
     pub hold: Hold,
     pub writable: bool,
-    /// Some of it was never written, so that a read of it reaches no disk: it is written once
-    /// before it is read.
+    /// Set if part of the device was never written, so that a read of it reaches no disk. The
+    /// device is then written once before it is read.
     pub unwritten: Option<FirstWrites>,
-    /// The paths are parts of one thing, which are loaded at once and share the region.
+    /// True if the paths are parts of one device: they are loaded at once and share the region.
     pub split: bool,
-    /// The members below are not of one size: `bytes` are those of the smallest.
+    /// True if the members below differ in size; `bytes` is then the size of the smallest.
     pub uneven: bool,
-    /// The load generator, where a layer names another than the workload's.
+    /// The load generator, if a layer names another than the workload's.
     pub engine: Option<Engine>,
-    /// A write of anything but whole multiples of so many bytes, aligned to them, fails.
+    /// Write unit in bytes, if there is one. A write fails unless it covers whole multiples of it
+    /// and is aligned to it.
     pub write_unit: Option<u64>,
-    /// The steps that made what has states (an array, a pool), each with what is below it.
+    /// The steps that made something with states (an array, a pool), each with what is below it.
     pub arrays: Vec<Array>,
-    /// Steps whose layers it is on and that are read back once they are up, from the bottom.
-    /// The planner keeps them.
+    /// Steps that made the layers below and are read back once they are up, from the bottom. The
+    /// planner keeps this list.
     pub told: Vec<StepId>,
 }
 
-/// What can lose members.
+/// Array or pool that can lose members.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
-    /// The step that made it: its state is asked by this.
+    /// The step that made it. Its state is queried by this id.
     pub step: StepId,
-    /// What that step made.
+    /// Device or pool that the step made.
     pub made: PathRef,
     pub members: Vec<PathRef>,
-    /// The layer that it is.
     pub spec: LayerSpec,
     pub place: Place,
     /// Bytes of each member that a rebuild writes.
     pub in_use: u64,
 }
 
-/// In which order something is written for the first time, which is where its blocks then lie
-/// below.
+/// Order of the first writes to a device. It decides where the blocks then lie below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstWrites {
-    /// From its beginning to its end.
+    /// Writes from the beginning to the end.
     InOrder,
-    /// As many blocks of so many bytes as there are, at random places (63 % of it), and only then
-    /// in order.
+    /// Writes as many blocks of `block` bytes as the device has at random places, which covers 63 %
+    /// of it, and only then writes all of it in order.
     AtRandom { block: u64 },
 }
 
 impl FirstWrites {
-    /// How often all of it is written, counted in bytes.
+    /// Returns how many times all bytes are written.
     pub fn passes(self) -> u64 {
         match self {
             FirstWrites::InOrder => 1,
@@ -135,14 +135,14 @@ impl FirstWrites {
 }
 
 impl ExposedDevice {
-    /// How many share what is below in equal parts; `bytes` are those of a part.
+    /// Returns how many parts share the device below equally; `bytes` is the size of one part.
     pub fn parts(&self) -> u64 {
         let here = if self.split { self.paths.len() } else { 1 };
         let copies = if self.apart { 0 } else { self.copies.len() };
         (here + copies) as u64
     }
 
-    /// Every place that is loaded, with what is loaded there.
+    /// Returns every loaded place, with the paths that are loaded there.
     pub fn loaded(&self) -> Vec<(&Place, Vec<&PathRef>)> {
         let mut all = vec![(&self.place, self.paths.iter().collect::<Vec<_>>())];
         for (place, path) in &self.copies {
@@ -154,15 +154,15 @@ impl ExposedDevice {
         all
     }
 
-    /// Whether it is loaded in that place.
+    /// Returns true if the device is loaded in `place`.
     pub fn is_in(&self, place: &Place) -> bool {
         self.place == *place || self.copies.iter().any(|(copy, _)| copy == place)
     }
 
-    /// The one thing to stand on.
+    /// Returns the only path.
     ///
     /// # Errors
-    /// When there are several: the layer that asks joins nothing.
+    /// Fails when there are several paths: the layer that asks joins nothing.
     pub fn path(&self, spec: &LayerSpec) -> Result<&PathRef> {
         match self.paths.as_slice() {
             [path] => Ok(path),
@@ -176,18 +176,18 @@ impl ExposedDevice {
     }
 }
 
-/// A program that only the words of a stack name.
+/// A program that is named only by the text of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedProgram {
-    /// Its name in the PATH, or its whole path.
+    /// Name in the PATH, or absolute path.
     pub program: String,
-    /// What for, a clause.
+    /// Purpose of the program, as a clause.
     pub why: String,
     pub command: String,
 }
 
 impl NamedProgram {
-    /// As a place is asked for it.
+    /// Returns the need as a place is asked for it.
     pub fn asked(&self) -> AskedNeed {
         let program = self.program.clone();
         let find = if program.starts_with('/') {
@@ -198,71 +198,74 @@ impl NamedProgram {
         AskedNeed { id: format!("program {}", self.program), finds: vec![find] }
     }
 
-    /// It, where `what` is lacking.
+    /// Returns the missing need, where `what` is lacking.
     pub fn missing(&self, what: String) -> Missing {
         Missing { what, why: self.why.clone(), command: self.command.clone(), reboot: false }
     }
 }
 
-/// A member of the family.
+/// A layer of one of the families.
 pub trait Layer: Sync {
     fn help(&self) -> &'static LayerHelp;
 
-    /// Its name in stacks.
+    /// Returns the layer's name in stacks.
     fn name(&self) -> &'static str {
         self.help().name
     }
 
-    /// Ids of `host::needs` that must be met.
+    /// Returns the ids of the `host::needs` that must be met.
     fn needs(&self, _spec: &LayerSpec) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// The same of its far end, asked of the place where that is.
+    /// Returns the ids of the needs of the far end, which the far end's own place is asked for.
     fn needs_far(&self, _spec: &LayerSpec) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Programs that only its own words name; asked for where it lives.
+    /// Returns the programs that only the layer's own text names. The place where the layer lives
+    /// is asked for them.
     fn programs(&self, _spec: &LayerSpec) -> Vec<NamedProgram> {
         Vec::new()
     }
 
-    /// What is missing on this host of the programs that only this layer's text names. It may query
-    /// the machine, and creates nothing.
+    /// Returns what this host lacks of the programs that only this layer's text names. The method
+    /// may query the machine, and creates nothing.
     fn missing(&self, _spec: &LayerSpec) -> Vec<Missing> {
         Vec::new()
     }
 
-    /// How it uses what is below.
+    /// Returns how the layer uses the device below it.
     fn claim(&self, _spec: &LayerSpec) -> Claim {
         Claim::SharedRead
     }
 
-    /// Whether it writes to what is below even when the load only reads, or may.
+    /// Returns true if the layer writes, or may write, to the device below even when the load only
+    /// reads.
     fn writes_below(&self, _spec: &LayerSpec) -> bool {
         false
     }
 
-    /// Whether what is below must let itself be opened for writing, though nothing may ever be
-    /// written.
+    /// Returns true if the device below must accept being opened for writing, even if nothing is
+    /// ever written.
     fn opens_for_writing(&self, spec: &LayerSpec) -> bool {
         self.writes_below(spec)
     }
 
-    /// Whether what it gives was never written. The measuring side writes it when all stacks of a
-    /// set are up, so none of them may have made anything of its own on it by then.
+    /// Returns true if the layer yields a device that was never written. The measuring side writes
+    /// it when all stacks of a set are up, so no stack may have made anything of its own on it by
+    /// then.
     fn gives_unwritten(&self, _spec: &LayerSpec) -> bool {
         false
     }
 
-    /// Whether it acknowledges writes that are in this host's page cache only.
+    /// Returns true if the layer acknowledges writes that are only in this host's page cache.
     fn caches_writes(&self, _spec: &LayerSpec) -> bool {
         false
     }
 
-    /// A cache of its own that holds writes back. Each of its members has so many bytes, and the
-    /// machine is the one that it lives on, as far as these are known.
+    /// Returns the layer's own write-back cache, if it has one. `each` is the size of each member
+    /// in bytes, and `machine` is the machine that the layer lives on, as far as these are known.
     fn write_cache(
         &self,
         _spec: &LayerSpec,
@@ -272,11 +275,13 @@ pub trait Layer: Sync {
         None
     }
 
-    /// What makes one move of what it `made` of its `members` on the way to another state. It goes
-    /// with it.
+    /// Returns the operation for one move on the way to another state, for what the layer `made` of
+    /// its `members`. The operation needs no undo of its own: its effect ends with what the layer
+    /// `made`.
     ///
     /// # Errors
-    /// When it has no members that could fail, or not as it was asked for: why, and what would do.
+    /// Fails when the layer has no members that could fail, or cannot fail them as it was asked
+    /// for. The message says why, and what would do.
     fn moved(
         &self,
         spec: &LayerSpec,
@@ -287,29 +292,30 @@ pub trait Layer: Sync {
         bail!("{}: \"{}\" has no members that could fail", spec.origin, spec.name)
     }
 
-    /// What has a member of what it `made` out, or in again.
+    /// Returns the operation that marks a member of what the layer `made` out, or in again.
     ///
     /// # Errors
-    /// When none of its members can be out.
+    /// Fails when no member can be out.
     fn put_out(&self, spec: &LayerSpec, _made: &PathRef, _at: usize, _out: bool) -> Result<Op> {
         bail!("{}: a member of \"{}\" can fail, but cannot be taken out", spec.origin, spec.name)
     }
 
-    /// Which part of what it makes is read back once that operation is done; `Some("")` where it
-    /// has one part only.
+    /// Returns the part of the layer's product that is read back once the operation is done, or
+    /// `Some("")` if there is only one part.
     fn reads_back(&self, _op: &Op) -> Option<&'static str> {
         None
     }
 
-    /// What a reader calls the layer whose part an operation makes.
+    /// Returns the name that a reader uses for the layer whose part an operation makes.
     fn called<'a>(&self, _op: &'a Op) -> &'a str {
         self.name()
     }
 
-    /// Adds its steps and says what it shows.
+    /// Adds the layer's steps to the plan and returns the device that it shows.
     ///
     /// # Errors
-    /// When it cannot stand on what is below: which, why, and what would do.
+    /// Fails when the layer cannot be set up on the device below. The message says which layer,
+    /// why, and what would do.
     fn plan(
         &self,
         spec: &LayerSpec,
@@ -318,78 +324,78 @@ pub trait Layer: Sync {
     ) -> Result<ExposedDevice>;
 }
 
-/// The layer whose part an operation makes, and which part of it, where it has several: it is read
-/// back once it is up.
+/// Returns the layer whose part an operation makes, and the name of that part if the layer has
+/// several. The part is read back once it is up.
 pub fn readback_owner(op: &Op) -> Option<(&str, &'static str)> {
     all().find_map(|layer| Some((layer.called(op), layer.reads_back(op)?)))
 }
 
-/// Every layer that a stack can name.
+/// Iterates over every layer that a stack can name.
 pub fn all() -> impl Iterator<Item = &'static dyn Layer> {
     FAMILIES.iter().copied().flatten().copied()
 }
 
-/// The layer of that name.
+/// Returns the layer with that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Layer> {
     all().find(|layer| layer.name() == name)
 }
 
-/// The layer of a stack.
+/// Returns the layer that a stack's spec names.
 pub fn layer_of(spec: &LayerSpec) -> Option<&'static dyn Layer> {
     by_name(if spec.tool.is_some() { tool::KIND } else { &spec.name })
 }
 
-/// Where layers add their steps.
+/// State of a plan: layers add their steps to it.
 pub struct PlanContext {
     /// The run that the steps belong to.
     pub tag: RunTag,
-    /// What guests are made of on this machine.
+    /// Programs and images that this machine has for guests.
     pub guest_parts: Option<guest::GuestParts>,
-    /// Whether the layer being planned must let writes pass: the load writes, or a layer above
-    /// does.
+    /// True if the layer being planned must let writes pass, because the load or a layer above it
+    /// writes.
     pub writable: bool,
-    /// Seed of file contents.
+    /// Seed of the contents of files.
     pub seed: u64,
-    /// What files are filled with.
+    /// Kind of data that files are filled with.
     pub data: DataKind,
-    /// Whether the load trims: what is filled does not stay so.
+    /// True if the load trims. Filled blocks do not stay filled then.
     pub trims: bool,
-    /// Where steps are performed.
+    /// Place where steps are performed.
     pub place: Place,
-    /// Whether something is set up above the layer being planned: a guest needs the programs for
-    /// it.
+    /// True if something is set up above the layer being planned. A guest then needs the programs
+    /// for it.
     pub set_up_above: bool,
-    /// In how many ways stacks go on above the layer being planned, guests side by side each for
-    /// itself.
+    /// Number of ways in which stacks go on above the layer being planned. Guests side by side
+    /// count one each.
     pub ways_above: u32,
     pub steps: Vec<Step>,
-    /// Guests that the steps start, for the measuring side to connect to.
+    /// Guests that the steps start. The measuring side connects to them.
     pub guests: Vec<guest::GuestPlan>,
-    /// Guests that stacks still take their seats in.
+    /// Guests in which stacks still take their seats.
     pub drafts: Vec<guest::GuestDraft>,
     /// Names of guests that the scenario has chosen.
     pub names: BTreeSet<String>,
-    /// The stack being planned, if it wants instances of its own.
+    /// Index of the stack being planned, if it wants instances of its own.
     pub own: Option<usize>,
-    /// Places that are existing virtual machines.
+    /// The places that are existing virtual machines.
     pub machines: BTreeMap<Place, ExistingMachine>,
-    /// What the steps would change without a consent, a sentence each: no run performs them.
+    /// Changes that the steps would make without consent, one sentence each. No run performs them.
     pub consents_lacking: Vec<String>,
     instances: u32,
 }
 
-/// An existing virtual machine, as far as a layer may change it.
+/// An existing virtual machine, with what a layer may change in it.
 #[derive(Clone, Debug)]
 pub struct ExistingMachine {
     pub vm: Vm,
-    /// Whether it may be switched off; `None`: it may not be changed at all.
+    /// True if the machine may be switched off. `None`: it may not be changed at all.
     pub may_change: Option<bool>,
-    /// What its manager calls the disks under load, as far as that is known.
+    /// The manager's names for the disks under load, as far as they are known.
     pub disks: Vec<(PathRef, String)>,
 }
 
 impl ExistingMachine {
-    /// What its manager calls the disk at a path there.
+    /// Returns the manager's name for the disk at `path` in the machine.
     pub fn disk_at(&self, path: &PathRef) -> Option<&String> {
         self.disks.iter().find(|(known, _)| known == path).map(|(_, disk)| disk)
     }
@@ -418,7 +424,7 @@ impl PlanContext {
         }
     }
 
-    /// Adds a step where the layer below lives, and gives its number.
+    /// Adds a step where the layer below lives, and returns the step's id.
     pub fn add(&mut self, why: impl Into<String>, op: Op) -> StepId {
         let place = self.place.clone();
         self.add_in(&place, why, op)
@@ -431,8 +437,8 @@ impl PlanContext {
         id
     }
 
-    /// The run's folder where the layer below lives; elsewhere than here it is made when it is
-    /// first asked for.
+    /// Returns the run's folder in the place where the layer below lives. In a place other than
+    /// this host, the folder is made when it is first asked for.
     pub fn directory(&mut self) -> PathBuf {
         let place = self.place.clone();
         self.directory_in(&place)
@@ -451,22 +457,23 @@ impl PlanContext {
         directory
     }
 
-    /// Data into a file that this plan makes, of the kind that the load writes.
+    /// Describes how to fill a file that this plan makes with data of the kind that the load
+    /// writes.
     pub fn fill_of(&self, place: &Place, path: &std::path::Path, bytes: u64) -> FillFile {
         let (file, seed) = (PathRef::Path(path.to_owned()), self.data_seed(place, path));
         FillFile { file, bytes, seed, data: self.data, trimmed: self.trims }
     }
 
-    /// Seed of a file's content: no two files of a run hold the same data, or a deduplicating layer
-    /// would store only one of them.
+    /// Returns the seed of a file's content. No two files of a run hold the same data, or a
+    /// deduplicating layer would store only one of them.
     fn data_seed(&self, place: &Place, path: &std::path::Path) -> u64 {
-        // Hosts may have their drives from one storage.
+        // Several hosts may have their drives from the same storage.
         let host = place.ssh_host().unwrap_or_default();
         let name = format!("{} {host}{}", self.tag.run_id, path.display());
         self.seed ^ (u64::from(crc32fast::hash(name.as_bytes())) << 32)
     }
 
-    /// A name for something that this plan makes, unique within it: `fs0`, `vm1`.
+    /// Returns a name for something that this plan makes, unique within the plan: `fs0`, `vm1`.
     pub fn instance(&mut self, kind: &str) -> String {
         let name = format!("{kind}{}", self.instances);
         self.instances += 1;
@@ -474,24 +481,25 @@ impl PlanContext {
     }
 }
 
-/// An option's word that a layer cannot do without: what was written, or the catalog's default.
+/// Returns the value of an option that a layer cannot do without: the one written in the stack, or
+/// the catalog's default.
 ///
 /// # Errors
-/// There is neither (the scenario's check comes first, so this is for callers that build specs by
-/// hand).
+/// Fails when there is neither. The scenario's check comes first, so this is for callers that build
+/// specs by hand.
 pub fn word<'a>(spec: &'a LayerSpec, name: &str) -> Result<&'a str> {
     spec.option(name).with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
 }
 
-/// Whether a flag is on.
+/// Returns true if a flag is on.
 pub fn flag(spec: &LayerSpec, name: &str) -> bool {
     spec.option(name) == Some("true")
 }
 
-/// A number, see [`word`].
+/// Returns an option as a number, see [`word`].
 ///
 /// # Errors
-/// As [`word`]; and when it is no number, or too large for its type.
+/// Fails like [`word`], and when the value is not a number or too large for its type.
 pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
     let word = word(spec, name)?;
     word.parse()
@@ -499,18 +507,18 @@ pub fn number<T: FromStr>(spec: &LayerSpec, name: &str) -> Result<T> {
         .with_context(|| format!("{}: {name} = \"{word}\" is no number that fits", spec.origin))
 }
 
-/// Bytes, see [`word`].
+/// Returns an option as bytes, see [`word`].
 ///
 /// # Errors
-/// As [`word`]; and when it is no size.
+/// Fails like [`word`], and when the value is not a size.
 pub fn bytes(spec: &LayerSpec, name: &str) -> Result<u64> {
     size(spec, name)?.with_context(|| format!("{}: {} without {name}", spec.origin, spec.name))
 }
 
-/// Bytes, where they are written or the catalog has a default.
+/// Returns an option as bytes, if it is written or the catalog has a default.
 ///
 /// # Errors
-/// When it is no size.
+/// Fails when the value is not a size.
 pub fn size(spec: &LayerSpec, name: &str) -> Result<Option<u64>> {
     let parsed = spec.option(name).map(iotax_units::parse_bytes).transpose();
     parsed.map_err(|why| anyhow!("{}: {name}: {why}", spec.origin))

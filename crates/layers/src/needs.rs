@@ -1,4 +1,4 @@
-//! All needs: those of no single layer, and what the layers require.
+//! All needs: those of no single layer, and those that the layers require.
 
 use iotax_host::Missing;
 use iotax_host::needs::{self, OWN, distribution};
@@ -13,22 +13,22 @@ pub fn all() -> impl Iterator<Item = Need> {
     OWN.iter().copied().chain(of_layers)
 }
 
-/// The need of this name.
+/// Returns the need with this name.
 pub fn by_id(id: &str) -> Option<Need> {
     all().find(|need| need.id == id)
 }
 
-/// The needs of these names.
+/// Returns the needs with these names.
 pub fn by_ids<'a>(ids: impl IntoIterator<Item = &'a str>) -> Vec<Need> {
     ids.into_iter().filter_map(by_id).collect()
 }
 
-/// What of these needs is unmet on this machine.
+/// Returns those of these needs that are unmet on this machine.
 pub fn missing(ids: &[&str], guest: GuestProbe) -> Vec<Missing> {
     needs::missing(&by_ids(ids.iter().copied()), Path::new("/"), guest)
 }
 
-/// That need, where somebody else found out what is lacking on this machine.
+/// Returns the need with this id as missing, if another program found out what this machine lacks.
 pub fn lacking(id: &str, what: String) -> Option<Missing> {
     Some(by_id(id)?.lacking(&distribution(&Probe::of_files(Path::new("/"))), what))
 }

@@ -1,4 +1,4 @@
-//! The way of an array from one state to the next.
+//! Plans the steps of an array from one state to the next.
 
 use crate::Layer;
 use anyhow::{Result, anyhow, ensure};
@@ -8,23 +8,23 @@ pub use iotax_model::state::AskedState;
 use iotax_steps::PathRef;
 use iotax_steps::op::Op;
 
-/// One step on the way from one state to the next, of members counted from 0.
+/// One step on the way from one state to the next. Members are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateMove {
     Fail(usize),
-    /// One that failed is back, and is rebuilt.
+    /// A failed member is back, and is rebuilt.
     Return(usize),
-    /// The rebuild is waited for.
+    /// The run waits for the rebuild.
     Await,
 }
 
-/// A step of any array, or one of those whose members can be out.
+/// A step of any array, or one of those whose members can be marked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArrayStep {
     Move(StateMove),
-    /// That member is out.
+    /// Marks a member out.
     Out(usize),
-    /// It is in again.
+    /// Marks a member in again.
     In(usize),
 }
 
@@ -34,11 +34,11 @@ impl From<StateMove> for ArrayStep {
     }
 }
 
-/// The way from one state to the next, of an array that keeps its data when up to `least` members
-/// fail.
+/// Returns the steps from one state to the next, for an array that keeps its data when up to
+/// `least` members fail.
 ///
 /// # Errors
-/// When there is none, in words.
+/// When there is no such way, in words.
 fn steps_between(
     from: AskedState,
     to: AskedState,
@@ -79,7 +79,7 @@ fn steps_between(
 }
 
 impl ArrayStep {
-    /// What it is for, among so many members.
+    /// Describes the purpose of the step, among `count` members.
     fn purpose_words(self, count: usize) -> String {
         match self {
             ArrayStep::Move(StateMove::Fail(member)) => {
@@ -95,8 +95,8 @@ impl ArrayStep {
     }
 }
 
-/// What brings an array that a layer `made` of its `members` from one state to the next: each with
-/// what it is for.
+/// Returns the operations that bring an array that a layer `made` of its `members` from one state
+/// to the next, each with its purpose.
 ///
 /// # Errors
 /// When there is no such way: which, why, and what would do.

@@ -1,5 +1,5 @@
-//! The memory of one thread's I/Os: page-aligned, mapped and touched before the first slice, and
-//! the data that are written, of the kind that the job states.
+//! Memory of one thread's I/Os: page-aligned, mapped and touched before the first slice. It also
+//! makes the data to write, of the kind that the job states.
 
 use crate::data::{DataKind, Repeats, SECTOR, fill_new, kept_bytes, kept_of};
 use crate::random::Random;
@@ -11,33 +11,33 @@ use std::ptr::NonNull;
 /// Alignment of every buffer; no device asks for more.
 const ALIGN: usize = 4096;
 
-/// Blocks up to this size are changed throughout before each write. Of larger ones a cache line a
-/// sector is: no compressor's window holds two of them, and a whole pass would cost as much
-/// memory traffic as the write.
+/// Largest block that is changed as a whole before each write. In larger blocks only one cache line
+/// of each sector is changed: no compressor's window holds two such blocks, and changing all of it
+/// would cost as much memory traffic as the write.
 const REFRESH_WHOLE: usize = 128 * 1024;
 
 /// Bytes changed in each sector of a block beyond [`REFRESH_WHOLE`].
 const REFRESH_LINE: usize = 64;
 
-/// What the buffers of a thread must serve.
+/// Requirements for the buffers of one thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferNeeds {
-    /// I/Os in flight.
+    /// Number of I/Os in flight.
     pub(crate) slots: u32,
-    /// Bytes of each.
+    /// Bytes of each I/O.
     pub(crate) bs: usize,
-    /// Whether any is read.
+    /// True if any I/O reads.
     pub(crate) reads: bool,
-    /// Whether any is written.
+    /// True if any I/O writes.
     pub(crate) writes: bool,
-    /// What is written.
+    /// Kind of data that is written.
     pub(crate) data: DataKind,
-    /// On which pages.
+    /// Kind of pages that hold the buffers.
     pub(crate) iomem: Iomem,
 }
 
 impl BufferNeeds {
-    /// Of a thread with so many I/Os of the job in flight.
+    /// Returns the needs of a thread that keeps `slots` I/Os of the job in flight.
     pub(crate) fn from_job(job: &Job, slots: u32) -> BufferNeeds {
         let (reads, writes) = (job.rw.reads(), job.rw.writes_data());
         BufferNeeds {
@@ -50,12 +50,12 @@ impl BufferNeeds {
         }
     }
 
-    /// Bytes that are read to, and as many that are written from; trims move none.
+    /// Returns the bytes needed for reads; writes need as many again, trims none.
     fn part(&self) -> Option<usize> {
         self.bs.checked_next_multiple_of(ALIGN)?.checked_mul(self.slots as usize)
     }
 
-    /// Bytes that will be mapped; `None`: more than there are addresses.
+    /// Returns the bytes that will be mapped; `None` if they exceed the address space.
     pub(crate) fn mapped(&self) -> Option<usize> {
         let used = self.part()?.checked_mul(usize::from(self.reads) + usize::from(self.writes))?;
         let page = if self.iomem == Iomem::MmapHuge { HUGE } else { ALIGN };
@@ -63,8 +63,8 @@ impl BufferNeeds {
     }
 }
 
-/// One mapping with a buffer a slot for reads, one for writes, or both: what was read must not
-/// be written, since it may be zeros.
+/// Mapping that holds one buffer per slot for reads, one for writes, or both. Buffers that were
+/// read into must not be written, since they may hold zeros.
 pub(crate) struct Buffers {
     base: NonNull<u8>,
     mapped: usize,
@@ -72,7 +72,7 @@ pub(crate) struct Buffers {
     write_base: usize,
     bs: usize,
     kept: usize,
-    /// Bytes that are new or repeated as a whole.
+    /// Size in bytes of the units that are new or repeated as a whole.
     unit: usize,
     random: Random,
     repeats: Repeats,
@@ -80,10 +80,10 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Maps, touches and fills.
+    /// Maps the buffers, touches and fills them.
     ///
     /// # Errors
-    /// When there is not that much memory.
+    /// When there is not enough memory.
     pub(crate) fn new(needs: BufferNeeds, random: Random) -> io::Result<Buffers> {
         let stride = needs.bs.next_multiple_of(ALIGN);
         let mapped = needs.mapped().ok_or(io::ErrorKind::OutOfMemory)?;
@@ -113,18 +113,19 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Where a slot reads to.
+    /// Returns the read buffer of a slot.
     #[inline]
     pub(crate) fn read(&self, slot: u32) -> *mut u8 {
         self.pointer_at(slot as usize * self.stride)
     }
 
-    /// What a slot writes next: changed since its last write, but for units that repeat another.
+    /// Returns the data that a slot writes next. They differ from its last write, except for units
+    /// that repeat another.
     #[inline]
     pub(crate) fn write(&mut self, slot: u32) -> *mut u8 {
         let start = self.pointer_at(self.write_base + slot as usize * self.stride);
-        // SAFETY: `at` gives the start of a mapped stretch of `stride` >= `bs` bytes, and the
-        // caller asks only for slots that have no I/O in flight, so nobody else touches it.
+        // SAFETY: `pointer_at` gives the start of a mapped stretch of `stride` >= `bs` bytes, and
+        // the caller asks only for slots that have no I/O in flight, so nobody else touches it.
         let data = unsafe { std::slice::from_raw_parts_mut(start, self.bs) };
         let (kept, random) = (self.kept, &mut self.random);
         for unit in data.chunks_mut(self.unit) {
@@ -133,7 +134,7 @@ impl Buffers {
         start
     }
 
-    /// What a slot is about to write.
+    /// Returns the data that a slot is about to write.
     #[inline]
     pub(crate) fn written(&mut self, slot: u32) -> &mut [u8] {
         // SAFETY: as in `write`.
@@ -145,19 +146,19 @@ impl Buffers {
         }
     }
 
-    /// What a slot has read, after its completion.
+    /// Returns the data that a slot has read, after its completion.
     #[inline]
     pub(crate) fn came(&self, slot: u32) -> &[u8] {
-        // SAFETY: as in `write`, of the part that is read to.
+        // SAFETY: as in `write`, for the part that holds the read buffers.
         unsafe { std::slice::from_raw_parts(self.read(slot), self.bs) }
     }
 
-    /// The whole mapping, to register it.
+    /// Returns the whole mapping, for registering it.
     pub(crate) fn extent(&self) -> (*mut u8, usize) {
         (self.base.as_ptr(), self.mapped)
     }
 
-    /// Leaves the memory mapped for ever: the kernel may still write to it.
+    /// Leaves the memory mapped forever: the kernel may still write to it.
     pub(crate) fn abandon(&mut self) {
         self.abandoned = true;
     }
@@ -201,12 +202,12 @@ fn map(length: usize) -> io::Result<NonNull<u8>> {
     NonNull::new(base.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
-/// A huge page of x86-64 and of ARM with pages of 4 KiB.
+/// Bytes of a huge page on x86-64, and on ARM with pages of 4 KiB.
 const HUGE: usize = 2 << 20;
 
-/// Whole huge pages: reserved ones if there are as many, else such as the kernel makes of a stretch
-/// that begins at one. Pages that are not huge are refused: they would measure something else than
-/// was asked for.
+/// Maps whole huge pages: reserved ones if there are enough, or else pages that the kernel makes of
+/// an aligned stretch. Other pages are refused: they would measure something else than the user
+/// asked for.
 fn map_huge(mapped: usize) -> io::Result<NonNull<u8>> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
     let reserved = MapFlags::PRIVATE | MapFlags::POPULATE | MapFlags::HUGETLB | MapFlags::HUGE_2MB;
@@ -220,7 +221,7 @@ fn map_huge(mapped: usize) -> io::Result<NonNull<u8>> {
     NonNull::new(base).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
-/// A stretch that begins at a huge page, which the kernel was asked to make of such.
+/// Maps an aligned stretch and asks the kernel to make huge pages of it.
 fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
     let room = mapped.checked_add(HUGE).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -230,26 +231,27 @@ fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
     }
     .cast();
     let before = whole.align_offset(HUGE);
-    // SAFETY: `before` is less than a huge page, so that `mapped` bytes of the room lie behind it.
+    // SAFETY: `before` is less than a huge page, so `mapped` bytes of the room follow it.
     let (base, behind) = unsafe { (whole.add(before), whole.add(before + mapped)) };
     for (start, length) in [(whole, before), (behind, HUGE - before)] {
-        // SAFETY: these ends of the mapping made above are nobody's, and whole pages.
+        // SAFETY: nobody uses these ends of the mapping made above, and they are whole pages.
         let given_back = length == 0 || unsafe { rustix::mm::munmap(start.cast(), length) }.is_ok();
         debug_assert!(given_back);
     }
-    // SAFETY: the stretch is ours, and advice changes nothing of what is in it. A kernel that makes
-    // none says so here.
+    // SAFETY: the stretch is ours, and advice does not change its contents. A kernel without huge
+    // pages returns an error here.
     let advised =
         unsafe { rustix::mm::madvise(base.cast(), mapped, rustix::mm::Advice::LinuxHugepage) };
     for page in (0..mapped).step_by(ALIGN) {
-        // SAFETY: a byte of the stretch; touched, so that no I/O is the first to.
+        // SAFETY: the byte lies in the stretch. Each page is touched so that no I/O is the first to
+        // do so.
         unsafe { base.add(page).write_volatile(0) };
     }
     let huge = huge_bytes(base as usize..base as usize + mapped)?;
     if advised.is_ok() && huge >= mapped {
         return Ok(base);
     }
-    // SAFETY: the stretch is ours, and nobody was told of it.
+    // SAFETY: the stretch is ours, and nobody else has a pointer to it.
     let given_back = unsafe { rustix::mm::munmap(base.cast(), mapped) };
     debug_assert!(given_back.is_ok());
     Err(io::Error::other(format!(
@@ -259,9 +261,9 @@ fn made_on_request(mapped: usize) -> io::Result<*mut u8> {
     )))
 }
 
-/// Bytes on transparent huge pages of the mappings that lie in these addresses (AnonHugePages of
-/// /proc/self/smaps). A mapping that the kernel has made one with its neighbours counts as far as
-/// it lies there.
+/// Returns the bytes on transparent huge pages of the mappings in this address range (AnonHugePages
+/// of /proc/self/smaps). If the kernel has merged a mapping with its neighbours, only the part in
+/// the range counts.
 fn huge_bytes(within: std::ops::Range<usize>) -> io::Result<usize> {
     let told = std::fs::read_to_string("/proc/self/smaps")?;
     let (mut overlap, mut huge) = (0, 0);
@@ -276,14 +278,14 @@ fn huge_bytes(within: std::ops::Range<usize>) -> io::Result<usize> {
     Ok(huge)
 }
 
-/// `7f00-7f80`
+/// Parses an address range such as `7f00-7f80`.
 fn addresses(word: &str) -> Option<std::ops::Range<usize>> {
     let (start, end) = word.split_once('-')?;
     Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
 }
 
-/// Changes every word that is not to stay zero by one key. Random words stay random, and no
-/// string of bytes of one write comes back in the next.
+/// Changes every word that need not stay zero by one key. Random words stay random, and no string
+/// of bytes of one write recurs in the next.
 fn refresh(data: &mut [u8], kept: usize, key: u64) {
     if kept == SECTOR && data.len() <= REFRESH_WHOLE {
         return xor(data, key);

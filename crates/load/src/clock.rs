@@ -1,12 +1,12 @@
-//! The time source of the generator: CLOCK_MONOTONIC through the vDSO, as nanoseconds in a u64,
-//! and waits that are exact to about a microsecond.
+//! Time source of the generator: CLOCK_MONOTONIC through the vDSO, as nanoseconds in a u64, and
+//! waits that are exact to about a microsecond.
 
 use rustix::thread::{ClockId, Timespec};
 
-/// The end of a wait is spun: a timer wakes a thread tens of microseconds late.
+/// Time at the end of a wait that is spun: a timer wakes a thread tens of microseconds late.
 pub const SPIN_NS: u64 = 60_000;
 
-/// Nanoseconds of CLOCK_MONOTONIC.
+/// Returns the nanoseconds of CLOCK_MONOTONIC.
 #[inline]
 pub fn now() -> u64 {
     let time = rustix::time::clock_gettime(ClockId::Monotonic);

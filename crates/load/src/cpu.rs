@@ -1,16 +1,16 @@
 //! CPU time of threads.
 
-/// CPU time of a thread.
+/// CPU time of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadCpu {
-    /// In user mode.
+    /// Nanoseconds in user mode.
     pub user_ns: u64,
-    /// In the kernel.
+    /// Nanoseconds in the kernel.
     pub system_ns: u64,
 }
 
 impl ThreadCpu {
-    /// Of the calling thread, since it began.
+    /// Returns the CPU time of the calling thread since it began.
     pub fn of_thread() -> ThreadCpu {
         // SAFETY: all bytes zero are a valid rusage.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -21,7 +21,7 @@ impl ThreadCpu {
         ThreadCpu { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
     }
 
-    /// With that of another thread.
+    /// Adds the CPU time of another thread.
     pub fn plus(self, other: ThreadCpu) -> ThreadCpu {
         ThreadCpu {
             user_ns: self.user_ns + other.user_ns,
@@ -29,7 +29,7 @@ impl ThreadCpu {
         }
     }
 
-    /// What of it was after another reading.
+    /// Returns the CPU time since an earlier reading.
     pub fn since(self, before: ThreadCpu) -> ThreadCpu {
         ThreadCpu {
             user_ns: self.user_ns.saturating_sub(before.user_ns),

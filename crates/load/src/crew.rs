@@ -1,6 +1,6 @@
-//! The resident threads of a worker: started once, waiting between slices, ended with the worker.
-//! A thread that dies or whose I/O does not come back gives an error, never a hang; such a crew
-//! runs no further slice, and its memory stays until the kernel releases it.
+//! Resident threads of a worker: started once, waiting between slices, ended with the worker. A
+//! thread that dies or whose I/O does not come back gives an error, never a hang. Such a crew runs
+//! no further slice, and its memory stays until the kernel releases it.
 
 use crate::LoadError;
 use crate::clock;
@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// An I/O that takes longer than this is given up: longer than the time-outs and retries with
-/// which drivers save a slow one.
+/// Time after which an I/O is given up: longer than the time-outs and retries with which drivers
+/// save a slow one.
 pub(crate) const PATIENCE_NS: u64 = 120_000_000_000;
 
-/// How often waiting looks for stuck threads.
+/// Interval at which a waiting crew looks for stuck threads.
 const TICK: Duration = Duration::from_millis(100);
 
 enum CrewOrder {
@@ -37,7 +37,7 @@ enum CrewOrder {
     ReadBack(BackOrder),
 }
 
-/// A lane to be made.
+/// Order to make a lane.
 struct LaneJoin {
     start: CrewStart,
     setup: Box<Setup>,
@@ -62,8 +62,9 @@ struct CrewThread {
     thread: JoinHandle<()>,
 }
 
-/// Threads, each with a lane of every worker that they serve: what is the same for all workers
-/// (where a thread runs, what its processor has in its caches) is then no difference between them.
+/// Threads, each with a lane of every worker that they serve. Where a thread runs and what its
+/// processor has in its caches is the same for all these workers, so it makes no difference between
+/// them.
 pub(crate) struct LoadCrew {
     members: Vec<CrewThread>,
     farewells: Sender<(usize, CrewReply)>,
@@ -76,22 +77,22 @@ pub(crate) struct LoadCrew {
 /// Lanes of a worker that have joined a crew.
 #[derive(Debug)]
 pub(crate) struct JoinedLanes {
-    /// Their number in each thread.
+    /// Number of the lane in each thread.
     pub(crate) lane: u32,
-    /// What engines of some threads have to do without.
+    /// Features that the engines of some threads have to do without.
     pub(crate) lacks: BTreeSet<&'static str>,
 }
 
 type CrewStart = fn(Setup) -> io::Result<Box<dyn Resident>>;
 
-/// A crew that a worker shares with others. A thread that panicked while it had it left it whole:
-/// no order is half given.
+/// Locks a crew that a worker shares with others. A thread that panicked with the lock has left the
+/// crew consistent: no order is half given.
 pub(crate) fn lock(crew: &Mutex<LoadCrew>) -> MutexGuard<'_, LoadCrew> {
     crew.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl LoadCrew {
-    /// Without threads yet.
+    /// Creates a crew without threads.
     pub(crate) fn new() -> LoadCrew {
         LoadCrew::with_patience(PATIENCE_NS)
     }
@@ -108,17 +109,17 @@ impl LoadCrew {
         }
     }
 
-    /// Whether lanes may join its threads: each must sit where its thread does.
+    /// Returns true if lanes may join its threads: each must sit where its thread does.
     pub(crate) fn suits(&self, setups: &[Setup]) -> bool {
         self.broken.is_none()
             && setups.iter().zip(&self.members).all(|(setup, member)| setup.seat == member.seat)
     }
 
-    /// Makes a lane in each of the first threads, of which it starts as many as there are set-ups,
-    /// and waits until all are ready.
+    /// Makes a lane in each of the first threads, one per set-up, and starts missing threads. Waits
+    /// until all lanes are ready.
     ///
     /// # Errors
-    /// The first failure of a lane to prepare itself, after the thread's number; none of them
+    /// The first failure of a lane to prepare itself, after the thread's number; then no lane
     /// stays.
     pub(crate) fn join(
         &mut self,
@@ -165,16 +166,17 @@ impl LoadCrew {
         failed.map_or(Ok(joined), Err)
     }
 
-    /// Lanes of the first `threads` threads end. Of a broken crew they stay: one of them is stuck.
+    /// Ends the lanes of the first `threads` threads. In a broken crew they stay: a thread is
+    /// stuck.
     pub(crate) fn leave(&mut self, lane: u32, threads: usize) {
         if self.broken.is_none() {
-            // A crew that breaks now is told of by the next order.
+            // If the crew breaks now, the next order reports it.
             let _ =
                 self.replies_to(lane, (0..threads).map(|_| CrewOrder::Leave).collect(), &mut || ());
         }
     }
 
-    /// Runs a slice: an order for each thread, a result from each.
+    /// Runs a slice: takes an order for each thread, and returns a result from each.
     ///
     /// # Errors
     /// When a thread died, is stuck, or its engine failed, now or in an earlier slice.
@@ -190,7 +192,7 @@ impl LoadCrew {
         })
     }
 
-    /// Lanes of the first `threads` threads forget what they counted.
+    /// Clears the counts of the lanes of the first `threads` threads.
     ///
     /// # Errors
     /// When a thread died or is stuck.
@@ -207,11 +209,11 @@ impl LoadCrew {
         Ok(())
     }
 
-    /// Runs slices of several lanes one after the other: for each thread those that it has a part
-    /// in, with their lanes.
+    /// Runs slices of several lanes one after the other. Each thread gets the slices that it takes
+    /// part in, with their lanes.
     ///
     /// # Errors
-    /// As [`LoadCrew::slice`].
+    /// The errors of [`LoadCrew::slice`].
     pub(crate) fn series(
         &mut self,
         orders: Vec<Vec<(u32, ShortOrder)>>,
@@ -223,7 +225,8 @@ impl LoadCrew {
         })
     }
 
-    /// What lanes of the first `threads` threads counted since then.
+    /// Returns the counts of the lanes of the first `threads` threads since
+    /// [`LoadCrew::begin_series`].
     ///
     /// # Errors
     /// When a thread died or is stuck.
@@ -239,10 +242,10 @@ impl LoadCrew {
         })
     }
 
-    /// fsync by each of the first `threads` threads at once.
+    /// Calls fsync in each of the first `threads` threads at once.
     ///
     /// # Errors
-    /// When a thread died or is stuck; what fsync says is in the results.
+    /// When a thread died or is stuck; the errors of fsync are in the results.
     pub(crate) fn flush(
         &mut self,
         lane: u32,
@@ -255,10 +258,10 @@ impl LoadCrew {
         })
     }
 
-    /// fsync by each of the first `threads` threads, which then lets the page cache go.
+    /// Calls fsync in each of the first `threads` threads, which then drops the page cache.
     ///
     /// # Errors
-    /// When a thread died or is stuck; what fsync says is in the results.
+    /// When a thread died or is stuck; the errors of fsync are in the results.
     pub(crate) fn settle(
         &mut self,
         lane: u32,
@@ -271,7 +274,7 @@ impl LoadCrew {
         })
     }
 
-    /// Reads back: an order for each thread. `watch` is called now and then.
+    /// Reads back written blocks, with an order for each thread. Calls `watch` now and then.
     ///
     /// # Errors
     /// When a thread died or is stuck, or has no memory.
@@ -288,8 +291,8 @@ impl LoadCrew {
         })
     }
 
-    /// An order for each of the first threads, and what `pick` takes out of their answers; an error
-    /// that it finds there ends the crew, `failed` says of what.
+    /// Sends an order to each of the first threads, and returns what `pick` takes out of their
+    /// answers. An error in these ends the crew; `failed` names what failed.
     fn ask<T>(
         &mut self,
         lane: u32,
@@ -338,11 +341,12 @@ impl LoadCrew {
     fn tell(&self, index: usize, lane: u32, order: CrewOrder) {
         let member = &self.members[index];
         member.beat_ns.store(clock::now(), Ordering::Relaxed);
-        // A thread that is gone has said so, and gather hears it.
+        // A thread that has ended has reported that, and `gather` receives it.
         let _ = member.orders.send((lane, order));
     }
 
-    /// One reply of each of the first `threads` threads, in their order; `watch` looks on.
+    /// Returns one reply from each of the first `threads` threads, in their order. Calls `watch`
+    /// now and then.
     fn gather(
         &mut self,
         threads: usize,
@@ -369,7 +373,7 @@ impl LoadCrew {
         replies: &mut [Option<CrewReply>],
     ) -> Result<(), String> {
         match (reply, replies.get_mut(index)) {
-            // It ends after its answer when it could not take its seat.
+            // A thread that could not take its seat ends after its answer.
             (CrewReply::Gone, Some(Some(_))) => {
                 self.broken = Some(format!("thread {index} has ended"))
             }
@@ -427,7 +431,7 @@ impl CrewThread {
     }
 }
 
-/// Says so when its thread ends, for whatever reason.
+/// Reports the end of its thread, for whatever reason.
 struct Farewell {
     index: usize,
     replies: Sender<(usize, CrewReply)>,
@@ -435,7 +439,7 @@ struct Farewell {
 
 impl Farewell {
     fn reply(&self, reply: CrewReply) {
-        // Nobody listens any more when the worker was dropped: then the thread ends too.
+        // Nobody listens any more if the worker was dropped: then the thread ends too.
         let _ = self.replies.send((self.index, reply));
     }
 }
@@ -446,7 +450,7 @@ impl Drop for Farewell {
     }
 }
 
-/// The life of a thread: order by order until the crew is dropped.
+/// Serves orders in a thread until the crew is dropped.
 fn serve(seat: &Seat, inbox: &Receiver<(u32, CrewOrder)>, farewell: &Farewell) {
     if let Err(error) = seat.take() {
         return farewell.reply(CrewReply::Joined(Err(error)));
@@ -481,8 +485,8 @@ fn serve(seat: &Seat, inbox: &Receiver<(u32, CrewOrder)>, farewell: &Farewell) {
     }
 }
 
-/// Slices one after the other. All threads of a slice pass its gate, or those that do would wait
-/// for ever: of a thread whose engine has failed too.
+/// Runs slices one after the other. All threads of a slice must pass its gate, even one whose
+/// engine has failed: otherwise the others would wait forever.
 fn series(
     lanes: &mut BTreeMap<u32, Box<dyn Resident>>,
     orders: &[(u32, ShortOrder)],
@@ -516,7 +520,7 @@ mod tests {
 
     static RELEASED: AtomicBool = AtomicBool::new(false);
 
-    /// Never answers until it is told to.
+    /// Engine that completes no I/O until it is released.
     struct Stuck(Vec<Completion>);
 
     impl Engine for Stuck {

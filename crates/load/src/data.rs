@@ -1,32 +1,33 @@
-//! What written data are like: how far they can be compressed, and how much of them is there
-//! already. Without a word they are random and no block comes twice, so that a layer which
-//! compresses or finds duplicates cannot cheat.
+//! Kind of the written data: how far they can be compressed, and how much of them repeats. By
+//! default they are random and no block comes twice, so that a layer that compresses or
+//! deduplicates cannot cheat.
 
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
 
-/// `buffer_compress_percentage` holds for every stretch of this many bytes (as fio's default).
+/// Size in bytes of the stretches that `buffer_compress_percentage` applies to (as fio's default).
 pub(crate) const SECTOR: usize = 512;
 
-/// A kind of data, in fio's words.
+/// Kind of data, in fio's terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataKind {
-    /// fio's `buffer_compress_percentage`: the share of each sector that is zeros, 0 ..= 100.
+    /// Percentage of each sector that is zeros, 0 ..= 100 (fio's `buffer_compress_percentage`).
     pub compress_percent: u8,
-    /// fio's `dedupe_percentage`: the share of units that repeat the last new one, 0 ..= 100.
+    /// Percentage of units that repeat the last new one, 0 ..= 100 (fio's `dedupe_percentage`).
     pub dedupe_percent: u8,
-    /// Bytes that are new or repeated as a whole; 0: what is written at once.
+    /// Size in bytes of the units that are new or repeated as a whole; 0 means what is written at
+    /// once.
     pub unit: u64,
 }
 
 impl DataKind {
-    /// Whether it is random data of which no unit comes twice.
+    /// Returns true for random data of which no unit comes twice.
     pub fn is_unique(&self) -> bool {
         self.compress_percent == 0 && self.dedupe_percent == 0
     }
 
-    /// Bytes of a unit where so many are written at once.
+    /// Returns the bytes of a unit if `written` bytes are written at once.
     pub(crate) fn unit_of(&self, written: usize) -> usize {
         usize::try_from(self.unit)
             .ok()
@@ -53,7 +54,7 @@ impl std::fmt::Display for DataKind {
     }
 }
 
-/// Decides which units are new, and knows the last of them.
+/// Decides which units are new, and keeps the last new one.
 pub(crate) struct Repeats {
     percent: u8,
     last: Vec<u8>,
@@ -65,7 +66,7 @@ impl Repeats {
         Repeats { percent: kind.dedupe_percent, last: Vec::new(), random }
     }
 
-    /// Makes a unit the last new one again, or lets `renew` make it new.
+    /// Fills a unit with the last new one again, or lets `renew` make it new.
     pub(crate) fn next(&mut self, unit: &mut [u8], renew: impl FnOnce(&mut [u8])) {
         if self.percent == 0 {
             return renew(unit);
@@ -80,7 +81,7 @@ impl Repeats {
     }
 }
 
-/// Data of a kind from a seed, one stretch after the other: what a file is filled with.
+/// Stream of data of a kind from a seed, for filling a file.
 pub struct Stream {
     kind: DataKind,
     random: Random,
@@ -88,7 +89,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The same seed gives the same data.
+    /// Creates a stream; equal seeds give equal data.
     pub fn new(kind: DataKind, seed: u64) -> Stream {
         Stream {
             kind,
@@ -107,7 +108,7 @@ impl Stream {
     }
 }
 
-/// Random bytes at the start of each sector, zeros after them.
+/// Writes random bytes at the start of each sector, and zeros after them.
 pub(crate) fn fill_new(data: &mut [u8], kept: usize, random: &mut Random) {
     for sector in data.chunks_mut(SECTOR) {
         let (new, rest) = sector.split_at_mut(kept_of(sector.len(), kept));
@@ -118,12 +119,13 @@ pub(crate) fn fill_new(data: &mut [u8], kept: usize, random: &mut Random) {
     }
 }
 
-/// Random bytes at the start of each full sector; the rest is zeros.
+/// Returns the number of random bytes at the start of each full sector; the rest is zeros.
 pub(crate) fn kept_bytes(compress_percent: u8) -> usize {
     SECTOR * usize::from(100 - compress_percent.min(100)) / 100
 }
 
-/// The same of the short sector at the end of a block that is no multiple of a sector.
+/// Returns the number of random bytes in a sector of `length` bytes, which may be the short one at
+/// the end of a block.
 pub(crate) fn kept_of(length: usize, kept: usize) -> usize {
     length * kept / SECTOR
 }
@@ -137,14 +139,14 @@ pub(crate) mod tests {
         DataKind { compress_percent, dedupe_percent, unit }
     }
 
-    /// The share of bytes that LZ4 takes away, block by block as ZFS does, in percent.
+    /// Returns the percentage of bytes that LZ4 removes, block by block as ZFS does.
     pub(crate) fn compressed_away(data: &[u8], block: usize) -> f64 {
         let length = |block: &[u8]| lz4_flex::block::compress(block).len().min(block.len());
         let left: usize = data.chunks(block).map(length).sum();
         100.0 - 100.0 * left as f64 / data.len() as f64
     }
 
-    /// The share of units that are there already, in percent.
+    /// Returns the percentage of units that exist already.
     pub(crate) fn duplicates(data: &[u8], unit: usize) -> f64 {
         let units: Vec<&[u8]> = data.chunks(unit).collect();
         let different: HashSet<&[u8]> = units.iter().copied().collect();
@@ -192,7 +194,7 @@ pub(crate) mod tests {
     fn a_unit_is_as_long_as_was_stated() {
         let data = streamed(kind(0, 50, 16 << 10), 32 << 20);
         assert!((duplicates(&data, 16 << 10) - 50.0).abs() < 5.0);
-        // A block of two units is a duplicate where both are: each repeats what is before it, or is
+        // A block of two units is a duplicate if both are: each repeats the one before it, or is
         // it.
         assert!(duplicates(&data, 64 << 10) < 25.0);
     }

@@ -1,6 +1,6 @@
-//! How often which blocks of a region are hit: fio's `random_distribution`. Ranks are drawn by the
-//! law without a table, and permuted over the region, so that hot blocks do not lie side by side
-//! and no two ranks share one.
+//! Distribution of I/Os over the blocks of a region: fio's `random_distribution`. Ranks are drawn
+//! by the law without a table, and permuted over the region, so that hot blocks do not lie side by
+//! side and no two ranks share one.
 
 use crate::random::Random;
 use crate::scatter::Scatter;
@@ -8,44 +8,45 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What fio takes where `zipf` is alone.
+/// Theta that fio uses if `zipf` has no value.
 const THETA: f64 = 1.1;
 
-/// What fio takes where `pareto` is alone.
+/// Value that fio uses if `pareto` has no value.
 const POWER: f64 = 0.2;
 
-/// Above it all but a thousandth of the I/Os would hit one block.
+/// Largest theta: above it all but a thousandth of the I/Os would hit one block.
 const MOST_THETA: f64 = 10.0;
 
-/// Which stream of the seed's numbers orders hot blocks: the same for all threads of a job.
+/// Stream of the seed's random numbers that orders hot blocks: the same for all threads of a job.
 const HOT: u64 = 0x686f_7400;
 
-/// fio's `random_distribution`, written as there: `random`, `zipf:1.1`, `pareto:0.2`.
+/// Value of fio's `random_distribution`, in fio's notation: `random`, `zipf:1.1`, `pareto:0.2`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Distribution {
-    /// Every block alike.
+    /// Hits all blocks with equal probability.
     #[default]
     Random,
-    /// The block of rank k, from 1, in proportion to k to the power of minus theta.
+    /// Hits the block of rank k, counted from 1, in proportion to k to the power of minus theta.
     Zipf {
-        /// Above 0, at most 10.
+        /// Exponent of the law, above 0 and at most 10.
         theta: f64,
     },
-    /// A share h of the blocks gets a share 1 - h of the I/Os, and so does each share h of those.
+    /// Gives a share 1 - h of the I/Os to a share h of the blocks, and so on for each share h of
+    /// those.
     Pareto {
-        /// Above 0, below 1.
+        /// Share of the blocks, above 0 and below 1.
         h: f64,
     },
 }
 
 impl Distribution {
-    /// Whether every block is hit alike.
+    /// Returns true if all blocks are hit with equal probability.
     pub fn is_random(&self) -> bool {
         *self == Distribution::Random
     }
 
-    /// Why its value is none.
+    /// Returns the distribution, or the reason why its value is invalid.
     fn checked(self) -> Result<Distribution, String> {
         match self {
             Distribution::Zipf { theta } if !(theta > 0.0 && theta <= MOST_THETA) => Err(format!(
@@ -62,7 +63,8 @@ impl Distribution {
 impl FromStr for Distribution {
     type Err = String;
 
-    /// fio's word and its value. A law of fio's that is not drawn here is refused with what is.
+    /// Parses fio's word and its value. A law of fio's that is not supported is refused, with the
+    /// laws that are.
     fn from_str(text: &str) -> Result<Self, String> {
         let (law, value) = match text.split_once(':') {
             None => (text, None),
@@ -119,7 +121,7 @@ impl TryFrom<String> for Distribution {
     }
 }
 
-/// A distribution over the blocks of a region.
+/// Distribution over the blocks of a region.
 #[derive(Clone, Debug)]
 pub(crate) struct Skewed {
     law: Law,
@@ -129,12 +131,12 @@ pub(crate) struct Skewed {
 #[derive(Clone, Debug)]
 enum Law {
     Zipf(Zipf),
-    /// What an even number is raised to, and the blocks.
+    /// Exponent of an evenly distributed number, and the number of blocks.
     Pareto(f64, u64),
 }
 
 impl Skewed {
-    /// `None`: every block alike.
+    /// Returns `None` for [`Distribution::Random`].
     pub(crate) fn new(distribution: Distribution, blocks: u64, seed: u64) -> Option<Skewed> {
         let law = match distribution {
             Distribution::Random => return None,
@@ -144,13 +146,13 @@ impl Skewed {
         Some(Skewed { law, scatter: Scatter::new(blocks, seed, HOT) })
     }
 
-    /// A block of the region.
+    /// Draws a block of the region.
     #[inline]
     pub(crate) fn block(&self, random: &mut Random) -> u64 {
         self.scatter.scattered_block(self.rank(random))
     }
 
-    /// How hot it is, from 0.
+    /// Draws the rank of a block, from 0, the hottest.
     #[inline]
     fn rank(&self, random: &mut Random) -> u64 {
         match &self.law {
@@ -163,7 +165,7 @@ impl Skewed {
     }
 }
 
-/// Even over 0 (included) to 1.
+/// Draws a number evenly from 0 (included) to 1.
 #[inline]
 fn unit(random: &mut Random) -> f64 {
     (random.next() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
@@ -175,10 +177,10 @@ fn unit(random: &mut Random) -> f64 {
 struct Zipf {
     blocks: u64,
     theta: f64,
-    /// The hat's integral at both ends of what is drawn.
+    /// Integral of the hat at both ends of the drawn range.
     first: f64,
     last: f64,
-    /// So near to its rank no draw is thrown away.
+    /// Distance from its rank within which no draw is thrown away.
     sure: f64,
 }
 
@@ -209,8 +211,8 @@ impl Zipf {
     }
 }
 
-/// Of x to the power of minus theta, from 1 to `x`; where theta is 1 the logarithm, and near it no
-/// digits are lost.
+/// Integrates x to the power of minus theta, from 1 to `x`. Where theta is 1 this is the logarithm,
+/// and near 1 no digits are lost.
 #[inline]
 fn integral(x: f64, theta: f64) -> f64 {
     let (log, rest) = (x.ln(), 1.0 - theta);
@@ -218,7 +220,7 @@ fn integral(x: f64, theta: f64) -> f64 {
     if grown.abs() < 1e-12 { log } else { grown.exp_m1() / rest }
 }
 
-/// The x of an integral.
+/// Returns the x of an integral.
 #[inline]
 fn inverse(area: f64, theta: f64) -> f64 {
     let rest = 1.0 - theta;

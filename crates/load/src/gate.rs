@@ -1,10 +1,10 @@
-//! Where the threads of a slice wait for each other, to begin together.
+//! Gate at which the threads of a slice wait for each other, to begin together.
 
 use crate::clock;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// So near: what a thread reads before it begins takes less.
+/// Time before the start at which a thread wakes: what it reads before it begins takes less.
 const NEAR_NS: u64 = 150_000;
 
 /// Lets the threads of a slice begin together, and stops all when one finds the target dead.
@@ -13,21 +13,21 @@ pub(crate) struct StartGate {
     opened: Barrier,
     begin: Option<BeginTime>,
     start_ns: AtomicU64,
-    /// A thread has found the target dead, or cannot go on.
+    /// True if a thread has found the target dead, or cannot go on.
     pub(crate) abort: AtomicBool,
 }
 
-/// When a slice begins.
+/// Time at which a slice begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BeginTime {
-    /// Then.
+    /// Intended time of the start.
     pub(crate) at_ns: u64,
-    /// Whoever comes later than this begins when it comes.
+    /// Latest time at which the intended start still holds; later, the slice begins at once.
     pub(crate) latest_ns: u64,
 }
 
 impl StartGate {
-    /// For so many threads.
+    /// Creates a gate for a number of threads.
     pub(crate) fn new(threads: usize, begin: Option<BeginTime>) -> StartGate {
         StartGate {
             begin,
@@ -38,14 +38,14 @@ impl StartGate {
         }
     }
 
-    /// Sleeps until the start is near, where it has a time.
+    /// Sleeps until the start is near, if it has a time.
     pub(crate) fn approach(&self) {
         if let Some(begin) = self.begin {
             clock::sleep_until(begin.at_ns.saturating_sub(NEAR_NS));
         }
     }
 
-    /// Waits for all and gives the one start that holds for all.
+    /// Waits for all threads and returns the one start that holds for all.
     pub(crate) fn pass(&self) -> u64 {
         if self.arrived.wait().is_leader() {
             let now_ns = clock::now();

@@ -1,24 +1,24 @@
-//! The delay layer inside the generator: completions that wait for their time before they count.
+//! Delay layer inside the generator: completions that wait for their time before they count.
 //! Several may wait at once, and they come out in the order of their times.
 
 use crate::Hold;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A release comes late: by the time between two polls, and on a busy machine by the time for
-/// which the spinning thread was not running. What it came late is taken off the slot's next
-/// holds, in the next slice too, since it would add to the known cost: the time for which a thread
-/// is preempted while it spins here is time that the stack without a hold does not lose. A longer
-/// stop than this is a frozen machine, not scheduling, and making up for it would hide the hold
-/// for long.
+/// Maximum lateness that is carried over to later holds. A release comes late: by the time between
+/// two polls, and on a busy machine by the time for which the spinning thread was not running. Its
+/// lateness is deducted from the slot's next holds, in the next slice too, since it would add to
+/// the known cost: a stack without a hold does not lose the time for which a thread is preempted
+/// while it spins here. A longer stop than this is a frozen machine, not scheduling, and making up
+/// for it would hide the hold for a long time.
 const MOST_CARRIED_NS: u64 = 20_000_000;
 
-/// A fixed hold gives back at most this part of itself at a time: every latency stays longer by
-/// three quarters of the hold, and their mean by the whole of it. (With 1 us given back at the
+/// Divisor that limits how much of a fixed hold is given back at a time: every latency stays longer
+/// by three quarters of the hold, and their mean by the whole of it. (With 1 us given back at the
 /// most, a hold of 20 us cost 20.9 +- 0.6 us on a machine with 4 % steal and no device at all.)
 const GIVEN_BACK: u64 = 4;
 
-/// Completions held back, by slot.
+/// Held-back completions, by slot.
 pub(crate) struct Holder {
     hold: Hold,
     waiting: BinaryHeap<Reverse<(u64, u32)>>,
@@ -26,7 +26,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Room for `slots` completions; nothing is allocated later.
+    /// Creates a holder with room for `slots` completions; nothing is allocated later.
     pub(crate) fn new(hold: Hold, slots: u32) -> Holder {
         Holder {
             hold,
@@ -35,7 +35,7 @@ impl Holder {
         }
     }
 
-    /// Whether completions pass at once.
+    /// Returns true if completions pass at once.
     pub(crate) fn is_none(&self) -> bool {
         self.hold.is_none()
     }
@@ -52,12 +52,12 @@ impl Holder {
         self.waiting.push(Reverse((due_ns, slot)));
     }
 
-    /// When the next one is due.
+    /// Returns the time at which the next completion is due.
     pub(crate) fn next_due_ns(&self) -> Option<u64> {
         self.waiting.peek().map(|Reverse((due_ns, _))| *due_ns)
     }
 
-    /// Takes one that is due.
+    /// Takes a completion that is due, and returns its slot.
     pub(crate) fn release(&mut self, now_ns: u64) -> Option<u32> {
         let Reverse((due_ns, slot)) = *self.waiting.peek()?;
         if due_ns > now_ns {

@@ -1,29 +1,30 @@
-//! What I/O to issue, in fio's own words. A job says nothing about where: that is the target.
+//! Parameters of the I/O to issue, in fio's own terms. A job says nothing about where: that is the
+//! target.
 
 use crate::data::DataKind;
 use crate::distribution::Distribution;
 use serde::{Deserialize, Serialize};
 
-/// fio's `rw`.
+/// Direction and order of the I/Os (fio's `rw`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rw {
-    /// Sequential reads.
+    /// Sequential reads (fio's `rw=read`).
     Read,
-    /// Sequential writes.
+    /// Sequential writes (fio's `rw=write`).
     Write,
-    /// Random reads.
+    /// Random reads (fio's `rw=randread`).
     RandRead,
-    /// Random writes.
+    /// Random writes (fio's `rw=randwrite`).
     RandWrite,
     /// Sequential mix of reads and writes (fio's `rw` and `readwrite`).
     #[serde(alias = "readwrite")]
     Rw,
     /// Random mix of reads and writes.
     RandRw,
-    /// Sequential trims: what is there is given up.
+    /// Sequential trims, which give up the data of the blocks.
     Trim,
-    /// Random trims.
+    /// Random trims (fio's `rw=randtrim`).
     RandTrim,
     /// Sequential, each block trimmed and then written.
     TrimWrite,
@@ -32,32 +33,32 @@ pub enum Rw {
 }
 
 impl Rw {
-    /// Whether the target is changed, by writes or by trims: what is there may be lost.
+    /// Returns true if the job changes the target by writes or trims, so that its data may be lost.
     pub fn writes(self) -> bool {
         !matches!(self, Rw::Read | Rw::RandRead)
     }
 
-    /// Whether any read is issued.
+    /// Returns true if the job issues reads.
     pub fn reads(self) -> bool {
         matches!(self, Rw::Read | Rw::RandRead | Rw::Rw | Rw::RandRw)
     }
 
-    /// Whether any trim is issued.
+    /// Returns true if the job issues trims.
     pub fn trims(self) -> bool {
         matches!(self, Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite)
     }
 
-    /// Whether any data is written: of what changes the target all but trims alone.
+    /// Returns true if the job writes data; this excludes jobs that only trim.
     pub fn writes_data(self) -> bool {
         self.writes() && !matches!(self, Rw::Trim | Rw::RandTrim)
     }
 
-    /// Whether offsets are random by default.
+    /// Returns true if offsets are random by default.
     pub fn random(self) -> bool {
         matches!(self, Rw::RandRead | Rw::RandWrite | Rw::RandRw | Rw::RandTrim | Rw::RandTrimWrite)
     }
 
-    /// fio's word.
+    /// Returns the value of fio's `rw` option.
     pub fn word(self) -> &'static str {
         match self {
             Rw::Read => "read",
@@ -80,87 +81,92 @@ impl Rw {
 pub struct Job {
     /// Section name of the job file, or a made-up one.
     pub name: String,
-    /// Direction and order.
+    /// Direction and order of the I/Os.
     pub rw: Rw,
     /// Percentage of reads in a mix, 0..=100.
     pub rwmixread: u8,
     /// Block size in bytes.
     pub bs: u64,
-    /// I/Os in flight a thread.
+    /// Number of I/Os in flight per thread.
     pub iodepth: u32,
-    /// Threads.
+    /// Number of threads (fio's `numjobs`).
     pub numjobs: u32,
     /// First byte of the region.
     pub offset: u64,
-    /// By how many bytes the region of each thread begins after that of the thread before (fio's,
-    /// of numjobs).
+    /// Distance in bytes between the starts of the regions of successive threads (fio's, of
+    /// numjobs).
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub offset_increment: u64,
-    /// Bytes of the region, of which whole blocks are used; `None` up to the end of the target.
+    /// Size of the region in bytes, of which whole blocks are used; `None` means up to the end of
+    /// the target.
     pub size: Option<u64>,
-    /// Share of I/Os at a random offset, 0..=100 (fio: 100 for rand*, 0 for sequential). As in
-    /// fio, a sequential `rw` takes no notice of it, and every thread of a sequential job starts
-    /// at the region's first block; a pass goes on from slice to slice.
+    /// Percentage of I/Os at a random offset, 0..=100 (fio: 100 for rand*, 0 for sequential). As in
+    /// fio, a sequential `rw` ignores it. Every thread of a sequential job starts at the region's
+    /// first block, and a pass continues from slice to slice.
     pub percentage_random: u8,
-    /// How often which blocks are hit by I/Os at a random offset. Hot blocks lie all over the
+    /// Distribution of the I/Os at a random offset over the blocks. Hot blocks lie all over the
     /// region, and are the same for all threads of the job.
     #[serde(default, skip_serializing_if = "Distribution::is_random")]
     pub random_distribution: Distribution,
-    /// Each block once before any is hit again (fio's random map, the opposite of its
-    /// `norandommap`), of I/Os at a random offset: reads and writes together, each thread in an
-    /// order of its own, on from slice to slice.
+    /// True if I/Os at a random offset hit each block once before any block again (fio's random
+    /// map, the opposite of its `norandommap`). Reads and writes share the map. Each thread has its
+    /// own order, which continues from slice to slice.
     #[serde(default, skip_serializing_if = "is_false")]
     pub random_map: bool,
-    /// fsync after so many writes; 0 never. As in fio it takes a place in the queue and does not
-    /// wait for other writes in flight; where `fdatasync` is due too, only this is issued.
+    /// Number of writes between two fsyncs; 0 means never. As in fio, the fsync takes a place in
+    /// the queue and does not wait for other writes in flight. If `fdatasync` is due too, only the
+    /// fsync is issued.
     pub fsync: u32,
-    /// fdatasync after so many writes; 0 never.
+    /// Number of writes between two fdatasyncs; 0 means never.
     pub fdatasync: u32,
-    /// fsync when the slice ends, within its durable time.
+    /// True if an fsync is issued when the slice ends, within its durable time.
     pub end_fsync: bool,
-    /// O_DIRECT.
+    /// True if the target is opened with O_DIRECT.
     pub direct: bool,
-    /// Open loop: I/Os a second a thread, reads and writes together; `None` closed loop. Latency
-    /// counts from the intended start, so a stall shows in every I/O that it put off.
+    /// Rate of an open loop: I/Os per second and thread, reads and writes together. `None` means a
+    /// closed loop. Latency counts from the intended start, so a stall shows in every I/O that it
+    /// delays.
     pub rate_iops: Option<u64>,
-    /// How compressible write data are, 0 (incompressible, the default) ..=100.
+    /// Compressibility of write data, 0 (incompressible, the default) ..=100.
     pub buffer_compress_percentage: u8,
-    /// Percentage of write data that repeat the thread's last new block, 0 (none, the default)
+    /// Percentage of write data that repeats the thread's last new block, 0 (none, the default)
     /// ..=100.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dedupe_percentage: u8,
-    /// Bytes that are new or repeated as a whole, where they are fewer than a block's.
+    /// Size in bytes of the units that are new or repeated as a whole, if smaller than a block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe_unit: Option<u64>,
-    /// Put a stamp on every sector that is written, check what is read of it, and read all of it
-    /// back at the end ([`Worker::verify`](crate::Worker::verify)). Takes 8 bytes of memory a
-    /// block, and CPU time that slices count.
+    /// True if every written sector gets a stamp, reads of it are checked, and all of it is read
+    /// back at the end ([`Worker::verify`](crate::Worker::verify)). This takes 8 bytes of memory
+    /// per block, and CPU time that slices count.
     #[serde(default, skip_serializing_if = "is_false")]
     pub verify: bool,
-    /// When the latency of an I/O begins.
+    /// Time at which the latency of an I/O begins.
     #[serde(default, skip_serializing_if = "Stamping::is_default")]
     pub stamps: Stamping,
-    /// The memory of the I/Os.
+    /// Kind of memory for the I/O buffers.
     #[serde(default, skip_serializing_if = "Iomem::is_default")]
     pub iomem: Iomem,
-    /// Whether a run goes on where its I/Os fail: they are counted, and are in no figure. Whoever
-    /// runs slices decides by it; a target that does nothing but fail ends a slice all the same.
+    /// True if a run continues after failed I/Os: they are counted, and no figure includes them.
+    /// Whoever runs slices decides by it. A target that only fails still ends a slice.
     #[serde(default, skip_serializing_if = "is_false")]
     pub continue_on_error: bool,
-    /// Processors of the place where the load runs on which its threads may run; none: any.
+    /// Processors, in the place where the load runs, that the job's threads may use; empty means
+    /// any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus_allowed: Vec<u32>,
-    /// Each thread has one of them, in turn (fio's `cpus_allowed_policy=split`); else all share
-    /// all.
+    /// True if each thread gets one of these processors, in turn (fio's
+    /// `cpus_allowed_policy=split`). Otherwise all threads share all of them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cpus_split: bool,
-    /// Class of the priority of its I/Os: 1 real time, 2 best effort, 3 idle; 0 is 2, as in fio.
+    /// Priority class of the I/Os: 1 real time, 2 best effort, 3 idle; 0 is 2, as in fio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prioclass: Option<u8>,
-    /// Level within the class, 0 (the highest, and the default where a class is given) ..= 7.
+    /// Priority level within the class, 0 (the highest, and the default where a class is given) ..=
+    /// 7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prio: Option<u8>,
-    /// Seed of offsets, mix and buffers; thread i uses seed and i.
+    /// Seed of offsets, mix and buffers; thread i uses this seed and i.
     pub randseed: u64,
 }
 
@@ -177,7 +183,7 @@ fn is_zero(percent: &u8) -> bool {
 }
 
 impl Job {
-    /// What it writes.
+    /// Returns the kind of data that the job writes.
     pub fn data(&self) -> DataKind {
         DataKind {
             compress_percent: self.buffer_compress_percentage,
@@ -186,18 +192,19 @@ impl Job {
         }
     }
 
-    /// Where the region of a thread of numjobs begins, from 0; beyond what a number holds at its
-    /// end.
+    /// Returns the first byte of the region of a thread, counted from 0 to numjobs - 1. The result
+    /// saturates at the largest number.
     pub fn offset_of(&self, thread: u32) -> u64 {
         self.offset.saturating_add(self.offset_increment.saturating_mul(u64::from(thread)))
     }
 
-    /// Where the last region begins.
+    /// Returns the first byte of the last thread's region.
     pub fn last_offset(&self) -> u64 {
         self.offset_of(self.numjobs.saturating_sub(1))
     }
 
-    /// The same load as jobs that need no increment: one for each thread where regions differ.
+    /// Splits the job into jobs without `offset_increment` that issue the same load: one for each
+    /// thread if regions differ.
     pub fn apart(&self) -> Vec<Job> {
         match (self.offset_increment, self.numjobs) {
             (0, _) | (_, 0 | 1) => vec![Job { offset_increment: 0, ..self.clone() }],
@@ -213,7 +220,7 @@ impl Job {
         }
     }
 
-    /// The same job with data of that kind.
+    /// Returns this job with data of the given kind.
     #[must_use]
     pub fn writing(self, data: DataKind) -> Job {
         Job {
@@ -261,17 +268,18 @@ impl Default for Job {
     }
 }
 
-/// Which readings of the clock I/Os begin with.
+/// Clock readings that the latencies of I/Os begin with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stamping {
-    /// Each with one of its own, just before it is handed to the engine.
+    /// Reads the clock for each I/O, just before it is handed to the engine.
     #[default]
     Each,
-    /// All that are issued after one look at the queue with that look: a reading less for each,
-    /// and latencies that are longer by what it takes to issue those before it.
+    /// Uses the clock reading of the last look at the queue for all I/Os issued after it. This
+    /// saves a reading for each I/O, and makes latencies longer by the time it takes to issue those
+    /// before it.
     Batch,
-    /// None: latencies are not recorded. For finding out what recording them costs.
+    /// Records no latencies; shows what recording them costs.
     Off,
 }
 
@@ -281,15 +289,16 @@ impl Stamping {
     }
 }
 
-/// fio's `iomem`, as far as it is here.
+/// Memory of the I/O buffers: the part of fio's `iomem` that is supported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Iomem {
     /// Pages of the usual size.
     #[default]
     Malloc,
-    /// Huge pages: reserved ones (`vm.nr_hugepages`), else those that the kernel makes when asked
-    /// (madvise). Large O_DIRECT I/Os take much less time with them: it changes what is measured.
+    /// Huge pages: reserved ones (`vm.nr_hugepages`), or else those that the kernel makes on
+    /// request (madvise). Large O_DIRECT I/Os take much less time with them, so this changes what
+    /// is measured.
     MmapHuge,
 }
 
@@ -299,22 +308,22 @@ impl Iomem {
     }
 }
 
-/// How long a completion is held back before it counts and its slot is used again:
-/// the `delay` layer, a stack of known cost.
+/// Delay of a completion before it counts and its slot is used again: the `delay` layer, a stack of
+/// known cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
     /// Nanoseconds added to each completion.
     pub ns: u64,
-    /// Parts per million of the I/O's own cycle (from the slot's last release, or the slice's
-    /// start, to this completion) added on top. At depth 1 the cost is then exactly
-    /// p / (1 + p) of the throughput, however the device drifts. In an open loop, where a slot
-    /// may rest, the cycle begins at the submission.
+    /// Additional delay in parts per million of the I/O's own cycle, which runs from the slot's
+    /// last release, or the slice's start, to this completion. At depth 1 the cost is then exactly
+    /// p / (1 + p) of the throughput, however the device drifts. In an open loop, where a slot may
+    /// rest, the cycle begins at the submission.
     pub share_ppm: u32,
 }
 
 impl Hold {
-    /// Whether nothing is held.
+    /// Returns true if completions are not held back.
     pub fn is_none(self) -> bool {
         self == Hold::default()
     }

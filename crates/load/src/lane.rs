@@ -1,7 +1,7 @@
 //! One load thread's part: its engine, memory and counts, and the loop that runs a slice. The loop
-//! neither allocates nor locks; it reads the clock when it looks at its queue, which ends the I/Os
-//! that came back, and for each I/O that it issues (or not again, if the job has its I/Os begin
-//! with the batch).
+//! neither allocates nor locks. It reads the clock when it looks at its queue, which ends the I/Os
+//! that came back. It reads the clock again for each I/O that it issues, unless the I/Os of the job
+//! begin with the batch.
 
 use crate::buffer::{BufferNeeds, Buffers};
 use crate::clock;
@@ -26,8 +26,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A sync may take this long before the thread counts as stuck: it may have to write all of the
-/// page cache.
+/// Time that a sync may take before the thread counts as stuck: it may have to write the whole page
+/// cache.
 const SYNC_PATIENCE_NS: u64 = 1_800_000_000_000;
 
 /// Everything a load thread needs to prepare itself.
@@ -38,19 +38,19 @@ pub(crate) struct Setup {
     pub(crate) cursor: Cursor,
     pub(crate) pace: Option<Pace>,
     pub(crate) hold: Hold,
-    /// Where it sits.
+    /// Processors and priority of the thread.
     pub(crate) seat: Seat,
-    /// Of a job that verifies.
+    /// Ledger of a job that verifies.
     pub(crate) ledger: Option<Arc<Ledger>>,
     /// I/Os in flight in this thread.
     pub(crate) depth: u32,
-    /// Which of the worker's streams of random numbers is this thread's.
+    /// Index of this thread's stream of random numbers in the worker.
     pub(crate) stream: u64,
-    /// When this thread last did something, or is expected to.
+    /// Time at which this thread last did something, or is expected to.
     pub(crate) beat_ns: Arc<AtomicU64>,
 }
 
-/// A prepared thread, whatever its engine.
+/// Prepared thread, whatever its engine.
 pub(crate) trait Resident {
     /// Runs one slice and leaves the queue empty.
     ///
@@ -58,92 +58,93 @@ pub(crate) trait Resident {
     /// When the engine itself fails; the lane is then of no more use.
     fn slice(&mut self, order: &SliceOrder) -> io::Result<LaneResult>;
 
-    /// Forgets what was counted: a series begins, whose transient has bins of `bin_ns`.
+    /// Clears the counts for a new series, whose transient has bins of `bin_ns`.
     fn begin_series(&mut self, bin_ns: u64);
 
-    /// Runs one slice of a series and leaves the queue empty. What it counts beside its own I/Os is
-    /// kept for [`Resident::end_series`].
+    /// Runs one slice of a series and leaves the queue empty. All other counts are kept for
+    /// [`Resident::end_series`].
     ///
     /// # Errors
-    /// As [`Resident::slice`].
+    /// The errors of [`Resident::slice`].
     fn short_slice(&mut self, order: &ShortOrder) -> io::Result<LaneShort>;
 
-    /// What the slices since [`Resident::begin_series`] counted together, but for windows, and how
+    /// Returns the counts of all slices since [`Resident::begin_series`], except windows, and how
     /// their rates began.
     fn end_series(&mut self) -> (SliceResult, Transient);
 
-    /// What its engine has to do without.
+    /// Returns the features that its engine has to do without.
     fn lacks(&self) -> Vec<&'static str>;
 
-    /// fsync of the file.
+    /// Calls fsync on the file.
     fn flush(&mut self) -> FlushResult;
 
-    /// fsync of the file, whose pages then leave the page cache.
+    /// Calls fsync on the file, and then drops its pages from the page cache.
     ///
     /// # Errors
-    /// What fsync says.
+    /// The error of fsync.
     fn settle(&mut self) -> io::Result<()>;
 
-    /// Reads back this thread's part of what was written, and tells what its reads have shown since
-    /// it was asked last.
+    /// Reads back this thread's part of the written blocks, and returns what the load's reads have
+    /// shown since the last call.
     ///
     /// # Errors
-    /// No memory for it.
+    /// When there is no memory for it.
     fn read_back(&mut self, order: &BackOrder) -> io::Result<ReadBackPass>;
 }
 
-/// When a slice ends, for one thread.
+/// Condition that ends a slice, for one thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SliceStop {
-    /// `discard_ns` after the start a window of `window_ns` begins; then nothing is submitted.
+    /// Ends after a window of `window_ns`, which begins `discard_ns` after the start; then nothing
+    /// is submitted.
     Time { discard_ns: u64, window_ns: u64 },
-    /// After so many blocks.
+    /// Ends after the given number of blocks.
     Blocks(u64),
 }
 
-/// One slice, for one thread.
+/// Order for one slice, for one thread.
 pub(crate) struct SliceOrder {
     pub(crate) stop: SliceStop,
     pub(crate) gate: Arc<StartGate>,
 }
 
-/// One slice of a series, for one thread.
+/// Order for one slice of a series, for one thread.
 pub(crate) struct ShortOrder {
     pub(crate) length: ShortLength,
     pub(crate) gate: Arc<StartGate>,
     pub(crate) read_machine: Option<ReadMachine>,
 }
 
-/// What one thread counted in a slice of a series.
+/// Counts of one thread in a slice of a series.
 #[derive(Debug)]
 pub(crate) struct LaneShort {
     pub(crate) start_ns: u64,
-    /// From one look that found completions to another.
+    /// Window from one look that found completions to another.
     pub(crate) window_ns: Range<u64>,
     pub(crate) ios: u64,
-    /// When the queue was empty.
+    /// Time at which the queue was empty.
     pub(crate) drained_ns: u64,
-    /// As [`LaneResult::aborted`].
+    /// True if the slice ended early, like [`LaneResult::aborted`].
     pub(crate) aborted: bool,
-    /// By how much the machine's times grew meanwhile, where this thread read them.
+    /// Growth of the machine's times in the slice, if this thread read them.
     pub(crate) machine: Option<MachineTimes>,
 }
 
-/// What one thread measured in a slice.
+/// Measurements of one thread in a slice.
 #[derive(Debug)]
 pub(crate) struct LaneResult {
     pub(crate) start_ns: u64,
-    /// All but windows and flushes.
+    /// Results of the slice, except windows and flushes.
     pub(crate) measured: SliceResult,
     pub(crate) first_submit_ns: Option<u64>,
     pub(crate) last_release_ns: Option<u64>,
-    /// When the queue was empty.
+    /// Time at which the queue was empty.
     pub(crate) drained_ns: u64,
-    /// Ended early, because some thread found that the target does nothing but fail.
+    /// True if the slice ended early, because a thread found that the target only fails.
     pub(crate) aborted: bool,
 }
 
-/// The window of a slice of a series. It begins and ends with I/Os that complete: a window cut at a
+/// Window of a slice of a series. It begins and ends with I/Os that complete. A window cut at a
 /// time of the clock would always hold a fraction of an I/O too few (it begins where an I/O does),
 /// and at depth 1 that is a tenth of a short slice. The ratio of all I/Os to all windows is then
 /// that of a renewal process stopped at a completion (Wald's identity).
@@ -155,7 +156,7 @@ struct ShortWindow {
 }
 
 impl ShortWindow {
-    /// A look found completions.
+    /// Opens or closes the window after a look that found completions.
     fn look(&mut self, now_ns: u64, tally: &mut Tally) {
         let ShortLength { discard_ns, window_ns } = self.length;
         match self.begun_ns {
@@ -172,7 +173,7 @@ impl ShortWindow {
     }
 }
 
-/// How an fsync went.
+/// Times and result of an fsync.
 #[derive(Debug)]
 pub(crate) struct FlushResult {
     pub(crate) begin_ns: u64,
@@ -180,26 +181,27 @@ pub(crate) struct FlushResult {
     pub(crate) cpu: ThreadCpu,
 }
 
-/// The I/O in a slot.
+/// State of the I/O in a slot.
 #[derive(Clone, Copy)]
 struct IoSlot {
     io: CompletedIo,
-    /// Where its cycle began: the slot's last release, in a closed loop.
+    /// Time at which its cycle began: the slot's last release, in a closed loop.
     cycle_from_ns: u64,
 }
 
-/// The thread's own state with engine `E`.
+/// State of a load thread with engine `E`.
 pub(crate) struct Lane<E: Engine> {
     // Dropped in this order: the engine releases the memory first.
     engine: E,
     buffers: Buffers,
     file: File,
     bs: u32,
-    /// More than one I/O in flight: a completion may lie there while others are issued.
+    /// True with more than one I/O in flight: a completion may then lie in the queue while others
+    /// are issued.
     deep: bool,
     stamps_each: bool,
-    /// A lone I/O begins with the look at which the one before it ended, unless something lies
-    /// between them: making data, checks.
+    /// True if an I/O begins with the look that ended the I/O before. This needs depth 1 and no
+    /// work in between: neither making data nor checks.
     look_is_stamp: bool,
     source: IoSource,
     pace: Option<Pace>,
@@ -212,7 +214,7 @@ pub(crate) struct Lane<E: Engine> {
     first_submit_ns: Option<u64>,
     tally: Tally,
     transient: Transient,
-    /// Of the slices of a series.
+    /// CPU time of the slices of a series.
     series_cpu: ThreadCpu,
     stamps: Stamps,
     checks: Option<VerifyChecks>,
@@ -220,10 +222,10 @@ pub(crate) struct Lane<E: Engine> {
 }
 
 impl<E: Engine + 'static> Lane<E> {
-    /// Prepares a thread; `make` is given the file and the extent of the memory.
+    /// Prepares a thread; `make` gets the file and the extent of the memory.
     ///
     /// # Errors
-    /// No memory, or what `make` says.
+    /// When there is no memory, or `make` fails.
     pub(crate) fn boxed(
         setup: Setup,
         make: impl FnOnce(File, (*mut u8, usize)) -> io::Result<E>,
@@ -266,8 +268,8 @@ impl<E: Engine + 'static> Lane<E> {
         })
     }
 
-    /// Runs until the slice has ended and the queue is empty; tells when that was. A slice of a
-    /// series ends with its window.
+    /// Runs until the slice has ended and the queue is empty, and returns the time of that. A slice
+    /// of a series ends with its window.
     fn run(
         &mut self,
         end_ns: u64,
@@ -302,14 +304,14 @@ impl<E: Engine + 'static> Lane<E> {
         }
     }
 
-    /// Submits what may start now; gives the time when the next may, if that is later and a slot
-    /// is free for it.
+    /// Submits the I/Os that may start now. Returns the time when the next one may, if that is
+    /// later and a slot is free for it.
     #[inline]
     fn issue(&mut self, now_ns: u64) -> Option<u64> {
         while let Some(slot) = self.ready.last().copied() {
             let mut start_ns = None;
             if let Some(pace) = &mut self.pace {
-                // A sync that is owed follows its write at once.
+                // A sync that is due follows its write at once.
                 if self.source.sync_owed().is_none() {
                     let intended_ns = pace.intended_ns();
                     if intended_ns > now_ns {
@@ -337,7 +339,7 @@ impl<E: Engine + 'static> Lane<E> {
             Op::Trim => (self.bs, std::ptr::null_mut()),
             Op::Fsync | Op::Fdatasync => (0, std::ptr::null_mut()),
         };
-        // Behind that: making data, and checking what came back before, are no part of the I/O.
+        // The I/O begins after making its data and after checking what came back before.
         let ready_ns =
             if self.stamps_each && !self.look_is_stamp { self.stamps.now() } else { now_ns };
         self.slots[slot as usize] = IoSlot {
@@ -366,7 +368,7 @@ impl<E: Engine + 'static> Lane<E> {
         unsafe { self.engine.submit(&io) };
     }
 
-    /// What a slot writes next.
+    /// Returns the data that a slot writes next.
     #[inline]
     fn data_of(&mut self, slot: u32, offset: u64) -> *mut u8 {
         let data = self.buffers.write(slot);
@@ -387,7 +389,7 @@ impl<E: Engine + 'static> Lane<E> {
         }
     }
 
-    /// Takes what came back: it is released, or held back first.
+    /// Takes the completions: each is released, or held back first.
     #[inline]
     fn collect(&mut self, now_ns: u64) {
         self.in_flight -= self.done.len() as u32;
@@ -397,7 +399,7 @@ impl<E: Engine + 'static> Lane<E> {
             ended.io.result = result;
             self.syncs_in_flight -= u32::from(ended.io.op.is_sync());
             if let Some(checks) = self.checks.as_mut().filter(|_| result == ended.io.len as i32) {
-                // Behind the stamp of its end.
+                // The check comes after the time stamp of the I/O's end.
                 checks.ended(ended.io.op, slot, ended.io.offset, self.buffers.came(slot));
             }
             if holds {
@@ -413,7 +415,7 @@ impl<E: Engine + 'static> Lane<E> {
         }
     }
 
-    /// The same in a slice of a series, whose window may begin or end with it.
+    /// Takes the completions in a slice of a series, whose window may begin or end with them.
     #[inline]
     fn collect_in_series(&mut self, now_ns: u64, window: &mut ShortWindow) {
         let before = self.tally.completed();
@@ -431,7 +433,7 @@ impl<E: Engine + 'static> Lane<E> {
         self.beat_ns.store(at_ns.saturating_add(patience_ns), Ordering::Relaxed);
     }
 
-    /// Forgets the slice before, ahead of the start that all threads have together.
+    /// Clears the state of the last slice, before the common start of all threads.
     fn rewind(&mut self, stop: SliceStop) {
         let blocks = match stop {
             SliceStop::Time { .. } => u64::MAX,
@@ -448,7 +450,7 @@ impl<E: Engine + 'static> Lane<E> {
         self.tally.begin(start_ns, window(start_ns, stop));
     }
 
-    /// Of an open loop, what was to start within the slice and could not.
+    /// Records the I/Os of an open loop that were to start within the slice and could not.
     fn tell_overtaken(&mut self, end_ns: u64, drained_ns: u64) {
         let (source, tally) = (&mut self.source, &mut self.tally);
         self.pace.iter_mut().for_each(|pace| {
@@ -470,7 +472,7 @@ impl<E: Engine + 'static> Lane<E> {
         LaneResult { start_ns, measured, first_submit_ns, last_release_ns, drained_ns, aborted }
     }
 
-    /// All that was counted since it was forgotten, but windows and flushes.
+    /// Returns everything counted since it was last cleared, except windows and flushes.
     fn measured(&mut self, cpu: ThreadCpu) -> SliceResult {
         let tally = &mut self.tally;
         SliceResult {
@@ -542,7 +544,7 @@ impl<E: Engine + 'static> Resident for Lane<E> {
         self.series_cpu = self
             .series_cpu
             .plus(ThreadCpu::of_thread().plus(self.engine.helpers_cpu()).since(before));
-        // Of a target that does nothing but fail there is none.
+        // A target that only fails has no window.
         let window_ns =
             window.begun_ns.unwrap_or(drained_ns)..window.ended_ns.unwrap_or(drained_ns);
         Ok(LaneShort {
@@ -801,7 +803,7 @@ mod tests {
         for rate_iops in [None, Some(20_000)] {
             for stamps in [Stamping::Batch, Stamping::Each] {
                 let job = Job { iodepth: 4, rate_iops, stamps, ..Job::default() };
-                // By blocks: none lies across an end of the window.
+                // In a slice by blocks no latency lies across an end of the window.
                 let result =
                     run(setup(job, Hold::default()), device(100_000), SliceStop::Blocks(2000));
                 let error =

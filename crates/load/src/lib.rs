@@ -1,9 +1,9 @@
-//! The load generator: resident workers that issue I/O in slices and record every latency.
+//! Load generator: resident workers that issue I/O in slices and record every latency.
 //!
 //! A [`worker::Worker`] is prepared once on a target (file or block device), or on several that get
-//! the same jobs at once, then runs slices with rests between them; its threads, memory, queue and
-//! files stay as they are. It refuses targets it was not told to write. All `unsafe` of the
-//! generator lives in this crate.
+//! the same jobs at once. It then runs slices with rests between them; its threads, memory, queue
+//! and files stay as they are. It refuses to write to targets that are not marked as writable. All
+//! `unsafe` of the generator lives in this crate.
 #![warn(missing_docs)]
 
 mod buffer;

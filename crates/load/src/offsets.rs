@@ -1,9 +1,9 @@
-//! Where the next I/O goes: sequential, random, or a share of each, always whole blocks inside the
-//! region. As in fio each direction has a sequential position of its own, every thread of a job
-//! starts at the beginning of the region, and a random I/O moves the position after itself. Random
-//! offsets are drawn with replacement (fio's `norandommap`), every block alike or some more often
-//! than others (its `random_distribution`), or each block once before any comes again (its random
-//! map, without memory for one).
+//! Offset of the next I/O: sequential, random, or a share of each, always whole blocks inside the
+//! region. As in fio each direction has its own sequential position, every thread of a job starts
+//! at the beginning of the region, and a random I/O moves the position to the block after itself.
+//! Random offsets are drawn with replacement (fio's `norandommap`), all blocks with equal
+//! probability or some more often than others (its `random_distribution`), or each block once
+//! before any comes again (its random map, which needs no memory here).
 
 use crate::Job;
 use crate::distribution::Skewed;
@@ -12,50 +12,50 @@ use crate::scatter::Scatter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Whole blocks of a target that a job may touch.
+/// Range of whole blocks of a target that a job may touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// First byte.
+    /// First byte of the region.
     pub(crate) offset: u64,
-    /// Bytes a block.
+    /// Size of a block in bytes.
     pub(crate) bs: u64,
-    /// Blocks, at least 1.
+    /// Number of blocks, at least 1.
     pub(crate) blocks: u64,
 }
 
-/// Where a thread is. It stays there between slices: a pass goes on.
+/// Position of a thread. It is kept between slices: a pass continues.
 pub(crate) enum Cursor {
-    /// Of one thread.
+    /// Position of a single thread.
     Own {
-        /// Next block of each direction, and draws of the random map so far.
+        /// Next block of each direction, and number of draws from the random map so far.
         next: [u64; 3],
-        /// Which order the random map has: another for each of fio's threads.
+        /// Number that selects the order of the random map: each of fio's threads has another.
         walk: u64,
     },
-    /// Of the threads that make up one fio thread's depth: together they go through the region
-    /// once, as one thread with that many I/Os in flight would.
+    /// Position shared by the threads that make up one fio thread's depth: together they go through
+    /// the region once, as one thread with that many I/Os in flight would.
     Shared(CursorShare),
 }
 
-/// A cursor that several threads move.
+/// Cursor that several threads move.
 pub(crate) type CursorShare = Arc<SharedCursor>;
 
-/// As [`Cursor::Own`] has it.
+/// Position like [`Cursor::Own`], for several threads.
 pub(crate) struct SharedCursor {
     next: [AtomicU64; 3],
     pub(crate) walk: u64,
 }
 
-/// The place of the random map's draws among the positions.
+/// Index of the random map's draws among the positions.
 const DRAWS: usize = 2;
 
 impl Cursor {
-    /// At the beginning.
+    /// Returns a cursor at the beginning of the region.
     pub(crate) fn start_own(walk: u64) -> Cursor {
         Cursor::Own { next: [0; 3], walk }
     }
 
-    /// At the beginning, for several threads.
+    /// Returns a cursor at the beginning of the region, for several threads.
     pub(crate) fn shared(walk: u64) -> CursorShare {
         Arc::new(SharedCursor { next: [const { AtomicU64::new(0) }; 3], walk })
     }
@@ -87,7 +87,7 @@ impl Cursor {
         }
     }
 
-    /// Draws before this one.
+    /// Counts a draw and returns the number of draws before it.
     #[inline]
     fn draw(&mut self) -> u64 {
         match self {
@@ -100,13 +100,13 @@ impl Cursor {
     }
 }
 
-/// How random blocks are drawn.
+/// Method of drawing random blocks.
 enum Draw {
-    /// Every block alike, whatever was drawn before.
+    /// Draws all blocks with equal probability, whatever was drawn before.
     Even,
-    /// Some more often than others.
+    /// Draws some blocks more often than others.
     Skewed(Skewed),
-    /// Each once before any is drawn again.
+    /// Draws each block once before any is drawn again.
     Once(MappedPass),
 }
 
@@ -120,11 +120,11 @@ impl Draw {
     }
 }
 
-/// One pass after the other through all blocks, each in an order of its own.
+/// Passes through all blocks, one after the other, each in its own order.
 struct MappedPass {
     blocks: u64,
     seed: u64,
-    /// Draws before the pass.
+    /// Number of draws before the pass.
     from: u64,
     order: Scatter,
 }
@@ -137,7 +137,7 @@ impl MappedPass {
 
     #[inline]
     fn block(&mut self, draw: u64) -> u64 {
-        // Also below: another thread that shares the cursor may be ahead.
+        // `draw` may also be below `from`: another thread that shares the cursor may be ahead.
         if draw.wrapping_sub(self.from) >= self.blocks {
             let pass = draw / self.blocks;
             self.from = pass * self.blocks;
@@ -147,7 +147,7 @@ impl MappedPass {
     }
 }
 
-/// Which streams of the seed's numbers order passes.
+/// Streams of the seed's random numbers that order the passes.
 const MAP: u64 = 0x6d61_7000_0000_0000;
 
 /// Draws offsets for one thread.
@@ -172,12 +172,13 @@ impl Offsets {
         self.region.offset + self.next_block(direction, random) * self.region.bs
     }
 
-    /// Whether each is drawn from all blocks alike, whatever was drawn before.
+    /// Returns true if every offset is drawn from all blocks with equal probability, whatever was
+    /// drawn before.
     pub(crate) fn is_even(&self) -> bool {
         self.random_percent == 100 && matches!(self.draw, Draw::Even)
     }
 
-    /// What [`Offsets::next`] gives then.
+    /// Returns what [`Offsets::next`] gives if [`Offsets::is_even`] is true.
     #[inline(always)]
     pub(crate) fn even(&self, random: &mut Random) -> u64 {
         self.region.offset + random.below(self.region.blocks) * self.region.bs

@@ -1,20 +1,21 @@
-//! Open loop: the schedule of a job with `rate_iops`. The I/O of index k is meant to start at start
-//! + k / rate, whatever happened before it; its latency counts from there, so a stall shows in
-//! every I/O that it delayed, also in those that the slice's end overtook: they are not issued and
-//! missing from the throughput, but the time for which they had waited by then is in the latencies.
+//! Open loop: the schedule of a job with `rate_iops`. The intended start of the I/O of index k is
+//! `start + k / rate`, whatever happened before it. Its latency counts from there, so a stall shows
+//! in every I/O that it delayed. This includes I/Os that the slice's end overtook: they are not
+//! issued and are missing from the throughput, but the time that they had waited by then is in the
+//! latencies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Highest rate that can be asked of a thread: one I/O a nanosecond, the step of the clock that
+/// Highest rate that a job may ask of a thread: one I/O per nanosecond, the step of the clock that
 /// paces them.
 pub const MAX_RATE: u64 = 1_000_000_000;
 
-/// What was overtaken is told in so many groups at most.
+/// Maximum number of groups in which overtaken starts are reported.
 const GROUPS: u64 = 4096;
 
-/// The index of the next start that nobody has taken. Threads that make up one queue share it:
-/// whoever is free takes the next, so that an I/O that does not come back delays none but itself.
+/// Index of the next start that no thread has taken. Threads that make up one queue share it: any
+/// free thread takes the next start, so an I/O that does not come back delays only itself.
 pub(crate) type Schedule = Arc<AtomicU64>;
 
 /// Intended starts of one thread.
@@ -22,43 +23,44 @@ pub(crate) type Schedule = Arc<AtomicU64>;
 pub(crate) struct Pace {
     rate: u64,
     schedule: Schedule,
-    /// The start that this thread has taken and not used.
+    /// Start that this thread has taken and not used.
     taken: Option<u64>,
     start_ns: u64,
 }
 
 impl Pace {
-    /// `rate` I/Os a second (1 ..= [`MAX_RATE`]) of all that share the schedule.
+    /// Creates a pace of `rate` I/Os per second (1 ..= [`MAX_RATE`]) for all threads that share the
+    /// schedule.
     pub(crate) fn new(rate: u64, schedule: Schedule) -> Pace {
         Pace { rate, schedule, taken: None, start_ns: 0 }
     }
 
-    /// Back to the first start. Every thread calls it before any begins the slice.
+    /// Returns to the first start. Every thread calls it before any begins the slice.
     pub(crate) fn rewind(&mut self) {
         self.taken = None;
         self.schedule.store(0, Ordering::Relaxed);
     }
 
-    /// The slice begins.
+    /// Begins the slice at `start_ns`.
     pub(crate) fn begin(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
 
-    /// When this thread's next I/O is meant to start.
+    /// Returns the time at which this thread's next I/O is meant to start.
     pub(crate) fn intended_ns(&mut self) -> u64 {
         let index =
             *self.taken.get_or_insert_with(|| self.schedule.fetch_add(1, Ordering::Relaxed));
         self.due_ns(index)
     }
 
-    /// It has started: the next one is another.
+    /// Marks this start as used: the next I/O takes another.
     pub(crate) fn advance(&mut self) {
         self.taken = None;
     }
 
-    /// Takes what was to start before `end_ns` and was not: calls `each` with an intended start and
-    /// for how many it stands; starts that are told together lie within a small part of the time
-    /// until the end.
+    /// Takes the starts before `end_ns` that were not used, and calls `each` with an intended start
+    /// and the number of starts that it represents. Starts that are reported together lie within a
+    /// small part of the time until the end.
     pub(crate) fn overtaken(&mut self, end_ns: u64, mut each: impl FnMut(u64, u64)) {
         let limit = self.starts_before(end_ns);
         if let Some(index) = self.taken.take_if(|index| *index < limit) {
@@ -71,7 +73,7 @@ impl Pace {
             }
             let group = untaken.div_ceil(GROUPS);
             let first = self.schedule.fetch_add(group, Ordering::Relaxed);
-            // Another thread may have taken the last of them since.
+            // Another thread may have taken the last starts since.
             let ours = group.min(limit.saturating_sub(first));
             if ours > 0 {
                 each(self.due_ns(first), ours);
@@ -79,7 +81,7 @@ impl Pace {
         }
     }
 
-    /// How many starts lie before then.
+    /// Returns the number of starts before `end_ns`.
     fn starts_before(&self, end_ns: u64) -> u64 {
         let after_ns = end_ns.saturating_sub(self.start_ns);
         let starts = (u128::from(after_ns) * u128::from(self.rate)).div_ceil(1_000_000_000);

@@ -1,30 +1,30 @@
-//! A permutation of the blocks of a region that needs no table: a Feistel network over a grid that
-//! is hardly larger than the region, walked on where it leads out of it. No two blocks meet,
+//! Permutation of the blocks of a region that needs no table: a Feistel network over a grid that is
+//! hardly larger than the region, applied again if it leads out of it. No two blocks collide,
 //! whatever their number.
 
 use crate::random::Random;
 
-/// Four rounds are a permutation that no load can tell from a random one.
+/// Number of rounds: no load can distinguish a permutation by four rounds from a random one.
 const ROUNDS: usize = 4;
 
-/// Up to so many blocks a multiplication divides by the grid's width exactly: blocks times width
-/// stay below 2^64.
+/// Number of blocks below which a multiplication divides by the grid's width exactly: blocks times
+/// width stay below 2^64.
 const BY_RECIPROCAL: u64 = 1 << 42;
 
-/// One permutation of `0..blocks`.
+/// Permutation of the numbers `0..blocks`.
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     blocks: u64,
     keys: [u64; ROUNDS],
     width: u64,
     height: u64,
-    /// 2^64 / width, rounded up.
+    /// Reciprocal of the width: 2^64 / width, rounded up.
     reciprocal: u64,
 }
 
 impl Scatter {
-    /// Of at least one block. Different seeds or numbers give permutations that do not resemble
-    /// each other.
+    /// Creates a permutation of at least one block. Different seeds or numbers give permutations
+    /// that do not resemble each other.
     pub(crate) fn new(blocks: u64, seed: u64, number: u64) -> Scatter {
         // A width of 1 has no reciprocal of 64 bits.
         let width = ((blocks as f64).sqrt() as u64).max(2);
@@ -38,18 +38,18 @@ impl Scatter {
         }
     }
 
-    /// Where a block comes to lie.
+    /// Returns the place of a block in the permutation.
     #[inline]
     pub(crate) fn scattered_block(&self, block: u64) -> u64 {
         let mut walked = self.walk(block);
-        // Of a large region next to none of the grid is outside.
+        // If the region is large, almost none of the grid is outside.
         while walked >= self.blocks {
             walked = self.walk(walked);
         }
         walked
     }
 
-    /// Row and column are moved on in turn, each by what the other and a key make.
+    /// Moves row and column in turn, each by an amount made from the other and a key.
     #[inline]
     fn walk(&self, block: u64) -> u64 {
         let mut row = match self.blocks < BY_RECIPROCAL {
@@ -65,7 +65,7 @@ impl Scatter {
     }
 }
 
-/// On by what `by` is of 2^64, round `limit`.
+/// Moves `from` on by the share of `limit` that `by` is of 2^64, and wraps at `limit`.
 #[inline]
 fn moved(from: u64, by: u64, limit: u64) -> u64 {
     let to = from + ((u128::from(by) * u128::from(limit)) >> 64) as u64;

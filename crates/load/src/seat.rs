@@ -1,29 +1,29 @@
-//! Where and how urgently a load thread works: its processors (fio's `cpus_allowed`) and the
-//! priority of its I/Os (`prioclass`, `prio`). A thread takes its seat before it allocates
-//! anything. It refuses processors that are not there or not allowed.
+//! Processors (fio's `cpus_allowed`) and I/O priority (`prioclass`, `prio`) of a load thread. A
+//! thread takes its seat before it allocates anything. Processors that do not exist or are not
+//! allowed are refused.
 
 use crate::{Job, LoadError};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 
-/// Of the calling thread, in linux/ioprio.h.
+/// Selects the calling thread, in linux/ioprio.h.
 const WHO_PROCESS: libc::c_int = 1;
-/// Bits below the class.
+/// Number of bits below the class.
 const CLASS_SHIFT: u32 = 13;
-/// The class of best effort.
+/// Priority class of best effort.
 const BEST_EFFORT: u8 = 2;
 
-/// A thread's place. The default leaves all as it is.
+/// Processors and priority of a thread. The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seat {
-    /// Processors; none: any.
+    /// Allowed processors; empty means any.
     cpus: Vec<u32>,
-    /// Class and level, as the kernel takes it.
+    /// Class and level in the kernel's form.
     priority: Option<u16>,
 }
 
 impl Seat {
-    /// Of the how manieth of fio's threads, from 0.
+    /// Returns the seat of the fio thread with the given index, from 0.
     pub(crate) fn from_job(job: &Job, thread: u64) -> Seat {
         let cpus = match (job.cpus_split, job.cpus_allowed.len() as u64) {
             (true, number @ 1..) => vec![job.cpus_allowed[(thread % number) as usize]],
@@ -32,11 +32,11 @@ impl Seat {
         Seat { cpus, priority: priority(job.prioclass, job.prio) }
     }
 
-    /// Whether the machine lets threads of the job sit as it asks; tried by a thread of its own,
-    /// which ends.
+    /// Checks that the machine lets threads of the job sit as it asks. A short-lived thread tries
+    /// it.
     ///
     /// # Errors
-    /// [`LoadError::Unfit`] with the word at fault.
+    /// [`LoadError::Unfit`] with the option at fault.
     pub(crate) fn check(job: &Job) -> Result<(), LoadError> {
         let seat =
             Seat { cpus: job.cpus_allowed.clone(), priority: priority(job.prioclass, job.prio) };
@@ -49,10 +49,10 @@ impl Seat {
         tried.map_err(|error| LoadError::Unfit(format!("job \"{}\": {error}", job.name)))
     }
 
-    /// For the calling thread and what it starts.
+    /// Applies the seat to the calling thread and the threads that it starts.
     ///
     /// # Errors
-    /// What the system refuses, in words that name fio's.
+    /// The system's refusal, in words that name fio's option.
     pub(crate) fn take(&self) -> io::Result<()> {
         if !self.cpus.is_empty() {
             sit(&self.cpus)?;
@@ -67,10 +67,10 @@ impl Seat {
     }
 }
 
-/// `0-3,8` as numbers, in order; the kernel's own spelling of lists.
+/// Parses a list such as `0-3,8`, in the kernel's own notation, into sorted numbers.
 ///
 /// # Errors
-/// Why it is no such list.
+/// The reason why it is not such a list.
 pub fn cpu_list(text: &str) -> Result<Vec<u32>, String> {
     let number =
         |text: &str| text.trim().parse::<u32>().map_err(|_| format!("\"{text}\" is no processor"));
@@ -97,7 +97,7 @@ pub fn cpu_list(text: &str) -> Result<Vec<u32>, String> {
     }
 }
 
-/// As fio: without a class best effort, without a level the highest.
+/// Returns the priority as in fio: best effort without a class, the highest level without a level.
 fn priority(class: Option<u8>, level: Option<u8>) -> Option<u16> {
     let class = match (class, level) {
         (None, None) => return None,
@@ -118,7 +118,8 @@ fn refused(priority: u16, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("prioclass={class} is refused: {error}{hint}"))
 }
 
-/// The kernel takes a set of which any processor will do, and leaves the others out without a word.
+/// Pins the calling thread to processors, and refuses any that it did not get. The kernel accepts a
+/// set if any of its processors can be used, and silently drops the others.
 fn sit(cpus: &[u32]) -> io::Result<()> {
     let before = sched_getaffinity(None)?;
     let mut wanted = CpuSet::new();
@@ -158,13 +159,13 @@ mod tests {
         (0..CpuSet::MAX_CPU).filter(|cpu| now.is_set(*cpu)).map(|cpu| cpu as u32).collect()
     }
 
-    /// In a thread of its own, which tells its processors and priority.
+    /// Takes a seat in a separate thread, and returns that thread's processors and priority.
     fn seated(seat: Seat) -> (Vec<u32>, u16) {
         let told = move || {
             seat.take().unwrap();
             // SAFETY: two numbers.
             let priority = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0) };
-            // What a thread starts sits where it does.
+            // Threads that a thread starts have its seat.
             let cpus = std::thread::spawn(allowed).join().unwrap();
             (cpus, priority as u16)
         };

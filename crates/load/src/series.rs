@@ -1,8 +1,8 @@
-//! A series of short slices: workers take turns within one call, in a given order. Slices are so
-//! short (from half a millisecond) that neighbours see the same machine; what they count beyond
-//! I/Os and windows is kept together for each worker. Workers that share their threads
-//! ([`Worker::prepare_beside`]) change places without a thread being woken. It refuses jobs with a
-//! rate.
+//! Series of short slices: workers take turns within one call, in a given order. Slices are so
+//! short (from half a millisecond) that neighbours see the same machine. Counts beyond I/Os and
+//! windows are kept together for each worker. Workers that share their threads
+//! ([`Worker::prepare_beside`]) change places without a thread being woken. Jobs with a rate are
+//! refused.
 
 use crate::crew;
 use crate::gate::{BeginTime, StartGate};
@@ -13,12 +13,12 @@ use crate::spec::{
 use crate::worker::Worker;
 use std::sync::Arc;
 
-/// Runs a series and leaves all queues empty. `read_machine` is called by the first thread of each
-/// slice, before and after it.
+/// Runs a series and leaves all queues empty. The first thread of each slice calls `read_machine`
+/// before and after it.
 ///
 /// # Errors
-/// As [`Worker::slice`]; [`LoadError::Unfit`] for a job with a rate, an order that names no worker,
-/// or slices of no length.
+/// The errors of [`Worker::slice`]; [`LoadError::Unfit`] for a job with a rate, an order that names
+/// no worker, or slices of no length.
 pub fn run_series(
     workers: &[&Worker],
     spec: &SeriesSpec,
@@ -54,8 +54,8 @@ pub fn run_series(
     Ok(result)
 }
 
-/// Flushes what a series wrote. What it wrote outside of windows is flushed too: the time counts by
-/// the share of the windows.
+/// Flushes what a series wrote. This includes data written outside of windows, so the time counts
+/// by the share of the windows.
 fn flush(worker: &Worker, sum: &mut SliceResult) -> Result<(), LoadError> {
     worker.flush(sum)?;
     let all_ns = sum.window_ns + sum.discarded_ns + sum.drain_ns;
@@ -84,7 +84,7 @@ fn check(workers: &[&Worker], spec: &SeriesSpec) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Slices of workers that share their threads, each with the time at which it begins if it has one.
+/// Runs slices of workers that share their threads, each at its start time if it has one.
 fn take_turns(
     workers: &[&Worker],
     turn: &[(usize, Option<u64>)],

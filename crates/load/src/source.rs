@@ -1,12 +1,12 @@
-//! What a thread issues next: direction by the mix, offset by the job's order, a sync after every
-//! so many writes as fio does, and nothing more once the slice's share of bytes is used up.
+//! Source of a thread's I/Os: direction by the mix, offset by the job's order, a sync after a
+//! number of writes as in fio, and nothing more once the slice's share of bytes is used up.
 
 use crate::engine::Op;
 use crate::offsets::Offsets;
 use crate::random::Random;
 use crate::{Job, Rw};
 
-/// The stream of a thread's I/Os. It goes on over slices.
+/// Stream of a thread's I/Os. It continues from slice to slice.
 pub(crate) struct IoSource {
     read_percent: u8,
     offsets: Offsets,
@@ -16,12 +16,13 @@ pub(crate) struct IoSource {
     written: u64,
     wrote_last: bool,
     trims: bool,
-    /// Of a job that writes each block that it trims: the one whose write is due.
+    /// True if the job writes each block that it trims; `trimmed` is then the block whose write is
+    /// due.
     rewrites: bool,
     trimmed: Option<u64>,
     blocks_left: u64,
-    /// Reads only, each at a block that is drawn from all alike: the commonest load, and the one on
-    /// which a generator is measured.
+    /// True if the job only reads, at blocks drawn from all with equal probability: the most common
+    /// load, and the one on which a generator is measured.
     plain: bool,
 }
 
@@ -50,13 +51,14 @@ impl IoSource {
         }
     }
 
-    /// A slice begins, in which so many blocks may be issued.
+    /// Begins a slice in which `blocks` blocks may be issued.
     pub(crate) fn restart(&mut self, blocks: u64) {
         self.blocks_left = blocks;
     }
 
-    /// The next operation and its offset; `None` when the share is used up. A sync that the last
-    /// write owes is issued even then, so that a slice by bytes leaves none to the next slice.
+    /// Returns the next operation and its offset; `None` when the share is used up. A sync that is
+    /// due after the last write is issued even then, so that a slice by bytes leaves none to the
+    /// next slice.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<(Op, u64)> {
         if self.plain {
@@ -82,7 +84,7 @@ impl IoSource {
         Some((if reads { Op::Read } else { Op::Write }, offset))
     }
 
-    /// What the next may be, by the mix; it takes nothing.
+    /// Draws an operation that the next one could be, by the mix, without taking one.
     pub(crate) fn like_next(&mut self) -> Op {
         match self.draws_a_read() {
             true => Op::Read,
@@ -91,7 +93,7 @@ impl IoSource {
         }
     }
 
-    /// By the mix.
+    /// Draws by the mix, and returns true for a read.
     #[inline]
     fn draws_a_read(&mut self) -> bool {
         match self.read_percent {
@@ -101,7 +103,7 @@ impl IoSource {
         }
     }
 
-    /// A trim, or the write of the block that was trimmed last.
+    /// Returns a trim, or the write of the block that was trimmed last.
     fn next_trim(&mut self) -> (Op, u64) {
         let due = self.trimmed.take();
         self.wrote_last = due.is_some();
@@ -114,12 +116,12 @@ impl IoSource {
         (Op::Trim, offset)
     }
 
-    /// Whether `next` has something.
+    /// Returns true if `next` has another I/O.
     pub(crate) fn has_more(&self) -> bool {
         self.blocks_left > 0 || self.sync_owed().is_some()
     }
 
-    /// Whether the next is a sync: it follows its write, and no schedule puts it off.
+    /// Returns the sync that is due next, if any: it follows its write, and no schedule delays it.
     #[inline]
     pub(crate) fn sync_owed(&self) -> Option<Op> {
         if !self.wrote_last {
@@ -134,9 +136,9 @@ impl IoSource {
     }
 }
 
-/// Shares `bytes` out among threads of these block sizes, in whole blocks: equal bytes for each
-/// as far as blocks allow, the rest a block at a time, and at the end one more of the smallest
-/// blocks if bytes are left. Gives the blocks of each thread.
+/// Distributes `bytes` among threads with these block sizes, in whole blocks. Each gets equal bytes
+/// as far as blocks allow, the rest goes a block at a time, and if bytes are left at the end, one
+/// more of the smallest blocks is added. Returns the number of blocks for each thread.
 pub(crate) fn share_out(bytes: u64, block_sizes: &[u64]) -> Vec<u64> {
     let even = bytes / (block_sizes.len() as u64).max(1);
     let mut shares: Vec<u64> = block_sizes.iter().map(|bs| even / bs).collect();

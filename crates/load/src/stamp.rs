@@ -1,31 +1,31 @@
-//! What a written sector says of itself: who wrote it, to which byte, as the how manieth write, and
-//! a checksum. Its first bytes hide that from whoever looks for what repeats: data that were random
-//! stay so.
+//! Stamps of written sectors: who wrote a sector, to which byte, the index of the write, and a
+//! checksum. The stamp is masked by the sector's first random bytes, so that nothing in it repeats:
+//! random data stay random.
 
 use crate::random::Random;
 
-/// A sector is what a disk writes whole or not at all.
+/// Bytes of a sector, which a disk writes as a whole or not at all.
 pub const SECTOR: usize = 512;
-/// Bytes of a sector that are the stamp's; they must be random before it is put on.
+/// Bytes of a sector that the stamp takes; they must be random before it is put on.
 pub const STAMP: usize = 32;
 
-/// Which write a sector is of.
+/// Identity of the write that a sector belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// A number that nobody else has: of a worker's target, or of a trial.
+    /// Unique number of a worker's target, or of a trial.
     pub writer: u64,
-    /// The byte of the target that the sector begins at.
+    /// First byte of the sector in the target.
     pub offset: u64,
-    /// The write, counted from 1.
+    /// Index of the write, counted from 1.
     pub generation: u64,
 }
 
 impl Stamp {
-    /// Puts it on a sector, or on a longer stretch that is judged as a whole: over its first
+    /// Puts the stamp on a sector, or on a longer stretch that is judged as a whole: over its first
     /// [`STAMP`] bytes, with a checksum of all others.
     ///
     /// # Panics
-    /// On less than [`STAMP`] bytes, as all of these.
+    /// On less than [`STAMP`] bytes, like all functions of this type.
     pub fn seal(&self, sector: &mut [u8]) {
         let masks = masks(sector);
         for (at, value) in [self.writer, self.offset, self.generation].into_iter().enumerate() {
@@ -35,13 +35,13 @@ impl Stamp {
         sector[..4].copy_from_slice(&checksum.to_le_bytes());
     }
 
-    /// Of a sector that is whole; `None`: its checksum is wrong, or there never was one.
+    /// Reads the stamp of a whole sector; `None` if its checksum is wrong, or there never was one.
     pub fn from_sector(sector: &[u8]) -> Option<Stamp> {
         let whole = crc32fast::hash(&sector[4..]).to_le_bytes() == sector[..4];
         whole.then(|| Stamp::claimed(sector))
     }
 
-    /// What it says, whole or not.
+    /// Reads the stamp of a sector without checking it.
     pub fn claimed(sector: &[u8]) -> Stamp {
         let masks = masks(sector);
         let value = |at: usize| {
@@ -57,7 +57,7 @@ fn field(sector: &mut [u8], at: usize) -> &mut [u8] {
     &mut sector[8 + 8 * at..][..8]
 }
 
-/// From four random bytes of the sector, which stay as they are.
+/// Derives masks from four random bytes of the sector, which stay as they are.
 fn masks(sector: &[u8]) -> [u64; 3] {
     let mut seed = [0; 4];
     seed.copy_from_slice(&sector[4..8]);

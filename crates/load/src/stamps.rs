@@ -1,48 +1,49 @@
-//! What a load thread reads the time from: the time-stamp counter where that counts time and
-//! nothing else, else CLOCK_MONOTONIC through the vDSO, which costs two to three times as much.
-//! Both tell nanoseconds of CLOCK_MONOTONIC.
+//! Time source of a load thread: the time-stamp counter if it counts time and nothing else, or else
+//! CLOCK_MONOTONIC through the vDSO, which costs two to three times as much. Both give nanoseconds
+//! of CLOCK_MONOTONIC.
 
 use crate::clock;
 use std::sync::OnceLock;
 
-/// Long enough that the counter's rate is known to some millionths.
+/// Time over which the counter's rate is measured, long enough for some millionths.
 const OVER_NS: u64 = 20_000_000;
 
-/// Of so many pairs of readings the narrowest counts.
+/// Number of pairs of readings, of which the narrowest counts.
 const READINGS: usize = 8;
 
-/// The kernel slews its clock by 500 parts per million (adjtimex(2)). A counter that runs apart
-/// from it by more is read no more, also where it is the clock that somebody slews faster.
+/// Relative deviation above which the counter is no longer used. The kernel slews its clock by 500
+/// parts per million (adjtimex(2)). A counter that deviates from it by more is not read again, even
+/// if it is the clock that somebody slews faster.
 const APART: f64 = 0.001;
 
-/// Between points that lie so far apart, a step of either clock shows as a wrong rate and what a
-/// reading takes does not.
+/// Distance of two points in nanoseconds, at which a step of either clock shows as a wrong rate,
+/// and the time of a reading does not.
 const TELLING_NS: u64 = 100_000_000;
 
-/// A line is drawn again so often.
+/// Time after which a new line is drawn, in nanoseconds.
 pub(crate) const ANCHOR_NS: u64 = 1_000_000_000;
 
-/// Where the kernel names its source of time.
+/// Path of the file in which the kernel names its time source.
 const SOURCE: &std::ffi::CStr = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// Sources of the kernel's own time that are made of the counter: where it has left them, it trusts
-/// the counter no more.
+/// Time sources of the kernel that use the counter. If the kernel uses none of them any more, it
+/// does not trust the counter.
 const MADE_OF_IT: [&str; 3] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
 
-/// The time, for one thread.
+/// Time source of one thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Stamps {
     counter: Option<Counter>,
 }
 
-/// A line through two points of both clocks.
+/// Line through two points of both clocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counter {
-    /// Where the rate is measured from.
+    /// Point from which the rate is measured.
     first: ClockPoint,
-    /// Where the line begins.
+    /// Point at which the line begins.
     anchor: ClockPoint,
-    /// Nanoseconds a tick, in units of 2^-32.
+    /// Nanoseconds per tick, in units of 2^-32.
     rate: u64,
 }
 
@@ -53,26 +54,26 @@ struct ClockPoint {
 }
 
 impl Stamps {
-    /// By the counter, if this machine's can be trusted; the first call of a process takes 20 ms to
-    /// know its rate.
+    /// Returns a time source that uses the counter, if this machine's can be trusted. The first
+    /// call in a process takes 20 ms to measure its rate.
     pub(crate) fn new() -> Stamps {
         static HERE: OnceLock<Option<Counter>> = OnceLock::new();
         Stamps { counter: *HERE.get_or_init(Counter::of_this_machine) }
     }
 
-    /// Always by CLOCK_MONOTONIC.
+    /// Returns a time source that always uses CLOCK_MONOTONIC.
     #[cfg(test)]
     pub(crate) fn plain() -> Stamps {
         Stamps { counter: None }
     }
 
-    /// What it reads.
+    /// Returns the name of the clock in use.
     pub(crate) fn source(&self) -> &'static str {
         if self.counter.is_some() { "the time-stamp counter" } else { "CLOCK_MONOTONIC" }
     }
 
-    /// Begins again at CLOCK_MONOTONIC. A counter that has run apart from it, or that the kernel
-    /// trusts no more, is not read again.
+    /// Begins a new line at CLOCK_MONOTONIC. A counter that has deviated from it, or that the
+    /// kernel no longer trusts, is not read again.
     pub(crate) fn anchor(&mut self) {
         self.counter = self
             .counter
@@ -80,7 +81,7 @@ impl Stamps {
             .and_then(|counter| counter.anchored(ClockPoint::now()?));
     }
 
-    /// The same, if the last time is so long ago.
+    /// Calls [`Stamps::anchor`] if the last anchor is more than [`ANCHOR_NS`] ago.
     #[inline]
     pub(crate) fn anchor_in_time(&mut self, now_ns: u64) {
         if self
@@ -92,7 +93,7 @@ impl Stamps {
         }
     }
 
-    /// Nanoseconds of CLOCK_MONOTONIC, never less than at the anchor.
+    /// Returns nanoseconds of CLOCK_MONOTONIC, never less than at the anchor.
     #[inline(always)]
     pub(crate) fn now(&self) -> u64 {
         match (&self.counter, ticks()) {
@@ -122,8 +123,9 @@ impl Counter {
         })
     }
 
-    /// With the line through where both clocks are now, if they have gone together so far: over all
-    /// the time, and since the last anchor, as a step of one of them is lost in a mean over hours.
+    /// Returns the line through the present point of both clocks, if they have agreed so far: over
+    /// the whole time, and since the last anchor, because a step of one of them is lost in a mean
+    /// over hours.
     fn anchored(self, now: ClockPoint) -> Option<Counter> {
         let next = Counter::through(self.first, now)?;
         let agrees = |rate: u64| (rate as f64 / self.rate as f64 - 1.0).abs() <= APART;
@@ -135,7 +137,7 @@ impl Counter {
 
     #[inline(always)]
     fn ns_at(&self, ticks: u64) -> u64 {
-        // Counters of two processors may differ by some ticks: never backwards.
+        // Counters of two processors may differ by some ticks: the time never runs backwards.
         let passed = ticks.saturating_sub(self.anchor.ticks);
         self.anchor.ns + ((u128::from(passed) * u128::from(self.rate)) >> 32) as u64
     }
@@ -170,9 +172,9 @@ fn ticks() -> Option<u64> {
     None
 }
 
-/// Whether the kernel makes its own time of the counter.
+/// Returns true if the kernel uses the counter for its own time.
 fn is_trusted() -> bool {
-    // Without memory of its own: the loop of a slice asks too.
+    // Allocates nothing, because the loop of a slice calls this too.
     let mut told = [0; 64];
     let read = rustix::fs::open(SOURCE, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty())
         .and_then(|file| rustix::io::read(file, &mut told));
@@ -180,7 +182,7 @@ fn is_trusted() -> bool {
     source.is_some_and(|source| MADE_OF_IT.contains(&source.trim()))
 }
 
-/// Whether it counts at one rate in all states of the processor, as the kernel found.
+/// Returns true if the kernel found that the counter runs at one rate in all processor states.
 fn is_invariant() -> bool {
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = told.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
@@ -202,7 +204,7 @@ mod tests {
         assert_eq!(counter.ns_at(50_001_000), 25_000_000);
         assert!(counter.ns_at(50_001_000 + 2_500_000_000).abs_diff(1_025_000_000) <= 1);
         assert_eq!(counter.ns_at(0), 25_000_000, "another processor's, a little behind");
-        // A day on.
+        // The second point is a day later.
         let day_ns = 86_400_000_000_000;
         assert!(counter.ns_at(50_001_000 + day_ns * 5 / 2).abs_diff(25_000_000 + day_ns) < 100_000);
     }

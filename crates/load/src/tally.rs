@@ -1,4 +1,4 @@
-//! What a thread counts in a slice: completions inside the window, everything else apart, and
+//! Counts of a thread in a slice: completions inside the window, everything else apart, and
 //! failures with the first of them in words.
 
 use crate::engine::Op;
@@ -6,51 +6,51 @@ use crate::spec::Direction;
 use crate::{Histogram, Job, Stamping};
 use std::ops::Range;
 
-/// So many I/Os failing in a row end a slice: the target only fails.
+/// Number of failures in a row that ends a slice: the target only fails.
 pub(crate) const FAILURES_IN_A_ROW: u64 = 1_000;
 
-/// Failing for so long without one success in between ends it too.
+/// Time of failures without a success in between that ends a slice too.
 pub(crate) const FAILING_NS: u64 = 1_000_000_000;
 
-/// An I/O that came back.
+/// Completed I/O of one slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CompletedIo {
     pub(crate) op: Op,
     pub(crate) offset: u64,
-    /// Bytes asked for.
+    /// Number of requested bytes.
     pub(crate) len: u32,
     /// Bytes moved, or an errno below zero.
     pub(crate) result: i32,
-    /// Where its latency begins: with a schedule, when it was meant to start.
+    /// Time at which its latency begins: with a schedule, its intended start.
     pub(crate) start_ns: u64,
-    /// When it was issued.
+    /// Time at which it was issued.
     pub(crate) issued_ns: u64,
 }
 
-/// Counts of one thread and slice.
+/// Counts of one thread in a slice.
 pub(crate) struct Tally {
     window_ns: Range<u64>,
-    /// Latencies up to this count where they end, longer ones where they begin; see
+    /// Longest latency that counts where it ends; longer ones count where they begin, see
     /// [`Tally::times`].
     short_ns: u64,
     pub(crate) read: Direction,
     pub(crate) write: Direction,
     pub(crate) trim: Direction,
     pub(crate) sync_latency: Histogram,
-    /// Between two looks at the queue, of those that found something: by so much at most a latency
-    /// may be too long.
+    /// Time between two looks at the queue, for looks that found something. A latency may be too
+    /// long by at most this much.
     pub(crate) reap_gap: Histogram,
-    /// Reads and writes in flight, summed up over the window's nanoseconds.
+    /// Reads and writes in flight, summed over the window's nanoseconds.
     pub(crate) in_flight_ns: u64,
-    /// What those that were issued since the last look were not in flight of the time since.
+    /// Time since the last look for which the I/Os issued since then were not in flight, as a sum.
     behind_ns: u64,
-    /// The same summed up by I/Os: of those that ended in the window, from issue to end.
+    /// Time from issue to end, summed over the I/Os that ended in the window.
     pub(crate) served_ns: u64,
-    /// From issue to end, where latencies begin earlier.
+    /// Times from issue to end, if latencies begin earlier.
     pub(crate) service: Histogram,
-    /// Whether they do.
+    /// True if latencies begin before the issue.
     paced: bool,
-    /// Whether latencies are recorded.
+    /// True if latencies are recorded.
     timed: bool,
     pub(crate) discarded_ios: u64,
     pub(crate) errors: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Tally {
     failing: Option<Failing>,
 }
 
-/// An unbroken row of failures.
+/// Unbroken row of failures.
 struct Failing {
     first_ns: u64,
     last_ns: u64,
@@ -67,7 +67,7 @@ struct Failing {
 }
 
 impl Tally {
-    /// Empty, with all the memory it will need.
+    /// Creates an empty tally with all the memory it will need.
     pub(crate) fn new(job: &Job) -> Tally {
         let (paced, timed) = (job.rate_iops.is_some(), job.stamps != Stamping::Off);
         let direction = || Direction { latency: Histogram::preallocated(), ..Direction::default() };
@@ -93,7 +93,7 @@ impl Tally {
         }
     }
 
-    /// Forgets the slice before.
+    /// Clears the counts of the last slice.
     pub(crate) fn clear(&mut self) {
         for direction in [&mut self.read, &mut self.write, &mut self.trim] {
             (direction.ios, direction.bytes) = (0, 0);
@@ -112,49 +112,49 @@ impl Tally {
         self.failing = None;
     }
 
-    /// A slice has begun; completions inside the window will count.
+    /// Begins a slice; completions inside the window will count.
     pub(crate) fn begin(&mut self, start_ns: u64, window_ns: Range<u64>) {
-        // A window without an end has none that a latency could lie across.
+        // No latency can lie across the end of a window without an end.
         let endless = window_ns.end == u64::MAX;
         self.short_ns = if endless { u64::MAX } else { window_ns.start.saturating_sub(start_ns) };
         self.window_ns = window_ns;
     }
 
-    /// A slice of a series has begun: nothing counts before its window.
+    /// Begins a slice of a series, in which nothing counts before its window.
     pub(crate) fn shut_window(&mut self) {
         self.window_ns = u64::MAX..u64::MAX;
     }
 
-    /// The window of a slice of a series begins after the completions of this look; the slice
-    /// began at `start_ns`.
+    /// Opens the window of a slice of a series after the completions of this look; the slice began
+    /// at `start_ns`.
     pub(crate) fn open_window(&mut self, start_ns: u64, now_ns: u64) {
         self.short_ns = now_ns.saturating_sub(start_ns);
         self.window_ns = now_ns..u64::MAX;
     }
 
-    /// It ends with the completions of this look.
+    /// Ends the window with the completions of this look.
     pub(crate) fn close_window(&mut self, now_ns: u64) {
         self.window_ns.end = now_ns;
     }
 
-    /// I/Os of all windows so far.
+    /// Returns the I/Os of all windows so far.
     pub(crate) fn ios(&self) -> u64 {
         self.read.ios + self.write.ios + self.trim.ios
     }
 
-    /// All I/Os so far that ended as they should, outside of windows too.
+    /// Returns all successful I/Os so far, also those outside of windows.
     pub(crate) fn completed(&self) -> u64 {
         self.ios() + self.discarded_ios
     }
 
-    /// An I/O was issued so long after the look before.
+    /// Records that an I/O was issued `ns` nanoseconds after the last look.
     #[inline]
     pub(crate) fn issued_behind(&mut self, ns: u64) {
         self.behind_ns += ns;
     }
 
-    /// From the look before to this one so many reads and writes were in flight; `gap`: it found
-    /// something that may have lain there since.
+    /// Records that `in_flight` reads and writes were in flight from the last look to this one;
+    /// `gap` is true if this look found something that may have lain in the queue since.
     #[inline]
     pub(crate) fn looked(&mut self, since_ns: Range<u64>, in_flight: u64, gap: bool) {
         if !self.timed {
@@ -199,14 +199,14 @@ impl Tally {
         }
     }
 
-    /// The same of what is not as most: a sync, outside of the window, a long latency.
+    /// Counts an I/O of the rare kinds: a sync, one outside of the window, a long latency.
     #[inline(never)]
     fn add_apart(&mut self, ended: &CompletedIo, now_ns: u64, within: bool) {
         let latency_ns = now_ns.saturating_sub(ended.start_ns);
         let times = self.times(ended.start_ns, latency_ns, within);
         if ended.op.is_sync() {
-            // A cache that can be flushed says nothing of a target that takes no I/O: whatever
-            // fails, fails on.
+            // A successful flush of a cache says nothing about a target that takes no I/O: the row
+            // of failures continues.
             if times {
                 self.sync_latency.record(latency_ns);
             }
@@ -239,18 +239,18 @@ impl Tally {
         }
     }
 
-    /// Whether a latency counts. Were all to count where they end, one that is longer than the
-    /// discarded start would be seen less often than it happens, and one that is longer than the
-    /// slice never: an I/O that began before the slice is not there to stand for one that ends
-    /// after it. So the long ones count where they begin, however late they end.
+    /// Returns true if a latency counts. If all counted where they end, one longer than the
+    /// discarded start would be seen less often than it happens, and one longer than the slice
+    /// never: no I/O that began before the slice can represent one that ends after it. So the long
+    /// ones count where they begin, however late they end.
     fn times(&self, start_ns: u64, latency_ns: u64, within: bool) -> bool {
         let counts =
             if latency_ns <= self.short_ns { within } else { self.window_ns.contains(&start_ns) };
         counts && self.timed
     }
 
-    /// I/Os of a schedule that were to start then and were not issued before the slice was over, at
-    /// `now_ns`: so long at least each of them would have taken.
+    /// Records `number` I/Os of a schedule that were to start at `intended_ns` and were not issued
+    /// before the slice was over, at `now_ns`: each of them would have taken at least this long.
     pub(crate) fn overtaken(&mut self, op: Op, intended_ns: u64, number: u64, now_ns: u64) {
         let latency_ns = now_ns.saturating_sub(intended_ns);
         if !self.times(intended_ns, latency_ns, false) {
@@ -259,7 +259,7 @@ impl Tally {
         self.direction(op).latency.record_many(latency_ns, number);
     }
 
-    /// Whether the target does nothing but fail.
+    /// Returns true if the target only fails.
     #[inline]
     pub(crate) fn only_fails(&self) -> bool {
         self.failing.as_ref().is_some_and(|failing| {
@@ -271,7 +271,7 @@ impl Tally {
     #[cold]
     fn add_failure(&mut self, ended: &CompletedIo, now_ns: u64) {
         self.errors += 1;
-        // It was in flight as others are, by the queue's own count.
+        // The queue's own count has it in flight like any other I/O.
         if !ended.op.is_sync() && self.window_ns.contains(&now_ns) {
             self.served_ns += now_ns.saturating_sub(ended.issued_ns);
         }

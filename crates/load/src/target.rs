@@ -1,6 +1,6 @@
-//! What a worker may issue I/O to: opens a regular file or a block device and checks that the job
-//! fits it. It refuses everything else, writing without permission, regions that do not fit, and
-//! sizes that O_DIRECT cannot do.
+//! Targets that a worker may issue I/O to: opens a regular file or a block device and checks that
+//! the job fits it. Refuses everything else, writing without permission, regions that do not fit,
+//! and sizes that O_DIRECT cannot do.
 
 use crate::buffer::{BufferNeeds, Buffers};
 use crate::data::DataKind;
@@ -17,24 +17,25 @@ use std::path::{Path, PathBuf};
 /// STATX_DIOALIGN (Linux 6.1), which rustix does not name.
 const DIO_ALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 
-/// What O_DIRECT is taken to want where nothing tells.
+/// Logical block in bytes that O_DIRECT is assumed to need if nothing reports it.
 const USUAL_BLOCK: u64 = 512;
 
-/// A target that was looked at.
+/// Target that was inspected.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadTarget {
     path: PathBuf,
     writable: bool,
     block_device: bool,
-    /// Bytes that may be touched.
+    /// Number of bytes that may be touched.
     bytes: u64,
-    /// What offsets and sizes with O_DIRECT must be multiples of; `None`: there is no O_DIRECT.
+    /// Number of bytes that offsets and sizes with O_DIRECT must be multiples of; `None` means that
+    /// there is no O_DIRECT.
     direct_block: Option<u64>,
     hold: Hold,
     identity: Identity,
 }
 
-/// Which file it is, so that another of the same name is noticed.
+/// Identity of a file, which reveals another file of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: (u32, u32),
@@ -43,7 +44,7 @@ struct Identity {
 }
 
 impl LoadTarget {
-    /// Looks at a target without changing it.
+    /// Inspects a target without changing it.
     ///
     /// # Errors
     /// When it is not there, is no file or block device, or is shorter than `spec.bytes`.
@@ -82,17 +83,17 @@ impl LoadTarget {
         })
     }
 
-    /// Where it is.
+    /// Returns the path of the target.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Completions held back.
+    /// Returns the delay of its completions.
     pub(crate) fn hold(&self) -> Hold {
         self.hold
     }
 
-    /// Whether it is the same file, or the same device, under whatever names.
+    /// Returns true if both are the same file, or the same device, under whatever names.
     pub(crate) fn is_same(&self, other: &LoadTarget) -> bool {
         match (self.block_device, other.block_device) {
             (true, true) => self.identity.special == other.identity.special,
@@ -101,10 +102,11 @@ impl LoadTarget {
         }
     }
 
-    /// Whole blocks that the job covers, of each thread of numjobs where they differ.
+    /// Returns the whole blocks that the job covers, for each thread of numjobs if they differ.
     ///
     /// # Errors
-    /// When they reach beyond the end, are none, or are not aligned for O_DIRECT.
+    /// When they reach beyond the end, when there is no whole block, or when they are not aligned
+    /// for O_DIRECT.
     pub(crate) fn regions(&self, job: &Job) -> Result<Vec<Region>, LoadError> {
         let differ = if job.offset_increment > 0 { job.numjobs } else { 1 };
         (0..differ).map(|thread| self.region(job, thread)).collect()
@@ -154,8 +156,8 @@ impl LoadTarget {
         let access = if job.rw.writes() { OFlags::RDWR } else { OFlags::RDONLY };
         let direct = if job.direct { OFlags::DIRECT } else { OFlags::empty() };
         let flags = access | direct | OFlags::CLOEXEC;
-        // Reads that note no time of access, as fio's; whoever does not own the file may not ask
-        // for it.
+        // Reads do not update the access time, as fio's do. Only the owner of the file may ask for
+        // that.
         let opened = open(&self.path, flags | OFlags::NOATIME);
         let opened = if opened.as_ref().err() == Some(&Errno::PERM) {
             open(&self.path, flags)
@@ -174,7 +176,7 @@ impl LoadTarget {
         Ok(file)
     }
 
-    /// Reads the first block of the region, which finds what no question to the system does.
+    /// Reads the first block of the region, which finds problems that no query to the system shows.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -196,7 +198,7 @@ impl LoadTarget {
         }
     }
 
-    /// Whether it can trim the job's blocks.
+    /// Checks that the target can trim the job's blocks.
     ///
     /// # Errors
     /// When it cannot.
@@ -210,7 +212,7 @@ impl LoadTarget {
             .map_err(|clause| self.unfit(job, format!("rw={}: {clause}", job.rw.word())))
     }
 
-    /// The error of a system call on this target.
+    /// Returns the error of a system call on this target.
     pub(crate) fn system(&self, action: &'static str, source: io::Error) -> LoadError {
         system(action, &self.path, source)
     }
@@ -247,7 +249,7 @@ impl LoadTarget {
     }
 }
 
-/// Memory for reads at prepare.
+/// Allocates memory for the reads of [`LoadTarget::probe`] and of engine trials.
 pub(crate) fn probe_memory(slots: u32, bs: u64) -> io::Result<Buffers> {
     let (data, iomem) = (DataKind::default(), Iomem::default());
     let needs = BufferNeeds { slots, bs: bs as usize, reads: true, writes: false, data, iomem };
@@ -262,7 +264,7 @@ fn open(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno> {
     rustix::fs::open(path, flags, rustix::fs::Mode::empty())
 }
 
-/// By name, before any open: opening a pipe would wait for its other end.
+/// Looks at a path by name, before any open: opening a pipe would wait for its other end.
 fn look(path: &Path) -> Result<Statx, Errno> {
     let wanted = StatxFlags::BASIC_STATS | DIO_ALIGN;
     rustix::fs::statx(rustix::fs::CWD, path, AtFlags::empty(), wanted)
@@ -280,12 +282,12 @@ fn identity(seen: &Statx) -> Identity {
     }
 }
 
-/// What a target is.
+/// Type of a target.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TargetType {
     File,
     BlockDevice,
-    /// /dev/zero: the kernel's quickest read, with nothing behind it. It measures generators.
+    /// /dev/zero: the kernel's fastest read, without a device. It measures generators.
     Zero,
 }
 
@@ -315,8 +317,8 @@ fn size_of(file: &File, block_device: bool) -> io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
-/// The logical block: of a device its own, of a file what the file system says, else that of the
-/// device below, else the usual one.
+/// Returns the logical block: for a device its own; for a file the one that the file system
+/// reports, or else that of the device below, or else the usual one.
 fn direct_block(file: &File, seen: &Statx, block_device: bool) -> Option<u64> {
     if block_device {
         let block = rustix::fs::ioctl_blksszget(file).map(u64::from);

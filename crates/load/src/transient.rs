@@ -1,28 +1,28 @@
-//! How the rate of a worker begins after a switch to it. It shows what has to be discarded of a
-//! short slice.
+//! Rate of a worker just after a switch to it. It shows how much of a short slice has to be
+//! discarded.
 
 use serde::{Deserialize, Serialize};
 
-/// Bins of time in a [`Transient`].
+/// Number of time bins in a [`Transient`].
 pub const BINS: usize = 64;
-/// I/Os since the switch of which it has the cycle times.
+/// Number of I/Os after the switch whose cycle times are recorded.
 pub const FIRST_IOS: usize = 32;
 
-/// Fewer I/Os tell no rate.
+/// Minimum number of I/Os that show a rate.
 const LEAST_IOS: f64 = 50.0;
 
-/// The beginning of slices, all of a worker together: shows what has to be discarded.
+/// Beginning of all slices of a worker, as a sum. It shows how much has to be discarded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transient {
-    /// Width of the bins, nanoseconds.
+    /// Width of the bins in nanoseconds.
     pub bin_ns: u64,
-    /// Slices, of each thread.
+    /// Number of slices, summed over the threads.
     pub slices: u64,
-    /// I/Os that completed in each bin of time since the start.
+    /// Number of I/Os that completed in each time bin since the start.
     pub ios: Vec<u64>,
-    /// Of the first I/Os since the start, by their number: time since the I/O before completed (of
-    /// the first: since the start), where they completed one by one. Sums over slices, nanoseconds,
-    /// with how many there are.
+    /// Cycle times of the first I/Os since the start, by their number: the time since the I/O
+    /// before completed (for the first: since the start), if they completed one by one. Each entry
+    /// is a sum over slices, in nanoseconds, and the number of times in it.
     pub cycles: Vec<(u64, u64)>,
     #[serde(skip)]
     number: u64,
@@ -40,13 +40,13 @@ impl Transient {
         }
     }
 
-    /// A slice begins.
+    /// Begins a new slice.
     pub(crate) fn begin(&mut self) {
         self.slices += 1;
         (self.number, self.last_ns) = (0, 0);
     }
 
-    /// So many I/Os completed so long after the start.
+    /// Records I/Os that completed at a time after the start.
     #[inline]
     pub(crate) fn add(&mut self, since_start_ns: u64, ios: u64) {
         let bin =
@@ -61,9 +61,9 @@ impl Transient {
         (self.number, self.last_ns) = (self.number + ios, since_start_ns);
     }
 
-    /// How much of a slice is lost at its start, nanoseconds: its first `bins` bins, less the time
-    /// in which their I/Os are done at the rate of the second half of these bins. `None`: too few
-    /// I/Os to tell.
+    /// Returns the time lost at the start of a slice, in nanoseconds: its first `bins` bins, less
+    /// the time that their I/Os take at the rate of the second half of these bins. `None` if there
+    /// are too few I/Os to know.
     pub fn lost_ns(&self, bins: usize) -> Option<f64> {
         let sum = |ios: &[u64]| ios.iter().sum::<u64>() as f64;
         let ios = self.ios.get(..bins)?;
@@ -72,7 +72,7 @@ impl Transient {
         (sum(late) >= LEAST_IOS).then(|| (bins as f64 - sum(ios) / rate) * self.bin_ns as f64)
     }
 
-    /// With those of another thread, or of another series with the same bins.
+    /// Adds the counts of another thread, or of another series with the same bins.
     pub fn merge(&mut self, other: &Transient) {
         if self.ios.is_empty() {
             *self = other.clone();

@@ -1,5 +1,5 @@
-//! A resident worker: prepare, run a slice, rest, run a slice, end. On several targets it runs the
-//! jobs on all of them at once. It refuses jobs that make no sense or do not fit a target before
+//! Resident worker: prepare, run a slice, rest, run a slice, end. On several targets it runs the
+//! jobs on all of them at once. Jobs that make no sense or do not fit a target are refused before
 //! any thread starts.
 
 use crate::buffer::BufferNeeds;
@@ -21,47 +21,48 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Most threads of a worker.
+/// Maximum number of threads of a worker.
 const MAX_THREADS: u64 = 4096;
 
-/// Most I/Os in flight that a job may ask of a thread: as many as one ring can be made for.
+/// Maximum number of I/Os in flight that a job may ask of a thread: as many as one ring can be made
+/// for.
 pub const MAX_DEPTH: u32 = 32_768;
 
-/// Largest block: one system call moves a little less than 2 GiB.
+/// Largest block size in bytes: one system call moves a little less than 2 GiB.
 const MAX_BS: u64 = 1 << 30;
 
 /// Longest fixed hold: far above any layer, far below what would look like a dead target.
 const MAX_HOLD_NS: u64 = 60_000_000_000;
 
-/// Threads, memory and queue, resident on one target or several. Dropping it ends the threads and
-/// frees everything, unless an I/O does not come back: its thread and memory then stay until it
-/// does.
+/// Threads, memory and queue that stay resident on one target or several. Dropping a worker ends
+/// its threads and frees everything, unless an I/O does not come back: its thread and memory then
+/// stay until it does.
 pub struct Worker {
     chosen: Chosen,
-    /// Shared with workers that were prepared beside this one.
+    /// Threads, shared with workers that were prepared beside this one.
     crew: Arc<Mutex<LoadCrew>>,
-    /// Its lanes in the threads of the crew.
+    /// Number of this worker's lanes in the threads of the crew.
     lane: u32,
-    /// In the order in which the threads go round them: thread i works on target i modulo their
-    /// number.
+    /// Targets in the order in which the threads are assigned to them: thread i works on target i
+    /// modulo their number.
     targets: Vec<LoadTarget>,
     /// Block size of each thread's job.
     block_sizes: Vec<u64>,
-    /// What each thread's job knows of what it wrote, where it verifies.
+    /// Ledger of the blocks that each thread's job wrote, if it verifies.
     ledgers: Vec<Option<Arc<Ledger>>>,
-    /// Whether the page cache is between a job that verifies and its target.
+    /// True if the page cache is between a job that verifies and its target.
     cached: bool,
     end_fsync: bool,
-    /// Whether a job has a schedule.
+    /// True if a job has a schedule.
     paced: bool,
     last_drain_ns: u64,
 }
 
 impl Worker {
     /// Opens the targets, allocates buffers, starts the threads and leaves them waiting. Every
-    /// target gets every job: numjobs threads with iodepth I/Os in flight each. Of a target one
-    /// block a job is read, and a few more where io_uring is tried; nothing is written. One engine
-    /// serves all targets.
+    /// target gets every job: numjobs threads with iodepth I/Os in flight each. On each target one
+    /// block per job is read, and a few more where io_uring is tried; nothing is written. One
+    /// engine serves all targets.
     ///
     /// # Errors
     /// [`LoadError::Unfit`] when there is no target, two are the same, or block size, alignment,
@@ -75,12 +76,12 @@ impl Worker {
         Worker::prepare_beside(None, targets, jobs, engine)
     }
 
-    /// The same in the threads of another worker, where its jobs let them sit in the same places:
-    /// slices of both may then follow each other in a series without a thread being woken. A thread
-    /// of either that is stuck ends both.
+    /// Prepares a worker in the threads of another one, as [`Worker::prepare`] does, if its jobs
+    /// allow the threads to sit in the same places. Slices of both may then follow each other in a
+    /// series without a thread being woken. A stuck thread of either worker ends both.
     ///
     /// # Errors
-    /// As [`Worker::prepare`].
+    /// The errors of [`Worker::prepare`].
     pub fn prepare_beside(
         other: Option<&Worker>,
         targets: &[TargetSpec],
@@ -122,22 +123,22 @@ impl Worker {
         })
     }
 
-    /// The engine in use and why.
+    /// Returns the engine in use and why it was chosen.
     pub fn engine(&self) -> &Chosen {
         &self.chosen
     }
 
-    /// Load threads, of all targets together.
+    /// Returns the number of load threads of all targets.
     pub fn threads(&self) -> usize {
         self.block_sizes.len()
     }
 
-    /// Whether a job has a rate.
+    /// Returns true if a job has a rate.
     pub(crate) fn is_paced(&self) -> bool {
         self.paced
     }
 
-    /// Whether a job asks for a flush after its last write.
+    /// Returns true if a job asks for a flush after its last write.
     pub(crate) fn flushes_at_end(&self) -> bool {
         self.end_fsync
     }
@@ -154,7 +155,7 @@ impl Worker {
         crew::lock(&self.crew).begin_series(self.lane, self.threads(), bin_ns)
     }
 
-    /// What its threads counted in a series, but for windows.
+    /// Returns the counts of the threads in a series, except windows.
     pub(crate) fn end_series(&self) -> Result<(SliceResult, Transient), LoadError> {
         let lanes = crew::lock(&self.crew).end_series(self.lane, self.threads())?;
         let (mut sum, mut transient) = (SliceResult::default(), Transient::default());
@@ -166,7 +167,7 @@ impl Worker {
         Ok((sum, transient))
     }
 
-    /// With what a thread measured, of its target too.
+    /// Adds the results of a thread to the sum and to its target.
     fn add(&self, sum: &mut SliceResult, thread: usize, measured: &SliceResult) {
         sum.add(measured);
         if self.targets.len() > 1 {
@@ -212,15 +213,16 @@ impl Worker {
         Ok(result)
     }
 
-    /// Whether a job of it verifies.
+    /// Returns true if a job of this worker verifies.
     pub fn verifies(&self) -> bool {
         self.ledgers.iter().any(Option::is_some)
     }
 
-    /// Reads back every block that was written by jobs with `verify`, by the threads that wrote
-    /// them, as these read: with O_DIRECT, or after an fsync that empties the page cache. `tell`
-    /// gets the share that is done, now and then; where it says break, or without `read`, only what
-    /// the load's own reads have shown is told of the rest. What these have shown is told once.
+    /// Reads back every block that was written by jobs with `verify`. The threads that wrote the
+    /// blocks read them, in the way of their jobs: with O_DIRECT, or after an fsync that empties
+    /// the page cache. `tell` gets the finished share now and then, and may break. Without `read`,
+    /// or after a break, the result holds for the other blocks only what the load's own reads have
+    /// shown. The result reports these reads once.
     ///
     /// # Errors
     /// [`LoadError::Thread`] when a load thread died or is stuck, [`LoadError::System`] when fsync
@@ -259,8 +261,8 @@ impl Worker {
         Ok(VerifiedWorker { load, back, whole, sizes, took_ns: clock::now() - begin_ns })
     }
 
-    /// An order for each thread, and the blocks of all ledgers. Threads of one ledger share its
-    /// blocks out as they go.
+    /// Returns an order for each thread, and the number of blocks of all ledgers. Threads that
+    /// share a ledger divide its blocks as they go.
     fn back_orders(&self, stop: &Arc<AtomicBool>) -> (Vec<BackOrder>, u64) {
         let (done, mut total) = (Arc::<AtomicU64>::default(), 0);
         let mut orders: Vec<BackOrder> = Vec::new();
@@ -281,9 +283,9 @@ impl Worker {
         (orders, total)
     }
 
-    /// By how much a worker may be late and begin as if it were not: half of what is discarded, and
-    /// where what was due meanwhile has to be worked off, a fifth. A slice by bytes begins when it
-    /// does.
+    /// Returns how late a worker may be and still begin as if it were on time: half of the
+    /// discarded start, or with a rate a fifth, since the I/Os that became due meanwhile must be
+    /// caught up. A slice by bytes begins when it does.
     fn most_late_ns(&self, bound: SliceBound, discard_ns: u64) -> u64 {
         match bound {
             SliceBound::Time { .. } if self.paced => discard_ns / 5,
@@ -292,7 +294,7 @@ impl Worker {
         }
     }
 
-    /// What a thread says; where there are several targets, with the name of its own.
+    /// Returns the words of a thread; with several targets, after the path of its target.
     fn said_by(&self, thread: usize, words: &str) -> String {
         match self.targets.as_slice() {
             [_] => words.to_owned(),
@@ -363,7 +365,7 @@ impl Drop for Worker {
     }
 }
 
-/// By which clock latencies are told, and from when on.
+/// Describes the clock of the latencies, and how often it is read.
 fn stamped(jobs: &[Job]) -> String {
     let clock = Stamps::new().source();
     let mut kinds: Vec<Stamping> = jobs.iter().map(|job| job.stamps).collect();
@@ -376,7 +378,7 @@ fn stamped(jobs: &[Job]) -> String {
     }
 }
 
-/// From the first beginning to the last end; `None` when one failed.
+/// Returns the time from the first beginning to the last end; `None` when a flush failed.
 fn time_of(flushed: &[FlushResult]) -> Option<u64> {
     let ends = flushed
         .iter()
@@ -386,7 +388,7 @@ fn time_of(flushed: &[FlushResult]) -> Option<u64> {
     Some(ends.into_iter().max()?.saturating_sub(begin_ns))
 }
 
-/// A slice by bytes: from the first submission to the last acknowledgement.
+/// Sets the window of a slice by bytes: from the first submission to the last acknowledgement.
 fn set_whole_window(result: &mut SliceResult, lanes: &[LaneResult]) {
     let first_ns = lanes.iter().filter_map(|lane| lane.first_submit_ns).min();
     let last_ns = lanes.iter().filter_map(|lane| lane.last_release_ns).max();
@@ -396,7 +398,7 @@ fn set_whole_window(result: &mut SliceResult, lanes: &[LaneResult]) {
     }
 }
 
-/// Looks at every target.
+/// Inspects every target and refuses one that is named twice.
 fn inspect(specs: &[TargetSpec]) -> Result<Vec<LoadTarget>, LoadError> {
     if specs.is_empty() {
         return Err(LoadError::Unfit("there is no target".into()));
@@ -415,7 +417,7 @@ fn inspect(specs: &[TargetSpec]) -> Result<Vec<LoadTarget>, LoadError> {
     Ok(targets)
 }
 
-/// A job on each target.
+/// Checks every job on each target, and opens the target for it.
 fn fit<'a>(
     targets: &'a [LoadTarget],
     jobs: &'a [Job],
@@ -432,9 +434,10 @@ fn fit<'a>(
     jobs.iter().map(|job| targets.iter().map(|target| fit_one(job, target)).collect()).collect()
 }
 
-/// One set-up for each thread. Each opens its target again, as fio's threads do: read-ahead is
-/// kept by the open file. Targets take turns, so that the first threads are one of each, and
-/// what does not divide evenly among threads differs by no more than a block between targets.
+/// Makes a set-up for each thread. Each thread opens its target again, as fio's threads do: the
+/// kernel keeps read-ahead per open file. Targets take turns, so the first threads are one of each
+/// target, and what does not divide evenly among threads differs by at most a block between
+/// targets.
 fn setups(
     fitted: &[Vec<EngineTrial>],
     ledgers: &[Vec<Option<Arc<Ledger>>>],
@@ -463,8 +466,9 @@ fn setups(
     Ok(setups)
 }
 
-/// One of the threads that make up one of fio's (the how manieth of numjobs) on a target: together
-/// they go through its region once, and keep one schedule.
+/// Makes the set-up of one of the threads that together make up one fio thread on a target;
+/// `thread` is the index of that fio thread among numjobs. The threads go through its region once
+/// together, and keep one schedule.
 fn setup(
     fitted: &EngineTrial,
     (shared, schedule): &(CursorShare, Schedule),
@@ -511,7 +515,7 @@ fn check_jobs(jobs: &[Job]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Refused before it is made: threads beyond what a machine can have.
+/// Refuses more threads than a machine can have, before any is started.
 fn check_threads(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(), LoadError> {
     let threads = jobs.iter().map(|job| u64::from(job.numjobs) * u64::from(split(job, engine)));
     let threads = threads.fold(0, u64::saturating_add).saturating_mul(targets as u64);
@@ -523,8 +527,8 @@ fn check_threads(jobs: &[Job], targets: usize, engine: EngineName) -> Result<(),
     Ok(())
 }
 
-/// Buffers of all threads: refused before anything is allocated, since memory that is promised and
-/// not there ends in the kernel killing some process.
+/// Refuses buffers that are too large in sum, before any is allocated: if memory is promised and
+/// not there, the kernel kills some process.
 fn check_memory(jobs: &[Job], targets: usize) -> Result<(), LoadError> {
     let of_one = |job: &Job| {
         BufferNeeds::from_job(job, job.iodepth).mapped().map_or(u64::MAX, |bytes| bytes as u64)
@@ -542,12 +546,13 @@ fn check_memory(jobs: &[Job], targets: usize) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Threads that make up one of fio's: more than one where the engine does not reach the depth.
+/// Returns the number of threads that make up one fio thread: more than one where the engine does
+/// not reach the depth.
 fn split(job: &Job, engine: EngineName) -> u32 {
     job.iodepth.div_ceil(engine.kind().depth.unwrap_or(job.iodepth))
 }
 
-/// What makes no sense on any target.
+/// Returns the reason why a job makes no sense on any target.
 fn oddity(job: &Job) -> Option<String> {
     let rate = job.rate_iops.unwrap_or(1);
     let checks = [

@@ -1,11 +1,13 @@
-//! What a run has said already. Every visit, and every one of many guests, finds the same again;
-//! people are told once, and the record holds once what did not change.
+//! Remembers what a run has reported already. Every visit, and every one of many guests, gives the
+//! same findings again. People see each finding once, and the record holds once what did not
+//! change.
 
 use iotax_model::record::{Place, PlaceFacts, Serving, Warning};
 use iotax_units::show_names;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of one run, or of a part of it: what goes on after a reboot tells all once more.
+/// Announcements of one run, or of a part of it: the part after a reboot announces everything
+/// again.
 #[derive(Debug, Default)]
 pub struct AnnouncedOnce {
     warnings: BTreeSet<[String; 3]>,
@@ -16,30 +18,31 @@ pub struct AnnouncedOnce {
 }
 
 impl AnnouncedOnce {
-    /// Whether a warning is new.
+    /// Returns true if a warning is new.
     pub fn is_new(&mut self, warning: &Warning) -> bool {
         let Warning { kind, subject, text } = warning;
         self.warnings.insert([kind, subject, text].map(Clone::clone))
     }
 
-    /// Whether nothing is recorded yet of the volumes of a set: each visit makes them alike.
+    /// Returns true if nothing is recorded yet of the volumes of a set: each visit makes equal
+    /// ones.
     pub fn is_new_set(&mut self, set: usize) -> bool {
         self.volumes.insert(set)
     }
 
-    /// Whether a place is not as it was when it was recorded last.
+    /// Returns true if a place has changed since it was recorded last.
     pub fn has_changed(&mut self, facts: &PlaceFacts) -> bool {
         self.places.insert(facts.place.clone(), facts.clone()).as_ref() != Some(facts)
     }
 
-    /// Whether a stack is not served as it was when that was recorded last.
+    /// Returns true if other threads serve a stack than when that was recorded last.
     pub fn is_served_otherwise(&mut self, serving: &Serving) -> bool {
         let known = (serving.stack.clone(), serving.place.clone());
         self.serving.insert(known, serving.clone()).as_ref() != Some(serving)
     }
 
-    /// A sentence a reason for the emulated of these places, each with its reason; those that were
-    /// told of are left out.
+    /// Returns one sentence per reason for the emulated ones of these places, each given with its
+    /// reason. Places that were reported already are left out.
     pub fn emulated(&mut self, places: &[(Place, Option<String>)]) -> Vec<String> {
         let mut by_reason: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
         for (place, why) in places {
@@ -55,7 +58,7 @@ impl AnnouncedOnce {
 fn places_words(places: &[&Place], why: &str) -> String {
     let (are, their) = if places.len() == 1 { ("is", "its") } else { ("are", "their") };
     let places = show_names(places);
-    // A guest's own reason says both already.
+    // A guest's own reason includes both already.
     match why.strip_prefix("emulated: ") {
         Some(why) => format!("{places} {are} emulated, and {their} figures are {why}"),
         None => format!("{places} {are} emulated ({why}): {their} figures are not representative"),

@@ -1,5 +1,5 @@
-//! Which caches of writes are known on the paths of a scenario, before anything is measured: a
-//! verdict on steady writes needs more written than the largest of them holds.
+//! Lists the write caches that are known on the paths of a scenario, before anything is measured. A
+//! verdict on steady writes needs more data written than the largest cache holds.
 
 use iotax_host::caches::{WriteCache, page_cache};
 use iotax_host::facts;
@@ -10,8 +10,8 @@ use iotax_model::scenario::bdev;
 use iotax_model::scenario::{Medium, Scenario, Stack};
 use iotax_steps::Place;
 
-/// The known ones, the largest first; none where nothing writes. What other hosts and drives hold
-/// back is not known unless the user says it.
+/// Returns the known write caches, the largest first; none if nothing writes. Caches of other hosts
+/// and drives are not known unless the user names them.
 pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     if !scenario.writes() {
         return Vec::new();
@@ -44,8 +44,8 @@ pub fn known(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     all
 }
 
-/// Those that layers bring along, each with the stacks whose flushes empty it. Of other machines
-/// only what the words tell.
+/// Returns the write caches that layers bring along, each with the stacks whose flushes empty it.
+/// On other machines, only the text of the stack is known.
 fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     let mut all: Vec<WriteCache> = Vec::new();
     for stack in &scenario.stacks {
@@ -65,7 +65,8 @@ fn of_layers(scenario: &Scenario, probe: &Probe) -> Vec<WriteCache> {
     all
 }
 
-/// Of the client of an image of Ceph's, whose cache its cache mode sets. A flush empties it.
+/// Returns the cache of the client of a Ceph image, which depends on its cache mode. A flush
+/// empties it.
 fn of_image(stack: &Stack) -> Option<OwnCache> {
     let on_image = |at: &usize| bdev::ends_in_image(&stack.medium, &stack.layers[..*at]);
     let at = (0..stack.layers.len()).find(on_image)?;
@@ -77,7 +78,7 @@ fn of_image(stack: &Stack) -> Option<OwnCache> {
         .then_some(OwnCache { cache, flushed: true })
 }
 
-/// Bytes of the smallest member of a medium; `None`: only its place knows.
+/// Returns the bytes of the smallest member of a medium; `None`: only its place knows.
 fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Option<u64> {
     let bytes = |member: &Medium| match member {
         Medium::Device { path } => {
@@ -96,27 +97,27 @@ fn smallest_member(scenario: &Scenario, medium: &Medium, probe: &Probe) -> Optio
     all.into_iter().min()
 }
 
-/// Whether writes of a stack are acknowledged from this host's page cache.
+/// Returns true if writes of a stack are acknowledged from this host's page cache.
 fn on_this_host(scenario: &Scenario, stack: &Stack) -> bool {
     let load = buffered(scenario)
         && stack.medium.places().contains(&Place::Host)
         && guest_memory(stack).is_none();
     let caches = |at: usize| {
         let spec = &stack.layers[at];
-        // What no kernel has, no kernel has copies of.
+        // No kernel caches a device that no kernel has.
         let on_kernel = !bdev::ends_in_one(&stack.medium, &stack.layers[..at]);
         on_kernel && layer_of(spec).is_some_and(|layer| layer.caches_writes(spec))
     };
     load || (0..stack.layers.len()).any(caches)
 }
 
-/// Bytes that a guest's page cache has room for at most, where the load in it writes without
-/// O_DIRECT.
+/// Returns the most bytes that a guest's page cache has room for, if the load in the guest writes
+/// without O_DIRECT.
 fn in_guest(scenario: &Scenario, stack: &Stack) -> Option<u64> {
     guest_memory(stack).filter(|_| buffered(scenario))
 }
 
-/// Memory of the guest in which the load runs, in bytes.
+/// Returns the memory of the guest in which the load runs, in bytes.
 fn guest_memory(stack: &Stack) -> Option<u64> {
     stack.guest()?.size("memory")
 }
@@ -133,10 +134,10 @@ mod tests {
     use iotax_model::scenario::check::{ScenarioRequest, from_stacks};
 
     const MEMORY: &str = "MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n";
-    /// A fifth of it.
+    /// A fifth of the memory.
     const LIMIT: u64 = 107_374_182;
 
-    /// Sizes of the known caches of `FILE | layers` under these words.
+    /// Returns the sizes of the known caches of `FILE | layers` with these options.
     fn sizes(layers: &str, words: &[(&str, &str)], write_cache: Option<&str>) -> Vec<u64> {
         let machine = server();
         machine.put(&[("/proc/meminfo", MEMORY), ("/proc/sys/vm/dirty_ratio", "20\n")]);

@@ -1,4 +1,4 @@
-//! Clusters below the stacks of a visit, read between slices: no slice has a reading in it, and
+//! Reads the clusters below the stacks of a visit between slices: no slice has a reading in it, and
 //! each has one before and one after it.
 
 use super::observer::{Observer, RunEvent};
@@ -13,8 +13,8 @@ use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A reading is this old at most when a slice begins: one takes half a second, and placement groups
-/// are reported each 5 s.
+/// Largest age of a reading when a slice begins. A reading takes half a second, and placement
+/// groups are reported every 5 s.
 const AGE: Duration = Duration::from_secs(10);
 
 /// A cluster, and the stacks on it.
@@ -23,12 +23,12 @@ pub struct WatchedCluster {
     conf: PathBuf,
     stacks: Vec<usize>,
     read: Option<Instant>,
-    /// It did not answer when it was read last.
+    /// True if the cluster did not answer the last reading.
     silent: bool,
 }
 
-/// Every cluster below the stacks that are `ready`: an existing one whose image is the medium, or
-/// one that a step makes.
+/// Returns every cluster below the stacks that are `ready`: an existing one whose image is the
+/// medium, or one that a step makes.
 pub fn below(scenario: &Scenario, up: &SetPlan, ready: &[usize]) -> Vec<WatchedCluster> {
     let mut all: Vec<WatchedCluster> = Vec::new();
     for index in ready {
@@ -86,7 +86,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Reads all of them: a load has ended.
+    /// Reads all clusters, because a load has ended.
     ///
     /// # Errors
     /// As [`Bench::note_cluster`].
@@ -99,7 +99,7 @@ impl Bench<'_> {
         self.note_cluster(at, read.map_err(|why| format!("{why:#}")))
     }
 
-    /// The same of a reading that was taken to know whether a stack kept its state.
+    /// Records a reading that was taken to check if a stack kept its state.
     ///
     /// # Errors
     /// As [`Bench::note_cluster`].
@@ -108,7 +108,8 @@ impl Bench<'_> {
         at.map_or(Ok(()), |at| self.note_cluster(at, Ok(status)))
     }
 
-    /// Records a reading. A cluster that does not answer for once says nothing of the load on it.
+    /// Records a reading. A single reading without an answer says nothing of the load on the
+    /// cluster.
     ///
     /// # Errors
     /// When the record cannot be written; when the load writes and the cluster has no room.
@@ -141,7 +142,7 @@ impl Bench<'_> {
     }
 }
 
-/// Why nothing may be written to a cluster with these checks.
+/// Returns why nothing may be written to a cluster with these checks.
 pub fn no_room(conf: &Path, checks: &str) -> String {
     let conf = conf.display();
     format!(

@@ -1,7 +1,7 @@
-//! Which stacks would disturb each other. Two stacks meet where they have something in common and
-//! go on differently: at a file or device that both are on, or at a prefix that both begin with.
-//! Whether they can be up together depends only on what each has above that point, so a stack is
-//! held against whole sets of others by its points, not against each of them.
+//! Determines which stacks would disturb each other. Two stacks meet where they have something in
+//! common and go on differently: at a file or device that both are on, or at a prefix that both
+//! begin with. Only what each has above that point decides if they can be up together. So a stack
+//! is compared with whole sets of others by its points, and not with each of them.
 
 use super::prefixes::{Prefixes, is_set_up};
 use iotax_layers::{Claim, layer_of};
@@ -9,7 +9,7 @@ use iotax_model::scenario::bdev;
 use iotax_model::scenario::{LayerSpec, Location, Medium, Scenario, Stack};
 use std::collections::{HashMap, HashSet};
 
-/// What the load does, as far as it decides which stacks are up together.
+/// Properties of the load that decide which stacks are up together.
 #[derive(Clone, Copy)]
 pub struct LoadKind {
     pub writes: bool,
@@ -22,26 +22,26 @@ impl LoadKind {
     }
 }
 
-/// What a stack has above a point.
+/// Layers of a stack above a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct StackAbove {
-    /// Some layer that makes something.
+    /// True if some layer sets something up.
     made: bool,
-    /// One of them shares a bdev of SPDK out among guests: a bdev that is split nobody else can
-    /// use.
+    /// True if one of them splits an SPDK bdev among guests. Nobody else can use a bdev that is
+    /// split.
     splits: bool,
-    /// How these layers use what is below them.
+    /// Use that these layers make of what is below them.
     claim: Claim,
 }
 
-/// A place where a stack may meet others. Two that are there disturb each other by what they have
-/// above it, unless they go on the same way: then they meet further up.
+/// A point where a stack may meet others. Two stacks at the same point disturb each other by what
+/// they have above it, unless they go on the same way: then they meet further up.
 #[derive(Clone, Copy, Debug)]
 struct ConflictPoint {
     at: usize,
     way: usize,
     above: StackAbove,
-    /// Below it is what was never written.
+    /// True if the data below the point was never written.
     unwritten: bool,
 }
 
@@ -49,15 +49,15 @@ impl ConflictPoint {
     fn disturbs(&self, other: StackAbove, load: LoadKind) -> bool {
         let (one, both) = (self.above, [self.above.claim, other.claim]);
         if !one.made && !other.made {
-            // The same target but for layers of known cost: two workers on one region take turns.
-            // What each reads back must be its own.
+            // Both have the same target except for layers of known cost: two workers on one region
+            // take turns. A worker must read back its own data.
             return load.verifies;
         }
         if load.writes || one.splits || other.splits {
             return true;
         }
         if self.unwritten && both.contains(&Claim::Writes) {
-            // What is written first of the one would go over what the other has made there.
+            // The first writes of one would overwrite what the other has made there.
             return true;
         }
         both.iter().any(|claim| matches!(claim, Claim::Caches | Claim::Takes))
@@ -65,26 +65,26 @@ impl ConflictPoint {
     }
 }
 
-/// The points of every stack of a scenario.
+/// Points of every stack of a scenario.
 pub struct Meetings {
     load: LoadKind,
     points: Vec<Vec<ConflictPoint>>,
-    /// How often a stack was held against a set.
+    /// Number of times that a stack was compared with a set.
     #[cfg(test)]
     asked: std::cell::Cell<usize>,
 }
 
-/// Numbers of what stacks may have in common.
+/// Keys for the numbers of what stacks may have in common.
 #[derive(PartialEq, Eq, Hash)]
 enum CommonPoints<'a> {
     At(Location<'a>),
     Prefix(usize),
-    /// A stack by itself: no other is on its way.
+    /// A stack alone: no other goes on its way.
     Alone(usize),
 }
 
 impl Meetings {
-    /// Where these stacks meet under that load.
+    /// Determines where these stacks meet under that load.
     pub fn from_stacks(stacks: &[Stack], prefixes: &Prefixes, load: LoadKind) -> Meetings {
         let mut numbers: HashMap<CommonPoints<'_>, usize> = HashMap::new();
         let mut number = |common| {
@@ -96,7 +96,7 @@ impl Meetings {
             let (above, prefixes) =
                 (above_each(&stack.medium, &stack.layers), prefixes.of_stack(index));
             let alone = number(CommonPoints::Alone(index));
-            // One that wants instances of its own shares its medium and nothing else.
+            // A stack that wants instances of its own shares its medium and nothing else.
             let shared: &[usize] = if stack.own { &[] } else { prefixes };
             let mut ways: Vec<usize> =
                 shared.iter().map(|prefix| number(CommonPoints::Prefix(*prefix))).collect();
@@ -111,7 +111,7 @@ impl Meetings {
                     unwritten,
                 });
             }
-            // Media that are nowhere overlap with none, not even with their like.
+            // Media without a location overlap with none, not even with equal ones.
             let steps = if own.is_empty() { &[][..] } else { &ways[..] };
             for (depth, step) in steps.windows(2).enumerate() {
                 let below = depth.checked_sub(1).and_then(|below| stack.layers[below].help());
@@ -135,7 +135,7 @@ impl Meetings {
         }
     }
 
-    /// Whether any two of these would disturb each other.
+    /// Returns true if any two of these would disturb each other.
     pub fn any_among(&self, stacks: &[usize]) -> bool {
         let mut before = StacksTogether::default();
         stacks.iter().any(|stack| {
@@ -157,8 +157,8 @@ impl Meetings {
         self.points[stack].iter().any(disturbs)
     }
 
-    /// Puts stacks into sets in their order, each into the first where it disturbs nobody; one that
-    /// is `free` disturbs nobody anywhere.
+    /// Sorts stacks into sets in their order, each into the first set where it disturbs nobody. A
+    /// stack that is `free` disturbs nobody anywhere.
     pub fn sorted(&self, order: &[usize], free: impl Fn(usize) -> bool) -> Vec<Vec<usize>> {
         let mut sets: Vec<(Vec<usize>, StacksTogether)> = Vec::new();
         let (mut seen, mut full) = (HashSet::new(), HashMap::new());
@@ -167,8 +167,8 @@ impl Meetings {
             let set = if free(*stack) {
                 0
             } else {
-                // Where one could not be, none can be later that looks the same to all who were
-                // there before it: sets only grow.
+                // If a stack does not fit into a set, no later stack fits that looks the same to
+                // all earlier members: sets only grow.
                 let way = |point: &ConflictPoint| seen.contains(&point.way).then_some(point.way);
                 let known = points.iter().filter(|point| seen.contains(&point.at));
                 let look: Vec<_> = known.map(|point| (point.at, way(point), point.above)).collect();
@@ -189,8 +189,8 @@ impl Meetings {
     }
 }
 
-/// Stacks that are up together: of each point, what they have above it, and the way that they go
-/// on; `None`: several.
+/// Stacks that are up together. For each point, what they have above it, and the way that they go
+/// on; `None`: several ways.
 #[derive(Default)]
 struct StacksTogether(HashMap<usize, Vec<(StackAbove, Option<usize>)>>);
 
@@ -206,7 +206,7 @@ impl StacksTogether {
     }
 }
 
-/// For each depth, what is above so many layers.
+/// Returns what is above each depth of layers.
 fn above_each(medium: &Medium, layers: &[LayerSpec]) -> Vec<StackAbove> {
     let mut above = StackAbove { made: false, splits: false, claim: Claim::SharedRead };
     let mut all = vec![above];

@@ -1,4 +1,4 @@
-//! Layouts are those of the plain definition, which compares all stacks pair by pair.
+//! Compares layouts with the plain definition, which compares all stacks pair by pair.
 
 use super::*;
 use crate::sets::{Sibling, StackSet, layout};
@@ -7,7 +7,7 @@ use iotax_load::{Job, Rw};
 use iotax_model::scenario::{InState, Medium, Workload};
 use proptest::prelude::*;
 
-/// The definition: what two stacks are to each other.
+/// Defines when two stacks conflict.
 fn conflict(a: &Stack, b: &Stack, load: LoadKind) -> bool {
     if std::ptr::eq(a, b) || !overlap(a, b) {
         return false;
@@ -52,7 +52,7 @@ fn strongest(layers: &[LayerSpec]) -> Claim {
     by_strength.into_iter().find(|claim| claims.contains(claim)).unwrap_or(Claim::SharedRead)
 }
 
-/// The definition of which stack is on which of how many equal files.
+/// Defines the equal file that each stack is on, and the number of equal files.
 fn siblings(stacks: &[Stack], load: LoadKind) -> Vec<Option<Sibling>> {
     let mut groups: Vec<usize> = (0..stacks.len()).collect();
     for at in 0..stacks.len() {
@@ -73,7 +73,7 @@ fn siblings(stacks: &[Stack], load: LoadKind) -> Vec<Option<Sibling>> {
     (0..stacks.len()).map(sibling).collect()
 }
 
-/// The definition of the sets.
+/// Defines the sets.
 fn sets(scenario: &Scenario, sibling: &[Option<Sibling>], load: LoadKind) -> Vec<StackSet> {
     let stacks = &scenario.stacks;
     let position = |stack: &Stack| stack.state.as_ref().map_or(0, |state| state.position);
@@ -207,7 +207,7 @@ proptest! {
     }
 }
 
-/// Stacks with a layer of their own each on one medium.
+/// Returns stacks on one medium, each with a layer of its own.
 fn many(medium: &Medium, rw: Rw, count: usize) -> Scenario {
     let own = |number: usize| LayerSpec {
         name: "loop".into(),

@@ -1,9 +1,9 @@
-//! Courses of load on one stack: what came through by when, from the first I/O on, so that a limit
-//! shows (`iotax_stats::bucket`). A course of I/O is made of short slices on end. Each tells
-//! exactly how much had come through when its queue was empty again; a limiter whose bucket is
-//! empty takes no notice of so short a pause, since what it lets through depends on time alone. A
-//! course of a network is one slice, whose receiving end records what arrives: buckets of networks
-//! hold milliseconds, and a pause would fill them.
+//! Runs courses of load on one stack and records what came through by when, from the first I/O on,
+//! so that a limit shows (`iotax_stats::bucket`). A course of I/O is made of consecutive short
+//! slices. Each shows exactly how much had come through when its queue was empty again. A limiter
+//! whose bucket is empty takes no notice of so short a pause, since what it lets through depends on
+//! time alone. A course of a network is one slice, whose receiving end records what arrives:
+//! buckets of networks hold milliseconds, and a pause would fill them.
 
 use super::network_peer;
 use super::observer::RunEvent;
@@ -25,59 +25,59 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The first slice, so that a small burst is seen while it lasts ...
+/// Length of the first slice, so that a small burst is seen while it lasts ...
 const FIRST_SLICE_NS: u64 = 1_000_000;
-/// ... each later one is longer by this share ...
+/// ... the growth of each later slice ...
 const GROWTH: f64 = 1.15;
-/// ... up to this.
+/// ... and the longest slice.
 const LONGEST_SLICE_NS: u64 = 10_000_000;
-/// Where a queue takes longer to empty, slices end on I/Os, since one that ends on time drains for
-/// as long again.
+/// Longest time to empty the queue for which slices end on time. If it takes longer, slices end on
+/// I/Os, since a slice that ends on time drains for as long again.
 const LONG_DRAIN_S: f64 = 0.005;
-/// Points that a course has at least, unless single I/Os take longer.
+/// Least number of points of a course, unless single I/Os take longer.
 const LEAST_POINTS: f64 = 200.0;
-/// What was found is looked at so often while a course goes on.
+/// Interval at which the result so far is analysed while a course goes on.
 const LOOKS_EVERY_S: f64 = 0.5;
-/// A burst of fewer blocks is known to worse than 5 %: a limiter may let the one pass that
-/// overflows its bucket.
+/// Least number of blocks in a burst. With fewer, the burst is known to worse than 5 %: a limiter
+/// may let the block pass that overflows its bucket.
 const FEW_BLOCKS: f64 = 20.0;
-/// Rates of one limit differ by at most this.
+/// Largest difference between rates of one limit.
 const SAME_RATE: f64 = 0.03;
-/// A course ends early when its rate and its burst are as sure as this (standard errors) ...
+/// Standard errors of rate and burst at which a course ends early ...
 const SURE: [f64; 2] = [0.002, 0.01];
-/// ... and so much has been seen of the rate.
+/// ... if the rate has been seen for at least this long.
 const LEAST_TAIL_S: f64 = 2.0;
-/// What arrives over a network is recorded so often at most, in so many steps at most, in slices of
-/// so long at most.
+/// Shortest interval at which arrivals over a network are recorded, most such steps, and longest
+/// slice.
 const NETWORK_STEP_S: f64 = 0.01;
 const NETWORK_STEPS: f64 = 1000.0;
 const LONGEST_NETWORK_S: f64 = 590.0;
-/// Threads of a network's ends have so long to wake up.
+/// Discarded start of a network's course: its ends' threads have this long to wake up.
 const NETWORK_DISCARD_NS: u64 = 200_000_000;
-/// TCP streams of a course: one alone may be bounded by its window.
+/// Number of TCP streams of a course: one alone may be bounded by its window.
 const STREAMS: u32 = 4;
-/// No rest between two courses is longer.
+/// Longest rest between two courses.
 const LONGEST_REST_S: f64 = 120.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CourseSpec {
-    /// Whether writes have courses too.
+    /// True if writes have courses, too.
     pub writes: bool,
-    /// The longest that a course lasts, seconds.
+    /// Longest duration of a course, in seconds.
     pub seconds: f64,
-    /// Rest before each course at least, seconds.
+    /// Least rest before each course, in seconds.
     pub rest_s: f64,
 }
 
-/// Courses that a run is made for, and what came of them.
+/// Courses that a run is made for, with their results.
 #[derive(Clone, Debug)]
 pub struct Courses {
     pub spec: CourseSpec,
-    /// Those that were run, in their order.
+    /// Courses that were run, in order.
     pub done: Vec<LimitCourse>,
-    /// What is set in the place of the load, and on this host below a guest.
+    /// Limits that are set in the place of the load, and on this host below a guest.
     pub settings: Vec<SetLimit>,
-    /// Of a network: what is set at its other end.
+    /// Limits that are set at the other end of a network.
     pub far_settings: Vec<SetLimit>,
 }
 
@@ -87,17 +87,17 @@ impl Courses {
     }
 }
 
-/// What is loaded in a course.
+/// Kind of load of a course.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CourseKind {
-    /// A network, else a device or file.
+    /// True for a network, false for a device or file.
     pub network: bool,
-    /// Writes, else reads; to the other end, else from it.
+    /// True for writes or traffic to the other end, false for reads or traffic from it.
     pub writes: bool,
-    /// Large blocks in a row, or streams, which a limit on bytes stops first, else small random
-    /// ones, or small datagrams, which one on I/Os or packets does.
+    /// True for large sequential blocks or streams, which a limit on bytes stops first. False for
+    /// small random blocks or small datagrams, which a limit on I/Os or packets stops first.
     pub bytes: bool,
-    /// Blocks of 64 KiB in place of 1 MiB, of which too few came through to find a burst.
+    /// True for blocks of 64 KiB instead of 1 MiB, of which too few came through to find a burst.
     pub fine: bool,
 }
 
@@ -116,7 +116,7 @@ impl CourseKind {
         CourseKind { network: true, writes: false, bytes: false, fine: false },
     ];
 
-    /// The load of a network.
+    /// Returns the load of a network.
     fn probe(self, step_ns: u64) -> Result<ProbeSpec> {
         let (text, numjobs) = match (self.bytes, self.writes) {
             (true, true) => ("tcp(send)", STREAMS),
@@ -128,7 +128,7 @@ impl CourseKind {
         Ok(ProbeSpec { numjobs, course_ns: Some(step_ns), ..spec })
     }
 
-    /// The load of a device or file.
+    /// Returns the load of a device or file.
     pub fn job(self) -> Job {
         let (large, depth) = if self.fine { (1 << 16, 32) } else { (1 << 20, 8) };
         let (rw, bs, iodepth) = match (self.writes, self.bytes) {
@@ -140,7 +140,7 @@ impl CourseKind {
         Job { name: rw.word().into(), rw, bs, iodepth, ..Job::default() }
     }
 
-    /// `4k random reads at iodepth 32`.
+    /// Describes the load: `4k random reads at iodepth 32`.
     pub fn words(self) -> String {
         if self.network {
             let what = if self.bytes {
@@ -164,22 +164,22 @@ impl CourseKind {
     }
 }
 
-/// A course of load.
+/// A course of load, with its result.
 #[derive(Clone, Debug)]
 pub struct LimitCourse {
     pub kind: CourseKind,
-    /// Rest before it, seconds.
+    /// Rest before the course, in seconds.
     pub rested_s: f64,
-    /// Seconds since the load began, and I/Os or bytes until then.
+    /// Seconds since the load began, and the I/Os or bytes that came through by then.
     pub points: Vec<(f64, f64)>,
-    /// I/Os and bytes of all of it; of a network datagrams, and bytes without headers.
+    /// Total I/Os and bytes; for a network, datagrams and bytes without headers.
     pub ios: u64,
     pub bytes: u64,
     pub frame: Option<CourseFrame>,
     pub found: Result<CourseShape, Unfit>,
 }
 
-/// What a frame of Ethernet has of a load.
+/// Load and headers in an Ethernet frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CourseFrame {
     /// Bytes of the load.
@@ -188,7 +188,7 @@ pub struct CourseFrame {
 }
 
 impl LimitCourse {
-    /// Frames and bytes on the wire a second, of a network whose course has that rate.
+    /// Returns the frames and bytes a second on the wire of a network whose course has that rate.
     pub fn on_wire(&self, rate: f64) -> Option<[f64; 2]> {
         let CourseFrame { payload, headers } = self.frame?;
         let frames = if self.kind.bytes { rate / f64::from(payload.max(1)) } else { rate };
@@ -206,7 +206,8 @@ impl LimitCourse {
         self.points.last().map_or(0.0, |point| point.0)
     }
 
-    /// Whether too few blocks came through, in all or in the burst, to tell the burst.
+    /// Returns true if too few blocks came through, in the course or in the burst, to determine the
+    /// burst.
     fn is_coarse(&self) -> bool {
         let CourseKind { network: false, bytes: true, fine: false, .. } = self.kind else {
             return false;
@@ -220,7 +221,8 @@ impl LimitCourse {
         }
     }
 
-    /// Whether a course of finer blocks shows the same limit, or one where this shows none.
+    /// Returns true if a course of finer blocks shows the same limit, or shows one where this
+    /// course shows none.
     fn is_shown_by(&self, finer: &LimitCourse) -> bool {
         match (self.bucket(), finer.bucket()) {
             (Some(own), Some(other)) => {
@@ -231,18 +233,19 @@ impl LimitCourse {
         }
     }
 
-    /// Seconds that its bucket takes to be full again; 0 without one.
+    /// Returns the seconds that the bucket takes to be full again; 0 without one.
     pub fn refill_s(&self) -> f64 {
         self.bucket().map_or(0.0, |bucket| bucket.burst.value / bucket.rate.value)
     }
 
-    /// Whether the rest before it may have been too short for its bucket to be full.
+    /// Returns true if the rest before the course may have been too short for its bucket to be
+    /// full.
     pub fn may_have_begun_empty(&self) -> bool {
         self.refill_s() > 0.9 * self.rested_s
     }
 }
 
-/// The slices of a course, one after the other.
+/// Consecutive slices of a course.
 struct Tape {
     block: u64,
     depth: u64,
@@ -272,7 +275,7 @@ impl Tape {
         }
     }
 
-    /// The next slice; `left`: bytes that may still be written.
+    /// Returns the bound of the next slice; `left`: bytes that may still be written.
     fn next(&self, left: Option<u64>) -> SliceBound {
         let rate = self.rate.unwrap_or(f64::INFINITY);
         let drains = self.depth as f64 / rate > LONG_DRAIN_S;
@@ -280,13 +283,13 @@ impl Tape {
             return SliceBound::Time { ns: self.slice_ns as u64 };
         }
         let finest = (rate * self.seconds / LEAST_POINTS).clamp(1.0, self.depth as f64);
-        // What may be written is counted by bytes alone.
+        // A limit on written bytes needs slices that end on bytes.
         let blocks = if drains {
             finest
         } else {
             (self.slice_ns / 1e9 * rate.min(1e9)).clamp(1.0, 4.0 * self.depth as f64)
         };
-        // A rest that is no whole block would be issued as one.
+        // A rest smaller than a block would be issued as a whole one.
         let most = left.map_or(u64::MAX, |left| left / self.block * self.block);
         SliceBound::Bytes { bytes: (blocks as u64 * self.block).min(most) }
     }
@@ -308,7 +311,7 @@ impl Tape {
         self.slice_ns = (self.slice_ns * GROWTH).min(LONGEST_SLICE_NS as f64);
         let amount = if self.by_bytes { self.ios * self.block } else { self.ios };
         let point = (to_ns.saturating_sub(began_ns) as f64 / 1e9, amount as f64);
-        // A clock that stands still between two slices has one point.
+        // A clock that does not advance between two slices has one point.
         match self.points.last_mut() {
             Some(last) if last.0 >= point.0 => last.1 = point.1,
             _ => self.points.push(point),
@@ -319,8 +322,8 @@ impl Tape {
         self.points.last().map_or(0.0, |point| point.0)
     }
 
-    /// Not in its first half: what is found first may be the bucket for short bursts, before one
-    /// for long ones.
+    /// Returns true if the result is sure enough to end the course early. In the first half it is
+    /// not: the first bucket found may be the one for short bursts, before one for long ones.
     fn is_sure(&self) -> bool {
         if self.lasted_s() < self.seconds / 2.0 {
             return false;
@@ -337,11 +340,11 @@ impl Tape {
 }
 
 impl Session<'_> {
-    /// Brings the one stack up, runs its courses, takes it down.
+    /// Brings up the only stack, runs its courses, and removes it.
     ///
     /// # Errors
-    /// Bad input where the load is not of this program or in several places; a failed I/O; as any
-    /// run.
+    /// Bad input if the load is not generated by this program or is in several places; a failed
+    /// I/O; as any run.
     pub(super) fn courses(
         &mut self,
         courses: &mut Courses,
@@ -396,7 +399,7 @@ impl Session<'_> {
                 false => self.of_device(spec, refill_s, places, (ready, member), kind)?,
             };
             let Some(course) = course else { return Ok(RunOutcome::Interrupted) };
-            // One bucket may be for reads and writes, I/Os and bytes alike.
+            // Reads and writes, I/Os and bytes may share one bucket.
             refill_s = refill_s.max(course.refill_s());
             if !course.is_coarse() {
                 courses.done.push(course);
@@ -413,7 +416,7 @@ impl Session<'_> {
         Ok(RunOutcome::Complete)
     }
 
-    /// What is set at the ends, as far as it can be read.
+    /// Reads the limits that are set at the ends, as far as they can be read.
     fn read_settings(
         &mut self,
         courses: &mut Courses,
@@ -433,7 +436,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// One slice, whose receiving end records what arrives; `None`: it was interrupted.
+    /// Runs one slice, whose receiving end records what arrives; `None` if it was interrupted.
     fn of_network(
         &mut self,
         spec: CourseSpec,
@@ -475,7 +478,7 @@ impl Session<'_> {
         Ok(Some(LimitCourse { kind, rested_s, found: find(&points), points, ios, bytes, frame }))
     }
 
-    /// Slices on end; `None`: it was interrupted.
+    /// Runs consecutive slices; `None` if they were interrupted.
     fn of_device(
         &mut self,
         spec: CourseSpec,
@@ -487,7 +490,7 @@ impl Session<'_> {
         let peer = &mut places.get(&member.place)?.peer;
         peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT)
             .map_err(Failed::from)?;
-        // After preparing, which reads some blocks to try the engine.
+        // The rest comes after preparing, which reads some blocks to try the engine.
         let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
         let what = format!("{}, at most {} s", kind.words(), spec.seconds);
         self.observer.tell(RunEvent::Phase { what });
@@ -539,8 +542,8 @@ impl Session<'_> {
         }))
     }
 
-    /// Waits for buckets to fill again, at least so long: the seconds that it took; `None`: it was
-    /// interrupted.
+    /// Waits for buckets to fill again, at least `least_s`. Returns the seconds that it took;
+    /// `None` if it was interrupted.
     fn rest(&mut self, least_s: f64, refill_s: f64) -> Option<f64> {
         let seconds = least_s.max(1.1 * refill_s).min(LONGEST_REST_S);
         let why = match refill_s > 0.0 {
@@ -563,7 +566,8 @@ impl Session<'_> {
     }
 }
 
-/// Limits that are set in a place, on what lies below these files and devices among others.
+/// Returns the limits that are set in a place, including those on what is below these files and
+/// devices.
 fn limits_in(places: &mut Places, place: &Place, devices: Vec<PathBuf>) -> Result<Vec<SetLimit>> {
     let place = places.get(place)?;
     match place.ask(WireRequest::Facts { devices, programs: Vec::new() }, PREPARE_LIMIT)? {
@@ -577,7 +581,7 @@ mod tests {
     use super::*;
     use iotax_load::Direction;
 
-    /// What a slice of a limiter's or a drive's says that had come through by `end_s`.
+    /// Returns the result of a slice on a limiter or a drive: `ios` had come through by `end_s`.
     fn slice(bound: SliceBound, begin_s: f64, end_s: f64, ios: u64) -> SliceResult {
         let ns = |seconds: f64| (seconds * 1e9) as u64;
         let read = Direction { ios, ..Direction::default() };
@@ -599,8 +603,8 @@ mod tests {
         }
     }
 
-    /// The course of a limiter that lets `burst + rate x t` through, on a drive of so many I/Os a
-    /// second.
+    /// Returns the course of a limiter that lets `burst + rate x t` through, on a drive of `drive`
+    /// I/Os a second.
     fn limited(kind: CourseKind, (burst, rate, drive): (f64, f64, f64), seconds: f64) -> Tape {
         let mut tape = Tape::for_kind(kind, seconds);
         let mut now = 100.0;

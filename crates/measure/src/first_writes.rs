@@ -1,6 +1,6 @@
-//! What was never written is written once before anything is measured: a read of it would reach no
-//! disk and measure nothing. It is written through the stack, by a worker where the load runs, and
-//! is part of no figure.
+//! Writes devices that were never written once before anything is measured. A read of them would
+//! reach no disk and measure nothing. The data is written through the stack, by a worker where the
+//! load runs, and is part of no figure.
 
 use super::observer::RunEvent;
 use super::places::Places;
@@ -18,37 +18,37 @@ use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is written at once where the order is that of the bytes.
+/// Block size in bytes where blocks are written in order.
 pub const BLOCK: u64 = MIB;
-/// Between two looks whether the user wants to stop.
+/// Bytes between two checks whether the user wants to stop.
 const STRETCH: u64 = 64 * MIB;
-/// I/Os in flight where the order is left to chance; in order it is one, or they would overtake
-/// each other.
+/// I/Os in flight where the order is left to chance. In order there is one, since several would
+/// overtake each other.
 const AT_RANDOM_DEPTH: u32 = 16;
 
 /// A stack of a set that has something to be written first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unwritten {
-    /// Its place among the set's targets.
+    /// Index of the stack among the set's targets.
     pub target: usize,
     pub order: FirstWrites,
-    /// Bytes that are written once on each of its targets.
+    /// Bytes that are written on each of the stack's targets in one pass.
     pub bytes: u64,
-    /// How many targets it has, in all of its places.
+    /// Number of the stack's targets, in all of its places.
     pub parts: u64,
-    /// What is written: the kind of data of the load.
+    /// Kind of data that is written, which is that of the load.
     pub data: DataKind,
 }
 
 impl Unwritten {
-    /// Bytes of all targets and passes.
+    /// Returns the bytes that are written on all targets in all passes.
     pub fn written(&self) -> u64 {
         self.bytes * self.parts * self.order.passes()
     }
 }
 
 impl Session<'_> {
-    /// Writes what a read would find empty, so that it is there to be read.
+    /// Writes the blocks that a read would find empty, so that they are there to be read.
     pub(super) fn write_first(
         &mut self,
         places: &mut Places,
@@ -91,15 +91,15 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// What was written a moment ago through this host's page cache would be read from there, as
-    /// nothing is of a disk that was not written first.
+    /// Drops the images from this host's page cache. What was written a moment ago through the
+    /// cache would be read from there, unlike a disk that needed no first writes.
     fn forget_copies(&self, up: &SetPlan) -> Result<()> {
         for step in &up.steps {
             let Op::MakeImage(image) = &step.op else { continue };
             let path = self.executor.path_of(&image.on)?;
             let file = std::fs::File::open(&path)
                 .with_context(|| format!("cannot open {}", path.display()))?;
-            // With cache=unsafe no flush of the guest's came this far, and only clean pages are
+            // With cache=unsafe no flush of the guest came this far, and only clean pages are
             // dropped.
             file.sync_data().with_context(|| format!("cannot sync {}", path.display()))?;
             rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
@@ -109,8 +109,8 @@ impl Session<'_> {
     }
 }
 
-/// What of a set must be written first, so that the region of all stacks is; stacks that stand on
-/// one thing name it once.
+/// Returns what must be written first, so that the region of every stack in a set is written.
+/// Stacks on the same device name it once.
 pub fn of_set(targets: &[(usize, ExposedDevice)], region: u64, data: DataKind) -> Vec<Unwritten> {
     let is_first = |at: &usize| {
         let same = |other: &ExposedDevice, one: &ExposedDevice| {
@@ -120,7 +120,7 @@ pub fn of_set(targets: &[(usize, ExposedDevice)], region: u64, data: DataKind) -
     };
     let of = |at: usize| {
         let exposed = &targets[at].1;
-        // Of a host over ssh nobody has told the size yet.
+        // The size of a device on a host over ssh is not known yet.
         let part = (region / exposed.parts()).checked_next_multiple_of(BLOCK).unwrap_or(region);
         let part = part.min(exposed.bytes);
         let targets = (exposed.paths.len() + exposed.copies.len()) as u64;
@@ -129,14 +129,14 @@ pub fn of_set(targets: &[(usize, ExposedDevice)], region: u64, data: DataKind) -
     (0..targets.len()).filter(is_first).filter_map(of).collect()
 }
 
-/// How far it is.
+/// Formats how much is written so far.
 fn progress_words(stack: &str, done: u64, all: u64) -> String {
     let (done, all) = (show_bytes(done), show_bytes(all));
     format!("setting up: writing for the first time through {stack}: {done} of {all}")
 }
 
-/// Writes it in one place, and tells how many bytes and how long. `stop` (Ctrl-C) ends it; after
-/// each stretch it is told how many bytes that was.
+/// Writes the targets of a stack in one place, and returns the number of bytes and the time. `stop`
+/// (Ctrl-C) ends it. After each stretch, `told` gets the stretch's number of bytes.
 ///
 /// # Errors
 /// A write failed, the place is lost, or `stop` is set.
@@ -172,7 +172,7 @@ pub fn write(
     Ok(done)
 }
 
-/// A job a pass.
+/// Returns the jobs, one per pass.
 fn jobs(what: &Unwritten) -> Vec<Job> {
     let job = Job { name: "first writes".into(), rw: Rw::Write, bs: BLOCK, ..Job::default() };
     let in_order = job.writing(what.data);
@@ -186,12 +186,12 @@ fn jobs(what: &Unwritten) -> Vec<Job> {
     }
 }
 
-/// What stretches of a pass came to.
+/// Sums over the stretches of a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FirstWritePass {
-    /// Bytes, of all targets together.
+    /// Bytes written to all targets together.
     pub bytes: u64,
-    /// From the first submission to the last acknowledgement.
+    /// Time between the first submission and the last acknowledgement.
     pub took_ns: u64,
     pub flush_ns: u64,
 }
@@ -201,16 +201,17 @@ pub(super) struct WritePass<'a> {
     pub member: &'a LoadedMember,
     /// Bytes of each target that may be used.
     pub bytes: u64,
-    /// What is written to each.
+    /// Job that writes each target.
     pub job: Job,
-    /// Bytes between two looks whether the user wants to stop.
+    /// Bytes between two checks whether the user wants to stop.
     pub stretch: u64,
     /// Bytes that the job writes to each target.
     pub of_each: u64,
 }
 
 impl WritePass<'_> {
-    /// Writes it and tells after each stretch, which ends with a flush, what all of them came to.
+    /// Writes all targets. After each stretch, which ends with a flush, calls `told` with the sums
+    /// so far.
     ///
     /// # Errors
     /// A write failed, the place is lost, `stop` is set, or `told` failed.
@@ -228,7 +229,7 @@ impl WritePass<'_> {
             ..target.clone()
         };
         let targets: Vec<TargetSpec> = self.member.targets.iter().map(writable).collect();
-        // A slice shares its bytes out among them.
+        // A slice divides its bytes among them.
         let bytes = self.of_each * targets.len() as u64;
         let (what, place) = (&self.job.name, &self.member.place);
         let peer = &mut places.get(place)?.peer;

@@ -1,6 +1,6 @@
-//! Checks an image of an existing Ceph cluster before anything is planned. It is reached by its
-//! configuration, only read unless the user names it, and refused while another client has it open.
-//! iotax creates nothing in such a cluster.
+//! Checks an image of an existing Ceph cluster before anything is planned. The image is reached by
+//! its configuration, only read unless the user names it, and refused while another client has it
+//! open. iotax creates nothing in such a cluster.
 
 use super::clusters::no_room;
 use super::survey;
@@ -17,14 +17,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The watch of a client that was killed stays for 30 s.
+/// Time until the watch of a killed client expires, which is 30 s, with some to spare.
 const WATCHES_FOR: Duration = Duration::from_secs(35);
 const SOON: Duration = Duration::from_secs(2);
 
 pub struct SeenImage {
     /// Bytes of the image.
     pub bytes: u64,
-    /// What a reader must know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ pub fn look(
             }
         }
     };
-    // Who maps an image to read it does not watch it.
+    // A client that maps an image read-only does not watch it.
     let before = Before::look_up(conf, pool, image).map_err(|why| refuse(format!("{why:#}")))?;
     if let Some(device) = before.mapped.first() {
         let device = device.display();
@@ -115,7 +115,7 @@ pub fn look(
     Ok(SeenImage { bytes: seen.bytes, warnings })
 }
 
-/// What work gives; `waits` is called when that takes long.
+/// Runs `work` and returns its result; calls `waits` when that takes long.
 fn unless_soon<T: Send>(work: impl FnOnce() -> T + Send, waits: impl FnOnce()) -> T {
     let (done, ended) = channel::<()>();
     thread::scope(|scope| {
@@ -124,7 +124,7 @@ fn unless_soon<T: Send>(work: impl FnOnce() -> T + Send, waits: impl FnOnce()) -
             drop(done);
             result
         });
-        // It sends nothing: at its end the channel is closed.
+        // The thread sends nothing: at its end the channel is closed.
         if ended.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
             waits();
         }
@@ -132,7 +132,7 @@ fn unless_soon<T: Send>(work: impl FnOnce() -> T + Send, waits: impl FnOnce()) -
     })
 }
 
-/// Why no load may go to a cluster in that state.
+/// Returns why no load may go to a cluster in that state.
 fn unfit(status: &ClusterStatus, conf: &Path, writes: bool) -> Option<String> {
     let (shown, full) = (conf.display(), status.full());
     match status.health.as_str() {

@@ -1,5 +1,6 @@
-//! Checks a vhost-user socket that another process serves, before anything is planned: whether a
-//! disk is behind it and how large that is. Nothing is made there, and the socket is never removed.
+//! Checks a vhost-user socket that another process serves, before anything is planned: that a disk
+//! is served there, and the size of the disk. Nothing is made there, and the socket is never
+//! removed.
 
 use anyhow::Result;
 use iotax_model::scenario::Stack;
@@ -7,7 +8,7 @@ use iotax_steps::vhost_user;
 use iotax_units::exit::Failed;
 use std::path::Path;
 
-/// Looks at a socket: the bytes of its disk.
+/// Looks at a socket and returns the bytes of its disk.
 ///
 /// # Errors
 /// Bad input: nobody serves a disk there, or it has too few queues.

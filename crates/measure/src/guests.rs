@@ -1,5 +1,5 @@
-//! Disks of guests read back before anything is measured: what QEMU and the guest say of them,
-//! stack by stack.
+//! Reads the disks of guests back before anything is measured: the reports of QEMU and of the
+//! guest, stack by stack.
 
 use super::places::ReachedPlace;
 use super::plan::SetPlan;
@@ -18,15 +18,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// QEMU answers at once, but for a machine under load.
+/// Limit for QEMU's answer. QEMU answers at once unless the machine is under load.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// The disks of a guest that stacks of the set are measured on; `facts` are those of the guest with
-/// their devices.
+/// Returns the disks of a guest that stacks of the set are measured on; `facts` are those of the
+/// guest with their devices.
 ///
 /// # Errors
-/// When QEMU, or what serves a disk beside it, does not answer; when a guest has another drive than
-/// it was given.
+/// When QEMU, or the process that serves a disk outside it, does not answer; when a guest has
+/// another drive than it was given.
 pub fn disks(
     place: &mut ReachedPlace,
     guest: &GuestPlan,
@@ -58,7 +58,7 @@ pub fn disks(
     Ok(found)
 }
 
-/// What is not as it was asked for, or not known to be.
+/// Returns the settings that are not as asked for, or not known to be.
 fn differing(
     guest: &GuestPlan,
     disk: &DiskSpec,
@@ -104,7 +104,7 @@ fn of_qemu(place: &mut ReachedPlace, guest: &GuestPlan, at: usize) -> Result<Gue
     Ok(told)
 }
 
-/// The SPDK targets that serve disks of a guest.
+/// Returns the SPDK targets that serve disks of a guest.
 ///
 /// # Errors
 /// When one of them does not answer.

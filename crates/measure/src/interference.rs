@@ -1,6 +1,6 @@
-//! The baseline alone: in some rounds all other stacks that can be stopped (guests, by QMP) are.
-//! What the baseline then gains is what their being up takes from it, and would be hidden in every
-//! cost.
+//! Measures the baseline alone: in some rounds all other stacks that can be stopped (guests, by
+//! QMP) are stopped. The baseline then gains what the others take from it merely by being up, which
+//! would be hidden in every cost.
 
 use super::rounds::{Visit, VisitEnd, WorkloadProgress};
 use super::visit_workers::SlicePosition;
@@ -13,28 +13,27 @@ use iotax_steps::Place;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// More of these rounds than this are not made: what they cannot tell then is small or noisy.
+/// Most of these rounds. A disturbance that they cannot show by then is small or noisy.
 const MOST_ROUNDS: usize = 2 * BATCHES;
-/// Nor do they take more of the budget than this part.
+/// Largest part of the budget for these rounds.
 pub const PART: f64 = 0.1;
-/// A guest that goes on has timers to catch up with; slices beside it wait for that.
+/// Time that a guest needs to catch up with its timers after it continues; slices wait for that.
 const SETTLES: Duration = Duration::from_millis(20);
 
-/// What came of it.
+/// Result of measuring the baseline alone.
 pub enum Interference {
     Fine,
-    /// The baseline runs at this share of its rate beside the others.
+    /// The baseline runs at this share of its rate while the others are up.
     Disturbed(f64),
-    /// It was cut short.
+    /// The measurement was cut short.
     Ended(VisitEnd),
 }
 
 impl Visit<'_> {
-    /// Measures the baseline alone and beside the others, where there are others that can be
-    /// stopped.
+    /// Measures the baseline alone and next to the others, if there are others that can be stopped.
     ///
     /// # Errors
-    /// When a guest cannot be stopped or does not go on, and as any slice.
+    /// When a guest cannot be stopped or does not continue, and as any slice.
     pub(super) fn alone(&mut self, progress: &mut WorkloadProgress) -> Result<Interference> {
         let ready = self.bench.ready;
         let Some(worker) = ready.iter().position(|ready| ready.index == self.baseline) else {
@@ -65,8 +64,8 @@ impl Visit<'_> {
         Ok(Interference::Fine)
     }
 
-    /// Work a second alone and beside the others, of two slices each in random order and its
-    /// mirror.
+    /// Measures the work a second alone and next to the others, from two slices each in random
+    /// order and its mirror image.
     fn alone_round(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -92,9 +91,9 @@ impl Visit<'_> {
             }
             let done = self.bench.record(worker, bound, spot, self.observer);
             if purpose == Purpose::Alone {
-                // They go on whatever came of the slice: what is stopped answers nothing.
+                // The guests continue whatever the slice returned: a stopped guest answers nothing.
                 self.bench.places.go_on(others)?;
-                // A clock that stood still does not tell how fast it runs.
+                // A clock that stood still does not show how fast it runs.
                 self.bench.clocks.clear();
             }
             let part = done?.part(0, self.workload.writes());

@@ -1,5 +1,6 @@
-//! Measuring: stacks are brought up, workers prepared in their places, slices run in random rounds
-//! until the answer is sure, everything removed. It writes the record and prints nothing.
+//! Measures stacks: brings them up, prepares workers in their places, runs slices in random rounds
+//! until the answer is sure, and removes everything. This crate writes the record and prints
+//! nothing.
 //!
 //! Modules: [`ready`], [`survey`]: what is there and what is missing. [`sets`], `prefixes`,
 //! `conflict`: which stacks can be up together; [`plan`]: their steps. [`session`]: a run;

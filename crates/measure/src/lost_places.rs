@@ -1,6 +1,7 @@
-//! A place that is lost while several load together. A host whose agent is gone is reached again
-//! and the slice is run again; one that stays lost is left out, by name, and the others go on. What
-//! is left is another load: rounds of one set of places are never counted with those of another.
+//! Handles the loss of a place while several load together. A host whose agent is gone is reached
+//! again and the slice is run again. A place that stays lost is left out, by name, and the others
+//! go on. The rest is another load: rounds of one set of places are never counted with those of
+//! another.
 
 use super::visit_workers::Bench;
 use anyhow::{Context, Result};
@@ -8,12 +9,11 @@ use iotax_model::record::{LOST_PLACE, RunRecord, Warning};
 use iotax_steps::Place;
 use std::collections::BTreeSet;
 
-/// A host that is lost more often than this is left out, though it could be reached once more.
+/// Most times that a lost host is reached again. After that it is left out.
 const MOST_RETURNS: u32 = 3;
 
 impl Bench<'_> {
-    /// Does something in places; after a loss it does it again, with the place reached again or
-    /// without it.
+    /// Runs `work`, and after a loss runs it again, with the place reached again or without it.
     ///
     /// # Errors
     /// When it fails for another reason, or no place is left that could do it.
@@ -29,7 +29,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Places of the stacks that are up and are lost.
+    /// Returns the lost places of the stacks that are up.
     pub(super) fn lost_places(&self) -> BTreeSet<Place> {
         let members = self.ready.iter().flat_map(|ready| &ready.members);
         members
@@ -39,12 +39,12 @@ impl Bench<'_> {
             .collect()
     }
 
-    /// Reaches lost places again or leaves them out; workers that had a part there must be prepared
+    /// Reaches lost places again or leaves them out. Workers that had a part there must be prepared
     /// again.
     fn make_up_for(&mut self, error: anyhow::Error) -> Result<()> {
         let mut gone = self.loaded();
         gone.retain(|place| !self.places.is_usable(place));
-        // What a lost place wrote cannot be read back, so the whole cannot be verified.
+        // Data that a lost place wrote cannot be read back, so the whole cannot be verified.
         if gone.is_empty()
             || self.workload.verifies()
             || !gone.iter().all(|place| self.is_one_of_several(place))
@@ -55,7 +55,7 @@ impl Bench<'_> {
             let said = format!("{error:#}");
             let why = match self.places.fate_of(&place) {
                 Some(fate) => fate,
-                // QEMU lives: why its guest does not answer is in the error, and is not a loss.
+                // QEMU lives: the error says why its guest does not answer, and this is not a loss.
                 None if place.is_guest() => return Err(error),
                 None if said.contains(&place.to_string()) => said,
                 None => "its agent does not answer".to_owned(),
@@ -80,12 +80,12 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Whether a stack is loaded there and elsewhere at one time.
+    /// Returns true if a stack is loaded in the place and elsewhere at one time.
     fn is_one_of_several(&self, place: &Place) -> bool {
         self.ready.iter().any(|ready| ready.members.len() > 1 && ready.is_in(place))
     }
 
-    /// Whether every stack that is loaded there is loaded elsewhere, too.
+    /// Returns true if every stack that is loaded there is loaded elsewhere, too.
     fn can_do_without(&self, place: &Place) -> bool {
         let elsewhere = |worker: usize| self.members(worker).any(|member| member.place != *place);
         (0..self.ready.len()).filter(|worker| self.ready[*worker].is_in(place)).all(elsewhere)
@@ -97,8 +97,8 @@ impl Bench<'_> {
         self.places.reach_again_over_ssh(place)
     }
 
-    /// Ends workers that had a part there in their other places: the share of each may be another
-    /// now.
+    /// Ends workers that had a part in the place in their other places, since the share of each
+    /// place may change.
     fn release(&mut self, place: &Place) {
         let theirs: Vec<usize> = self
             .prepared
@@ -111,7 +111,7 @@ impl Bench<'_> {
             let others: Vec<Place> =
                 self.members(worker).map(|member| member.place.clone()).collect();
             for other in others.iter().filter(|other| *other != place) {
-                // One that is lost, too, is found out by the next request.
+                // If this place is lost, too, the next request will find out.
                 let _ = self.places.get(other).map(|reached| reached.peer.end(worker as u32));
             }
         }

@@ -1,6 +1,6 @@
-//! The matched rate: latencies of two stacks compare only when both get the same I/Os at the same
-//! times. The rate is a part of what the slowest stack did in a closed loop, so that all can keep
-//! up with it.
+//! Chooses the matched rate. Latencies of two stacks compare only when both get the same I/Os at
+//! the same times. The rate is a part of what the slowest stack did in a closed loop, so that all
+//! can keep up with it.
 
 use super::rounds::VisitLimit;
 use iotax_load::Job;
@@ -10,12 +10,12 @@ use iotax_stats::stop::StopSpec;
 
 /// Part of the budget that goes into latencies at the matched rate.
 const PART: f64 = 0.25;
-/// A latency is known well enough at so many times the half-width that is wished of throughput.
+/// Wished half-width of latencies, as a multiple of that of throughput.
 const COARSER: f64 = 2.0;
 
-/// The rate of all threads together and the slowest stack, of stacks with so many members each;
-/// `None` while a stack has no rounds, when it is not asked for, or when the load has a rate of its
-/// own already. A `ruler` gets the rate too, and has no part in the choice.
+/// Returns the rate of all threads together and the slowest stack, of stacks with `members` members
+/// each. `None` while a stack has no rounds, when the rate is not asked for, or when the load has a
+/// rate of its own already. A `ruler` gets the rate, too, and has no part in the choice.
 pub fn rate(
     workload: &Workload,
     measure: &MeasureSpec,
@@ -33,8 +33,8 @@ pub fn rate(
         .map(|stack| Some((stack, iops(rounds, stack, workload)?)))
         .collect::<Option<Vec<_>>>()?;
     let (slowest, least) = rates.into_iter().min_by(|one, two| one.1.total_cmp(&two.1))?;
-    // Every thread of every member gets a whole number of I/Os a second, and all stacks the same in
-    // sum.
+    // Every thread of every member gets a whole number of I/Os a second, and all stacks get the
+    // same sum.
     let shared_by = members.iter().copied().fold(1, least_common_multiple) as f64;
     let offered = threads(&workload.jobs)
         .map(|(job, share)| per_thread(job, share, measure.matched_rate * least / shared_by));
@@ -51,7 +51,7 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
     a / divisor.max(1) * b.max(1)
 }
 
-/// I/Os a second over all plain rounds. Where rounds count bytes, a block is an I/O.
+/// Returns the I/Os a second over all plain rounds. If rounds count bytes, a block is an I/O.
 fn iops(rounds: &[Round], stack: usize, workload: &Workload) -> Option<f64> {
     let plain = rounds.iter().filter(|round| round.kind == RoundKind::Plain);
     let parts = plain.flat_map(|round| &round.parts).filter(|part| part.stack == stack);
@@ -63,12 +63,12 @@ fn iops(rounds: &[Round], stack: usize, workload: &Workload) -> Option<f64> {
         .filter(|rate| *rate > 0.0)
 }
 
-/// Blocks weigh by the I/Os in flight that have them.
+/// Returns the mean block size, weighted by the I/Os in flight with each size.
 fn mean_block(jobs: &[Job]) -> f64 {
     threads(jobs).map(|(job, share)| job.bs as f64 * share).sum()
 }
 
-/// Each job with its share of all I/Os in flight.
+/// Iterates over each job with its share of all I/Os in flight.
 fn threads(jobs: &[Job]) -> impl Iterator<Item = (&Job, f64)> {
     let depth = |job: &Job| f64::from(job.numjobs) * f64::from(job.iodepth);
     let all: f64 = jobs.iter().map(depth).sum();
@@ -79,7 +79,7 @@ fn per_thread(job: &Job, share: f64, rate_iops: f64) -> u64 {
     ((rate_iops * share / f64::from(job.numjobs)).round() as u64).max(1)
 }
 
-/// The jobs as an open loop at that rate.
+/// Returns the jobs as an open loop at that rate.
 pub fn jobs(workload: &Workload, rate_iops: f64) -> Vec<Job> {
     let paced = |(job, share): (&Job, f64)| Job {
         rate_iops: Some(per_thread(job, share, rate_iops)),
@@ -88,13 +88,14 @@ pub fn jobs(workload: &Workload, rate_iops: f64) -> Vec<Job> {
     threads(&workload.jobs).map(paced).collect()
 }
 
-/// When it ends: a part of the time that the stated depth may take, all in all within the budget.
+/// Returns the limit for the matched rate: a part of the time that the stated depth may take, with
+/// both together within the budget.
 pub fn until(depth: VisitLimit, elapsed_s: f64) -> VisitLimit {
     match depth {
         VisitLimit::Precise(spec) => VisitLimit::Precise(StopSpec {
             precision: COARSER * spec.precision,
             min_time_s: spec.min_time_s / 2.0,
-            // What is left of the whole budget, of which the depth had its part.
+            // This is the rest of the whole budget, of which the depth had its part.
             budget_s: (PART / (1.0 - PART) * spec.budget_s).min(elapsed_s.max(spec.min_time_s)),
         }),
         VisitLimit::Time(seconds) => VisitLimit::Time(PART / (1.0 - PART) * seconds),
@@ -107,7 +108,7 @@ pub fn with_matched(depth_s: f64, measure: &MeasureSpec) -> f64 {
     if measure.matched_rate > 0.0 { depth_s / (1.0 - PART) } else { depth_s }
 }
 
-/// What is left of a budget for the stated depth.
+/// Returns the part of a budget for the stated depth.
 pub fn left_for_depth(budget_s: f64, measure: &MeasureSpec) -> f64 {
     if measure.matched_rate > 0.0 { (1.0 - PART) * budget_s } else { budget_s }
 }

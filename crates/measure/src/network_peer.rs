@@ -1,5 +1,5 @@
-//! The other end of a network probe: the place that answers, the addresses at which it may be
-//! reached, and what an exchange with it counted.
+//! Finds and prepares the other end of a network probe: the place that answers, the addresses at
+//! which it may be reached, and the counts of an exchange with it.
 
 use super::places::Places;
 use super::visit_workers::{PREPARE_LIMIT, StackUnderLoad, sample};
@@ -23,20 +23,20 @@ pub struct FarEnd {
 }
 
 impl FarEnd {
-    /// Of a medium that is a network.
+    /// Returns the other end of a medium that is a network.
     pub fn network_medium(medium: &Medium) -> Option<FarEnd> {
         let Medium::Net { to, address, port, .. } = medium else { return None };
         Some(FarEnd { place: to.clone(), address: *address, port: *port })
     }
 
-    /// That of a stack: this host, where it names none.
+    /// Returns the other end of a stack: this host, if the stack names none.
     pub(super) fn of_ready(ready: &StackUnderLoad) -> FarEnd {
         ready.far_end.clone().unwrap_or(FarEnd { place: Place::Host, address: None, port: None })
     }
 }
 
-/// The other end listens from now on: the probe, once for each of the addresses at which that end
-/// may be reached.
+/// Starts to listen at the other end. Returns the probe, once for each of the addresses at which
+/// that end may be reached.
 ///
 /// # Errors
 /// When it cannot listen, or has no address.
@@ -105,10 +105,10 @@ fn listening_at(
     Ok(specs)
 }
 
-/// Prepares the first of these that can be prepared.
+/// Prepares the first of these probes that can be prepared.
 ///
 /// # Errors
-/// Why the last cannot.
+/// The error of the last, if none can be prepared.
 pub(super) fn prepare(
     peer: &mut Peer,
     worker: u32,
@@ -121,7 +121,8 @@ pub(super) fn prepare(
     }
 }
 
-/// What a network probe saw beside its result, both ways together.
+/// Returns the samples that a network probe has in addition to its result, both directions
+/// together.
 pub(super) fn samples(exchange: &Exchange) -> Vec<SliceSample> {
     let ways = || [&exchange.to_peer, &exchange.from_peer].into_iter().flatten();
     let sum = |of: fn(&ExchangeDirection) -> u64| ways().map(of).sum::<u64>() as f64;

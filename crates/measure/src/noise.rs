@@ -1,6 +1,6 @@
-//! Records how the rate of a real target moves while nothing is changed: back-to-back slices of 4k
-//! random reads on a file or device as it stands. It reads only, and refuses layers, other hosts
-//! and what the guard refuses to readers.
+//! Records how the rate of a real target changes while nothing is changed: back-to-back slices of
+//! 4k random reads on a file or device as it is. The recording only reads, and refuses layers,
+//! other hosts and everything that the guard refuses to readers.
 
 use super::survey::admitted;
 use anyhow::{Context, Result};
@@ -13,30 +13,30 @@ use iotax_units::exit::Failed;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Length of a slice, as the recorded series that come with iotax have it.
+/// Length of a slice, as in the recorded series that come with iotax.
 const SLICE_NS: u64 = 50_000_000;
-/// What a real comparison discards at the start of a slice, at least.
+/// Least discarded start of a slice in a real comparison.
 const DISCARD_NS: u64 = 5_000_000;
 const BLOCK: u64 = 4096;
 
-/// A target that may be read, with what is read of it.
+/// A target that may be read, and the part of it that is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoiseTarget {
     pub path: PathBuf,
-    /// As it was written.
+    /// The target as it was written.
     pub text: String,
-    /// Bytes from the start that may be read; after them a file of iotax carries its marker.
+    /// Bytes from the start that may be read. In a file of iotax, its marker comes after them.
     pub bytes: u64,
-    /// What a reader must know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
-/// Looks at a target, as the stack grammar spells a medium: `file:/srv/x.img`, `/dev/sdb`; errors
-/// name the option that it is after.
+/// Looks at a target, which is spelled like a medium in the stack grammar: `file:/srv/x.img`,
+/// `/dev/sdb`. Errors name the option that the target comes from.
 ///
 /// # Errors
-/// Bad input: a layer, several media, another host, a file to be made, or what the guard lets
-/// nobody read.
+/// Bad input: a layer, several media, another host, a file to be made, or a target that the guard
+/// lets nobody read.
 pub fn quarry(option: &str, target: &str) -> Result<NoiseTarget> {
     let words = vec![("rw".into(), "randread".into()), ("bs".into(), "4k".into())];
     let request = ScenarioRequest { words, ..ScenarioRequest::default() };
@@ -77,12 +77,12 @@ fn seen(path: &Path, scenario: &Scenario, stack: &Stack) -> Result<NoiseTarget> 
     })
 }
 
-/// Reads it for so many seconds at that depth; `told` hears the seconds done and may end it. Times
-/// of the rows count from the first window.
+/// Reads the target for `seconds` at `iodepth`; `told` gets the seconds done and may end the
+/// reading. Times of the rows count from the first window.
 ///
 /// # Errors
-/// When the target cannot be opened or read, it was ended, or an I/O fails: a series with errors in
-/// it is no noise.
+/// When the target cannot be opened or read, the reading was ended, or an I/O fails: a series with
+/// errors in it is not noise.
 pub fn record(
     quarry: &NoiseTarget,
     seconds: f64,

@@ -1,4 +1,4 @@
-//! What measuring tells while it goes on. Measuring itself prints nothing.
+//! Events that measuring reports while it goes on. Measuring itself prints nothing.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,51 +6,52 @@ use std::sync::atomic::AtomicBool;
 pub enum RunEvent {
     /// A step is about to be performed.
     Step {
-        /// What it is for.
+        /// Purpose of the step.
         why: String,
     },
-    /// What the files of a set-up still lack is filled now and then between its steps.
+    /// Files of a set-up are filled now and then between its steps, as far as they are not full
+    /// yet.
     Filling {
-        /// Bytes of all of them.
+        /// Bytes of all files together.
         total: u64,
     },
-    /// A guest boots, a host is reached.
+    /// A guest boots, or a host is reached.
     Reaching {
         place: String,
     },
     Workload {
         subject: String,
-        /// Measured time of earlier visits, seconds.
+        /// Measured time of earlier visits, in seconds.
         spent_s: f64,
-        /// After how much more of it this visit ends at the latest, seconds.
+        /// Further measured time after which this visit ends at the latest, in seconds.
         budget_s: f64,
     },
-    /// What is done before or after the rounds: the pilot, the baseline alone.
+    /// Work before or after the rounds: the pilot, the baseline alone.
     Phase {
         what: String,
     },
-    /// The same where it may take a minute or more.
+    /// Work before or after the rounds that may take a minute or more.
     LongPhase {
         what: String,
     },
     Preconditioned {
         text: String,
     },
-    /// A round is over.
+    /// A round has ended.
     Round(LiveState),
-    /// A durability trial is over.
+    /// A durability trial has ended.
     Trial {
         text: String,
     },
-    /// What was understood of the scenario and is not asked for by it.
+    /// Reading of the scenario that the scenario does not ask for.
     Note {
         text: String,
     },
-    /// A reader must know.
+    /// A warning that a reader must see.
     Warning {
         text: String,
     },
-    /// A workload is over.
+    /// A workload has ended.
     WorkloadEnd {
         reason: String,
     },
@@ -58,32 +59,31 @@ pub enum RunEvent {
     TakingDown,
 }
 
-/// The state after a round.
+/// State of a comparison after a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveState {
     pub round: usize,
-    /// Measured time so far, seconds.
+    /// Measured time so far, in seconds.
     pub elapsed_s: f64,
-    /// Estimated time left, seconds; `None` before there is an interval.
+    /// Estimated time left, in seconds; `None` before there is an interval.
     pub left_s: Option<f64>,
-    /// A line a comparison.
+    /// Comparisons, one line each.
     pub comparisons: Vec<LiveComparison>,
 }
 
-/// One comparison while it narrows. The interval is the confidence sequence: it may be watched.
+/// A comparison as it narrows. The interval is the confidence sequence, so that it may be watched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveComparison {
-    /// Name of the stack.
     pub stack: String,
-    /// Cost so far, a fraction (negative: it gains).
+    /// Cost so far as a fraction (negative: it gains).
     pub cost: f64,
-    /// Half-width of the interval, a fraction; `None` before there are enough rounds.
+    /// Half-width of the interval as a fraction; `None` before there are enough rounds.
     pub half_width: Option<f64>,
-    /// Of a mix, the same cost of reads and of writes, by the totals so far.
+    /// Cost of reads and of writes in a mix, by the totals so far.
     pub directions: Option<[f64; 2]>,
 }
 
-/// What a person said to a request.
+/// Answer of a person to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatorAnswer {
     Done,

@@ -1,6 +1,6 @@
-//! What a person does before a stack can be measured: a drive that is given to one machine after
-//! the other. It is seen by the drive's serial that it was done. Where nobody is there to ask the
-//! run ends, and `iotax resume` goes on, days later if need be.
+//! Asks a person to act before a stack can be measured: a drive is given to one machine after the
+//! other. The drive's serial shows that it was done. If nobody is there to ask, the run ends, and
+//! `iotax resume` goes on, days later if need be.
 
 use super::observer::{OperatorAnswer, RunEvent};
 use super::places::Places;
@@ -19,14 +19,14 @@ use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 use std::path::Path;
 
-/// How often a person may have to move a drive in a run.
+/// Returns the most times that a person may have to move a drive in a run.
 pub fn most_steps(scenario: &Scenario, layout: &SetLayout) -> usize {
     let first = layout.sets.iter().filter(|set| set.after.is_none());
     let of_a_round: usize = first.map(|set| steps_of(scenario, set)).sum();
     of_a_round * layout.visits_of_a_set(&scenario.measure) as usize
 }
 
-/// Manual steps before a set.
+/// Returns the number of manual steps before a set.
 pub(super) fn steps_of(scenario: &Scenario, set: &StackSet) -> usize {
     set.stacks
         .iter()
@@ -36,7 +36,8 @@ pub(super) fn steps_of(scenario: &Scenario, set: &StackSet) -> usize {
 
 impl Session<'_> {
     /// Waits until the drives of a set are where its stacks have them, and nowhere else; `false`:
-    /// Ctrl-C. Manual steps are counted from those before this set, of so many at most.
+    /// Ctrl-C. Manual steps are counted on from those before this set, out of the most that there
+    /// may be.
     ///
     /// # Errors
     /// An unmet need: a manual step is required, and nobody is there. The guard refuses the drive,
@@ -93,7 +94,7 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// Leaves hosts that a set alone has: the next thing that a person does may end them.
+    /// Leaves hosts that only one set has: the person's next action may end them.
     pub(super) fn leave_operators_places(&mut self, places: &mut Places, set: &StackSet) {
         let stacks = set.stacks.iter().map(|index| &self.scenario.stacks[*index]);
         for stack in stacks.filter(|stack| self.scenario.operator_of(stack).is_some()) {
@@ -109,8 +110,8 @@ impl Session<'_> {
         }
     }
 
-    /// What is not yet as it should be; `None`: the drive is there, was looked at, and is nowhere
-    /// else.
+    /// Returns what is not yet as it should be; `None`: the drive is there, was looked at, and is
+    /// nowhere else.
     fn lacking(
         &mut self,
         places: &mut Places,
@@ -152,7 +153,7 @@ impl Session<'_> {
                     self.executor.undo_to(mark)?;
                     return Ok(Some(format!("{place}: {lacking}")));
                 }
-                // It is that drive, and the guard or its agent refuses it.
+                // It is the right drive, and the guard or its agent refuses it.
                 if let Some(refused) = reached {
                     return Err(refused);
                 }
@@ -176,7 +177,7 @@ impl Session<'_> {
     }
 }
 
-/// Why what is at a path is not the drive; `None`: it is.
+/// Returns why the device at a path is not the drive; `None`: it is.
 fn not_here(path: &Path, identity: Option<&Identity>, operator: &Operator) -> Option<String> {
     let (path, serial) = (path.display(), &operator.serial);
     match identity {
@@ -189,8 +190,8 @@ fn not_here(path: &Path, identity: Option<&Identity>, operator: &Operator) -> Op
     }
 }
 
-/// A sentence where the drive is still where another stack has it. A host that does not answer has
-/// it no more, or is off.
+/// Returns a sentence if the drive is still where another stack has it. A host that does not answer
+/// no longer has the drive, or is off.
 fn still_there(other: &Stack, operator: &Operator) -> Option<String> {
     let serial = &operator.serial;
     match &other.medium {

@@ -1,6 +1,6 @@
-//! What a run records of its places: their facts, the disks of guests as they really are, what is
-//! emulated. It measures nothing and changes nothing; what was recorded or said already is not
-//! repeated.
+//! Records the places of a run: their facts, the disks of guests as they really are, and which
+//! places are emulated. This module measures nothing and changes nothing. It does not repeat what
+//! was recorded or reported already.
 
 use super::guests;
 use super::observer::RunEvent;
@@ -23,7 +23,7 @@ use iotax_steps::op::Op;
 use iotax_steps::{PathRef, Place, Step};
 use std::path::{Path, PathBuf};
 
-/// What is known of a place that the run itself made.
+/// Facts about a place that the run itself made.
 #[derive(Default)]
 struct MadePlace {
     commands: Vec<Vec<String>>,
@@ -31,7 +31,7 @@ struct MadePlace {
     spdk: Vec<SpdkTarget>,
 }
 
-/// A device of a place; `None`: it is none, or nobody there can be asked.
+/// Returns a device of a place; `None`: it is not a device, or nobody there can be asked.
 fn device_in(places: &mut Places, place: &Place, path: &Path) -> Result<Option<Device>> {
     match place {
         Place::Host => Ok(facts::device_here(path)),
@@ -56,7 +56,8 @@ impl Session<'_> {
                 self.warn("settings", &place.to_string(), why)?;
             }
             for disk in &told.disks {
-                // As `of_libvirt` reads no other manager's words, it finds nothing there.
+                // `of_libvirt` understands no other manager's words, so it finds nothing for other
+                // managers.
                 facts.limits.extend(
                     disk.measured.iter().flat_map(|_| throttle::of_libvirt(&told.name, disk)),
                 );
@@ -71,8 +72,8 @@ impl Session<'_> {
         self.store_place(places, place, facts, MadePlace::default())
     }
 
-    /// A drive that was with a guest may have come back other than it went: the host's facts are
-    /// those of the visit.
+    /// Records the host's facts again if drives were with guests. Such a drive may have come back
+    /// different, so these facts are those of the visit.
     pub(super) fn record_drives(&mut self, places: &mut Places, up: &SetPlan) -> Result<()> {
         let away = up.steps.iter().any(|step| matches!(step.op, Op::PassThrough(_)));
         let taken = |stack: &Stack| stack.medium.place().is_host() && survey::takes_drive(stack);
@@ -82,8 +83,8 @@ impl Session<'_> {
         }
     }
 
-    /// What layers of a set made of their drives and between places, as the tools and the kernel
-    /// there tell it.
+    /// Records what the layers of a set made of their drives and between places, as the tools and
+    /// the kernel there report it.
     pub(super) fn record_layers(
         &mut self,
         places: &mut Places,
@@ -96,7 +97,7 @@ impl Session<'_> {
             return Ok(());
         }
         for (step, (layer, part)) in told {
-            // What is no device yields a folder, a name of its own, or nothing.
+            // A step that makes no device yields a folder, a name of its own, or nothing.
             let path = self.executor.path_of(&PathRef::Yield(step.id)).ok();
             let path = path.filter(|path| path.starts_with("/dev"));
             let device =
@@ -122,7 +123,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Which threads serve the I/O of stacks, other than their load.
+    /// Records the threads that serve the I/O of stacks, other than their load.
     pub(super) fn record_serving(&mut self, ready: &[StackUnderLoad]) -> Result<()> {
         for one in ready {
             for (place, all) in &one.serving {
@@ -150,7 +151,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Facts of the guests of a set, with their disks as they really are.
+    /// Records the facts of the guests of a set, with their disks as they really are.
     pub(super) fn record_guests(
         &mut self,
         places: &mut Places,
@@ -205,7 +206,7 @@ impl Session<'_> {
         }
     }
 
-    /// Once a run, and all at once.
+    /// Warns of emulated places, once a run and all at once.
     fn tell_emulated(&mut self, places: &[(Place, Option<String>)]) {
         for text in self.told.emulated(places) {
             self.observer.tell(RunEvent::Warning { text });

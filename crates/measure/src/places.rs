@@ -1,5 +1,6 @@
-//! The places where load runs: this host (in process), guests (over their virtio-serial port),
-//! hosts over SSH. A place is reached once a visit and told what may be written there.
+//! Reaches the places where load runs: this host (in process), guests (over their virtio-serial
+//! port), and hosts over SSH. A place is reached once a visit, and its guard gets the list of what
+//! may be written there.
 
 use anyhow::{Context, Result, bail};
 use iotax_host::facts::Facts;
@@ -24,58 +25,59 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// An answer while a place is set up: an agent's program is then still being read for the first
-/// time, which took 30 s in a translator within a translator, and all of sysfs is looked through. A
-/// peer that is dead is found out by its silence.
+/// Limit for an answer while a place is set up. An agent's program is then still being read for the
+/// first time, which took 30 s in a translator within a translator, and all of sysfs is looked
+/// through. A peer that is dead is found out by its silence.
 const SET_UP_LIMIT: Duration = Duration::from_secs(180);
 
-/// Why figures of a lab count nowhere else.
+/// Reason why figures of a lab count nowhere else.
 const LAB_DRIVES: &str = "emulated: not representative of drives (those of a lab are files behind a controller that QEMU emulates)";
 
-/// Places that are reached.
+/// Places that were reached.
 #[derive(Default)]
 pub struct Places {
     reached: BTreeMap<Place, ReachedPlace>,
-    /// Those that were reached and are gone for good.
+    /// Places that were reached and are gone for good.
     lost: BTreeSet<Place>,
-    /// How often each was reached again after its agent was gone.
+    /// Number of times that each place was reached again after its agent was gone.
     returns: BTreeMap<Place, u32>,
 }
 
-/// A place that is reached, with the peer in it.
+/// A place that is reached, with its peer.
 pub struct ReachedPlace {
-    /// The agent's other end.
+    /// Connection to the agent.
     pub peer: Peer,
     /// Clock of the place minus clock of the host.
     pub clock_offset_ns: i64,
-    /// The same as it was compared last, with no stop of a guest since.
+    /// Last comparison of the clocks, if no guest was stopped since.
     clock: Option<ClockReading>,
-    /// Why its figures are not representative, if they are not.
+    /// Reason why the place's figures are not representative, if they are not.
     pub emulated: Option<String>,
-    /// Whether it tells what its kernel has yet to write; one without an agent does not.
+    /// True if the place reports what its kernel has yet to write. A place without an agent does
+    /// not.
     pub tells_what_is_owed: bool,
-    /// What may be written there.
+    /// Targets that may be written there.
     allowed: Allowed,
-    /// The id of our copy there, of a host over SSH.
+    /// Id of our copy of the program on a host over SSH.
     copied_as: Option<String>,
-    /// Stops a guest and lets it go on.
+    /// QEMU's control connection, which stops a guest and continues it.
     control: Option<Qmp>,
-    /// Of a connection that is kept; the ssh behind it may have no time to remove it.
+    /// Socket of a connection that is kept. The ssh that serves it may have no time to remove it.
     _socket: Option<Socket>,
 }
 
-/// A socket that goes with this value.
+/// A socket file that is removed when this value is dropped.
 struct Socket(PathBuf);
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Mostly gone already.
+        // The file is usually gone already.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
 impl Places {
-    /// This host, in process.
+    /// Reaches this host, in process.
     ///
     /// # Errors
     /// When no socket pair can be made.
@@ -85,7 +87,7 @@ impl Places {
         self.add(&Place::Host, peer, run_id, None, SET_UP_LIMIT)
     }
 
-    /// A guest whose QEMU was started a moment ago.
+    /// Reaches a guest whose QEMU was started a moment ago.
     ///
     /// # Errors
     /// With the tail of its console and QEMU's last words; when `stop` is set before it is there.
@@ -114,8 +116,8 @@ impl Places {
         Ok(reached)
     }
 
-    /// A lab, which is up for the whole run: the place of loads, and the executor that performs
-    /// steps in it.
+    /// Reaches a lab, which is up for the whole run: it is a place of loads, and the returned
+    /// executor performs steps in it.
     ///
     /// # Errors
     /// As [`Places::reach_guest`].
@@ -126,14 +128,14 @@ impl Places {
         stop: &AtomicBool,
     ) -> Result<Box<dyn PlaceExecutor>> {
         let reached = self.reach_guest(plan, run_id, stop)?;
-        // It is never stopped: what is below a stack in another place may be in it.
+        // A lab is never stopped: what is below a stack in another place may be in it.
         reached.control = None;
-        // Whatever accelerates the guest: no KVM makes drives of files.
+        // Drives of a lab are files with any accelerator, KVM included.
         reached.emulated = Some(LAB_DRIVES.into());
         executor_in_guest(plan, run_id)
     }
 
-    /// A guest that was reset in its QEMU, which is `control`.
+    /// Reaches a guest again that was reset in its QEMU, whose control connection is `control`.
     ///
     /// # Errors
     /// As [`Places::reach_guest`].
@@ -148,8 +150,8 @@ impl Places {
         self.add_guest(plan, reached, run_id)
     }
 
-    /// Gives a place away that is about to be gone, or is: nobody says goodbye to it. Its agent's
-    /// other end, and its QEMU.
+    /// Gives up a place that is about to be gone, or is gone, without saying goodbye to it. Returns
+    /// the connection to its agent, and its QEMU.
     ///
     /// # Errors
     /// When it was not reached.
@@ -159,19 +161,19 @@ impl Places {
         Ok((reached.peer, reached.control))
     }
 
-    /// A host over SSH. The caller has journaled that our binary goes there.
+    /// Reaches a host over SSH. The caller has journaled that our binary goes there.
     ///
     /// # Errors
     /// With the last words of ssh.
     pub fn reach_ssh(&mut self, host: &str, run_id: &str) -> Result<&mut ReachedPlace> {
-        // The wire's own error: the caller asks whether the host was ever reached.
+        // This is the wire's own error: the caller checks whether the host was ever reached.
         let peer = ssh::connect(host, run_id, &ssh::SshOptions::from_env())?;
         let reached = self.keep(&Place::Ssh(host.to_owned()), peer, None)?;
         reached.copied_as = Some(run_id.to_owned());
         Ok(reached)
     }
 
-    /// A host over SSH whose agent is gone, with what was allowed there.
+    /// Reaches a host over SSH again whose agent is gone, and allows the same targets there.
     ///
     /// # Errors
     /// With the last words of ssh; when the place is not such a host. It is no longer reached then.
@@ -189,7 +191,7 @@ impl Places {
         Ok(())
     }
 
-    /// How often that was done.
+    /// Returns the number of times that a place was reached again.
     pub fn returns(&self, place: &Place) -> u32 {
         self.returns.get(place).copied().unwrap_or(0)
     }
@@ -200,23 +202,23 @@ impl Places {
         self.lost.insert(place.clone());
     }
 
-    /// Whether it was given up.
+    /// Returns true if a place was given up.
     pub fn is_lost(&self, place: &Place) -> bool {
         self.lost.contains(place)
     }
 
-    /// Whether it is reached and may still answer.
+    /// Returns true if a place is reached and may still answer.
     pub fn is_usable(&self, place: &Place) -> bool {
         self.reached.get(place).is_some_and(|reached| reached.peer.is_usable())
     }
 
-    /// What became of the process of a place.
+    /// Returns the fate of the process of a place.
     pub fn fate_of(&self, place: &Place) -> Option<String> {
         self.reached.get(place)?.peer.fate()
     }
 
-    /// A host over SSH whose fio issues the load; `path` is any on it, `socket` of the connection
-    /// that is kept.
+    /// Reaches a host over SSH whose fio issues the load. `path` is any path on it, and `socket` is
+    /// the socket of the connection that is kept.
     ///
     /// # Errors
     /// With the last words of ssh, or that there is no fio.
@@ -268,7 +270,7 @@ impl Places {
         self.get(place)
     }
 
-    /// A simulated place, with a simulated QEMU if it is a guest.
+    /// Adds a simulated place, with a simulated QEMU if it is a guest.
     #[cfg(test)]
     pub(super) fn simulated(&mut self, place: &Place, peer: Peer, control: Option<Qmp>) {
         let reached = ReachedPlace {
@@ -285,7 +287,7 @@ impl Places {
         self.reached.insert(place.clone(), reached);
     }
 
-    /// A place that was reached.
+    /// Returns a place that was reached.
     ///
     /// # Errors
     /// When it was not.
@@ -293,7 +295,7 @@ impl Places {
         self.reached.get_mut(place).with_context(|| format!("{place} was not reached"))
     }
 
-    /// Several at once, in that order.
+    /// Returns several places at once, in the order asked for.
     ///
     /// # Errors
     /// When one was not reached.
@@ -304,27 +306,26 @@ impl Places {
         places.iter().map(|place| take(*place)).collect()
     }
 
-    /// Whether it was reached.
-    /// Whether our own agent, or this process, loads there.
+    /// Returns true if our own agent, or this process, loads in the place.
     pub fn has_agent(&self, place: &Place) -> bool {
         self.reached.get(place).is_some_and(|reached| reached.tells_what_is_owed)
     }
 
-    /// Whether a place is reached.
+    /// Returns true if a place is reached.
     pub fn has(&self, place: &Place) -> bool {
         self.reached.contains_key(place)
     }
 
-    /// Says goodbye to a place; a peer that is gone already is fine, its clean-up comes next.
+    /// Says goodbye to a place. A peer that is gone already is fine: its clean-up comes next.
     pub fn leave(&mut self, place: &Place) {
         if let Some(reached) = self.reached.remove(place) {
             drop(reached.peer.bye());
         }
     }
 
-    /// After a failure: nothing is loaded any more, and nothing held open, so that all can be taken
-    /// down. Places that answer stay, as the end of a guest's agent is its own, and there may be
-    /// things to undo in it first.
+    /// Ends all loads and closes everything after a failure, so that all can be removed. Places
+    /// that answer stay reached: the agent of a guest ends by itself, and there may be things to
+    /// undo in it first.
     pub fn put_down(&mut self) {
         for (place, mut reached) in std::mem::take(&mut self.reached) {
             if reached.put_down().is_ok() {
@@ -333,7 +334,7 @@ impl Places {
         }
     }
 
-    /// Places that can be stopped: our guests.
+    /// Returns the places that can be stopped, which are our guests.
     pub fn stoppable(&self) -> Vec<Place> {
         let can_stop = |(place, reached): (&Place, &ReachedPlace)| {
             reached.control.is_some().then(|| place.clone())
@@ -341,7 +342,7 @@ impl Places {
         self.reached.iter().filter_map(can_stop).collect()
     }
 
-    /// Stops the CPUs of these guests. They answer nothing until they go on.
+    /// Stops the CPUs of these guests. They answer nothing until they continue.
     ///
     /// # Errors
     /// When QEMU refuses or is gone.
@@ -353,7 +354,8 @@ impl Places {
         })
     }
 
-    /// Lets them go on. The clock of a guest may have stood still meanwhile, and is compared again.
+    /// Lets these guests continue. The clock of a guest may have stood still meanwhile, and is
+    /// compared again.
     ///
     /// # Errors
     /// When QEMU refuses or is gone, or the guest does not answer.
@@ -373,22 +375,22 @@ impl Places {
 impl ReachedPlace {
     fn put_down(&mut self) -> Result<()> {
         if let (Some(control), true) = (&mut self.control, self.peer.is_usable()) {
-            // It may be stopped; one that runs goes on.
+            // The guest may be stopped; a running one just continues.
             control.execute("cont", serde_json::Value::Null)?;
         }
         self.ask(WireRequest::EndAll, SET_UP_LIMIT)?;
         self.allow(&Allowed::default())
     }
 
-    /// QEMU's control socket, of a guest of ours.
+    /// Returns QEMU's control connection of one of our guests.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the place has no QEMU of ours.
     pub fn control(&mut self) -> Result<&mut Qmp> {
         self.control.as_mut().context("a place without a QEMU")
     }
 
-    /// Its clock against the host's.
+    /// Compares the place's clock with the host's.
     ///
     /// # Errors
     /// When it does not answer; when its clock ran apart since it was compared last.
@@ -397,7 +399,8 @@ impl ReachedPlace {
         apart.map_or(Ok(now), |apart| Err(runs_apart(place, apart).into()))
     }
 
-    /// The same, with how far it ran apart since it was compared last, where that is too far.
+    /// Compares the clocks, and returns how far the place's ran apart since the last comparison if
+    /// that is too far.
     ///
     /// # Errors
     /// When it does not answer.
@@ -421,7 +424,7 @@ impl ReachedPlace {
         }
     }
 
-    /// Its facts, with those of the devices in use.
+    /// Returns the facts of the place, with those of the devices in use.
     ///
     /// # Errors
     /// When the place does not answer.
@@ -433,7 +436,7 @@ impl ReachedPlace {
         }
     }
 
-    /// Tells the guard there what may be written.
+    /// Gives the guard there the list of what may be written.
     ///
     /// # Errors
     /// When the place does not answer.
@@ -443,15 +446,15 @@ impl ReachedPlace {
             .map(drop)
     }
 
-    /// Asks, with the agent's refusal or the wire's fault as an error with its exit code.
+    /// Sends a request and returns the response.
     ///
     /// # Errors
-    /// Those.
+    /// The agent's refusal or the wire's fault, with its exit code.
     pub fn ask(&mut self, request: WireRequest, limit: Duration) -> Result<Response> {
         Ok(self.peer.call(request, limit).map_err(Failed::from)?)
     }
 
-    /// Where a target is in this place.
+    /// Returns the path of a target in this place.
     ///
     /// # Errors
     /// When a guest does not have the disk.
@@ -473,7 +476,7 @@ impl ReachedPlace {
     }
 }
 
-/// The executor in a guest that has an agent for steps.
+/// Returns the executor in a guest that has an agent for steps.
 ///
 /// # Errors
 /// As [`guest::lab::reach_steps`].
@@ -485,19 +488,19 @@ pub fn executor_in_guest(plan: &GuestPlan, run_id: &str) -> Result<Box<dyn Place
     Ok(Box::new(RemoteExecutor::new(peer, Box::new(move || !runs(&process)))))
 }
 
-/// The executor on a host over SSH, by a connection of its own under that id.
+/// Returns the executor on a host over SSH, on a connection of its own under `id`.
 ///
 /// # Errors
 /// With the last words of ssh; when the place is not such a host.
 pub fn executor_over_ssh(place: &Place, id: &str) -> Result<Box<dyn PlaceExecutor>> {
     let host = place.ssh_host().with_context(|| format!("{place} was not reached"))?;
     let peer = ssh::connect(host, id, &ssh::SshOptions::from_env())?;
-    // What was made on a host stays when the connection goes.
+    // Steps that were made on a host stay when the connection goes.
     Ok(Box::new(RemoteExecutor::new(peer, Box::new(|| false))))
 }
 
-/// Executors that take down what a run left: hosts over SSH are reached when it left something
-/// there.
+/// Returns executors that remove what a run left. Hosts over SSH are reached if the run left
+/// something there.
 pub fn executors_to_clean(
     run_id: &str,
     watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
@@ -507,15 +510,15 @@ pub fn executors_to_clean(
         let host = place.ssh_host().with_context(|| format!("{place} was not reached"))?;
         let (id, options) = (format!("{run_id}-clean"), ssh::SshOptions::from_env());
         ssh::await_agents(host, &run_id, &options)?;
-        // Of a clean that was cut short.
+        // An earlier clean that was cut short may have left a copy.
         ssh::remove_remote(host, &id, &options)?;
         executor_over_ssh(place, &id)
     };
     PlaceExecutors::watched(watcher).reaching_by(Box::new(reach))
 }
 
-/// What a clock that runs apart means. A guest's kernel may have counted wrong while it booted;
-/// others stood still.
+/// Returns the error for a clock that runs apart. A guest's kernel may have counted wrong while it
+/// booted; other places stood still.
 pub(super) fn runs_apart(place: &Place, apart: f64) -> Failed {
     let why = match place {
         Place::Host | Place::Guest(_) => {
@@ -549,7 +552,7 @@ mod tests {
             |offset_ns, round_trip_ns| Some(ClockReading { at_ns, offset_ns, round_trip_ns });
         place.clock = since(0, 1_000_000);
         assert_eq!(place.compare_clock(&"vm8".into()).unwrap().offset_ns / 10_000_000, 0);
-        // A second ago it was six seconds behind.
+        // A second ago it was six seconds late.
         place.clock = since(-6_000_000_000, 1_000_000);
         let why = place.compare_clock(&"vm8".into()).unwrap_err().to_string();
         assert!(
@@ -565,7 +568,7 @@ mod tests {
             place.compare_clock(&"vm8".into()).is_ok(),
             "it is held against the comparison before"
         );
-        // What the round trips explain is no matter.
+        // A difference within the round trips does not matter.
         place.clock = since(-100_000_000, 300_000_000);
         assert!(place.compare_clock(&"vm8".into()).is_ok());
     }

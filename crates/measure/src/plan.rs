@@ -1,6 +1,6 @@
-//! From a checked scenario to steps: the files under test first (they stay up for the whole run),
-//! then for each set of stacks what is brought up and removed with every visit. An identical
-//! prefix is one instance. Nothing is performed here.
+//! Plans the steps of a checked scenario. The files under test come first and stay up for the whole
+//! run. Then each set of stacks has the steps that bring it up and remove it with every visit. An
+//! identical prefix is one instance. Nothing is performed here.
 
 use super::durability;
 use super::first_writes;
@@ -27,15 +27,15 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// What is known of the run when it is planned.
+/// Facts that are known of the run when it is planned.
 pub struct PlanGround<'a> {
-    /// What was asked for.
+    /// The scenario that was asked for.
     pub scenario: &'a Scenario,
-    /// Who can be up with whom.
+    /// Layout that says which stacks can be up together.
     pub layout: &'a SetLayout,
-    /// What each stack's medium is, member by member (same order as the stacks).
+    /// Medium of each stack, member by member (same order as the stacks).
     pub found: &'a [Vec<FoundMedium>],
-    /// What guests are made of here; `None` when no stack has one.
+    /// Programs and images that this machine has for guests; `None` when no stack has a guest.
     pub guest_parts: Option<guest::GuestParts>,
     pub tag: RunTag,
 }
@@ -43,21 +43,22 @@ pub struct PlanGround<'a> {
 /// The steps of one set, and what its stacks show to the load.
 pub struct SetPlan {
     pub steps: Vec<Step>,
-    /// How many of them make what the guests stand on: they come first.
+    /// Number of steps that make what the guests are on. They come first.
     pub below_guests: usize,
-    /// Where those begin that are performed in the guests, once these are reached.
+    /// Index of the first step that is performed in the guests, once these are reached.
     pub in_guests: usize,
     pub guests: Vec<guest::GuestPlan>,
-    /// (index of the stack, what the load works on).
+    /// Pairs of a stack's index and the device that the load works on.
     pub targets: Vec<(usize, ExposedDevice)>,
     /// The media at the bottom of each of these stacks.
     media: BTreeMap<usize, ExposedDevice>,
-    /// What the steps would change without a consent.
+    /// Changes that the steps would make without consent.
     consents_lacking: Vec<String>,
 }
 
 impl SetPlan {
-    /// Indices of the stacks that stand on what a step makes, of one that is read back.
+    /// Iterates over the indices of the stacks that are on what a step makes. The step must be one
+    /// that is read back.
     pub fn stacks_on(&self, step: StepId) -> impl Iterator<Item = usize> {
         let on_it = move |(_, exposed): &&(usize, ExposedDevice)| exposed.told.contains(&step);
         self.targets.iter().filter(on_it).map(|(index, _)| *index)
@@ -78,7 +79,8 @@ impl SetPlan {
         all.filter(|(_, paths): &(Place, Vec<PathBuf>)| !paths.is_empty()).collect()
     }
 
-    /// Steps that make what serves a stack's I/O: its layers, its guests and what is below them.
+    /// Returns the steps that make what serves a stack's I/O: its layers, its guests and what is
+    /// below them.
     pub fn steps_serving(&self, stack: usize) -> Vec<StepId> {
         let Some((_, exposed)) = self.targets.iter().find(|(index, _)| *index == stack) else {
             return Vec::new();
@@ -95,26 +97,27 @@ pub struct LabPlan {
     pub guests: Vec<guest::GuestPlan>,
 }
 
-/// How far a stack is planned.
+/// Depth to which a stack is planned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlanDepth {
-    /// With its guest, if it has one.
+    /// Plans the stack with its guest, if it has one.
     Guests,
-    /// With all of its layers.
+    /// Plans the stack with all of its layers.
     Top,
 }
 
-/// What the run may use.
+/// Bytes that the run may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanBounds {
     /// Bytes that every stack of the scenario offers: the region that all of them are measured on.
     pub region: u64,
-    /// What `max_written` leaves for the load; `None`: it was not given.
+    /// Bytes that `max_written` leaves for the load; `None`: it was not given.
     pub left_to_write: Option<u64>,
 }
 
 impl PlanGround<'_> {
-    /// Makes and fills the files under test, each once, whoever has it for a member.
+    /// Plans the steps that make and fill the files under test. Each file is made once, however
+    /// many stacks have it as a member.
     ///
     /// # Errors
     /// When a list of media has a list in it.
@@ -138,10 +141,10 @@ impl PlanGround<'_> {
         Ok(context.steps)
     }
 
-    /// Makes the labs with their drives.
+    /// Plans the labs with their drives.
     ///
     /// # Errors
-    /// Bad input: what QEMU would not take. An unmet need: there is no image of a lab.
+    /// Bad input: QEMU would not take it. An unmet need: there is no image of a lab.
     pub fn labs(&self) -> Result<LabPlan> {
         let mut context = self.context();
         let mut plan = LabPlan::default();
@@ -160,10 +163,10 @@ impl PlanGround<'_> {
         Ok(plan)
     }
 
-    /// Brings one set up; `visit` swaps equal siblings between the stacks.
+    /// Plans one set; `visit` swaps equal siblings between the stacks.
     ///
     /// # Errors
-    /// Bad input when a layer cannot stand on what is below it.
+    /// Bad input when a layer cannot be set up on what is below it.
     pub fn set(&self, set: &StackSet, visit: u32) -> Result<SetPlan> {
         let mut context = self.context();
         let mut made: BTreeMap<String, ExposedDevice> = BTreeMap::new();
@@ -217,8 +220,8 @@ impl PlanGround<'_> {
         Ok(context.steps)
     }
 
-    /// What the run would change of others' without their consent, a sentence each: `plan` shows
-    /// it, `run` refuses.
+    /// Returns the changes that the run would make to others' devices without their consent, one
+    /// sentence each. `plan` shows them, `run` refuses.
     ///
     /// # Errors
     /// As [`PlanGround::set`].
@@ -232,11 +235,12 @@ impl PlanGround<'_> {
         Ok(lacking)
     }
 
-    /// What can be refused before anything is made: jobs larger than the smallest stack, files that
-    /// would not leave a tenth of their file system free, fills beyond `max_written`.
+    /// Returns the bounds of the run, and refuses what can be refused before anything is made: jobs
+    /// larger than the smallest stack, files that would not leave a tenth of their file system
+    /// free, and fills beyond `max_written`.
     ///
     /// # Errors
-    /// The first of them; as [`PlanGround::set`].
+    /// The first refusal; as [`PlanGround::set`].
     pub fn bounds(&self) -> Result<PlanBounds> {
         let (region, parts) = self.region()?;
         check_fit(self.scenario, region / parts)?;
@@ -253,8 +257,9 @@ impl PlanGround<'_> {
         Ok(PlanBounds { region, left_to_write })
     }
 
-    /// Temporary overlays take whatever is written, and QEMU stops a guest whose overlay has no
-    /// room. What the system of an image writes for itself is not known and does not count.
+    /// Refuses temporary overlays without enough room. Overlays take whatever is written, and QEMU
+    /// stops a guest whose overlay has no room. The bytes that the system in an image writes on its
+    /// own account are not known and do not count.
     fn check_overlays(&self, media: &[Step], region: u64) -> Result<()> {
         let Some(parts) = &self.guest_parts else { return Ok(()) };
         let folder = overlay_folder(std::env::var_os("TMPDIR").map(PathBuf::from), parts.qemu);
@@ -267,7 +272,7 @@ impl PlanGround<'_> {
                 .filter(|(_, bytes)| *bytes > 0 && !is_unknown(*bytes))
                 .collect();
             if !overlays.is_empty() {
-                // Files that are made may lie there too.
+                // Files that are made may be there, too.
                 marker::check_room_of_all(&[overlays, made(media)].concat()).with_context(|| {
                     let folder = folder.display();
                     format!("no room in {folder} for the overlays of snapshot=on; hint: TMPDIR=/another/folder, or a smaller size of the jobs")
@@ -277,8 +282,8 @@ impl PlanGround<'_> {
         Ok(())
     }
 
-    /// Labs are up beside everything else, and their drives are files of the run's folder, which
-    /// grow to their full size.
+    /// Refuses labs whose drives do not fit. Labs are up next to everything else, and their drives
+    /// are files of the run's folder, which grow to their full size.
     fn check_labs(&self) -> Result<()> {
         let drives = |(place, spec): (&Place, &LabSpec)| {
             let file = self.tag.run_dir.join(place.to_string());
@@ -294,8 +299,8 @@ impl PlanGround<'_> {
         }
     }
 
-    /// All guests of a set are up at once. The largest set first: who supplies what it lacks need
-    /// not be told of the others.
+    /// Checks that the guests of each set fit on this machine, since all of them are up at once.
+    /// The largest set comes first: a user who supplies what it lacks need not hear of the others.
     fn check_guests(&self) -> Result<()> {
         let Some(parts) = &self.guest_parts else { return Ok(()) };
         let guests = |set| Ok(self.set(set, 0)?.guests);
@@ -306,8 +311,9 @@ impl PlanGround<'_> {
         sets.iter().try_for_each(|guests| Ok(parts.room.check(guests)?))
     }
 
-    /// Drives that come back from guests get the lowest names that are free, in whatever order they
-    /// come: of several that are away at once a kernel's name may then be another's.
+    /// Refuses sets that have several drives away at once. Drives that come back from guests get
+    /// the lowest free names in whatever order they come, so a kernel's name may then be another
+    /// drive's.
     fn check_names(&self) -> Result<()> {
         for set in &self.layout.sets {
             let steps = self.set(set, 0)?.steps;
@@ -352,7 +358,7 @@ impl PlanGround<'_> {
         )
     }
 
-    /// What is worth a word of the guests that a stack loads at one time.
+    /// Returns warnings about the guests that a stack loads at one time.
     ///
     /// # Errors
     /// As [`PlanGround::set`].
@@ -371,11 +377,11 @@ impl PlanGround<'_> {
         Ok(found)
     }
 
-    /// What brings the stacks of a set from the state of the set before into their own, each with
-    /// its index.
+    /// Returns the steps that bring the stacks of a set from the state of the previous set into
+    /// their own, each with the stack's index.
     ///
     /// # Errors
-    /// As [`PlanGround::set`]; when a layer knows no such way.
+    /// As [`PlanGround::set`]; when a layer has no steps between these states.
     pub fn into_state(&self, set: &StackSet, after: usize) -> Result<Vec<(usize, Vec<Step>)>> {
         let sets = &self.layout.sets;
         let first =
@@ -383,21 +389,21 @@ impl PlanGround<'_> {
         states::steps_into(self.scenario, &self.set(&sets[first], 0)?, &set.stacks)
     }
 
-    /// The files under test count too, and with every visit those on file systems and what is
-    /// written first.
+    /// Returns the bytes that `max_written` leaves. The files under test count, too, as do those on
+    /// file systems and the first writes with every visit.
     fn left_to_write(&self, media: &[Step], region: u64) -> Result<Option<u64>> {
         let Some(most) = self.scenario.max_written else { return Ok(None) };
-        // Asked again when all hosts have told what they have.
+        // The check is repeated when all hosts have reported their sizes.
         if self.found.iter().flatten().any(|found| is_unknown(found.bytes)) {
             return Ok(None);
         }
         let mut bytes = filled(media) + preconditioning::written(self)?;
-        // Durability trials bring what is below the guest up once.
+        // Durability trials bring up what is below the guest only once.
         let visits = match self.scenario.durability {
             Some(_) => 1,
             None => u64::from(self.layout.visits_of_a_set(&self.scenario.measure)),
         };
-        // Further states of a set are on what it wrote, but for members that are rebuilt.
+        // Further states of a set are on the same data, except for members that are rebuilt.
         for set in &self.layout.sets {
             if let Some(after) = set.after {
                 let steps = self.into_state(set, after)?.into_iter().flat_map(|(_, steps)| steps);
@@ -420,8 +426,8 @@ impl PlanGround<'_> {
         Ok(Some(most - bytes))
     }
 
-    /// Bytes that every stack offers, and among how many guests side by side they are shared out at
-    /// most.
+    /// Returns the bytes that every stack offers, and the largest number of guests side by side
+    /// that share them.
     ///
     /// # Errors
     /// As [`PlanGround::set`]; a load that a stack does not take.
@@ -430,7 +436,7 @@ impl PlanGround<'_> {
         for set in &self.layout.sets {
             for (index, exposed) in self.set(set, 0)?.targets {
                 write_unit::check(self.scenario, &self.scenario.stacks[index], &exposed)?;
-                // What several guests side by side have is shared out among them.
+                // Guests side by side share the region.
                 least = least.min(exposed.bytes * exposed.parts());
                 parts = parts.max(exposed.parts());
             }
@@ -459,7 +465,7 @@ impl PlanGround<'_> {
                 }
             }
         }
-        // The files themselves are up already: only what they show is wanted here.
+        // The files themselves are up already: only the device that they show is needed here.
         let exposed = self.bottom(stack, index, sibling, context)?;
         if made.insert(format!("given up {:?}", stack.medium), exposed.clone()).is_none() {
             self.wipe(stack, index, &exposed, context);
@@ -472,7 +478,7 @@ impl PlanGround<'_> {
         {
             key = format!("{key} | {}", spec.key());
             if spec.is(LayerRole::Guest) {
-                // Guests share out what was made of all lists.
+                // Guests share the products of all lists.
                 lots = vec![gathered(lots)?];
             }
             for (at, lot) in lots.iter_mut().enumerate() {
@@ -487,7 +493,7 @@ impl PlanGround<'_> {
         gathered(lots)
     }
 
-    /// Takes off what the user has given up of the members that a layer is set up on.
+    /// Removes what the user has given up from the members that a layer is set up on.
     fn wipe(
         &self,
         stack: &Stack,
@@ -546,7 +552,7 @@ impl PlanGround<'_> {
         Ok(ExposedDevice { told, ..shown })
     }
 
-    /// Virtual machines that the scenario names, with what was found of their disks.
+    /// Returns the virtual machines that the scenario names, with their disks as they were found.
     fn machines(&self) -> BTreeMap<Place, ExistingMachine> {
         let mut machines = BTreeMap::new();
         for (place, described) in &self.scenario.described {
@@ -581,7 +587,7 @@ impl PlanGround<'_> {
     }
 }
 
-/// What is below layers, by the lists of which the same is made.
+/// Splits the bottom of a stack into the lists on which equal layers are made.
 fn lots(stack: &Stack, bottom: ExposedDevice) -> Vec<ExposedDevice> {
     let groups = stack.medium.groups();
     if groups == 1 || stack.layers.iter().all(LayerSpec::works_anywhere) {
@@ -591,7 +597,7 @@ fn lots(stack: &Stack, bottom: ExposedDevice) -> Vec<ExposedDevice> {
     lists.map(|paths| ExposedDevice { paths: paths.to_vec(), ..bottom.clone() }).collect()
 }
 
-/// What was made of all lists, as parts of one thing.
+/// Merges the products of all lists into parts of one device.
 fn gathered(lots: Vec<ExposedDevice>) -> Result<ExposedDevice> {
     let gather = |mut all: ExposedDevice, one: ExposedDevice| {
         all.uneven |= all.bytes != one.bytes || one.uneven;
@@ -630,7 +636,7 @@ fn lab_wish(
     })
 }
 
-/// A job's region must fit the smallest stack: all are measured on the same bytes.
+/// Checks that a job's region fits the smallest stack: all are measured on the same bytes.
 ///
 /// # Errors
 /// Bad input naming the job and both sizes.
@@ -654,7 +660,7 @@ fn check_room(media: &[Step]) -> Result<()> {
     marker::check_room_of_all(&made(media))
 }
 
-/// Files that are not there yet.
+/// Returns the files that do not exist yet, with their sizes.
 fn made(media: &[Step]) -> Vec<(PathBuf, u64)> {
     let made = |step: &Step| match &step.op {
         Op::MakeFile(file) if step.place.is_host() && !file.path.exists() => {
@@ -665,7 +671,7 @@ fn made(media: &[Step]) -> Vec<(PathBuf, u64)> {
     media.iter().filter_map(made).collect()
 }
 
-/// Bytes of the region that the load may write to.
+/// Returns the bytes of the region that the load may write to.
 fn reach(scenario: &Scenario, region: u64) -> u64 {
     if scenario.durability.is_some() {
         return region;
@@ -677,7 +683,8 @@ fn reach(scenario: &Scenario, region: u64) -> u64 {
     ends.max().unwrap_or(0).min(region)
 }
 
-/// Bytes that filling files writes, and first syncs and rebuilds of arrays, of the plans of a run.
+/// Returns the bytes that a run's plans write by filling files, and by first syncs and rebuilds of
+/// arrays.
 pub fn filled(steps: &[Step]) -> u64 {
     steps.iter().map(|step| step.op.bytes_filled() + step.op.bytes_below()).sum()
 }

@@ -1,4 +1,4 @@
-//! What is planned for stacks on several media.
+//! Plans stacks on several media.
 
 use super::*;
 use crate::{sets::layout, survey};
@@ -19,12 +19,12 @@ fn scenario(stacks: &[&str], rw: &str) -> Scenario {
     from_arguments(&stacks, &ScenarioRequest { words, ..ScenarioRequest::default() }).unwrap()
 }
 
-/// With media of the sizes that are declared, devices of 1 TiB.
+/// Runs `then` with media of the declared sizes; devices have 1 TiB.
 fn with_ground<T>(scenario: &Scenario, then: impl FnOnce(&PlanGround) -> T) -> T {
     with_guests(scenario, None, then)
 }
 
-/// The same on a machine that has that for guests.
+/// Runs `then` with media of the declared sizes, on a machine with these parts for guests.
 fn with_guests<T>(
     scenario: &Scenario,
     guests: Option<guest::GuestParts>,
@@ -54,7 +54,7 @@ fn with_devices_of<T>(
     then(&PlanGround { scenario, layout: &layout, found: &found, guest_parts: guests, tag })
 }
 
-/// Every visit's targets, after the files and steps that make them.
+/// Formats every visit's targets, after the files and steps that make them.
 fn show(ground: &PlanGround) -> String {
     let mut text = String::new();
     let mut steps = |head: &str, steps: &[Step]| {
@@ -116,7 +116,7 @@ fn trims_of_files_that_are_there_are_told_to_their_markers_first() {
     let stacks = ["file:/srv/a.img", "file:/srv/a.img | loop", "ssh:db1:/srv/b.img", "/dev/sda"];
     let steps = |rw: &str| {
         let mut scenario = scenario(&stacks, rw);
-        // The made-up drive is nobody's.
+        // The made-up drive belongs to nobody.
         scenario.consent.clear();
         let found = [(false, 1 << 30), (false, 1 << 30), (false, 1 << 30), (true, 1 << 40)]
             .map(|(block, bytes)| vec![FoundMedium::bare(bytes, block, true)]);
@@ -156,8 +156,8 @@ fn a_job_must_fit_the_smallest_member() {
     );
 }
 
-/// The check of scenarios comes first; a layer that is planned on several all the same must not
-/// take the first.
+/// The check of scenarios comes first. A layer that is planned on several devices nevertheless must
+/// not take the first.
 #[test]
 fn a_layer_that_joins_nothing_stands_on_one() {
     let scenario = scenario(&["each([/dev/sda,/dev/sdb])"], "randread");
@@ -192,7 +192,8 @@ fn what_was_not_looked_at_is_not_planned() {
     });
 }
 
-/// The server of host::made_up, which has an IOMMU and a drive of its own group.
+/// Returns the parts of the server of host::made_up, which has an IOMMU and a drive in a group of
+/// its own.
 fn parts_of(machine: &MadeUpMachine) -> guest::GuestParts {
     guest::GuestParts { drives: pci::drives(&machine.probe), ..guest::GuestParts::made_up() }
 }
@@ -393,7 +394,7 @@ fn what_cannot_be_made_of_members_is_refused() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
-/// Of a long command line what belongs to disks.
+/// Returns the words of a long command line that belong to disks.
 fn only_disks(line: &str) -> String {
     let words =
         line.split(" -").filter(|word| word.contains("memory-backend") || word.contains("disk"));
@@ -586,7 +587,7 @@ fn overlays_that_have_no_room_are_refused() {
     assert_eq!(planned("/dev/sda | vm", "randwrite", None), Ok(()), "no overlay");
 }
 
-/// Parts of a machine with that image.
+/// Returns parts of a machine with that image.
 fn with_image(parts: guest::GuestParts) -> guest::GuestParts {
     use iotax_layers::guest::system_image::{Format, SystemImage};
     let path = std::path::PathBuf::from("/srv/debian.qcow2");
@@ -594,7 +595,7 @@ fn with_image(parts: guest::GuestParts) -> guest::GuestParts {
     guest::GuestParts { images: [(path, image)].into(), ..parts }
 }
 
-/// Whatever the load does, the system in an image may mount, assemble or repair what it finds.
+/// The system in an image may mount, assemble or repair what it finds, whatever the load does.
 #[test]
 fn a_system_that_nothing_keeps_from_writing_is_one_that_writes() {
     use iotax_host::guard::judge::Intent;
@@ -621,7 +622,7 @@ fn a_system_that_nothing_keeps_from_writing_is_one_that_writes() {
     assert_eq!(plan("/dev/nvme0n1 | vm(attach=vfio,image=/srv/debian.qcow2)", "randread"), Ok(()));
 }
 
-/// The steps, without the command lines of the guests.
+/// Returns the steps, without the command lines of the guests.
 fn images_of(stacks: &[&str], rw: &str) -> String {
     with_guests(&scenario(stacks, rw), Some(guest::GuestParts::made_up()), |ground| {
         let region = ground.bounds().unwrap().region;
@@ -674,7 +675,7 @@ fn a_run_directory_that_is_too_long_for_sockets_is_refused() {
             ground.set(&ground.layout.sets[0], 0).map(drop).map_err(|error| error.to_string())
         })
     };
-    // `/vm0.port` and `/vm0-disk0.vhost` after it, of 107 bytes that Linux takes.
+    // The names `/vm0.port` and `/vm0-disk0.vhost` follow; Linux takes 107 bytes.
     assert_eq!(planned("virtio-blk", 98), Ok(()));
     assert_eq!(planned("vhost-user-blk", 91), Ok(()));
     for (way, length, name) in

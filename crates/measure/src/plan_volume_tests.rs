@@ -1,5 +1,5 @@
-//! What is planned for partitions, parts, devices put together, and arrays; and on how many bytes
-//! their stacks are measured.
+//! Plans partitions, parts, devices put together, and arrays, and checks the bytes that their
+//! stacks are measured on.
 
 use super::*;
 use iotax_host::guard::judge::Intent;
@@ -271,7 +271,7 @@ fn what_syncs_and_rebuilds_write_counts_as_written() {
     let of = |options: &str| {
         format!("[/dev/sda,/dev/sdb,/dev/sdc,/dev/sdd] | mdraid({options},size=1GiB)")
     };
-    // All that a load reads is written first, once.
+    // Everything that a load reads is written first, once.
     for (options, first, sync) in [
         ("level=5", 3u64, 1u64),
         ("level=6", 2, 2),
@@ -289,13 +289,13 @@ fn what_syncs_and_rebuilds_write_counts_as_written() {
     let (found, visits) = left(&of("level=6"), Some("healthy,failed(2),rebuilding,healthy"), TIB);
     assert_eq!(found, Ok(TIB - visits * (6 << 30)), "two are");
     assert!(left(&of("level=5"), None, 1 << 30).0.unwrap_err().contains("setting up alone writes"));
-    // A pool's resilver writes what is in it, and no more than a member holds.
+    // A pool's resilver writes the contents of the pool, and no more than a member holds.
     let zfs = "[/dev/sda,/dev/sdb] | zfs(mirror,size=1GiB)";
     let (found, visits) = left(zfs, cycle, TIB);
     assert_eq!(found, Ok(TIB - visits * (2 << 30)));
 }
 
-/// Offset and size of every disk of every guest, in order.
+/// Returns offset and size of every disk of every guest, in order.
 fn disks(plan: &SetPlan) -> Vec<Vec<(u64, Option<u64>)>> {
     let of = |guest: &guest::GuestPlan| {
         guest.disks.iter().map(|disk| (disk.offset, disk.bytes)).collect()
@@ -338,13 +338,13 @@ fn guests_are_spread_over_two_arrays_each_of_which_is_made_of_its_own_list() {
         let failed = describe(&steps);
         assert_eq!((ids.len(), failed.len()), (2, 2), "{failed:?}");
         assert!(failed[0].contains("/dev/sd") && failed[0] != failed[1], "{failed:?}");
-        // What serves the first stack: both arrays and all guests.
+        // Both arrays and all guests serve the first stack.
         assert!(plan.steps_serving(0).len() > 2 + plan.guests.len());
     });
 }
 
-/// The published comparison has an array on the drives of each NUMA node, and its guests beside
-/// them.
+/// The published comparison has an array on the drives of each NUMA node, and guests on the same
+/// node.
 #[test]
 fn guests_run_on_the_node_of_the_drives_of_their_array() {
     let nodes_of = |first: u64, second: u64, stack: &str| {

@@ -1,7 +1,7 @@
-//! Passes over drives before the visits begin: the whole of each is written in order so often,
-//! whatever the load and whatever layers will stand on it (SNIA's workload independent
-//! preconditioning). They are part of no figure, and what of them a drive kept is not written again
-//! by a resumed run. Rounds of the load itself are `steady_rounds`' business.
+//! Writes passes over drives before the visits begin: the whole of each drive is written in order
+//! as often as asked for, whatever the load and the layers above (SNIA's workload independent
+//! preconditioning). The passes are part of no figure, and a resumed run does not write again what
+//! a drive kept of them. Rounds of the load itself are in `steady_rounds`.
 
 use super::first_writes::{FirstWritePass, WritePass};
 use super::observer::RunEvent;
@@ -24,15 +24,15 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What is written at once: SNIA's sequential block.
+/// Block size in bytes: SNIA's sequential block.
 pub const BLOCK: u64 = 128 * KIB;
-/// So many in flight on each drive, or a fast one would be waited for.
+/// I/Os in flight on each drive. With fewer, the run would wait for a fast drive.
 const IODEPTH: u32 = 32;
-/// Of each drive between two looks whether the user wants to stop.
+/// Bytes of each drive between two checks whether the user wants to stop.
 const STRETCH: u64 = 64 * MIB;
-/// The same where no agent is, and every stretch is a command.
+/// Bytes of each drive between two checks where there is no agent, and every stretch is a command.
 const STRETCH_AFAR: u64 = GIB;
-/// A record at least after so much of each drive, and after every hundredth of all.
+/// Least bytes of each drive between two records. For large drives it is a hundredth of all bytes.
 const RECORD_EVERY: u64 = GIB;
 
 /// Drives of one place and size that are written at the same time.
@@ -40,43 +40,45 @@ const RECORD_EVERY: u64 = GIB;
 pub struct Batch {
     pub place: Place,
     agent: LoadIssuer,
-    /// Bytes of each, in whole blocks; `UNKNOWN_BYTES` of a drive that nobody has looked at yet.
+    /// Bytes of each drive, in whole blocks; `UNKNOWN_BYTES` for a drive that nobody has looked at
+    /// yet.
     pub bytes: u64,
-    /// Bytes of each that an earlier part of the run has written, of all passes.
+    /// Bytes of each drive that an earlier part of the run has written, in all passes.
     pub done: u64,
     whose: DriveOwner,
     pub paths: Vec<PathBuf>,
 }
 
-/// Whose what is written over is.
+/// Owner of the data that is overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DriveOwner {
-    /// A file with our marker after its data.
+    /// A file of ours, with our marker after its data.
     File,
     /// A drive of a lab, which the run made.
     Drive,
-    /// Somebody's, who consents to its destruction.
+    /// A device of somebody who consents to its destruction.
     Device,
 }
 
 impl Batch {
-    /// Whether nobody misses what is on them.
+    /// Returns true if nobody misses the data on these drives.
     pub fn is_ours(&self) -> bool {
         self.whose != DriveOwner::Device
     }
 
-    /// Whether the two are the same but for their paths.
+    /// Returns true if two batches are equal except for their paths.
     fn is_like(&self, other: &Batch) -> bool {
         (self.agent, self.bytes, self.done, &self.whose, &self.place)
             == (other.agent, other.bytes, other.done, &other.whose, &other.place)
     }
 
-    /// Their names, as a list.
+    /// Formats the drives' names as a list.
     pub fn names(&self) -> String {
         show_names(self.paths.iter().map(|path| path.display()))
     }
 
-    /// Bytes that so many passes write, all drives together; `None`: a size is not known yet.
+    /// Returns the bytes that `passes` passes write, all drives together; `None`: a size is not
+    /// known yet.
     pub fn written(&self, passes: u32) -> Option<u64> {
         (!is_unknown(self.bytes)).then(|| {
             self.bytes.saturating_mul(passes.into()).saturating_mul(self.paths.len() as u64)
@@ -84,8 +86,8 @@ impl Batch {
     }
 }
 
-/// The drives and files at the bottom of all stacks, each once; `done` tells how far an earlier
-/// part of the run was with one.
+/// Returns the drives and files at the bottom of all stacks, each once; `done` returns how far an
+/// earlier part of the run was with a drive.
 ///
 /// # Errors
 /// When a list of media has a list in it.
@@ -134,7 +136,7 @@ fn whose(medium: &Medium) -> DriveOwner {
     }
 }
 
-/// Bytes that the passes of a run write, as far as sizes are known.
+/// Returns the bytes that the passes of a run write, as far as sizes are known.
 ///
 /// # Errors
 /// As [`batches`].
@@ -175,7 +177,7 @@ impl Session<'_> {
                 admitted,
             })?;
         }
-        // What is smaller than a block has none.
+        // A drive smaller than a block has no blocks to write.
         for batch in batches.iter().filter(|batch| batch.bytes > 0) {
             self.write_over(places, batch)?;
         }
@@ -183,7 +185,7 @@ impl Session<'_> {
         written_in.iter().try_for_each(|place| places.get(place)?.allow(&Allowed::default()))
     }
 
-    /// All passes over a batch, from where an earlier part of the run left it.
+    /// Writes all passes over a batch, from where an earlier part of the run left it.
     fn write_over(&mut self, places: &mut Places, batch: &Batch) -> Result<()> {
         let drive = |path: &PathBuf| {
             let path = path.display().to_string();
@@ -234,7 +236,7 @@ impl Session<'_> {
         result.map_err(|error| suspend::blame(places, &[&batch.place], error))
     }
 
-    /// To the end of a pass; where no agent is, as far as one command goes.
+    /// Writes to the end of a pass or, if there is no agent, as far as one command goes.
     fn pass(
         &mut self,
         places: &mut Places,
@@ -256,7 +258,7 @@ impl Session<'_> {
             iodepth: IODEPTH,
             offset,
             size: Some(of_each),
-            // No pass writes what the one before it wrote.
+            // Each pass writes other data than the one before it.
             randseed: self.scenario.measure.seed.wrapping_add(passes.written),
             ..Job::default()
         };
@@ -285,7 +287,7 @@ impl Session<'_> {
         pass.write(places, stop, &mut told).map(drop)
     }
 
-    /// On disk, with what may be written until the next one.
+    /// Records the passes on disk, with the bytes that may be written until the next record.
     fn record_passes(&mut self, passes: &mut Passes) -> Result<()> {
         let every = RECORD_EVERY.max(passes.whole() / 100);
         passes.begun = passes.written.saturating_add(every).min(passes.whole());
@@ -294,14 +296,14 @@ impl Session<'_> {
     }
 }
 
-/// Since when this part of the run writes, and from where.
+/// Start of this part of the run: the time, and the bytes that were written before.
 struct Clock {
     from: u64,
     since: Instant,
 }
 
 impl Clock {
-    /// Bytes a second of all drives together.
+    /// Returns the rate of all drives together, in bytes a second.
     fn rate(&self, passes: &Passes, batch: &Batch) -> f64 {
         let bytes = (passes.written - self.from) * batch.paths.len() as u64;
         bytes as f64 / self.since.elapsed().as_secs_f64().max(1e-9)
@@ -313,8 +315,8 @@ impl Clock {
     }
 }
 
-/// `400 GiB written in 210.0 s, 2045.2 MB/s`: what this part of the run wrote, in the time that the
-/// report counts.
+/// Formats what this part of the run wrote, in the time that the report counts: `400 GiB written in
+/// 210.0 s, 2045.2 MB/s`.
 fn passes_words(passes: &Passes, before: Option<&Passes>) -> String {
     let of = |passes: &Passes| (passes.written, passes.took_ns + passes.flush_ns);
     let ((now, until), (from, since)) = (of(passes), before.map(of).unwrap_or_default());
@@ -324,7 +326,7 @@ fn passes_words(passes: &Passes, before: Option<&Passes>) -> String {
     format!("{} written in {seconds:.1} s, {rate:.1} MB/s", show_bytes(bytes))
 }
 
-/// `pass 1 of 2, 12 GiB of 200 GiB, 1200.0 MB/s, about 157 s left`
+/// Formats the progress: `pass 1 of 2, 12 GiB of 200 GiB, 1200.0 MB/s, about 157 s left`
 fn progress(passes: &Passes, drives: u64, rate: f64) -> String {
     let pass = (passes.written / passes.bytes + 1).min(passes.passes.into());
     let left_s = ((passes.whole() - passes.written) * drives) as f64 / rate.max(1.0);

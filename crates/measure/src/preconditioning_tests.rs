@@ -1,4 +1,4 @@
-//! Passes over real files by a session of its own, cut short and gone on with.
+//! Runs passes over real files in a session of its own, which is cut short and resumed.
 
 use super::*;
 use crate::announced_once::AnnouncedOnce;
@@ -31,7 +31,7 @@ fn scenario(stacks: &[String], measure: &[(&str, &str)]) -> Scenario {
         .unwrap()
 }
 
-/// Presses Ctrl-C when it was told so often of how far it is.
+/// Presses Ctrl-C after this many reports of progress.
 struct Watcher<'a> {
     stop: &'a AtomicBool,
     patience: usize,
@@ -47,7 +47,7 @@ impl Observer for Watcher<'_> {
     }
 }
 
-/// One part of a run: whether it came to its end, and what it said.
+/// Runs one part of a run. Returns its result, and the events that it reported.
 fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec<RunEvent>) {
     let stop = AtomicBool::new(false);
     let mut observer = Watcher { stop: &stop, patience, said: Vec::new() };
@@ -213,7 +213,7 @@ fn drives_of_one_size_are_written_at_the_same_time() {
     let all = batches(&ground, |_, path| if path == "/dev/vdb" { 0 } else { 7 }).unwrap();
     let shown: Vec<_> = all.iter().map(|batch| (batch.names(), batch.bytes, batch.done)).collect();
     let of = |name: &str, bytes, done| (name.to_owned(), bytes, done);
-    // What one of them has kept parts them.
+    // Drives that kept different amounts are in different batches.
     assert_eq!(
         shown,
         [of("/dev/vda", 1 << 40, 7), of("/dev/vdb", 1 << 40, 0), of("/dev/vdc", 1 << 39, 7)]

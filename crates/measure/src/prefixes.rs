@@ -1,22 +1,23 @@
-//! Stacks by what they have in common from the bottom up. A prefix is a medium with the layers on
-//! it up to some depth; it has one number, the same in every stack that begins with it, so that
-//! nobody compares stacks pair by pair.
+//! Numbers the prefixes that stacks have in common from the bottom up. A prefix is a medium with
+//! the layers on it up to some depth. It has one number, the same in every stack that begins with
+//! it, so that stacks need not be compared pair by pair.
 
 use iotax_layers::layer_of;
 use iotax_model::scenario::{LayerSpec, Medium, Scenario, Stack};
 use std::collections::{HashMap, HashSet};
 
-/// The prefixes of all stacks.
+/// Prefixes of all stacks.
 pub struct Prefixes(Vec<Vec<usize>>);
 
-/// What the stacks that share a prefix have above it.
+/// Properties of what the stacks that share a prefix have above it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PrefixAbove {
-    /// One of them sets something up there.
+    /// True if one of them sets something up there.
     pub set_up: bool,
-    /// Writes of one of them must pass the prefix.
+    /// True if writes of one of them must pass the prefix.
     pub writes: bool,
-    /// In how many ways they go on, guests side by side each for itself: 0 where none goes on.
+    /// Number of ways in which they go on, with guests side by side counted one each; 0 if none
+    /// goes on.
     pub ways: u32,
 }
 
@@ -40,12 +41,13 @@ impl Prefixes {
         Prefixes(all)
     }
 
-    /// The prefixes of a stack: its medium first, itself last.
+    /// Returns the prefixes of a stack: its medium first, the whole stack last.
     pub fn of_stack(&self, stack: usize) -> &[usize] {
         &self.0[stack]
     }
 
-    /// For each stack and each of its prefixes, what is above it in all stacks that share it.
+    /// Returns, for each stack and each of its prefixes, what is above it in all stacks that share
+    /// it.
     pub fn above(&self, scenario: &Scenario) -> Vec<Vec<PrefixAbove>> {
         let writes = scenario.writes();
         let (mut all, mut ways): (HashMap<usize, PrefixAbove>, HashSet<usize>) = Default::default();
@@ -62,13 +64,13 @@ impl Prefixes {
     }
 }
 
-/// Layers that make something; the others are the worker's own.
+/// Returns true for layers that make something; the others belong to the worker.
 pub fn is_set_up(layer: &LayerSpec) -> bool {
     !layer.works_anywhere()
 }
 
-/// Whether a layer above the first `depth` writes, or opens what is below as if it would, whatever
-/// the load does.
+/// Returns true if a layer above the first `depth` writes, or opens what is below as if it would,
+/// whatever the load does.
 pub fn must_write(stack: &Stack, depth: usize) -> bool {
     let opens =
         |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.opens_for_writing(spec));

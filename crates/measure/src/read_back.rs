@@ -1,6 +1,6 @@
-//! Behind a load with `verify`: what it wrote is read back through the stacks, in the places that
-//! wrote it, and what was found goes into the record. Of a load that was cut short only what its
-//! own reads have shown is asked for.
+//! Reads back after a load with `verify`: the data is read through the stacks, in the places that
+//! wrote it, and the findings are recorded. For a load that was cut short, only the findings of its
+//! own reads are asked for.
 
 use super::observer::{Observer, RunEvent};
 use super::visit_workers::Bench;
@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Bench<'_> {
-    /// Asks all workers, one after the other. `read`: for all that they wrote, until `stop` is set.
+    /// Asks all workers, one after the other. `read`: they read back all that they wrote, until
+    /// `stop` is set.
     ///
     /// # Errors
-    /// When a peer is lost or the record cannot be written. What is wrong with blocks is in the
-    /// record.
+    /// When a peer is lost or the record cannot be written. Faults of blocks are in the record.
     pub fn read_back(
         &mut self,
         read: bool,

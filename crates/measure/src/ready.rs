@@ -1,7 +1,7 @@
-//! What `run`, `resume` and `plan` ask alike before anything is made: whether the stacks make sense
-//! here, and only then what this machine lacks. What does not exist, consents that were not given,
-//! and all that is lacking beside it, is named at once: `run` refuses, and `plan` plans with drives
-//! of unknown size in its place. Nothing is fetched or made.
+//! Checks for `run`, `resume` and `plan` before anything is made. First the stacks must make sense
+//! here; only then do needs count that this machine lacks. Everything that does not exist, every
+//! consent that was not given, and all that is lacking besides is named at once: `run` refuses, and
+//! `plan` plans with drives of unknown size instead. Nothing is fetched or made.
 
 use super::plan::PlanGround;
 use super::sets::{SetLayout, layout};
@@ -14,25 +14,26 @@ use iotax_model::scenario::Scenario;
 use iotax_steps::RunTag;
 use iotax_units::exit::{Failed, UNMET_NEED, code_of};
 
-/// What is known of a scenario that makes sense on this machine.
+/// Findings about a scenario that makes sense on this machine.
 pub struct ReadyScenario {
-    /// Who can be up with whom.
+    /// Layout that says which stacks can be up together.
     pub layout: SetLayout,
     /// The bottom of every stack.
     pub survey: Survey,
-    /// What guests are made of, with a kernel that may still have to be fetched.
+    /// Programs and images that this machine has for guests, with a kernel that may still have to
+    /// be fetched.
     pub guest_parts: Option<GuestParts>,
-    /// Devices and files that were named and do not exist, and consents that were not given, a
+    /// Devices and files that were named and do not exist, and consents that were not given, one
     /// sentence each.
     absent: Vec<String>,
     missing: Vec<Missing>,
-    /// The same of what no table of needs knows: memory in huge pages, KVM that was demanded.
+    /// Further unmet needs that are in no table: memory in huge pages, KVM that was demanded.
     also: Vec<Error>,
 }
 
 impl ReadyScenario {
-    /// What does not exist and what this machine lacks, by name, with what supplies it; empty:
-    /// nothing.
+    /// Returns what does not exist and what this machine lacks, by name, with what supplies it;
+    /// `None` if there is nothing.
     pub fn lacks(&self, scenario: &Scenario) -> Option<String> {
         let absent = self.absent.iter().cloned();
         let missing = survey::listed(scenario, &self.missing);
@@ -41,10 +42,10 @@ impl ReadyScenario {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// The same as an error.
+    /// Returns an error if anything is lacking.
     ///
     /// # Errors
-    /// Naming everything: exit code 2 where something that was named does not exist or a consent is
+    /// Names everything: exit code 2 if something that was named does not exist or a consent is
     /// missing, else 3.
     pub fn met(&self, scenario: &Scenario) -> Result<()> {
         self.lacks(scenario).map_or(Ok(()), |all| Err(self.refusal(all).into()))
@@ -54,7 +55,7 @@ impl ReadyScenario {
         if self.absent.is_empty() { Failed::need(all) } else { Failed::input(all) }
     }
 
-    /// The same of a run that can wait: an error unless a reboot supplies all of it.
+    /// Returns what is lacking for a run that can wait, if a reboot supplies all of it.
     ///
     /// # Errors
     /// As [`ReadyScenario::met`].
@@ -69,11 +70,11 @@ impl ReadyScenario {
     }
 }
 
-/// Looks at everything that a scenario names; `tell` gets a sentence when that takes long.
+/// Checks everything that a scenario names; `tell` gets a sentence when that takes long.
 ///
 /// # Errors
-/// Bad input, with what is lacking where something does not exist that may come with it; a file
-/// system that is too full.
+/// Bad input, with what is lacking if something does not exist that may come with it; a file system
+/// that is too full.
 pub fn ready(scenario: &Scenario, tell: &mut dyn FnMut(String)) -> Result<ReadyScenario> {
     let requested = guest::requested(scenario)?;
     let layout = layout(scenario);
@@ -115,9 +116,9 @@ pub fn ready(scenario: &Scenario, tell: &mut dyn FnMut(String)) -> Result<ReadyS
     Ok(ready)
 }
 
-/// What guests are made of. KVM that was demanded and is not there is lacking as other things are,
-/// and a drive that does not exist could be given away if it did: neither keeps the rest from being
-/// looked at.
+/// Returns the parts for guests. KVM that was demanded and is not there counts as lacking like
+/// other needs. A drive that does not exist could be given away if it did. Neither prevents the
+/// other checks.
 fn parts(
     requested: Requested,
     scenario: &Scenario,
@@ -165,7 +166,7 @@ mod tests {
         assert!(why.contains("hint: attach=vhost-user-blk") && !why.contains("lacks"), "{why}");
     }
 
-    /// What a run is refused with, though a plan goes on.
+    /// Returns the error that refuses a run, though a plan goes on.
     fn refused_run(scenario: &Scenario) -> String {
         let ready = ready(scenario, &mut |_| {}).unwrap();
         let error = ready.waits_for(scenario).unwrap_err();

@@ -1,5 +1,5 @@
-//! Hosts over SSH of a run: reached once, their ends of stacks looked at, what was found kept with
-//! the survey.
+//! Reaches the hosts over SSH of a run once, looks at their ends of stacks, and keeps the findings
+//! with the survey.
 
 use super::observer::RunEvent;
 use super::places::Places;
@@ -17,11 +17,11 @@ use iotax_units::exit::Failed;
 use std::path::Path;
 
 impl Session<'_> {
-    /// Hosts over SSH are reached once, before anything is made here: their targets' sizes are
+    /// Reaches hosts over SSH once, before anything is made here: the sizes of their targets are
     /// needed, and what fails there fails early.
     pub(super) fn reach_remotes(&mut self, places: &mut Places) -> Result<()> {
         for (index, stack) in self.scenario.stacks.iter().enumerate() {
-            // Where a person brings the drive first, nobody may answer yet.
+            // If a person brings the drive first, nobody may answer yet.
             if self.scenario.operator_of(stack).is_some() {
                 continue;
             }
@@ -32,7 +32,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The host that a member of a stack is on, if it is on another, and what the member is there.
+    /// Reaches the host that a member of a stack is on, if it is on another, and finds out what the
+    /// member is there.
     pub(super) fn reach_member(
         &mut self,
         places: &mut Places,
@@ -70,9 +71,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A drive of another host must be the one that was looked at, whenever something is set up on
-    /// it; the guard looks at it once more just before it is first written: reaching others,
-    /// downloads and fills lie in between.
+    /// Checks a drive of another host again. It must be the one that was looked at, whenever
+    /// something is set up on it. The guard looks at it once more just before it is first written:
+    /// reaching others, downloads and fills happen in between.
     pub(super) fn look_again_afar(
         &mut self,
         places: &mut Places,
@@ -106,7 +107,7 @@ impl Session<'_> {
         }
     }
 
-    /// Hosts over SSH of a set that were left are reached again. The journal has them since they
+    /// Reaches hosts over SSH of a set again that were left. They are in the journal since they
     /// were reached first.
     pub(super) fn reach_again(&mut self, places: &mut Places, set: &StackSet) -> Result<()> {
         let run_id = self.run_id();
@@ -150,12 +151,12 @@ impl Session<'_> {
         let place = Place::Ssh(host.to_owned());
         self.observer.tell(RunEvent::Reaching { place: place.to_string() });
         let op = Op::RemoteAgent(RemoteAgent { host: host.to_owned(), for_steps: false });
-        // Numbers of plans begin at 0; this one is no plan's.
+        // Numbers of plans begin at 0; this number belongs to no plan.
         let id = StepId::MAX - index as StepId;
         self.perform(&Step { id, place: Place::Host, why: format!("reach {host}"), op })?;
         if let Err(error) = places.reach_ssh(host, run_id) {
             if is_unreachable(&error) {
-                // No shell answered, so nothing was copied: nothing is to be undone there.
+                // No shell answered, so nothing was copied: there is nothing to undo.
                 self.executor.forget_last()?;
             }
             return Err(self
@@ -165,8 +166,8 @@ impl Session<'_> {
         self.record_place(places, &place)
     }
 
-    /// The error for a host that this run already reached under another name: its own copy of iotax
-    /// is there.
+    /// Returns the error for a host that this run already reached under another name: its own copy
+    /// of iotax is there.
     fn same_machine(
         &mut self,
         error: &anyhow::Error,
@@ -189,7 +190,7 @@ impl Session<'_> {
         )
     }
 
-    /// Nothing is copied to a host without an agent, so there is nothing to journal.
+    /// Reaches a host without an agent. Nothing is copied to it, so there is nothing to journal.
     fn reach_afar(
         &mut self,
         places: &mut Places,
@@ -205,7 +206,7 @@ impl Session<'_> {
     }
 }
 
-/// The wire's error as one with the exit code that it leads to.
+/// Converts the wire's error into one with its exit code.
 pub(super) fn with_its_code(error: anyhow::Error) -> anyhow::Error {
     error.downcast::<WireError>().map_or_else(|error| error, |wire| Failed::from(wire).into())
 }
@@ -216,7 +217,7 @@ pub(super) fn is_unreachable(error: &anyhow::Error) -> bool {
         .is_some_and(|error| matches!(error.fault, WireFault::Unreachable(_)))
 }
 
-/// The hosts over ssh of a medium that is a place without a device, or a network of two.
+/// Returns the hosts over SSH of a medium that is a place without a device, or a network of two.
 fn hosts_without_device(medium: &Medium) -> Vec<String> {
     let near = matches!(medium, Medium::Cpu { .. } | Medium::Net { .. }).then(|| medium.place());
     let ends = near.into_iter().chain(medium.far_end().cloned());

@@ -1,5 +1,5 @@
-//! What layers in other places take: labs, which are guests that are up for the whole run,
-//! executors on hosts over SSH, and what is lacking there.
+//! Prepares other places for layers: labs, which are guests that are up for the whole run,
+//! executors on hosts over SSH, and a check of what is lacking there.
 
 use super::observer::RunEvent;
 use super::places::{self, Places};
@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Ids of needs by the place that must meet them.
 pub type NeedsByPlace = BTreeMap<Place, BTreeSet<&'static str>>;
 
-/// What the layers of a scenario need, place by place.
+/// Returns the needs of the layers of a scenario, place by place.
 pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
     let mut needs = NeedsByPlace::new();
     for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
@@ -34,7 +34,7 @@ pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
     needs
 }
 
-/// Programs that only the words of a scenario name, by the place where they run.
+/// Returns the programs that only the words of a scenario name, by the place where they run.
 fn programs_of(scenario: &Scenario) -> BTreeMap<Place, Vec<NamedProgram>> {
     let mut programs: BTreeMap<Place, Vec<NamedProgram>> = BTreeMap::new();
     for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
@@ -48,13 +48,13 @@ fn programs_of(scenario: &Scenario) -> BTreeMap<Place, Vec<NamedProgram>> {
     programs
 }
 
-/// Whether anything is set up inside of a guest.
+/// Returns true if anything is set up inside of a guest.
 pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
     let mut layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     layers.any(|(spec, place)| place == in_guest() && is_set_up(spec))
 }
 
-/// Hosts over SSH that something is set up on.
+/// Returns the hosts over SSH that something is set up on.
 fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<Place> {
     let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
     let places = layers
@@ -71,7 +71,7 @@ fn all_met(lacking: &[String]) -> Result<()> {
 }
 
 impl Session<'_> {
-    /// Hosts over SSH get a second agent, which performs steps.
+    /// Gives hosts over SSH a second agent, which performs steps.
     pub(super) fn reach_hands(&mut self, layout: &SetLayout) -> Result<()> {
         let mut hosts = hosts_with_steps(self.scenario);
         let media = self.ground(layout).media()?;
@@ -80,7 +80,7 @@ impl Session<'_> {
             let host = place.ssh_host().unwrap_or_default().to_owned();
             let agent = RemoteAgent { host: host.clone(), for_steps: true };
             let id = agent.id(self.executor.tag());
-            // Numbers of plans begin at 0, those of the agents for load go down from the end.
+            // Numbers of plans begin at 0; those of the agents for load go down from the end.
             let id_of_step = StepId::MAX / 2 - number as StepId;
             let why = format!("reach {host} to set up there");
             self.perform(&Step {
@@ -102,7 +102,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Labs are brought up once, and stay.
+    /// Brings up the labs once. They stay up.
     pub(super) fn bring_up_labs(&mut self, layout: &SetLayout, places: &mut Places) -> Result<()> {
         while !self.scenario.labs.is_empty() {
             let mark = self.executor.mark();
@@ -122,10 +122,10 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// All that other places lack, at once, before anything is made in them.
+    /// Checks that other places lack nothing, all at once, before anything is made in them.
     ///
     /// # Errors
-    /// Exit code 3 naming it, with the command that supplies it.
+    /// Exit code 3 naming what is lacking, with the command that supplies it.
     pub(super) fn needs_are_met_elsewhere(&mut self) -> Result<()> {
         let mut lacking = Vec::new();
         let mut programs = programs_of(self.scenario);
@@ -138,7 +138,7 @@ impl Session<'_> {
         all_met(&lacking)
     }
 
-    /// The same of guests in which something is set up, once they are reached.
+    /// Checks that guests in which something is set up lack nothing, once they are reached.
     ///
     /// # Errors
     /// As [`Session::needs_are_met_elsewhere`].

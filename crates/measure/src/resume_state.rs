@@ -1,4 +1,4 @@
-//! What the earlier parts of a resumed run did, as the session counts it: read back from the record
+//! Counts what the earlier parts of a resumed run did, as the session counts it, from the record
 //! and the journal.
 
 use super::rounds::WorkloadProgress;
@@ -16,26 +16,26 @@ use iotax_store::RunData;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What a run has after it; of a new one nothing.
+/// State of a run so far; empty for a new run.
 #[derive(Debug, Default)]
 pub struct ResumeState {
-    /// Measured so far, by workload.
+    /// Measurements so far, by workload.
     pub progress: BTreeMap<String, WorkloadProgress>,
     /// Visits that ended: (visit, set, workload).
     pub ended: BTreeSet<(u32, u32, String)>,
-    /// The first visit to be made.
+    /// The first visit that is still to be made.
     pub first_visit: u32,
     pub workloads_done: BTreeSet<String>,
     /// Bytes written, by fills and by the load.
     pub written: u64,
-    /// Whether stacks were found to disturb the baseline and are measured apart.
+    /// True if stacks were found to disturb the baseline and are measured apart.
     pub apart: bool,
     /// Passes over drives, in the order of the record.
     passes: Vec<Passes>,
 }
 
 impl ResumeState {
-    /// Of a run that is to go on.
+    /// Returns the state of a run that is to be resumed.
     ///
     /// # Errors
     /// When its journal cannot be read.
@@ -61,8 +61,8 @@ impl ResumeState {
         })
     }
 
-    /// What passes of this very run left on a drive, which it knows again by its serial number, is
-    /// data that nobody misses. Whatever else is found there is asked for as ever.
+    /// Adds consents to the scenario for drives that passes of this very run wrote, recognized by
+    /// serial number: nobody misses that data. Anything else on such a drive still needs consent.
     pub fn consent_to_own(&self, scenario: &mut Scenario) {
         let passed = |serial: &str| {
             let drives = self
@@ -79,14 +79,14 @@ impl ResumeState {
         }
     }
 
-    /// The passes over a drive as far as it has kept them.
+    /// Returns the passes over a drive, as far as the drive has kept them.
     pub fn passed(&self, place: &Place, drive: &PassedDrive) -> Option<&Passes> {
         let mut last = self.passes.iter().rev().filter(|passes| passes.place == *place);
         last.find(|passes| passes.drives.contains(drive))
     }
 }
 
-/// Bytes that recorded slices wrote.
+/// Returns the bytes that recorded slices wrote.
 fn loaded(data: &RunData) -> u64 {
     data.slices
         .iter()
@@ -95,8 +95,8 @@ fn loaded(data: &RunData) -> u64 {
         .sum()
 }
 
-/// Bytes that were written before measuring, or may have been. Those of a run of an earlier version
-/// are known by their end.
+/// Returns the bytes that were written before measuring, or may have been. Runs of an earlier
+/// version record them only at their end.
 fn first_writes(data: &RunData) -> u64 {
     let begun: u64 = data.laying_out.iter().map(|begun| begun.bytes).sum();
     let begins = |done: &LaidOut| {
@@ -109,8 +109,8 @@ fn first_writes(data: &RunData) -> u64 {
     begun + ended.sum::<u64>()
 }
 
-/// The same without drives that are gone, and without files that were removed or are to be made
-/// again.
+/// Returns the passes without drives that are gone, and without files that were removed or are to
+/// be made again.
 fn still_there(scenario: &Scenario, passes: &Passes) -> Passes {
     let media = || scenario.stacks.iter().flat_map(|stack| stack.medium.members());
     let is_kept = |drive: &PassedDrive| {
@@ -121,7 +121,7 @@ fn still_there(scenario: &Scenario, passes: &Passes) -> Passes {
     Passes { drives, ..passes.clone() }
 }
 
-/// Whether what was written to that path is still there after the run came to an end.
+/// Returns true if data that was written to that path is still there after the end of the run.
 fn keeps(medium: &Medium, written: &Path) -> bool {
     match medium {
         Medium::File { path, size, keep } => {
@@ -138,8 +138,8 @@ fn keeps(medium: &Medium, written: &Path) -> bool {
     }
 }
 
-/// Bytes of passes that are to be written again. Those that a drive kept are part of what setting
-/// up writes.
+/// Returns the bytes of passes that are to be written again. Passes that a drive kept are part of
+/// what setting up writes.
 fn lost(data: &RunData) -> u64 {
     let scenario = &data.start.scenario;
     let kept = |passes: &Passes| still_there(scenario, passes).drives.len() as u64;
@@ -148,7 +148,7 @@ fn lost(data: &RunData) -> u64 {
         let drives = |other: &&Passes| other.place == passes.place && other.drives == passes.drives;
         let (all, begun) = (passes.drives.len() as u64, passes.begun);
         match data.passes[at + 1..].iter().find(drives) {
-            // It was begun again.
+            // The passes were begun again.
             Some(next) if next.written < passes.written => bytes += all * begun,
             Some(_) => {}
             None => bytes += (all - kept(passes)) * begun,
@@ -157,7 +157,7 @@ fn lost(data: &RunData) -> u64 {
     bytes
 }
 
-/// Bytes of the fills, first syncs and rebuilds that were begun.
+/// Returns the bytes of the fills, first syncs and rebuilds that were begun.
 fn filled(entries: &[JournalEntry]) -> u64 {
     let of = |entry: &JournalEntry| match entry {
         JournalEntry::Intent { step, .. } => step.op.bytes_filled() + step.op.bytes_below(),
@@ -166,14 +166,15 @@ fn filled(entries: &[JournalEntry]) -> u64 {
     entries.iter().map(of).sum()
 }
 
-/// Whole rounds only: a round that was cut short would weigh one stack more than another. Latencies
-/// at the matched rate are few and are measured again, at the rate that was fixed.
+/// Collects the whole rounds of a workload. A round that was cut short would weigh one stack more
+/// than another. Latencies at the matched rate are few and are measured again, at the rate that was
+/// fixed.
 fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> WorkloadProgress {
     let design = data.designs.iter().rfind(|design| design.workload == workload);
     let slices: Vec<&Slice> =
         data.slices.iter().filter(|slice| slice.workload == workload).collect();
     let wrongly_timed = data.wrongly_timed(workload);
-    // All places are reached again: without one that was lost it was another load.
+    // All places are reached again: a load without a lost place was another load.
     let parts = |stack: &str| {
         slices.iter().filter(|slice| slice.stack == stack).map(|slice| slice.parts.len()).max()
     };
@@ -226,7 +227,7 @@ fn progress(scenario: &Scenario, data: &RunData, workload: &str) -> WorkloadProg
     }
 }
 
-/// Rounds that preconditioned before those of their visits.
+/// Returns the rounds of preconditioning before the rounds of their visits.
 fn preconditioned(scenario: &Scenario, slices: &[&Slice]) -> Vec<WrittenRound> {
     let mut rounds: BTreeMap<u32, WrittenRound> = BTreeMap::new();
     for slice in slices.iter().filter(|slice| slice.purpose == Purpose::Precondition) {
@@ -255,7 +256,7 @@ fn preconditioned(scenario: &Scenario, slices: &[&Slice]) -> Vec<WrittenRound> {
     rounds.into_values().collect()
 }
 
-/// What rounds of throughput are made of.
+/// Returns the kind of a round of throughput that a slice is part of.
 fn kind(slice: &Slice) -> Option<RoundKind> {
     match slice.purpose {
         Purpose::Plain => Some(RoundKind::Plain),

@@ -1,7 +1,7 @@
-//! One workload on the stacks of one set, from the first slice to the last: a slice of each to warm
-//! up, the pilot that chooses the design, the baseline alone, random rounds until the statistics
-//! say stop, and then latencies at a matched rate. What is enough, and what comes next, `stats`
-//! says.
+//! Measures one workload on the stacks of one set, from the first slice to the last. A slice of
+//! each stack warms up, the pilot chooses the design, and the baseline runs alone. Random rounds
+//! follow until the statistics say stop, and then latencies at a matched rate. `stats` decides what
+//! is enough and what comes next.
 
 use super::interference::Interference;
 use super::matched_rate;
@@ -25,19 +25,20 @@ use iotax_units::show_ns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The first slice of writes, where they are limited, has no more bytes than this.
+/// Most bytes of the first slice of writes, where writes are limited.
 const FIRST_BYTES: u64 = 64 << 20;
-/// A warm-up with fewer completions says too little of how slow a stack is, and is made longer
-/// once.
+/// Least number of completions in a warm-up. Fewer say too little of how slow a stack is, and the
+/// warm-up is made longer once.
 const FEW: f64 = 20.0;
-/// That longer one, nanoseconds.
+/// Length of that longer warm-up, in nanoseconds.
 const LONGER_NS: u64 = 1_000_000_000;
-/// Below this budget a pilot, or rounds of the baseline alone, would take more than a tenth of it.
+/// Least budget in seconds for a pilot. Below it a pilot, or rounds of the baseline alone, would
+/// take more than a tenth of the budget.
 pub const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
-/// Longer slices than this have no rounds of slices four times as long.
+/// Longest slice that may have rounds of slices four times as long.
 const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
 
-/// What has been measured of a workload so far; goes on over visits and resumes.
+/// Measurements of a workload so far; they continue over visits and resumes.
 #[derive(Clone, Debug, Default)]
 pub struct WorkloadProgress {
     /// Rounds at the stated depth, with the scenario's numbers of stacks.
@@ -46,23 +47,24 @@ pub struct WorkloadProgress {
     pub matched_rounds: Vec<Round>,
     /// Number of the next round in the record; after a resume a half round may lie before it.
     pub next_round: u32,
-    /// Time since rounds at the stated depth began, all visits together, set-up and warm-up apart.
+    /// Time since rounds at the stated depth began, of all visits together, without set-up and
+    /// warm-up.
     pub elapsed_s: f64,
     pub matched_s: f64,
     /// Length and order of slices, once it is chosen.
     pub design: Option<Design>,
-    /// How stacks take turns, where they do.
+    /// Design of the series in which stacks take turns, if they do.
     pub series: Option<SeriesDesign>,
     /// Bytes of a write slice, fixed by the first warm-up.
     pub slice_bytes: Option<u64>,
     /// The rate at which latencies are compared, once it is known.
     pub matched: Option<Matched>,
-    /// Rounds that preconditioned before those of a visit.
+    /// Rounds of preconditioning before the rounds of a visit.
     pub preconditioned: Vec<WrittenRound>,
-    /// Of each stack, bytes that plain rounds read and wrote, and their seconds.
+    /// Bytes that plain rounds of each stack read and wrote, and their seconds.
     pub by_direction: BTreeMap<usize, [f64; 3]>,
-    /// Places that were lost when all these rounds were measured: rounds of other sets of places
-    /// are no part of them.
+    /// Places that were lost when all these rounds were measured. Rounds with other lost places are
+    /// not part of them.
     pub lost: BTreeSet<Place>,
 }
 
@@ -74,8 +76,8 @@ impl WorkloadProgress {
         }
     }
 
-    /// What the second stack costs of reads and of writes, by the totals; `None` of a load that has
-    /// not both.
+    /// Returns the cost of the second stack for reads and for writes, by the totals. `None` for a
+    /// load without both.
     fn cost_by_direction(&self, pair: [usize; 2]) -> Option<[f64; 2]> {
         let [a, b] = pair.map(|stack| self.by_direction.get(&stack));
         let (a, b) = (a?, b?);
@@ -84,24 +86,25 @@ impl WorkloadProgress {
     }
 }
 
-/// When a visit ends.
+/// Limit at which a visit ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VisitLimit {
-    /// When the comparisons are precise, or at the end of the budget.
+    /// Ends when the comparisons are precise, or at the end of the budget.
     Precise(StopSpec),
-    /// After as many rounds as the first visit had.
+    /// Ends after as many rounds as the first visit had.
     AsBefore {
-        /// At the stated depth.
+        /// Rounds at the stated depth.
         rounds: usize,
-        /// At the matched rate.
+        /// Rounds at the matched rate.
         matched: usize,
     },
-    /// After so much time.
+    /// Ends after this time, in seconds.
     Time(f64),
 }
 
 impl VisitLimit {
-    /// The seconds that are left at most after so many; `None`: it does not end by time.
+    /// Returns the most seconds that are left after `spent_s`. `None`: the visit does not end by
+    /// time.
     pub(super) fn most_s(self, spent_s: f64) -> Option<f64> {
         match self {
             VisitLimit::Precise(spec) => Some((spec.budget_s - spent_s).max(0.0)),
@@ -124,7 +127,7 @@ impl VisitLimit {
     }
 }
 
-/// Why a visit ended.
+/// Reason for the end of a visit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VisitEnd {
     Precision,
@@ -132,19 +135,19 @@ pub enum VisitEnd {
     RateLimited,
     /// The time is used up.
     Budget,
-    /// The rounds or the time of this visit are over; the workload goes on in another.
+    /// The rounds or the time of this visit are used up; the workload goes on in another visit.
     Visit,
     /// Another round would write more than `max_written`.
     MaxWritten,
-    /// The baseline runs only at this share of its rate while the others are up.
+    /// The baseline runs only at a share of its rate while the others are up.
     Disturbed {
-        /// Its rate beside them over its rate alone.
+        /// The baseline's rate next to the others divided by its rate alone.
         share: f64,
     },
     Interrupted,
 }
 
-/// Everything that a visit's measuring needs.
+/// State that a visit needs to measure.
 pub struct Visit<'a> {
     /// Workers and the record.
     pub bench: Bench<'a>,
@@ -152,41 +155,41 @@ pub struct Visit<'a> {
     pub baseline: usize,
     /// Names of all stacks of the scenario, those of other sets too.
     pub names: &'a [&'a str],
-    /// Of every stack of the scenario, how many members get the load at once.
+    /// Number of members that get the load at once, for each stack of the scenario.
     pub members: &'a [u64],
-    /// The stack that is no more than a ruler, if one is.
+    /// The stack that only serves as a ruler, if there is one.
     pub ruler: Option<usize>,
     pub workload: &'a Workload,
     pub measure: &'a MeasureSpec,
-    /// Caches of writes that are known on the path.
+    /// Write caches that are known to be on the path.
     pub write_caches: &'a [WriteCache],
-    /// What must be shown before writes count as steady, where that is asked for.
+    /// Criteria for steady writes, if they are asked for.
     pub steady: Option<SteadySpec>,
-    /// How the load is run until it is steady before it is measured, if it is.
+    /// Preconditioning: runs the load until it is steady before it is measured, if asked for.
     pub precondition: Option<Precondition>,
-    /// A stream of random orders of its own for each workload and visit.
+    /// A stream of random orders, distinct for each workload and visit.
     pub stream: u64,
     pub observer: &'a mut dyn Observer,
     pub stop: &'a AtomicBool,
 }
 
-/// Whether a stack with so many I/Os a second needs slices so long that a pilot in short ones says
-/// nothing of them.
+/// Returns true if a stack with this many I/Os a second needs slices so long that a pilot in short
+/// slices says nothing of them.
 fn is_coarse(rate: f64) -> bool {
     pilot::length_for(rate) > 2.0 * pilot::SLICE_S
 }
 
-/// What a warm-up showed.
+/// Rates seen in a warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 struct WarmUpResult {
     /// I/Os a second of the slowest stack.
     slowest: f64,
-    /// Bytes a second of the first one: the baseline where it is up.
+    /// Bytes a second of the first stack, which is the baseline if it is up.
     bytes_per_s: f64,
 }
 
 impl Visit<'_> {
-    /// Measures until `until` says so.
+    /// Measures until the limit `until` is reached.
     ///
     /// # Errors
     /// When a worker cannot be prepared, a peer is lost, or an I/O fails.
@@ -239,16 +242,16 @@ impl Visit<'_> {
         self.rounds(progress, until.without(self.bench.spent_s - began_s))
     }
 
-    /// Once a workload, before the first round, where there is time for it and bytes are not
-    /// scarce.
+    /// Returns true if the baseline is to be measured alone: once a workload, before the first
+    /// round, if there is time for it and bytes are not scarce.
     fn asks_whether_alone(&self, progress: &WorkloadProgress) -> bool {
         progress.rounds.is_empty()
             && self.bench.allowance.is_none()
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
     }
 
-    /// One slice of each stack that is no part of any figure: caches of addresses, the first drain,
-    /// and how fast each is.
+    /// Runs one slice of each stack that is no part of any figure. It fills caches of addresses,
+    /// causes the first drain, and shows how fast each stack is.
     fn warm_up(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -262,7 +265,7 @@ impl Visit<'_> {
             if self.bench.would_exceed(bound, 1) {
                 return Ok(Err(VisitEnd::MaxWritten));
             }
-            // In the record, since what they write counts against what may be written.
+            // Warm-ups are recorded, since their writes count against what may be written.
             let spot =
                 SlicePosition { round: progress.next_round, position, purpose: Purpose::WarmUp };
             let mut done = self.bench.record(worker, bound, spot, self.observer)?;
@@ -286,31 +289,32 @@ impl Visit<'_> {
         Ok(Ok(warm))
     }
 
-    /// A slice with few completions says little of how slow a stack is; and no single short one,
-    /// that another process may have held up, decides that there is no pilot.
+    /// Returns true if a slice says too little of how slow a stack is, because it has few
+    /// completions. Also no single short slice, which another process may have held up, decides
+    /// that there is no pilot.
     fn says_too_little(&self, progress: &WorkloadProgress, done: &SliceOutcome) -> bool {
         done.part(0, false).amount < FEW
             || (progress.design.is_none() && self.has_time_for_a_pilot() && is_coarse(done.rate()))
     }
 
-    /// Whether a pilot may choose the design: nobody chose the length of slices, and there is
-    /// something to compare.
+    /// Returns true if a pilot may choose the design: nobody chose the length of slices, and there
+    /// is something to compare.
     fn has_time_for_a_pilot(&self) -> bool {
         self.measure.slice_ns.is_none()
             && self.measure.budget_ns as f64 / 1e9 >= LEAST_BUDGET_FOR_A_PILOT_S
             && self.bench.ready.len() >= 2
     }
 
-    /// The baseline first, which fixes the bytes of a write slice; where it is not up, another
-    /// does.
+    /// Returns the order of workers in the warm-up. The baseline comes first, since it fixes the
+    /// bytes of a write slice; if it is not up, another stack does.
     fn warm_up_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.bench.ready.len()).collect();
         order.sort_by_key(|worker| self.bench.ready[*worker].index != self.baseline);
         order
     }
 
-    /// How much is written in a slice's time is not known yet: where it is limited, the first slice
-    /// is a small part of what may be.
+    /// Returns the bound of a warm-up slice. The bytes that are written in a slice's time are not
+    /// known yet. If writes are limited, the first slice is a small part of the limit.
     fn warm_up_bound(&self, progress: &WorkloadProgress) -> SliceBound {
         match (progress.slice_bytes, *self.bench.allowance) {
             (Some(bytes), _) => SliceBound::Bytes { bytes },
@@ -319,19 +323,20 @@ impl Visit<'_> {
         }
     }
 
-    /// A small part of what may be written.
+    /// Returns a small part of the bytes that may be written.
     pub(super) fn first_bytes(&self, left: u64) -> SliceBound {
         let unit = self.bench.unit();
         SliceBound::Bytes { bytes: (left / 64).clamp(unit, FIRST_BYTES.max(unit)) / unit * unit }
     }
 
-    /// As asked for, or the shortest that iotax chooses; never shorter than the engines need.
+    /// Returns the length of slices that was asked for, or the shortest that iotax chooses; never
+    /// shorter than the engines need.
     fn first_slice_ns(&self) -> u64 {
         let wished = self.measure.slice_ns.unwrap_or((pilot::SLICE_S * 1e9) as u64);
         wished.max(self.bench.shortest_slice_ns())
     }
 
-    /// The design, chosen once for a workload and kept over visits and resumes.
+    /// Chooses the design, once for a workload. The design is kept over visits and resumes.
     fn choose(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -378,7 +383,8 @@ impl Visit<'_> {
         }
     }
 
-    /// Why slices are longer than so long: an engine needs them to be; `None`: they need not be.
+    /// Returns why slices are longer than `wished_ns`: an engine needs them to be. `None`: no
+    /// engine does.
     fn raised(&self, wished_ns: u64) -> Option<String> {
         let by_fio =
             |ready: &StackUnderLoad| ready.engine.or(self.workload.engine) == Some(Engine::Fio);
@@ -391,7 +397,7 @@ impl Visit<'_> {
             .then(|| format!("the least that {whose} allow"))
     }
 
-    /// Some seconds of the baseline alone, where there is time for it.
+    /// Runs the baseline alone for some seconds, if there is time for it.
     fn pilot(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -401,7 +407,7 @@ impl Visit<'_> {
         let bounds =
             DesignBounds { stacks: self.bench.ready.len(), slowest: warm.slowest, budget_s };
         let baseline = self.bench.ready.iter().position(|ready| ready.index == self.baseline);
-        // A pilot in longer slices than its own would say nothing of shorter ones, and bytes may be
+        // A pilot in slices longer than its own would say nothing of shorter ones, and bytes may be
         // scarce.
         let too_short = !self.has_time_for_a_pilot();
         let coarse =
@@ -463,7 +469,7 @@ impl Visit<'_> {
     pub(super) fn bound(&self, progress: &WorkloadProgress, times: u64) -> SliceBound {
         match progress.slice_bytes {
             Some(bytes) => SliceBound::Bytes { bytes: bytes * times },
-            // What cannot be measured in turn is in slices that are asked for one by one.
+            // Rounds that cannot run in turns consist of slices that are asked for one by one.
             None if progress.series.is_some() => {
                 SliceBound::Time { ns: (pilot::SLICE_S * 1e9) as u64 * times }
             }
@@ -476,8 +482,8 @@ impl Visit<'_> {
         let (value, earlier, stream) = match phase {
             RoundPhase::Depth if writes => (SliceValue::Time, &progress.rounds, self.stream),
             RoundPhase::Depth => (SliceValue::Rate, &progress.rounds, self.stream),
-            // Latencies are times; and a stream of its own, since these orders must not repeat
-            // those before them.
+            // Latencies are times. The stream is another, since these orders must not repeat the
+            // earlier ones.
             RoundPhase::Matched => {
                 (SliceValue::Time, &progress.matched_rounds, self.stream ^ u64::MAX >> 1)
             }
@@ -567,7 +573,7 @@ impl Visit<'_> {
         }
     }
 
-    /// With the least time of stacks that take turns, where they do.
+    /// Lowers the least time of the limit to the one for stacks that take turns, if they do.
     pub(super) fn soon_enough(&self, progress: &WorkloadProgress, until: VisitLimit) -> VisitLimit {
         match until {
             VisitLimit::Precise(spec) => {
@@ -582,7 +588,7 @@ impl Visit<'_> {
         }
     }
 
-    /// One round into the record.
+    /// Runs one round and records it.
     fn round(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -608,15 +614,15 @@ impl Visit<'_> {
     }
 
     pub(super) fn worker_of(&self, stack: usize) -> usize {
-        // Orders are made of the stacks that are ready.
+        // Orders consist of stacks that are ready.
         self.bench.ready.iter().position(|ready| ready.index == stack).unwrap_or(0)
     }
 
-    /// Fixes the rate at which latencies are compared, once every stack's own is known. `false`:
-    /// they are not.
+    /// Fixes the rate at which latencies are compared, once every stack's own rate is known.
+    /// Returns `false` if the rates are not known.
     fn match_rate(&mut self, progress: &mut WorkloadProgress) -> Result<bool> {
         if progress.matched.is_none() && self.compares_one_at_a_time(progress) {
-            // At a stated depth of 1 the rounds themselves show it.
+            // At a stated depth of 1 the rounds themselves show the latencies.
             if self.measure.matched_rate > 0.0 && self.bench.in_flight() > 1.0 {
                 let workload = self.workload.name.clone();
                 let matched = Matched { workload, rate_iops: None, slowest: String::new() };
@@ -632,7 +638,7 @@ impl Visit<'_> {
                 self.ruler,
             );
             if let Some((rate_iops, slowest)) = found {
-                // It may be of another set, and not up now.
+                // The slowest stack may be in another set and not up now.
                 let slowest = self.names.get(slowest).copied().unwrap_or_default().to_owned();
                 let workload = self.workload.name.clone();
                 let matched = Matched { workload, rate_iops: Some(rate_iops), slowest };
@@ -643,8 +649,8 @@ impl Visit<'_> {
         Ok(progress.matched.is_some())
     }
 
-    /// The same load as an open loop: I/Os start on schedule on every stack, so that latencies
-    /// compare.
+    /// Runs the workload again as an open loop: I/Os start on schedule on every stack, so that
+    /// latencies compare.
     fn at_matched_rate(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -670,8 +676,8 @@ impl Visit<'_> {
         Ok(ended)
     }
 
-    /// Behind the last slice of workers that verify: how the load failed is told rather than what
-    /// could not be asked any more.
+    /// Reads back after the last slice of workers that verify. If the load failed, that error is
+    /// reported rather than the one for what could no longer be read back.
     fn read_back(&mut self, ended: Result<VisitEnd>) -> Result<VisitEnd> {
         if !self.workload.verifies() {
             return ended;
@@ -681,7 +687,7 @@ impl Visit<'_> {
         ended.and_then(|ended| told.map(|()| ended))
     }
 
-    /// Rounds of latencies until they are known well enough: in series, or slice by slice.
+    /// Runs rounds of latencies until they are known well enough: in series, or slice by slice.
     pub(super) fn matched_rounds(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -729,8 +735,8 @@ impl Visit<'_> {
         }
     }
 
-    /// Rounds with a place that is lost by now, or without one that is back, are of another load.
-    /// They stay in the record.
+    /// Drops rounds with a place that is lost by now, or without a place that is back, since they
+    /// have another load. They stay in the record.
     fn drop_rounds_with_lost(&mut self, progress: &mut WorkloadProgress) -> bool {
         let lost = self.bench.lost_places();
         let others = lost != progress.lost;
@@ -750,7 +756,7 @@ impl Visit<'_> {
     fn tell(&mut self, progress: &WorkloadProgress, trial: &RoundTrial, until: VisitLimit) {
         let mut left_s: Option<f64> = None;
         let mut comparisons = Vec::new();
-        // While steady writes are not reached there is nothing to show but the time.
+        // Until writes are steady there is nothing to show but the time.
         for (stack, rounds) in trial.judged().unwrap_or_default() {
             let found = ratio::estimate(&rounds).ok();
             if let (Some(found), VisitLimit::Precise(spec)) = (&found, until) {
@@ -785,8 +791,8 @@ enum RoundPhase {
     Matched,
 }
 
-/// Whether a visit is over after so many plain rounds of it, its seconds, and the seconds of all
-/// visits.
+/// Returns how a visit ends after `here` plain rounds of it. The further values are its seconds and
+/// the seconds of all visits.
 fn over(
     trial: &RoundTrial,
     until: VisitLimit,
@@ -808,7 +814,7 @@ fn over(
     }
 }
 
-/// Slices of that length in a random order and its mirror image.
+/// Returns a design with slices of that length in a random order and its mirror image.
 fn mirrored(slice_ns: u64) -> Design {
     Design { slice_s: slice_ns as f64 / 1e9, pattern: Pattern::Mirror, period_s: None }
 }
@@ -821,7 +827,7 @@ fn out_of_time(until: VisitLimit, spent_s: f64, all_s: f64) -> Option<VisitEnd> 
     }
 }
 
-/// Whole blocks for every thread.
+/// Rounds up to whole blocks for every thread.
 pub(super) fn in_units(bytes: f64, unit: u64) -> u64 {
     ((bytes / unit as f64).ceil().max(1.0) as u64) * unit
 }

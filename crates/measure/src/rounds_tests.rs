@@ -26,30 +26,30 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What all simulated places share.
+/// State that all simulated places share.
 struct Machine {
     noise: Noise,
-    /// Whether the guest's CPUs run.
+    /// True while the guest's CPUs run.
     guest_runs: bool,
-    /// What the running guest leaves of the host's rate.
+    /// Part of the host's rate that is left while the guest runs.
     beside: f64,
     /// Commands that QEMU got.
     commands: Vec<String>,
-    /// How fast the guest's clock runs.
+    /// Speed of the guest's clock.
     clock_speed: f64,
-    /// How long it has stood still.
+    /// Time that the guest's clock has stood still.
     stood_ns: u64,
-    /// When both clocks were the same.
+    /// Time at which both clocks were the same.
     since_ns: u64,
-    /// Slices until it stands still for a second.
+    /// Slices until the guest's clock stands still for a second.
     stands_in: Option<u32>,
-    /// By what part the pace falls with every slice, and for how many.
+    /// Part by which the pace falls with every slice, and the number of slices in which it does.
     falls: (f64, u32),
     /// I/Os that fail in each slice of the host's.
     failures: u64,
     /// Number of tries of slices in several places in which one place begins half a second late.
     late: u32,
-    /// Of every worker that was prepared.
+    /// Seeds of every worker that was prepared.
     seeds: Vec<u64>,
 }
 
@@ -59,7 +59,7 @@ struct Simulated {
     dies: Option<Dies>,
 }
 
-/// A place whose stream breaks in the midst of a slice, after so many.
+/// A place whose stream breaks in the middle of a slice, after a number of slices.
 #[derive(Clone)]
 struct Dies {
     after: u32,
@@ -236,9 +236,9 @@ struct Rig {
     allowance: Option<u64>,
     stop: AtomicBool,
     precondition: Option<Precondition>,
-    /// Which tries of slices iotax is stopped in, of all tries from 0.
+    /// Tries of slices in which iotax is stopped, of all tries from 0.
     stopped_in: std::ops::Range<usize>,
-    /// Hosts over SSH, and after how many slices of a worker each is lost.
+    /// Hosts over SSH, with the number of slices of a worker after which each is lost.
     hosts: Vec<(&'static str, Option<u32>)>,
     slices: Vec<Slice>,
     records: Vec<RunRecord>,
@@ -406,7 +406,7 @@ impl Rig {
 /// The rate of the place that is late, if there is one.
 const LATECOMERS_RATE: f64 = 30_001.0;
 
-/// Three hosts that load together against one of them alone, of which `lost` goes after so many
+/// Returns three hosts that load together against one of them alone. `lost` is gone after `after`
 /// slices.
 fn three_hosts(lost: &'static str, after: u32) -> Rig {
     let mut rig = Rig::new(1.0);
@@ -415,7 +415,7 @@ fn three_hosts(lost: &'static str, after: u32) -> Rig {
     let mut all = ready(1, "ssh:a", "/30000");
     all.members.extend(["ssh:b", "ssh:c"].map(|name| ready(1, name, "/30000").members.remove(0)));
     rig.ready = vec![ready(0, "ssh:a", "/30000"), all];
-    // Load is simulated, when it begins is not: of a long slice a late beginning is a small part.
+    // The load is simulated, but its begin is not: of a long slice a late begin is a small part.
     rig.measure = MeasureSpec { slice_ns: Some(500_000_000), ..MeasureSpec::default() };
     rig
 }
@@ -483,7 +483,7 @@ fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
     let [warning] = lost.as_slice() else { panic!("{lost:?}") };
     assert!(warning.subject == "ssh:b" && warning.text.contains("it is left out"), "{warning:?}");
     assert_eq!(progress.lost, [Place::from("ssh:b")].into());
-    // Rounds of three hosts are none of two: what is compared has twice the rate of one.
+    // Rounds of three hosts do not count for two: the comparison has twice the rate of one.
     let rate = |stack| {
         let parts = progress
             .rounds
@@ -495,7 +495,7 @@ fn a_host_that_is_lost_is_left_out_by_name_and_the_others_go_on() {
         ios / seconds
     };
     assert!((rate(1) / rate(0) - 2.0).abs() < 0.05, "{} {}", rate(1), rate(0));
-    // The rate that is offered is shared out among those that are left.
+    // The remaining hosts share the rate that is offered.
     let matched = progress.matched.as_ref().unwrap().rate_iops.unwrap();
     let offered = |slice: &Slice| slice.figure("read.ios").unwrap() / slice.window_ns as f64 * 1e9;
     for slice in rig.slices.iter().filter(|slice| slice.purpose == Purpose::Matched) {
@@ -571,8 +571,8 @@ fn failed_ios_end_a_run_unless_it_goes_on_without_them() {
     );
 }
 
-/// A load that writes, preconditioned in rounds of two slices of each stack on drives whose pace
-/// falls in so many slices.
+/// Returns a load that writes, preconditioned in rounds of two slices of each stack, on drives
+/// whose pace falls in the first `slices` slices.
 fn writes_preconditioned(slices: u32, limit: SteadyLimit) -> Rig {
     let mut rig = Rig::new(1.0);
     rig.workload.jobs[0].rw = Rw::RandWrite;
@@ -602,7 +602,7 @@ fn a_load_runs_before_all_else_until_its_pace_is_steady() {
     let mut progress = WorkloadProgress::default();
     assert_eq!(rig.measure(&mut progress, VisitLimit::Time(1.0)), VisitEnd::Visit);
     let found = preconditioned(&rig).clone();
-    // Four slices a round: the fall is over in the eighth, and the last five are level soon after
+    // A round has four slices: the fall ends in the eighth, and the last five are level soon after
     // it.
     assert!((9..=13).contains(&found.rounds) && found.ended == "steady", "{found:?}");
     assert_eq!(rig.count(Purpose::Precondition), 4 * found.rounds as usize);
@@ -751,7 +751,7 @@ fn one_slice_that_was_held_up_does_not_decide_that_there_is_no_pilot() {
     rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0));
     assert_eq!(rig.count(Purpose::WarmUp), 3, "the baseline's again, and longer");
     assert!(rig.count(Purpose::Pilot) > 10);
-    // What is as slow for a second is slow.
+    // A stack that is as slow for a second counts as slow.
     let mut rig = Rig::new(1.0);
     rig.ready[1] = served("/guest/1000");
     rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(1.0));
@@ -903,7 +903,7 @@ fn a_slice_that_a_stop_of_iotax_overlaps_is_named_left_out_and_run_again() {
         _ => None,
     });
     let warnings: Vec<_> = warnings.collect();
-    // The same slice three times: the next two tries of it were stopped as well.
+    // It is the same slice three times: the next two tries of it were stopped as well.
     let again = &rig.slices[40];
     let named =
         format!("slice {} of round {} of visit 0 under w is left out", again.slice, again.round);
@@ -930,7 +930,7 @@ fn an_iotax_that_is_stopped_in_every_try_gives_up() {
     assert_eq!(rig.slices.len(), 3);
 }
 
-/// Two stacks on the host, which take turns.
+/// Returns two stacks on the host, which take turns.
 fn in_turn() -> Rig {
     let mut rig = Rig::new(1.0);
     rig.ready = vec![ready(0, "host", "/80000"), ready(1, "host", "/76000")];
@@ -996,7 +996,7 @@ fn workers_are_placed_anew_and_no_two_draw_the_same_blocks() {
 #[test]
 fn a_series_that_a_stop_overlaps_is_measured_again() {
     let mut rig = in_turn();
-    // After two slices to warm up.
+    // The stops come after two slices of warm-up.
     rig.stopped_in = 4..6;
     assert_eq!(
         rig.measure(&mut WorkloadProgress::default(), VisitLimit::Time(2.0)),

@@ -1,7 +1,7 @@
-//! Short slices: stacks that each are loaded in one place take turns in series of some hundred
-//! slices. The noise of a machine has a memory of some 20 ms; slices of a millisecond lie within
-//! it, so that neighbours see the same machine. A series is one round of the statistics, whose
-//! units are then as far apart as they were with long slices.
+//! Measures stacks in short slices: stacks that are each loaded in one place take turns in series
+//! of some hundred slices. The noise of a machine has a memory of some 20 ms. Slices of a
+//! millisecond are within it, so that neighbours see the same machine. A series is one round of the
+//! statistics, whose units are then as far apart as they were with long slices.
 
 use super::matched_rate;
 use super::observer::{Observer, RunEvent};
@@ -28,77 +28,80 @@ use iotax_units::show_ns;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// The shortest window, nanoseconds.
+/// Shortest window, in nanoseconds.
 const LEAST_WINDOW_NS: f64 = 1e6;
-/// Longer windows gain little by a series: slices are then asked for one by one.
+/// Longest window of a series, in nanoseconds. Longer windows gain little by a series: their slices
+/// are asked for one by one.
 const LONGEST_WINDOW_NS: f64 = 20e6;
-/// Whoever asks for longer slices than this wants them one by one.
+/// Longest slice that is asked for in a series, in nanoseconds. A user who asks for longer slices
+/// wants them one by one.
 const LONGEST_ASKED_NS: u64 = 5_000_000;
-/// So many times what a stack loses at the start of a slice is discarded: of a rate that approaches
-/// the steady one exponentially a twentieth of the loss is left then, 0.4 % of a window. A refilled
-/// queue loses about one turn of it, and works in waves for two more
+/// Discarded start of a slice, as a multiple of what a stack loses at the start. Of a rate that
+/// approaches the steady one exponentially, a twentieth of the loss is left then, 0.4 % of a
+/// window. A refilled queue loses about one turn of it, and works in waves for two more
 /// (docs/decisions/short-slices.md).
 const DISCARDED_STARTS: f64 = 3.0;
-/// Tries to find the loss, I/Os of each stack and seconds of all in each at most, and the least
-/// budget that has time for them, nanoseconds.
+/// Number of tries to find the loss. Each has at most this many I/Os of each stack and at most this
+/// many seconds of all. The least budget that has time for them is in nanoseconds.
 const PILOTS: usize = 4;
 const IOS_OF_PILOT: u64 = 500;
 const MOST_OF_PILOT_S: f64 = 2.0;
 const LEAST_BUDGET_FOR_PILOTS_NS: u64 = 5_000_000_000;
-/// The discarded start is at least so long, nanoseconds: two I/Os of a fast drive.
+/// Least discarded start, in nanoseconds: two I/Os of a fast drive.
 const LEAST_DISCARD_NS: f64 = 100e3;
-/// A window is so many times as long as what is discarded before it.
+/// Length of a window, as a multiple of what is discarded before it.
 const WINDOW_OF_DISCARD: f64 = 4.0;
 const MOST_DISCARD_NS: f64 = LONGEST_WINDOW_NS / WINDOW_OF_DISCARD;
-/// A series takes about so long, nanoseconds: several times the memory of the noise, and short
+/// Approximate length of a series, in nanoseconds: several times the memory of the noise, and short
 /// enough for Ctrl-C.
 const SERIES_NS: f64 = 125e6;
-/// How many times as long the slices of a long series are.
+/// Length of the slices of a long series, as a multiple of the usual length.
 const LONG_TIMES: u64 = 8;
-/// One of so many series, at random, has long slices.
+/// One series in this many, at random, has long slices.
 const LONG_ONE_OF: u32 = 8;
-/// So many series have the same workers. A cost depends on where threads run and memory lies: new
-/// ones let the spread between series show it.
+/// Number of series that have the same workers. A cost depends on the placement of threads and
+/// memory: new workers let the spread between series show it.
 const PLACED_SERIES: u32 = 2;
-/// Seconds of load of each stack at least.
+/// Least seconds of load of each stack.
 const LEAST_LOAD_S: f64 = 3.0;
-/// Length of a slice of one stack by itself, nanoseconds.
+/// Length of a slice of one stack alone, in nanoseconds.
 const ALONE_NS: u64 = 100_000_000;
-/// Bins of a transient that a slice of the usual length fills.
+/// Number of bins of a transient in a slice of the usual length.
 const BINS_OF_SLICE: u64 = 48;
 
-/// Nanoseconds that threads computed which serve one stack alone; `None`: there are none, or they
-/// serve others too.
+/// CPU time, in nanoseconds, of threads that serve one stack alone. `None`: there are no such
+/// threads, or they serve others too.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServedApart {
-    /// All but the virtual CPUs of its guest.
+    /// Threads other than the virtual CPUs of the stack's guest.
     pub engine_ns: Option<f64>,
-    /// Those of programs, 0 if there are none.
+    /// Threads of programs; 0 if there are none.
     pub programs_ns: Option<f64>,
-    /// All of its guest, where the load is in one.
+    /// All threads of the stack's guest, if the load is in one.
     pub guest_ns: Option<f64>,
 }
 
-/// A series as a round of the statistics, and what each stack (by its number in the scenario) did
-/// in it.
+/// A series as a round of the statistics, with the outcome of each stack (by its number in the
+/// scenario).
 pub type SeriesRound = (Round, Vec<(usize, SliceOutcome)>);
 
-/// Slices in which every stack is itself.
+/// Slices that are long enough for every stack to settle after a change of stack.
 pub(super) struct SettledSlices {
     pub window_ns: u64,
     pub series: SeriesDesign,
-    /// Why they are not shorter, in words.
+    /// Reason why they are not shorter, in words.
     pub why: String,
 }
 
-/// Width of the bins of a transient.
+/// Returns the width of the bins of a transient, in nanoseconds.
 fn bin_ns(length: ShortLength) -> u64 {
     ((length.window_ns + length.discard_ns) / BINS_OF_SLICE).max(1)
 }
 
-/// Whether the load and the slices asked for allow short ones: closed loops by our own generator.
-/// Writes only where no cache of writes is known on the path, since what one stack left there would
-/// be written back in the slices of another, and where each write counts, the first ones too.
+/// Returns true if the load and the slices asked for allow short ones: closed loops by our own
+/// generator. Writes must also meet two conditions. No write cache is known on the path, since what
+/// one stack left there would be written back in the slices of another. Each write counts,
+/// including the first ones.
 pub fn suits(workload: &Workload, measure: &MeasureSpec, write_caches: &[WriteCache]) -> bool {
     let is_closed_loop = |job: &Job| !job.rw.trims() && job.rate_iops.is_none() && !job.verify;
     let writes_through = write_caches.is_empty() && measure.regime == Regime::Burst;
@@ -109,9 +112,9 @@ pub fn suits(workload: &Workload, measure: &MeasureSpec, write_caches: &[WriteCa
         && measure.slice_ns.is_none_or(|asked_ns| asked_ns <= LONGEST_ASKED_NS)
 }
 
-/// Seconds for which a load is measured at least, all stacks of a set together: stacks that take
-/// turns are as sure after some seconds of each as others after the usual least time, unless the
-/// user names one.
+/// Returns the least seconds for which a load is measured, all stacks of a set together. Stacks
+/// that take turns are as sure after some seconds of each as others after the usual least time. A
+/// time that the user names takes precedence.
 pub fn least_s(measure: &MeasureSpec, in_turn: bool, stacks: usize) -> f64 {
     let usual_s = measure.min_time_ns as f64 / 1e9;
     if in_turn && !measure.min_time_given {
@@ -122,7 +125,7 @@ pub fn least_s(measure: &MeasureSpec, in_turn: bool, stacks: usize) -> f64 {
 }
 
 impl Bench<'_> {
-    /// Whether all stacks can take turns: our own generator loads each in one place.
+    /// Returns true if all stacks can take turns: our own generator loads each in one place.
     pub fn can_take_turns(&self) -> bool {
         let in_one_place = self.ready.iter().all(|ready| {
             matches!(ready.members.as_slice(), [member] if self.places.has_agent(&member.place))
@@ -132,13 +135,13 @@ impl Bench<'_> {
         });
         self.ready.len() >= 2
             && in_one_place
-            // How much a series writes is known after it.
+            // The bytes that a series writes are known only after it.
             && self.allowance.is_none()
             && self.keeper.as_ref().is_none_or(StateKeeper::watches_none)
             && self.clusters.is_empty()
     }
 
-    /// I/Os that one stack has in flight.
+    /// Returns the number of I/Os that one stack has in flight.
     pub(super) fn in_flight(&self) -> f64 {
         let of_jobs: u64 =
             self.jobs(1).iter().map(|job| u64::from(job.iodepth) * u64::from(job.numjobs)).sum();
@@ -147,7 +150,7 @@ impl Bench<'_> {
         (of_jobs * targets) as f64
     }
 
-    /// Runs a series into the record; `order` has numbers of workers.
+    /// Runs a series and records it; `order` has numbers of workers.
     ///
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.
@@ -160,7 +163,7 @@ impl Bench<'_> {
         observer: &mut dyn Observer,
     ) -> Result<SeriesRound> {
         self.store.present()?;
-        // Devices below count for all stacks together.
+        // Devices below count the I/O of all stacks together.
         self.traffic.interrupt();
         let lengths = vec![length; self.ready.len()];
         let spec =
@@ -182,8 +185,8 @@ impl Bench<'_> {
         Err(self.never_left_alone(spec.order[0]).into())
     }
 
-    /// The series, its slices in this host's time, and of each worker what its engine and its guest
-    /// computed.
+    /// Runs the series and returns it with its slices in this host's time, and for each worker with
+    /// the CPU time of its engine and its guest.
     fn ask_for_series(
         &mut self,
         spec: &SeriesSpec,
@@ -214,13 +217,13 @@ impl Bench<'_> {
         Ok((result, (0..places.len()).map(apart).collect()))
     }
 
-    /// Whether the starts of so many workers have been seen in series, each in enough I/Os.
+    /// Returns true if the starts of so many workers have been seen in series, each in enough I/Os.
     fn has_seen_starts(&self, workers: usize) -> bool {
         let is_seen = |shown: &Transient| shown.ios.iter().sum::<u64>() >= IOS_OF_PILOT;
         self.transients.values().filter(|shown| is_seen(shown)).count() == workers
     }
 
-    /// Each worker's slices as one record, and the slices themselves.
+    /// Stores each worker's slices as one record, and the slices themselves.
     fn store_series(
         &mut self,
         result: SeriesResult,
@@ -266,7 +269,7 @@ impl Bench<'_> {
         Ok((Round { kind, visit, in_series: true, parts, ..Round::default() }, all))
     }
 
-    /// What the series of a visit have shown of how rates begin.
+    /// Records how rates begin, as the series of a visit have shown.
     ///
     /// # Errors
     /// When the record cannot be written.
@@ -298,7 +301,7 @@ impl Bench<'_> {
 }
 
 impl Visit<'_> {
-    /// How stacks take turns at the stated depth; none: they do not.
+    /// Returns the design in which stacks take turns at the stated depth; `None` if they do not.
     pub(super) fn series_design(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -310,16 +313,16 @@ impl Visit<'_> {
         self.settled(progress, slowest, self.measure.slice_ns)
     }
 
-    /// The shortest slices in which every stack is itself again after a change of stack, or those
-    /// asked for; `slowest` is the rate of the slowest stack. None: they would be too long. A pilot
-    /// shows how much a stack loses at the start of a slice.
+    /// Returns the shortest slices in which every stack settles again after a change of stack, or
+    /// those asked for; `slowest` is the rate of the slowest stack. `None`: they would be too long.
+    /// A pilot shows how much a stack loses at the start of a slice.
     fn settled(
         &mut self,
         progress: &mut WorkloadProgress,
         slowest: f64,
         asked_ns: Option<u64>,
     ) -> Result<Result<Option<SettledSlices>, VisitEnd>> {
-        // By Little's law: the time in which a queue is turned over once.
+        // By Little's law, this is the time in which a queue is turned over once.
         let turn_ns = self.bench.in_flight() / slowest.max(f64::MIN_POSITIVE) * 1e9;
         let mut discard_ns = (DISCARDED_STARTS * turn_ns).max(LEAST_DISCARD_NS);
         if turn_ns <= MOST_DISCARD_NS {
@@ -340,9 +343,9 @@ impl Visit<'_> {
             if needed_ns <= discard_ns {
                 break;
             }
-            // Of a start that is long against the slice too little was seen.
+            // The slice shows too little of a start that is long against it.
             let seen = needed_ns < 2.0 * discard_ns;
-            // What is lost beyond that, slices eight times as long show.
+            // Slices eight times as long show any loss beyond that.
             discard_ns = needed_ns.min(MOST_DISCARD_NS);
             if asked_ns.is_none() {
                 let name = &self.bench.ready[stack].stack;
@@ -356,8 +359,8 @@ impl Visit<'_> {
         Ok(Ok(design.map(|(window_ns, series)| SettledSlices { window_ns, series, why })))
     }
 
-    /// Lengths and numbers of the slices of a series, with so much of each discarded; `None`: they
-    /// would be too long.
+    /// Returns the length and number of the slices of a series, with `discard_ns` of each
+    /// discarded. `None`: they would be too long.
     fn in_turn(&self, discard_ns: f64, asked_ns: Option<u64>) -> Option<(u64, SeriesDesign)> {
         let settled_ns = LEAST_WINDOW_NS.max(WINDOW_OF_DISCARD * discard_ns);
         let shortest_ns = self.bench.shortest_slice_ns();
@@ -370,7 +373,7 @@ impl Visit<'_> {
         Some((window_ns as u64, SeriesDesign { discard_ns: discard_ns as u64, rounds }))
     }
 
-    /// Which worker loses most at the start of a slice, and how many nanoseconds.
+    /// Returns the worker that loses most at the start of a slice, and the loss in nanoseconds.
     fn lost_at_start(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -398,9 +401,9 @@ impl Visit<'_> {
         Ok(Ok(lost.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 0.0))))
     }
 
-    /// A slice of each stack by itself, and the rate of the slowest. Block devices below count all
-    /// stacks of a series together, so that what each stack reads is held against them here, and in
-    /// the slices that warm up.
+    /// Runs a slice of each stack alone, and returns the rate of the slowest. Block devices below
+    /// count all stacks of a series together. Each stack's reads are therefore compared with them
+    /// here, and in the slices that warm up.
     pub(super) fn each_by_itself(&mut self, progress: &mut WorkloadProgress) -> Result<f64> {
         let mut slowest = f64::INFINITY;
         for worker in 0..self.bench.ready.len() {
@@ -421,7 +424,7 @@ impl Visit<'_> {
         Ok(slowest)
     }
 
-    /// The next series, as one round; those of `Purpose::Plain` are now and then long.
+    /// Runs the next series as one round. Those of `Purpose::Plain` are now and then long.
     pub(super) fn series_round(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -450,15 +453,15 @@ impl Visit<'_> {
         Ok(Ok(round))
     }
 
-    /// Whether latencies are compared one I/O at a time: stacks take turns, and nobody asked for a
-    /// rate.
+    /// Returns true if latencies are compared one I/O at a time: stacks take turns, and nobody
+    /// asked for a rate.
     pub(super) fn compares_one_at_a_time(&self, progress: &WorkloadProgress) -> bool {
         progress.series.is_some()
             && !self.measure.matched_rate_given
             && self.workload.jobs.len() == 1
     }
 
-    /// One I/O at a time on every stack, in turn: what each adds to its latency.
+    /// Measures one I/O at a time on every stack, in turn, to show what each adds to its latency.
     pub(super) fn one_at_a_time(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -479,8 +482,8 @@ impl Visit<'_> {
             Some(SettledSlices { window_ns, series, .. }) => {
                 self.matched_rounds(progress, until, Some((window_ns, series)))
             }
-            // Slower than a series is made for: as the stated depth, it would have been measured in
-            // other slices.
+            // The stacks are slower than a series is made for. At the stated depth they would have
+            // been measured in other slices, too.
             None => Ok(VisitEnd::Visit),
         };
         self.bench.end()?;

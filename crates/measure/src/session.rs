@@ -1,6 +1,6 @@
-//! A run from its first step to its last: files under test, then visit by visit the sets of stacks
-//! brought up, measured and removed. However it ends (done, Ctrl-C, a failure) everything is
-//! removed and what was measured is kept.
+//! Carries out a run from its first step to its last. The files under test are made first. Then,
+//! visit by visit, the sets of stacks are brought up, measured and removed. However the run ends
+//! (done, Ctrl-C, a failure), everything is removed and the measurements are kept.
 
 use super::announced_once::AnnouncedOnce;
 use super::clusters;
@@ -46,7 +46,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// So long a run looks who is busy, at least and where its budget is short the part of it.
+/// Most time for which a run watches which processes are busy. With a short budget it is one part
+/// in [`LOOK_PART`] of the budget.
 const MOST_LOOK: Duration = Duration::from_millis(500);
 const LOOK_PART: u64 = 40;
 
@@ -54,16 +55,16 @@ fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// Every workload to its end.
+    /// Every workload was measured to its end.
     Complete,
     Interrupted,
 }
 
 impl RunOutcome {
-    /// The word of the record.
+    /// Returns the word for the outcome in the record.
     pub fn word(self) -> &'static str {
         match self {
             RunOutcome::Complete => "complete",
@@ -72,40 +73,40 @@ impl RunOutcome {
     }
 }
 
-/// Everything that a run has.
+/// State of a run.
 pub struct Session<'a> {
-    /// What was asked for.
+    /// The scenario that was asked for.
     pub scenario: &'a Scenario,
     pub survey: Survey,
-    /// What guests are made of.
+    /// Programs and images that this machine has for guests.
     pub guest_parts: Option<guest::GuestParts>,
     /// Performs steps under the journal.
     pub executor: Executor,
     pub store: Writer,
     pub observer: &'a mut dyn Observer,
     pub stop: &'a AtomicBool,
-    /// What earlier parts of a resumed run did; grows as this one goes on.
+    /// Measurements of earlier parts of a resumed run; grows as this part goes on.
     pub past: ResumeState,
-    /// What it has said.
+    /// Warnings that were given already.
     pub told: AnnouncedOnce,
     /// Devices that the guard has let this run write.
     pub admitted: Admitted,
-    /// What may still be written by the load; `None`: `max_written` was not given.
+    /// Bytes that the load may still write; `None`: `max_written` was not given.
     pub allowance: Option<u64>,
-    /// Courses of load to run in place of a comparison.
+    /// Courses of load to run instead of a comparison.
     pub courses: Option<Courses>,
 }
 
-/// How a visit ended.
+/// Outcome of a visit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum VisitOutcome {
     Done,
     Interrupted,
-    /// The baseline runs at this share of its rate beside the others.
+    /// The baseline runs at this share of its rate while the other stacks are up.
     Disturbed(f64),
 }
 
-/// One visit as it is planned.
+/// A visit as planned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlannedVisit {
     pub(super) number: u32,
@@ -116,7 +117,7 @@ impl Session<'_> {
     /// Carries the run out.
     ///
     /// # Errors
-    /// The first failure; what could not be removed afterwards comes with it.
+    /// The first failure, together with whatever could not be removed afterwards.
     pub fn run(&mut self) -> Result<RunOutcome> {
         let layout = layout(self.scenario);
         let layout = if self.past.apart { layout.apart(&self.scenario.stacks) } else { layout };
@@ -148,7 +149,8 @@ impl Session<'_> {
         }
     }
 
-    /// A run whose folder somebody removed has nothing to show, whatever else it came to.
+    /// Turns any outcome into an error if somebody removed the run's folder: such a run has nothing
+    /// to show.
     fn unless_removed(&self, result: Result<RunOutcome>, taken_down: bool) -> Result<RunOutcome> {
         let Err(gone) = self.store.present() else { return result };
         let done = if taken_down { "; all that it had set up was taken down" } else { "" };
@@ -156,7 +158,7 @@ impl Session<'_> {
         Err(Failed::measurement(format!("{gone}{done}; hint: {hint}")).into())
     }
 
-    /// What fails because Ctrl-C cut it short is an interruption.
+    /// Turns a failure into an interruption if Ctrl-C caused it.
     fn not_a_failure(&mut self, result: Result<RunOutcome>) -> Result<RunOutcome> {
         match result {
             Err(error) if self.stop.load(Ordering::Relaxed) => {
@@ -181,7 +183,7 @@ impl Session<'_> {
             places.reach_host(&run_id)?;
             self.record_place(places, &Place::Host)?;
         }
-        // All that can be refused is refused before the first file is made and filled.
+        // Everything that can be refused is refused before the first file is made and filled.
         let PlanBounds { region, left_to_write } = self.ground(layout).bounds()?;
         let lacking = self.ground(layout).consents_lacking()?;
         ensure!(lacking.is_empty(), Failed::input(lacking.join("\n")));
@@ -211,7 +213,7 @@ impl Session<'_> {
         outcome
     }
 
-    /// Names who keeps the CPUs of this host busy, by what they did while the run was prepared.
+    /// Warns of processes that kept the CPUs of this host busy while the run was prepared.
     fn tell_who_is_busy(&mut self, at_first: &CpuReading) -> Result<()> {
         let wanted =
             MOST_LOOK.min(Duration::from_nanos(self.scenario.measure.budget_ns / LOOK_PART));
@@ -221,8 +223,8 @@ impl Session<'_> {
         sentence.map_or(Ok(()), |sentence| self.warn(BUSY, "host", sentence))
     }
 
-    /// What is left of `max_written` for the load. Passes over what an earlier part of the run lost
-    /// may not fit any more.
+    /// Returns what is left of `max_written` for the load. Passes over data that an earlier part of
+    /// the run lost may not fit any more.
     fn left_after_past(&self, left: u64) -> Result<u64> {
         let fits = left >= self.past.written || self.scenario.measure.precondition.passes == 0;
         ensure!(
@@ -264,7 +266,8 @@ impl Session<'_> {
         Ok(RunOutcome::Complete)
     }
 
-    /// Stacks that are only up slow the baseline down: from here on only one is up at a time.
+    /// Visits the stacks one at a time from here on, because stacks that are merely up slow the
+    /// baseline down.
     fn visits_apart(
         &mut self,
         layout: &SetLayout,
@@ -295,18 +298,18 @@ impl Session<'_> {
         Ok(RunOutcome::Interrupted)
     }
 
-    /// Visits of the one set: on each of the equal siblings, and as many attaches as were asked for
-    /// of each.
+    /// Returns the number of visits of the only set: one on each of the equal siblings, times the
+    /// attaches that were asked for.
     fn ways(&self, layout: &SetLayout) -> usize {
         layout.visits_of_a_set(&self.scenario.measure) as usize
     }
 
-    /// One visit for stacks that can be up together; as many as there are equal siblings where
-    /// these are swapped (two: at half time), and that for every attach; several in random order
-    /// where sets take turns. Sets of one chain are in one visit.
+    /// Plans the visits. Stacks that can be up together have one visit, or as many as there are
+    /// equal siblings if these are swapped (two: at half time), and that for every attach. Sets
+    /// that take turns have several visits in random order. Sets of one chain are in one visit.
     fn planned_visits(&self, layout: &SetLayout) -> Vec<Vec<PlannedVisit>> {
         if layout.sets.len() == 1 {
-            // A Latin square: every stack once on every one of the equal files.
+            // This is a Latin square: every stack once on every one of the equal files.
             let last = self.past.first_visit + self.ways(layout) as u32 - 1;
             return (self.past.first_visit..=last)
                 .map(|number| vec![PlannedVisit { number, set: 0 }])
@@ -326,7 +329,7 @@ impl Session<'_> {
             .collect()
     }
 
-    /// Workloads that a visit is still to measure on a set.
+    /// Returns the workloads that a visit is still to measure on a set.
     fn todo(&self, planned: PlannedVisit) -> Vec<usize> {
         let is_left = |index: &usize| {
             let name = &self.scenario.workloads[*index].name;
@@ -337,7 +340,7 @@ impl Session<'_> {
     }
 
     /// Brings a set up, measures every workload on it, in one state after the other if it has
-    /// states, takes it down.
+    /// states, and removes it.
     fn visit(
         &mut self,
         layout: &SetLayout,
@@ -377,7 +380,7 @@ impl Session<'_> {
             outcome = self.measure_all(layout, places, *planned, &up, &ready)?;
         }
         self.leave_restarted(places, &up.steps);
-        // What is set up in a guest may lie on a disk that outlives it.
+        // Things that are set up in a guest may be on a disk that outlives it.
         self.executor.undo_to(mark + up.in_guests)?;
         for guest in &up.guests {
             places.leave(&guest.place);
@@ -393,7 +396,7 @@ impl Session<'_> {
         Ok(outcome)
     }
 
-    /// Every workload that is left on a set that is up.
+    /// Measures every workload that is left on a set that is up.
     fn measure_all(
         &mut self,
         layout: &SetLayout,
@@ -412,14 +415,14 @@ impl Session<'_> {
         Ok(VisitOutcome::Done)
     }
 
-    /// Undoes what is up above a mark, and says what is worth a word of it.
+    /// Undoes what is up above a mark, and reports the notes of the steps.
     pub(super) fn take_down(&mut self, mark: usize) -> Result<()> {
         let taken_down = self.executor.undo_to(mark);
         self.tell_notes()?;
         taken_down
     }
 
-    /// What steps found that a reader must know.
+    /// Reports the notes of steps that a reader must know.
     fn tell_notes(&mut self) -> Result<()> {
         let notes = self.executor.notes();
         notes.into_iter().try_for_each(|note| self.warn("target", "", note))
@@ -459,7 +462,7 @@ impl Session<'_> {
         let subject = workload.subject() + &self.part_of(layout, planned, workload);
         self.observer.tell(RunEvent::Workload { subject, spent_s, budget_s });
         let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
-        // A stream of its own for every visit: a resumed run must not draw the same orders again.
+        // Every visit has a stream of its own: a resumed run must not draw the same orders again.
         let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;
         let largest = self.survey.write_caches.first();
         let steady =
@@ -474,7 +477,7 @@ impl Session<'_> {
             self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
         let watched = self.watched(up, ready)?;
         let indices: Vec<usize> = ready.iter().map(|ready| ready.index).collect();
-        // Further states of an array come after the first without a rest, and some do not last.
+        // Further states of an array come right after the first, and some do not last.
         let first = layout.sets[planned.set].after.is_none();
         let precondition = self.scenario.measure.precondition;
         let precondition =
@@ -533,8 +536,8 @@ impl Session<'_> {
         }
     }
 
-    /// `, half 1 of 2 (the stacks swap their equal files in between)`, where one set is visited
-    /// several times. Probes have no files.
+    /// Formats the part of a workload that this visit measures, if one set is visited several
+    /// times: `, half 1 of 2 (the stacks swap their equal files in between)`. Probes have no files.
     fn part_of(&self, layout: &SetLayout, planned: PlannedVisit, workload: &Workload) -> String {
         let ways = self.ways(layout);
         if layout.sets.len() > 1 || ways == 1 {
@@ -590,7 +593,8 @@ impl Session<'_> {
         match (layout.sets.len(), self.ways(layout)) {
             (1, 1) if self.scenario.stacks.len() == 1 => VisitLimit::Time(spec.min_time_s),
             (1, 1) => VisitLimit::Precise(spec),
-            // An equal part of the time for each way round; the later ones as long as the first.
+            // Each way round gets an equal part of the time; the later ones last as long as the
+            // first.
             (1, ways) if planned.number == 0 => VisitLimit::Precise(StopSpec {
                 precision: spec.precision * (ways as f64).sqrt(),
                 min_time_s: spec.min_time_s / ways as f64,
@@ -624,8 +628,8 @@ impl Session<'_> {
         }
     }
 
-    /// Performs the steps of a set and reaches its guests. A KVM that turns out to emulate is left
-    /// for TCG.
+    /// Performs the steps of a set and reaches its guests. If KVM turns out to be emulated, TCG
+    /// replaces it.
     pub(super) fn bring_up(
         &mut self,
         layout: &SetLayout,
@@ -670,10 +674,10 @@ impl Session<'_> {
         }
     }
 
-    /// The guard's second look at devices that the run will write, just before it first does:
-    /// downloads and fills lie between it and the first look. Later visits find what the run itself
-    /// left there. What is read must be the device that was looked at, too: a drive that was with a
-    /// guest may have come back under another's name.
+    /// Looks again at devices that the run will write, just before it first does, because downloads
+    /// and fills lie between this and the first look. Later visits find what the run itself left
+    /// there. Devices that are only read must also be the ones that were looked at: a drive that
+    /// was with a guest may have come back under another's name.
     pub(super) fn look_again(&mut self, places: &mut Places, set: &StackSet) -> Result<()> {
         for index in &set.stacks {
             let stack = &self.scenario.stacks[*index];
@@ -729,8 +733,8 @@ impl Session<'_> {
         devices
     }
 
-    /// Where each stack of the set is for the load, after the guard there was told what may be
-    /// written.
+    /// Returns the location of each stack of the set for the load, after giving the guard there the
+    /// list of what may be written.
     pub(super) fn ready(
         &mut self,
         places: &mut Places,
@@ -748,7 +752,7 @@ impl Session<'_> {
                     continue;
                 }
                 let mut targets = Vec::new();
-                // A place alone has none.
+                // A place alone has no target.
                 for target in paths.into_iter().filter(|path| **path != PathRef::Nothing) {
                     let path = places.get(place)?.locate(target, &resolve)?;
                     // The run made it: a step did, or it is a drive of a lab.
@@ -799,8 +803,8 @@ impl Session<'_> {
         Ok(ready)
     }
 
-    /// Threads that serve a stack's I/O, other than its load, each once, in places that can be
-    /// asked.
+    /// Returns the threads that serve a stack's I/O, other than its load, each once, in places that
+    /// can be asked.
     pub(super) fn serving(
         &mut self,
         places: &Places,
@@ -821,8 +825,8 @@ impl Session<'_> {
         Ok(all)
     }
 
-    /// Places that work for a stack and have no load of it; guests on this host are this host,
-    /// unless the load is in one.
+    /// Returns the places that work for a stack and have no load of it. Guests on this host count
+    /// as this host, unless the load is in one.
     fn places_below(&self, index: usize, exposed: &ExposedDevice) -> Vec<Place> {
         let counted = exposed.loaded().iter().any(|(place, _)| place.is_guest());
         let of = |place: Place| if place.is_guest() { Place::Host } else { place };
@@ -835,7 +839,7 @@ impl Session<'_> {
     }
 
     fn needs_host(&self) -> bool {
-        // What a lab takes of this host's processors counts too.
+        // The CPU time that a lab takes of this host counts, too.
         !self.scenario.labs.is_empty()
             || !self.scenario.guests.is_empty()
             || self.scenario.stacks.iter().any(|stack| stack.places().contains(&Place::Host))
@@ -850,7 +854,7 @@ impl Session<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Failed::measurement("interrupted while setting up").into());
         }
-        // The journal is in it: nothing is made that nobody could clean up.
+        // The journal is in the folder: nothing is made that nobody could clean up.
         self.store.present()?;
         self.observer.tell(RunEvent::Step { why: step.why.clone() });
         self.executor.perform(step).map(drop)
@@ -859,7 +863,7 @@ impl Session<'_> {
     pub(super) fn warn(&mut self, kind: &str, subject: &str, text: String) -> Result<()> {
         debug_assert!(WARNING_KINDS.contains(&kind), "{kind} is not in the docs");
         let warning = Warning { kind: kind.to_owned(), subject: subject.to_owned(), text };
-        // Every visit, and every guest of a stack, may find the same.
+        // Every visit, and every guest of a stack, may give the same warning.
         if !self.told.is_new(&warning) {
             return Ok(());
         }
@@ -891,13 +895,13 @@ impl Session<'_> {
     }
 }
 
-/// The present, RFC 3339.
+/// Returns the present time in RFC 3339.
 pub fn now() -> String {
     jiff::Timestamp::now().to_string()
 }
 
-/// Whether a step would fill a file of this host that already has no holes or unwritten extents, as
-/// far as is known.
+/// Returns true if a step would fill a file of this host that already has no holes or unwritten
+/// extents, as far as is known.
 fn is_whole(step: &Step) -> bool {
     let Op::FillFile(fill) = &step.op else { return false };
     let path = fill.file.path().ok().filter(|_| step.place.is_host());
@@ -906,7 +910,7 @@ fn is_whole(step: &Step) -> bool {
     })
 }
 
-/// Bytes that steps fill; files that are filled already are left as they are.
+/// Returns the bytes that steps fill. Files that are filled already are left as they are.
 fn to_fill(steps: &[Step]) -> u64 {
     let filled = |path: &Path| {
         marker::read(path).is_ok_and(|marker| marker.is_some_and(|marker| marker.filled))

@@ -1,8 +1,8 @@
-//! Which stacks can be up together. Claims decide: stacks that would disturb each other on one file
-//! get equal siblings of it; on one device they are measured in visits, one set after another.
-//! Stacks on several media count for each of them: all that hang together by files in common are
-//! divided together, each stack going round all siblings of all of its files, or, if one of them is
-//! no file of ours, visited.
+//! Determines which stacks can be up together, by their claims. Stacks that would disturb each
+//! other on one file get equal siblings of it; on one device they are measured in visits, one set
+//! after another. Stacks on several media count for each of them. All stacks that are connected by
+//! files in common are divided together, and each of them goes round all siblings of all of its
+//! files. If one of these media is not a file of ours, they are measured in visits.
 
 use super::conflict::{LoadKind, Meetings};
 use super::prefixes::{PrefixAbove, Prefixes};
@@ -14,44 +14,44 @@ use std::collections::{BTreeMap, HashMap};
 pub struct StackSet {
     /// Indices into the scenario's stacks.
     pub stacks: Vec<usize>,
-    /// The set that these stacks are in, in the state before, and that they are brought up with;
-    /// `None`: as they are set up.
+    /// The set with the same stacks in the previous state, with which these are brought up; `None`
+    /// for stacks as they are set up.
     pub after: Option<usize>,
 }
 
-/// How a scenario is laid out.
+/// Layout of a scenario: sets and siblings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetLayout {
-    /// One set: everything is measured in rounds. Several: in visits.
+    /// Sets of stacks. With one set, everything is measured in rounds; with several, in visits.
     pub sets: Vec<StackSet>,
-    /// For each stack, which of the equal files it is on; `None`: it shares its files.
+    /// For each stack, the equal file that it is on; `None`: it shares its files.
     pub sibling: Vec<Option<Sibling>>,
-    /// For each stack and each depth, what is above its first so many layers in all stacks that
-    /// begin with these.
+    /// For each stack and each depth, what is above that many layers in all stacks that begin with
+    /// these layers.
     pub(super) above: Vec<Vec<PrefixAbove>>,
 }
 
-/// A stack's place among those that have equal files in turn.
+/// Position of a stack among those that have equal files in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sibling {
-    /// The file that it is on in the first visit, from 0.
+    /// Index of the file that the stack is on in the first visit, from 0.
     pub number: usize,
-    /// How many equal files there are.
+    /// Number of equal files.
     pub of: usize,
 }
 
 impl SetLayout {
-    /// How many siblings there are of the most divided file.
+    /// Returns the number of siblings of the most divided file.
     pub fn siblings(&self) -> usize {
         self.sibling.iter().flatten().map(|sibling| sibling.of).max().unwrap_or(1)
     }
 
-    /// Which of the equal files a stack is on in a visit.
+    /// Returns the index of the equal file that a stack is on in a visit.
     pub fn sibling_in(&self, stack: usize, visit: u32) -> Option<usize> {
         self.sibling[stack].map(|sibling| (sibling.number + visit as usize) % sibling.of)
     }
 
-    /// All that it is on, one visit after the other.
+    /// Returns all siblings that a stack is on, one visit after the other.
     pub fn siblings_of(&self, stack: usize) -> Vec<Option<usize>> {
         self.sibling[stack]
             .map_or_else(|| vec![None], |sibling| (0..sibling.of).map(Some).collect())
@@ -59,7 +59,7 @@ impl SetLayout {
 }
 
 impl SetLayout {
-    /// The same with every stack in a set of its own.
+    /// Returns the layout with every stack in a set of its own.
     pub fn apart(&self, stacks: &[Stack]) -> SetLayout {
         let alone = |stack: usize| StackSet { stacks: vec![stack], after: None };
         let in_first =
@@ -75,8 +75,8 @@ impl SetLayout {
         SetLayout { sets: with_states(sets, stacks), ..self.clone() }
     }
 
-    /// Sets that are measured in one visit: one as it is set up, then the same stacks in their
-    /// further states.
+    /// Returns the sets that are measured in one visit: one set as it is set up, then the same
+    /// stacks in their further states.
     pub fn chains(&self) -> Vec<Vec<usize>> {
         let first = (0..self.sets.len()).filter(|set| self.sets[*set].after.is_none());
         let after = self.sets.iter().enumerate().filter_map(|(set, at)| Some((at.after?, set)));
@@ -86,8 +86,9 @@ impl SetLayout {
             .collect()
     }
 
-    /// How often each set is brought up: once on every one of the equal files, for every attach; or
-    /// as many `visits` as were asked for where sets take turns.
+    /// Returns how often each set is brought up. With one set, it is once on every one of the equal
+    /// files, for every attach. With sets that take turns, it is the number of `visits` that was
+    /// asked for.
     pub fn visits_of_a_set(&self, measure: &MeasureSpec) -> u32 {
         if self.sets.len() == 1 {
             self.siblings() as u32 * measure.attaches.max(1)
@@ -97,7 +98,7 @@ impl SetLayout {
     }
 }
 
-/// Why a run that was cut short cannot go on, if so.
+/// Returns why a run that was cut short cannot be resumed, if so.
 pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
     if scenario.durability.is_some() {
         return Some(
@@ -112,8 +113,8 @@ pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
     (scenario.measure.attaches > 1).then_some("its attaches must be of equal length")
 }
 
-/// Sorts the stacks of a scenario. Durability trials take one stack after the other, each on the
-/// same file.
+/// Sorts the stacks of a scenario into sets. Durability trials take one stack after the other, each
+/// on the same file.
 pub fn layout(scenario: &Scenario) -> SetLayout {
     let stacks = &scenario.stacks;
     let prefixes = Prefixes::from_stacks(stacks);
@@ -133,7 +134,7 @@ pub fn layout(scenario: &Scenario) -> SetLayout {
     SetLayout { sets: with_states(sets, stacks), sibling, above }
 }
 
-/// Every stack on a divided file gets a sibling of its own, so that swapping is fair to all.
+/// Gives every stack on a divided file a sibling of its own, so that swapping is fair to all.
 fn siblings(stacks: &[Stack], meetings: &Meetings) -> Vec<Option<Sibling>> {
     let mut siblings = vec![None; stacks.len()];
     for group in groups(stacks) {
@@ -146,10 +147,10 @@ fn siblings(stacks: &[Stack], meetings: &Meetings) -> Vec<Option<Sibling>> {
     siblings
 }
 
-/// Stacks that hang together by files or devices in common.
+/// Groups stacks that are connected by files or devices in common.
 fn groups(stacks: &[Stack]) -> Vec<Vec<usize>> {
     let mut first_at: HashMap<Location<'_>, usize> = HashMap::new();
-    // Each stack leads to an earlier one of its group, the first to itself.
+    // Each stack points to an earlier one of its group, the first to itself.
     let mut leads: Vec<usize> = (0..stacks.len()).collect();
     for (index, stack) in stacks.iter().enumerate() {
         for location in stack.medium.locations() {
@@ -173,14 +174,14 @@ fn first_of(leads: &mut [usize], mut stack: usize) -> usize {
     stack
 }
 
-/// Whether a group is on equal files: some of it would disturb each other, and all of its files are
-/// ours to make.
+/// Returns true if a group is on equal files: some of its stacks would disturb each other, and all
+/// of its files are ours to make.
 fn is_divided(stacks: &[Stack], group: &[usize], meetings: &Meetings) -> bool {
     group.iter().all(|stack| stacks[*stack].medium.members().iter().all(is_made_file))
         && meetings.any_among(group)
 }
 
-/// The sets, and after them those of the same stacks in their further states.
+/// Returns the sets, followed by those of the same stacks in their further states.
 fn with_states(mut sets: Vec<StackSet>, stacks: &[Stack]) -> Vec<StackSet> {
     let mut states: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for (index, stack) in stacks.iter().enumerate() {
@@ -218,7 +219,8 @@ fn sets(
     sorted.into_iter().map(|stacks| StackSet { stacks, after: None }).collect()
 }
 
-/// Stacks before which a person does different things are never up together.
+/// Splits a set by the actions of the operator: stacks before which a person does different things
+/// are never up together.
 fn by_operator(set: StackSet, scenario: &Scenario) -> Vec<StackSet> {
     let mut sets: Vec<StackSet> = Vec::new();
     let of = |stack: usize| scenario.operator_of(&scenario.stacks[stack]);
@@ -231,7 +233,8 @@ fn by_operator(set: StackSet, scenario: &Scenario) -> Vec<StackSet> {
     sets
 }
 
-/// A file that we make can have siblings; a device or somebody else's file cannot.
+/// Returns true if a medium can have siblings, which is true of a file that we make, and not of a
+/// device or somebody else's file.
 fn is_made_file(medium: &Medium) -> bool {
     matches!(medium, Medium::File { size: Some(_), .. })
 }
@@ -278,7 +281,7 @@ mod tests {
         on(if is_file { file("x") } else { device("vdx") }, layers)
     }
 
-    /// Each stack's file in the first visit, of how many.
+    /// Returns each stack's file in the first visit, and the number of files.
     fn numbers(layout: &SetLayout) -> Vec<Option<(usize, usize)>> {
         layout
             .sibling
@@ -318,7 +321,7 @@ mod tests {
             2,
             "an image is written first, too"
         );
-        // What was filled before is not written first.
+        // A file that was filled before needs no first writes.
         assert_eq!(
             layout(&scenario(vec![stack(&[], false), stack(&[FS], false)], Rw::RandRead))
                 .sets
@@ -436,7 +439,7 @@ mod tests {
             let stacks = [&[][..], &[raw], &[qcow2]].map(|layers| stack(layers, is_file));
             layout(&scenario(stacks.to_vec(), Rw::RandRead))
         };
-        // Raw reads beside one image are fine.
+        // Raw reads next to one image are fine.
         assert_eq!((layout_of(true).sets.len(), numbers(&layout_of(true))), (1, vec![None; 3]));
         let two = |is_file| {
             let mut other = stack(&[qcow2], is_file);
@@ -491,7 +494,7 @@ mod tests {
         let stacks = vec![on(all.clone(), &[]), on(file("a"), &[]), on(file("b"), &[LOOP])];
         let reading = layout(&scenario(stacks, Rw::RandRead));
         assert_eq!((reading.sets.len(), numbers(&reading)), (1, vec![None; 3]));
-        // Bare workers on one file take turns even where they write.
+        // Bare workers on one file take turns even if they write.
         let delay = ("delay", "us", "10");
         let stacks = vec![on(all.clone(), &[]), on(file("a"), &[]), on(all, &[delay])];
         let writing = layout(&scenario(stacks, Rw::RandWrite));

@@ -1,6 +1,6 @@
-//! Stacks that are measured in states: what brings an array from one into the next, and that it
-//! keeps it. Whoever has the state tells it before and after every slice; a slice in which it was
-//! left counts nowhere, and is run again.
+//! Measures stacks in states: brings an array from one state into the next, and makes sure that it
+//! stays there. The owner of the state reports it before and after every slice. A slice in which
+//! the array left its state counts nowhere, and is run again.
 
 use super::observer::RunEvent;
 use super::places::Places;
@@ -21,11 +21,11 @@ use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// How often an array that left its state is brought back for one slice: a rebuild that ends within
-/// every slice is none that can be measured.
+/// Most times that an array that left its state is brought back for one slice. A rebuild that ends
+/// within every slice cannot be measured.
 pub const TRIES: u32 = 5;
 
-/// The arrays of a stack, whose state is watched while it is measured.
+/// Arrays of a stack, whose state is watched while the stack is measured.
 struct WatchedArrays {
     state: AskedState,
     arrays: Vec<WatchedOne>,
@@ -33,39 +33,39 @@ struct WatchedArrays {
 
 struct WatchedOne {
     step: StepId,
-    /// Configuration if it is a cluster, whose whole reading is recorded.
+    /// Configuration file of a cluster, whose whole reading is recorded. `None` for other arrays.
     cluster: Option<PathBuf>,
-    /// What brings it back into a state that ends by itself.
+    /// Steps that bring the array back into a state that ends by itself.
     again: Vec<Step>,
 }
 
-/// An array after a slice.
+/// State of an array after a slice.
 pub struct AfterSlice {
     pub state: ArrayState,
-    /// Whether that is the expected state.
+    /// True if that is the expected state.
     pub is_kept: bool,
-    /// Of a cluster: its configuration, and the whole reading.
+    /// Configuration and whole reading of a cluster.
     pub cluster: Option<(PathBuf, ClusterStatus)>,
 }
 
 /// Keeps stacks in the states that they are measured in.
 pub struct StateKeeper<'a> {
     executor: &'a mut Executor,
-    /// By the stack's index.
+    /// Watched arrays by the index of their stack.
     watched: BTreeMap<usize, WatchedArrays>,
 }
 
 impl StateKeeper<'_> {
-    /// Whether no stack has a state that it must keep.
+    /// Returns true if no stack has a state that it must keep.
     pub fn watches_none(&self) -> bool {
         self.watched.is_empty()
     }
 
-    /// Brings a stack back into its state, if it has one and left it, and says how many bytes that
-    /// writes.
+    /// Brings a stack back into its state, if it has one and left it. Returns the number of bytes
+    /// that this writes.
     ///
     /// # Errors
-    /// When it cannot be asked or brought back.
+    /// When the state cannot be read or the stack cannot be brought back.
     pub fn before(&mut self, stack: usize) -> Result<u64> {
         let Some(WatchedArrays { state, arrays }) = self.watched.get(&stack) else { return Ok(0) };
         let mut written = 0;
@@ -84,11 +84,11 @@ impl StateKeeper<'_> {
         Ok(written)
     }
 
-    /// Its state after a slice; `None`: no state is expected. Of several arrays it is the first
-    /// that left its state, else the first.
+    /// Returns the state of a stack after a slice; `None` if no state is expected. With several
+    /// arrays, it is the state of the first that left its state, or else of the first.
     ///
     /// # Errors
-    /// When one cannot be asked.
+    /// When the state of an array cannot be read.
     pub fn after_slice(&mut self, stack: usize) -> Result<Option<AfterSlice>> {
         let Some(WatchedArrays { state, arrays }) = self.watched.get(&stack) else {
             return Ok(None);
@@ -109,7 +109,7 @@ impl StateKeeper<'_> {
 }
 
 impl WatchedOne {
-    /// The state of the array; of a cluster with the whole reading.
+    /// Returns the state of the array, and for a cluster the whole reading.
     fn now(&self, executor: &mut Executor) -> Result<(ArrayState, Option<ClusterStatus>)> {
         let Some(conf) = &self.cluster else {
             return Ok((executor.state_of(self.step)?.context("an array without a state")?, None));
@@ -126,7 +126,7 @@ fn left(state: AskedState, now: &ArrayState) -> Failed {
 }
 
 impl Session<'_> {
-    /// The stacks of the next set of a chain, in its state, on what is up.
+    /// Brings the stacks of the next set of a chain into its state, on the layers that are up.
     pub(super) fn in_next_state(
         &mut self,
         layout: &SetLayout,
@@ -152,7 +152,7 @@ impl Session<'_> {
                 .iter()
                 .find(|ready| ready.index == at.of)
                 .context("a stack that is not up")?;
-            // An array that is rebuilt has a thread more.
+            // An array that is rebuilt has one more thread.
             let serving = self.serving(places, up, at.of)?;
             next.push(StackUnderLoad {
                 index: *index,
@@ -196,7 +196,7 @@ impl Session<'_> {
     }
 }
 
-/// In which state a stack is before it comes into its own.
+/// Returns the state in which a stack is before it comes into its own.
 fn state_before(scenario: &Scenario, index: usize) -> Result<AskedState> {
     let at = scenario.stacks[index].state.as_ref().context("a stack without a state")?;
     let before = scenario.stacks.iter().filter_map(|stack| stack.state.as_ref());
@@ -204,11 +204,11 @@ fn state_before(scenario: &Scenario, index: usize) -> Result<AskedState> {
     Ok(before.next().map_or(AskedState::Healthy, |other| other.state))
 }
 
-/// What brings the stacks of a set from the state before into their own, on what is up: of several
-/// that stand on one array, by the first of them.
+/// Returns the steps that bring the stacks of a set from the previous state into their own, on the
+/// layers that are up. Of several stacks on one array, the first determines the steps.
 ///
 /// # Errors
-/// When a layer knows no such way.
+/// When a layer has no steps between these states.
 pub fn steps_into(
     scenario: &Scenario,
     up: &SetPlan,
@@ -227,8 +227,8 @@ pub fn steps_into(
     Ok(all)
 }
 
-/// The first number of steps that change the nth array of a stack: numbers of a plan end before
-/// these.
+/// Returns the first number of the steps that change the nth array of a stack. Numbers of a plan
+/// end before these.
 fn ids(up: &SetPlan, index: usize, nth: usize) -> StepId {
     up.steps.len() as StepId + 10_000 * (index as StepId + 1) + 100 * nth as StepId
 }
@@ -245,10 +245,10 @@ fn transition(array: &Array, from: AskedState, to: AskedState, first: StepId) ->
     Ok(changes.into_iter().enumerate().map(step).collect())
 }
 
-/// An array to be watched, not yet by anybody.
+/// An array to be watched, without a keeper so far.
 pub(super) struct WatchedArray(WatchedArrays);
 
-/// Whoever keeps these in their states.
+/// Returns a keeper that keeps these arrays in their states.
 pub(super) fn keeper(
     executor: &mut Executor,
     watched: BTreeMap<usize, WatchedArray>,

@@ -1,7 +1,7 @@
-//! A load that writes runs on all stacks of a set in turn, before it is measured, until the pace of
-//! each is steady (SNIA's workload dependent preconditioning). It is done whenever a set was set
-//! up: what sets up writes too, and a drive that rested recovers. Whether it is steady `stats`
-//! says.
+//! Runs a load that writes on all stacks of a set in turn, before it is measured, until the pace of
+//! each is steady (SNIA's workload dependent preconditioning). These rounds run whenever a set was
+//! set up, because setting up writes, too, and a drive that rested recovers. `stats` decides what
+//! is steady.
 
 use super::rounds::{Visit, VisitEnd, WorkloadProgress, in_units};
 use super::visit_workers::{OfferedLoad, SlicePosition};
@@ -14,20 +14,20 @@ use iotax_stats::steady::{Window, WrittenRound, Wrote, preconditioned};
 use iotax_units::show_ns;
 use std::sync::atomic::Ordering;
 
-/// Rounds are made of slices, between which somebody may want to stop; of longer ones the engines'
-/// flushes are rare.
+/// Length of the slices of a round. Somebody may want to stop between them; with longer slices the
+/// engines' flushes are rare.
 const SLICE_NS: u64 = 1_000_000_000;
 
 /// The rounds so far.
 #[derive(Default)]
 struct SteadyRounds {
     writes: Vec<WrittenRound>,
-    /// Bytes of a slice, where they are limited, by stack.
+    /// Bytes of a slice by stack, if they are limited.
     slice_bytes: Vec<Option<u64>>,
 }
 
 impl Visit<'_> {
-    /// Runs the load until its pace is steady, or the limit is reached. `None`: go on.
+    /// Runs the load until its pace is steady, or the limit is reached. `None`: the visit goes on.
     ///
     /// # Errors
     /// As any slice.
@@ -36,13 +36,13 @@ impl Visit<'_> {
         progress: &mut WorkloadProgress,
     ) -> Result<Option<VisitEnd>> {
         let Some(spec) = self.precondition else { return Ok(None) };
-        // What is offered at a rate is at that rate at once, whatever the drive could do: the
-        // load's pace shows without it.
+        // A load at a rate reaches that rate at once, whatever the drive could do. The load's pace
+        // shows without the rate.
         let workload = self.workload;
         let without_rate = workload.jobs.iter().any(|job| job.rate_iops.is_some());
         if without_rate {
             let jobs: Vec<Job> =
-                // What it writes is written over before anything is read back.
+                // These writes are overwritten before anything is read back.
                 workload.jobs.iter().map(|job| Job { rate_iops: None, verify: false, ..job.clone() }).collect();
             self.bench.end()?;
             self.bench.prepare(OfferedLoad::Jobs(jobs))?;
@@ -88,7 +88,7 @@ impl Visit<'_> {
                 Some("steady")
             }
             SteadyLimit::Rounds(most) => (made >= most as usize).then_some("rounds"),
-            // A round that would not be whole in that time is not begun.
+            // A round that would not be complete in that time is not begun.
             SteadyLimit::TimeNs(ns) => {
                 (made > 0 && took_s + all_s > ns as f64 / 1e9).then_some("time")
             }
@@ -99,7 +99,7 @@ impl Visit<'_> {
         self.bench.ready.iter().map(|ready| preconditioned(&rounds.writes, ready.index)).collect()
     }
 
-    /// A round of every stack. Some: why it was cut short.
+    /// Runs a round of every stack. Returns why it was cut short, if it was.
     fn steady_round(
         &mut self,
         progress: &mut WorkloadProgress,
@@ -154,7 +154,8 @@ impl Visit<'_> {
         Ok(None)
     }
 
-    /// By time; where bytes are limited, as many as went through in that time at first.
+    /// Bounds a slice by time or, if bytes are limited, by the bytes that went through in that time
+    /// at first.
     fn steady_bound(&self, slice_ns: u64, slice_bytes: Option<u64>) -> SliceBound {
         match (*self.bench.allowance, slice_bytes) {
             (None, _) => SliceBound::Time { ns: slice_ns },
@@ -163,8 +164,8 @@ impl Visit<'_> {
         }
     }
 
-    /// `preconditioning with random writes: round 7 of at most 25, loop at 31 s of 60; of the last
-    /// five the least steady: ...`
+    /// Formats the progress: `preconditioning with random writes: round 7 of at most 25, loop at 31
+    /// s of 60; of the last five the least steady: ...`
     fn steady_progress(
         &self,
         spec: &Precondition,

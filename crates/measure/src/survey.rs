@@ -1,5 +1,5 @@
-//! What is there before anything is planned: needs, the bottom of every stack, and the guard's
-//! word on it. It reads only. All that is missing is named at once.
+//! Surveys the machine before anything is planned: needs, the bottom of every stack, and the
+//! guard's verdict on it. The survey only reads. It names everything that is missing at once.
 
 use super::places::ReachedPlace;
 use super::sets::SetLayout;
@@ -31,29 +31,30 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A thousand random blocks of a slow disk, without an agent over a slow connection.
+/// Limit for inspecting a device: a thousand random blocks of a slow disk, without an agent over a
+/// slow connection.
 const INSPECT_LIMIT: Duration = Duration::from_secs(150);
 
 #[derive(Debug, Default)]
 pub struct Survey {
     /// The bottom of each stack, member by member.
     pub found: Vec<Vec<FoundMedium>>,
-    /// What a reader must know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
-    /// Caches of writes that are known on the path, the largest first.
+    /// Write caches that are known to be on the path, the largest first.
     pub write_caches: Vec<WriteCache>,
-    /// Files that are made, looked at once though several stacks have them in turn.
+    /// Files that are made; each is looked at once, though several stacks have it in turn.
     made: BTreeMap<PathBuf, FoundMedium>,
-    /// What was named and is not there.
+    /// Targets that were named and are not there.
     absent: Vec<AbsentTarget>,
-    /// What the load writes to without a consent and no kernel has, a sentence each: `plan` shows
-    /// it, `run` refuses.
+    /// Targets that no kernel has and that the load writes without a consent, one sentence each.
+    /// `plan` shows them, `run` refuses.
     pub(super) consents_lacking: Vec<String>,
-    /// Who the local devices and files at the bottom are.
+    /// Identities of the local devices and files at the bottom.
     identities: Vec<(PathBuf, Identity)>,
-    /// What managers of virtual machines call the disks under load, by place and path.
+    /// Names by which managers of virtual machines know the disks under load, by place and path.
     pub(super) disks: BTreeMap<(Place, PathBuf), String>,
-    /// Who the drives on other hosts are, by place and path.
+    /// Drives on other hosts, by place and path.
     pub(super) afar: BTreeMap<(Place, PathBuf), RemoteDrive>,
 }
 
@@ -61,11 +62,11 @@ pub struct Survey {
 #[derive(Clone, Debug)]
 pub(super) struct RemoteDrive {
     pub(super) identity: Identity,
-    /// The guard has looked at it once more, just before it was first written.
+    /// True if the guard has looked at the drive once more, just before it was first written.
     pub(super) admitted: bool,
 }
 
-/// What is missing, one line each after what requires it; `None`: nothing.
+/// Lists what is missing, one line each after what requires it; `None` if nothing is.
 pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
     let needs = match scenario.is_of_command_line() {
         true => "these stacks",
@@ -88,7 +89,7 @@ fn lines(missing: &[Missing]) -> String {
     missing.iter().map(line).collect()
 }
 
-/// What a scenario needs and this machine lacks.
+/// Returns the needs of a scenario that this machine lacks.
 pub fn missing(scenario: &Scenario) -> Vec<Missing> {
     let ids: Vec<&str> = needs_of(scenario).into_iter().collect();
     let mut missing = needs::missing(&ids, guest::FINDINGS);
@@ -110,8 +111,8 @@ pub fn missing(scenario: &Scenario) -> Vec<Missing> {
     missing
 }
 
-/// Programs of other people that this host is to run as probes and cannot; those of other places
-/// are known when they are reached.
+/// Returns an error for each third-party program that this host is to run as a probe and cannot.
+/// Those of other places are known when these are reached.
 pub fn tools_lacking(scenario: &Scenario) -> Vec<anyhow::Error> {
     let is_here = |workload: &&Workload| {
         let stacks =
@@ -127,9 +128,9 @@ pub fn tools_lacking(scenario: &Scenario) -> Vec<anyhow::Error> {
     distinct(lacking).into_iter().map(|why| Failed::need(why).into()).collect()
 }
 
-/// Ids of `host::needs` that a scenario's layers, media and engines ask for.
+/// Returns the ids of `host::needs` that a scenario's layers, media and engines ask for.
 pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
-    // What other places lack, their agents tell.
+    // Agents report what other places lack.
     let mut ids = remote_setup::needs_of(scenario).remove(&Place::Host).unwrap_or_default();
     if !scenario.labs.is_empty() || remote_setup::sets_up_in_guests(scenario) {
         ids.extend(guest::LAB_NEEDS);
@@ -159,8 +160,8 @@ pub(super) struct AbsentTarget {
     pub(super) why: String,
 }
 
-/// Looks at the bottom of every stack and asks the guard about it; what does not exist is taken for
-/// a device that is large enough, and named.
+/// Looks at the bottom of every stack and asks the guard about it. A device that does not exist is
+/// listed, and assumed to be large enough.
 ///
 /// # Errors
 /// Bad input when a target may not be used as meant.
@@ -190,10 +191,11 @@ pub(super) fn look_over(
     Ok((survey, absent))
 }
 
-/// What a place without a device offers: no less than any other stack, whose region is that of all.
+/// Size of a place without a device: no less than that of any other stack, whose region is that of
+/// all.
 const NO_LIMIT: u64 = 1 << 46;
 
-/// One medium, or one of several; of a divided file all siblings.
+/// Returns one medium, or one member of several; for a divided file, with all siblings.
 fn bottom(
     member: &Medium,
     (layout, index): (&SetLayout, usize),
@@ -204,14 +206,14 @@ fn bottom(
 ) -> Result<FoundMedium> {
     let stack = &scenario.stacks[index];
     if let Some(operator) = scenario.operator_of(stack) {
-        // It may be elsewhere still: it is looked at when it is the stack's turn.
+        // The medium may still be elsewhere: it is looked at when it is the stack's turn.
         return Ok(FoundMedium::bare(operator.size, true, true));
     }
     let lacking = member.foreign_name().and_then(|name| consent_lacking(&name, scenario, stack));
     survey.consents_lacking.extend(lacking);
     match member {
         Medium::File { path, size, .. } => {
-            // Looked at with its siblings, which all stacks of it have.
+            // The file was looked at with its siblings, which all stacks of it have.
             if let Some(found) = survey.made.get(path) {
                 return Ok(found.clone());
             }
@@ -232,7 +234,7 @@ fn bottom(
                 .with_context(|| format!("{}: no lab @{place}", stack.text))?;
             Ok(FoundMedium::bare(lab.drive_size, true, true))
         }
-        // Its size is asked of the agent there, when it is reached.
+        // The agent there is asked for the size when it is reached.
         Medium::Remote { size: Some(bytes), .. } => Ok(FoundMedium::bare(*bytes, false, false)),
         Medium::Remote { path, .. } => {
             Ok(FoundMedium::bare(UNKNOWN_BYTES, path.starts_with("/dev"), true))
@@ -258,8 +260,8 @@ fn path_of_file(medium: &Medium) -> Option<&Path> {
     }
 }
 
-/// `x.img.2` may be a file of its own, and then it cannot be the second of the equal files that
-/// `x.img` needs.
+/// Refuses a sibling that a stack uses as a file of its own. `x.img.2` may be such a file, and then
+/// it cannot be the second of the equal files that `x.img` needs.
 fn refuse_double_use(
     sibling: &Path,
     of: &Path,
@@ -278,8 +280,8 @@ fn refuse_double_use(
     .into())
 }
 
-/// Two names of one device would load it twice and call it two. The worker finds what is not seen
-/// by name.
+/// Refuses two names of one device in a stack, which would load it twice and call it two. The
+/// worker finds the aliases that the names do not show.
 fn refuse_aliases(stack: &Stack) -> Result<()> {
     let mut seen: Vec<(PathBuf, &Path)> = Vec::new();
     for member in stack.medium.members() {
@@ -305,7 +307,7 @@ fn refuse_aliases(stack: &Stack) -> Result<()> {
 struct NamedDevice<'a> {
     stack: &'a Stack,
     path: &'a Path,
-    /// Without links; of a device by the kernel's name.
+    /// Path without links; for a device, the kernel's name.
     real: PathBuf,
     disk: Option<PathBuf>,
     intent: Intent,
@@ -330,12 +332,12 @@ impl<'a> NamedDevice<'a> {
         Some(NamedDevice { stack, path, real, disk, intent: intent(scenario, stack) })
     }
 
-    /// What it is, and what it is a part of.
+    /// Returns the device itself and the disk that it is a part of.
     fn disks(&self) -> Vec<&PathBuf> {
         std::iter::once(&self.real).chain(&self.disk).collect()
     }
 
-    /// Why both cannot be in one run, if so.
+    /// Returns why both cannot be in one run, if so.
     fn clash(&self, other: &NamedDevice) -> Option<String> {
         if self.path == other.path {
             return None; // What the sets are made for.
@@ -360,12 +362,13 @@ fn in_real_folder(path: &Path) -> Option<PathBuf> {
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
-/// Stacks on one medium are told by its name to be so: under two names they would be up together,
-/// though one takes the other's drive away or writes under it.
+/// Refuses stacks that name one medium differently. The name shows that stacks share a medium:
+/// under two names they would be up together, though one takes the other's drive away or writes
+/// under it.
 fn refuse_other_names(scenario: &Scenario) -> Result<()> {
     let probe = Probe::of_files(Path::new("/"));
-    // By what only those that may clash have in common. Of stacks that use one name alike the first
-    // stands for all.
+    // The key is what only media that may clash have in common. Of stacks that use one name alike,
+    // the first represents all.
     let mut seen: HashMap<PathBuf, Vec<NamedDevice>> = HashMap::new();
     for stack in &scenario.stacks {
         let mut own = Vec::new();
@@ -399,7 +402,7 @@ impl Survey {
     /// Refuses another device under the name of one that was looked at.
     ///
     /// # Errors
-    /// Which it is now.
+    /// The device that is there now.
     pub fn recognise(&self, path: &Path) -> Result<()> {
         let Some((_, known)) = self.identities.iter().find(|(known, _)| known == path) else {
             return Ok(());
@@ -407,8 +410,8 @@ impl Survey {
         same_device(path, known, &identity_of(path)?)
     }
 
-    /// Serial or WWN of a device here or on a host that was reached, as a consent names it; `None`:
-    /// a file, or it has none.
+    /// Returns the serial or WWN by which a consent names a device here or on a host that was
+    /// reached. `None`: it is a file, or has neither.
     pub fn serial_of(&self, place: &Place, path: &str) -> Option<String> {
         let here = self
             .identities
@@ -419,8 +422,8 @@ impl Survey {
         known.find_map(|identity| judge::consent_word(identity).map(str::to_owned))
     }
 
-    /// A consent that names nothing under test is a slip of the pen, and may be meant for a disk
-    /// that is.
+    /// Warns of consents that name no device under test. Such a consent is a slip of the pen, and
+    /// may be meant for a disk that is under test.
     fn warn_of_idle_consents(&mut self, scenario: &Scenario) {
         if scenario.stacks.iter().any(|stack| stack.medium.places().iter().any(Place::is_ssh)) {
             return; // The devices over there are not known yet.
@@ -449,7 +452,7 @@ impl Survey {
     }
 }
 
-/// Our guests hold the kernel and iotax, nothing else.
+/// Refuses fio in our guests: they hold the kernel and iotax, nothing else.
 fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
     let named = |stack: &Stack| stack.generator().map(|spec| spec.option("name") == Some("fio"));
     let of_a_workload =
@@ -465,7 +468,7 @@ fn refuse_fio_in_guests(scenario: &Scenario) -> Result<()> {
     }
 }
 
-/// A file that is made when it is not there, or reused when it is ours.
+/// Looks at a file that is made when it is not there, or reused when it is ours.
 fn file(
     path: &Path,
     size: Option<u64>,
@@ -492,7 +495,7 @@ fn file(
     Ok(found)
 }
 
-/// Somebody's device or file: read, or written by explicit consent.
+/// Looks at somebody's device or file, which is read, or written by explicit consent.
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
@@ -505,7 +508,7 @@ pub(super) fn existing(
 ) -> Result<FoundMedium> {
     if std::fs::metadata(path).is_err() {
         let place = scenario.place_of(stack, path);
-        // As the place of a [device.NAME] in the scenario has it.
+        // The name comes from the place of a [device.NAME] in the scenario.
         let name = place.split_once("[device.").and_then(|(_, rest)| Some(rest.split_once(']')?.0));
         let hint = match (could_be_made, name) {
             (true, _) => "name an existing file, or add size=4GiB to have it created".to_owned(),
@@ -533,10 +536,10 @@ pub(super) fn existing(
     Ok(found_of(&found))
 }
 
-/// Whether a device is the one that it was.
+/// Checks that a device is the one that it was.
 ///
 /// # Errors
-/// Which it is now.
+/// The device that is there now.
 pub(super) fn same_device(path: &Path, known: &Identity, now: &Identity) -> Result<()> {
     if known.is_same_device(now) {
         return Ok(());
@@ -553,7 +556,7 @@ pub(super) fn same_device(path: &Path, known: &Identity, now: &Identity) -> Resu
     .into())
 }
 
-/// What the agent of another host sees under a path; `None`: nothing is there.
+/// Returns what the agent of another host sees under a path; `None` if nothing is there.
 ///
 /// # Errors
 /// When it does not answer.
@@ -566,8 +569,8 @@ pub(super) fn seen_afar(place: &mut ReachedPlace, path: &Path) -> Result<Option<
     }
 }
 
-/// The bottom of a stack on another host, asked of the agent there. A file with a size is made when
-/// it is not there, or is ours already, as on this host.
+/// Looks at the bottom of a stack on another host through the agent there. A file with a size is
+/// made when it is not there, or reused when it is ours, as on this host.
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
@@ -597,7 +600,7 @@ pub(super) fn remote(
     };
     let permit = judged_afar(&found, Intent::Write, scenario, stack)?;
     match found.marker.as_ref().map(|marker| marker.bytes) {
-        // Used again, by the step that would make it.
+        // The step that would make the file uses it again.
         ours if ours.is_none_or(|ours| ours == bytes) => {
             Ok((FoundMedium::bare(bytes, false, false), permit.warnings, drive))
         }
@@ -605,7 +608,7 @@ pub(super) fn remote(
     }
 }
 
-/// Of a file of ours that a run left.
+/// Formats the refusal of a file of ours that a run left with another size.
 fn other_size(path: &Path, has: u64, wanted: u64) -> String {
     format!(
         "iotax created {} in an earlier run with a size of {}, not {}; hint: use that size, or remove the file",
@@ -615,10 +618,10 @@ fn other_size(path: &Path, has: u64, wanted: u64) -> String {
     )
 }
 
-/// The guard's word on what another host's agent saw.
+/// Judges what another host's agent saw, as the guard does here.
 ///
 /// # Errors
-/// What it refuses, naming the stack.
+/// The guard's refusal, naming the stack.
 pub(super) fn judged_afar(
     found: &Inspection,
     intent: Intent,
@@ -646,11 +649,11 @@ fn found_of(found: &Inspection) -> FoundMedium {
     }
 }
 
-/// The guard's word. Its hold on a device ends here: layers must be able to open it; the agent asks
-/// again just before the first write.
+/// Asks the guard about a path. The guard's hold on a device ends here, since layers must be able
+/// to open it; the agent asks again just before the first write.
 ///
 /// # Errors
-/// What it refuses, naming the stack.
+/// The guard's refusal, naming the stack.
 pub fn admitted(
     path: &Path,
     intent: Intent,
@@ -663,8 +666,8 @@ pub fn admitted(
     Ok((admission.inspection, admission.permit))
 }
 
-/// The consent that is missing for an image or socket that is no device of a kernel; `None`: it is
-/// given, or the load only reads.
+/// Returns the consent that is missing for an image or socket that is no device of a kernel.
+/// `None`: it is given, or the load only reads.
 pub(super) fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option<String> {
     let is_named = || scenario.consent.iter().any(|consent| consent.serial == name);
     (intent(scenario, stack) == Intent::Write && !is_named()).then(|| {
@@ -677,7 +680,8 @@ pub(super) fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) ->
     })
 }
 
-/// Nobody expects a load that reads to need a consent.
+/// Returns why a stack writes though its load reads, since nobody expects such a load to need a
+/// consent.
 fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
     match scenario.writes() {
         true => "",
@@ -691,8 +695,8 @@ fn why_writes(scenario: &Scenario, stack: &Stack) -> &'static str {
     }
 }
 
-/// What a stack does to its medium: the load, a layer or a rebuild writes to it, takes it from this
-/// host, or only reads.
+/// Returns the intent of a stack with its medium: the load, a layer or a rebuild writes to it,
+/// takes it from this host, or only reads.
 pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     let load = scenario.writes() || scenario.measure.precondition.passes > 0;
     let layers = stack
@@ -706,7 +710,7 @@ pub fn intent(scenario: &Scenario, stack: &Stack) -> Intent {
     }
 }
 
-/// Whether its drive is away from this host while it is up.
+/// Returns true if the stack's drive is away from this host while the stack is up.
 pub fn takes_drive(stack: &Stack) -> bool {
     let takes =
         |spec: &LayerSpec| layer_of(spec).is_some_and(|layer| layer.claim(spec) == Claim::Takes);
@@ -758,7 +762,7 @@ mod tests {
             "{refused}"
         );
         assert_eq!(look([file("real/x"), file("real/x") + " | loop"]), Ok(()));
-        // Neither is there yet.
+        // Neither file is there yet.
         let made = |name: &str| file(name) + ",size=1MiB";
         assert!(look([made("real/y"), made("link/y")]).unwrap_err().contains("are the same"));
         assert_eq!(look([made("real/y"), made("link/z")]), Ok(()));

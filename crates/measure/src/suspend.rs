@@ -1,16 +1,17 @@
-//! Why a guest does not answer: QEMU stops one whose disk has no room left, and it would be waited
-//! for in vain. What QEMU says of it is put before the failure; it is asked after a failure only.
+//! Finds out why a guest does not answer: QEMU stops a guest whose disk has no room left, and
+//! waiting for it would be in vain. QEMU's reason is put before the failure; QEMU is asked only
+//! after a failure.
 
 use super::places::Places;
 use iotax_layers::guest::qmp::{Qmp, QmpError};
 use iotax_steps::Place;
 use serde_json::Value;
 
-/// The failure of something in these places, with what QEMU says of those that are guests.
+/// Adds QEMU's reason to a failure of something in these places, for those that are guests.
 pub fn blame(places: &mut Places, guests: &[&Place], error: anyhow::Error) -> anyhow::Error {
     let why = guests.iter().find_map(|guest| {
         let qemu = places.get(guest).ok()?.control().ok()?;
-        // A QEMU that says nothing has said nothing.
+        // A QEMU that does not answer adds nothing.
         let why = why_stopped(qemu).ok()??;
         Some(format!("QEMU stopped guest {guest}: {why}"))
     });
@@ -20,8 +21,8 @@ pub fn blame(places: &mut Places, guests: &[&Place], error: anyhow::Error) -> an
     }
 }
 
-/// What QEMU says of a guest that it stopped for a failed I/O; `None`: it runs, or somebody else
-/// stopped it.
+/// Returns QEMU's reason for a guest that it stopped for a failed I/O; `None`: the guest runs, or
+/// somebody else stopped it.
 fn why_stopped(qemu: &mut Qmp) -> Result<Option<String>, QmpError> {
     let status = qemu.execute("query-status", Value::Null)?;
     if status["status"] != "io-error" {
@@ -43,7 +44,7 @@ fn why_stopped(qemu: &mut Qmp) -> Result<Option<String>, QmpError> {
     }))
 }
 
-/// The name of its node, where it was made by -drive, or that of its device.
+/// Returns the name of a disk's node, if it was made by -drive, or the name of its device.
 fn name_of(disk: &Value) -> &str {
     let names = [&disk["device"], &disk["qdev"]];
     names.into_iter().filter_map(Value::as_str).find(|name| !name.is_empty()).unwrap_or("a disk")
@@ -56,7 +57,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
 
-    /// A QEMU that answers so, one answer a command after the greeting.
+    /// Returns the reason from a QEMU that gives these answers, one per command after the greeting.
     fn says(answers: &[&str]) -> Option<String> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let answers: Vec<String> =

@@ -1,5 +1,6 @@
-//! One slice in several places at once: all begin at one time, told to each in its own clock, and
-//! what they did becomes one result, with the share of the window in which all ran.
+//! Runs one slice in several places at once. All begin at the same time, which each place gets in
+//! its own clock. The results are merged into one, with the share of the window in which all places
+//! ran.
 
 use super::places::{Places, ReachedPlace};
 use super::visit_workers::{LoadedMember, PlaceSlices, cpu_times};
@@ -16,30 +17,33 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
-/// From asking the first to the common start: the last must have heard by then.
+/// Least time between asking the first place and the common start. The last place must have been
+/// asked by then.
 const LEAST_LEAD_NS: u64 = 3_000_000;
-/// And as long for each of them: the asking takes its time, too.
+/// Further lead time for each place, since asking takes time, too.
 const LEAD_EACH_NS: u64 = 500_000;
-/// Of a whole window at most so much may pass before all have begun, or after one has ended its
-/// time: what some do by themselves is not what all do together, and must stay small against the
-/// differences that are told.
+/// Least share of the whole window in which all places run. The rest may pass before the last has
+/// begun or after the first has ended its time. What some do alone is not what all do together; the
+/// rest must stay small against the differences that are reported.
 const LEAST_SHARE: f64 = 0.99;
-/// Where slices end on equal bytes nobody can begin in the middle and catch up: a rate is low by at
-/// most this. One that stays later is told as such: a longer start does not help it.
+/// Largest late start, as a share of the window, where slices end on equal bytes. Nobody can begin
+/// in the middle and catch up there, so a rate is low by at most this. A place that stays later is
+/// reported as such: a longer start does not help it.
 const MOST_LATE: f64 = 0.05;
-/// So often a slice by time is tried, with twice the discarded start each time, and with twice the
-/// lead up to [`MOST_DOUBLINGS`]. With six tries 16 guests on two processors were given up that had
-/// booted a moment ago; the clocks of some ran too fast, which was not known then. More tries cost
-/// nothing where they are not needed.
+/// Number of tries of a slice by time. Each try doubles the discarded start, and doubles the lead
+/// up to [`MOST_DOUBLINGS`] times. With six tries, 16 guests on two processors were given up that
+/// had booted a moment ago; the clocks of some ran too fast, which was not known then. More tries
+/// cost nothing where they are not needed.
 const TRIES: u32 = 9;
-/// A lead that is doubled more often only waits: late are those that get no processor.
+/// Most doublings of the lead. A lead that is doubled more often only waits: late are the places
+/// that get no processor.
 const MOST_DOUBLINGS: u32 = 4;
-/// And one by bytes, every try of which is written.
+/// Number of tries of a slice by bytes, all of which write.
 const TRIES_BY_BYTES: u32 = 2;
 /// Interval of the reports that places are still working.
 pub(super) const WATCHED_EVERY: Duration = Duration::from_secs(1);
 
-/// How often a slice is tried.
+/// Returns the number of tries of a slice.
 pub fn tries(bound: SliceBound) -> u32 {
     if matches!(bound, SliceBound::Bytes { .. }) { TRIES_BY_BYTES } else { TRIES }
 }
@@ -50,14 +54,14 @@ pub(super) struct CommonSlice {
     pub spec: SliceSpec,
     /// Number of earlier tries: each further try has a longer lead.
     pub attempt: u32,
-    /// Whether this host is not among the places but some of its guests are, so that its CPU time
+    /// True if this host is not among the places but some of its guests are, so that its CPU time
     /// is read.
     pub on_host: bool,
-    /// Whether its units are times, so that the window of each place is the sum of the times.
+    /// True if its units are times, so that the window of each place is the sum of the times.
     pub of_times: bool,
 }
 
-/// How several places ran one slice.
+/// Timing of one slice that several places ran.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommonSliceParts {
     /// Share of the whole window in which all ran.
@@ -66,28 +70,31 @@ pub struct CommonSliceParts {
     pub latencies: Vec<Histogram>,
     /// Share of the whole window that had passed when the last began.
     late: f64,
-    /// Who began first, and who last.
+    /// The place that began first, and the one that began last.
     ends: [Place; 2],
     apart_ns: u64,
     bound: SliceBound,
 }
 
-/// What a place did, and its clock minus that of the host.
+/// A place's result, and its clock minus that of the host.
 type PlaceAnswer = (Ran, i64);
 
 impl CommonSliceParts {
-    /// Of a slice by bytes, the share of the window that had passed when the last began.
+    /// Returns the share of the window that had passed when the last place began; `None` for a
+    /// slice by time.
     pub fn late(&self) -> Option<f64> {
         matches!(self.bound, SliceBound::Bytes { .. }).then_some(self.late)
     }
 
-    /// Whether what is wrong with it is in the record, so that it may count at last.
+    /// Returns true if the record shows what is wrong with the slice, so that it may count after
+    /// the last try.
     pub fn is_told(&self) -> bool {
         self.late().is_some()
     }
 
-    /// Whether it is a slice of all together. One by bytes lasts until the last is through, however
-    /// fast the others were; there it counts whether they began together.
+    /// Returns true if the slice counts as one of all places together. A slice by bytes lasts until
+    /// the last place has ended, however fast the others were, so only the common start matters
+    /// there.
     pub fn is_enough(&self) -> bool {
         match self.bound {
             SliceBound::Bytes { .. } => self.late <= MOST_LATE,
@@ -106,7 +113,7 @@ impl CommonSliceParts {
         )
     }
 
-    /// That again and again its places did no better than this.
+    /// Returns the error for places that did no better than this in any try.
     pub fn gave_up(&self) -> Failed {
         let CommonSliceParts { share, ends: [first, last], .. } = self;
         Failed::measurement(format!(
@@ -152,9 +159,9 @@ pub(super) fn slice(
     Ok(PlaceSlices { ran, host_cpu, together: Some(together), devices })
 }
 
-/// CPU time of all machines that a load with guests of this host in it runs on; `None`: there is no
-/// guest, or one machine does not report it. A guest's is in its host's, which is one of the places
-/// or `host`.
+/// Returns the CPU time of all machines that run a load with guests of this host in it. `None`:
+/// there is no guest, or one machine does not report it. A guest's CPU time is part of its host's,
+/// which is one of the places or `host`.
 fn of_machines(
     places: &[&Place],
     answers: &[PlaceAnswer],
@@ -168,12 +175,12 @@ fn of_machines(
     machines.map(|(_, (ran, _))| ran.cpu).try_fold(here, |sum, one| Some(sum.plus(one?)))
 }
 
-/// What was done on each of several targets of a place.
+/// Returns what was done on each target of a place.
 pub(super) fn on_targets(result: &SliceResult) -> Vec<OnTarget> {
     result.targets.iter().map(|(ios, bytes)| OnTarget { ios: *ios, bytes: *bytes }).collect()
 }
 
-/// Each gets the whole time, and an equal part of the bytes.
+/// Gives each place the whole time, or an equal part of the bytes.
 fn shared_out(bound: SliceBound, places: u64) -> SliceBound {
     match bound {
         SliceBound::Time { .. } => bound,
@@ -212,7 +219,7 @@ fn ask_all(
         let asked: Vec<_> =
             places.map(|(place, answers)| scope.spawn(move || ask(place, answers))).collect();
         drop(answers);
-        // Between the asking and the common start nobody works: it is in no CPU time.
+        // Nobody works between the asking and the common start, so that time is in no CPU time.
         let wait_ns = begin_ns.saturating_sub(iotax_load::clock::now() + READY_BEFORE_NS);
         std::thread::sleep(Duration::from_nanos(wait_ns));
         let mut host = Host(host);
@@ -226,13 +233,13 @@ fn ask_all(
     })
 }
 
-/// What a place answered that was asked beside others. A panic in asking is a bug and goes on as
-/// one.
+/// Returns the answer of a place that was asked in parallel with others. A panic while asking is a
+/// bug and is resumed.
 pub(super) fn joined<T>(asked: ScopedJoinHandle<'_, T>) -> T {
     asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// This host, where its CPU times are wanted.
+/// This host, if its CPU times are wanted.
 struct Host<'a>(Option<&'a mut ReachedPlace>);
 
 impl Host<'_> {
@@ -241,8 +248,8 @@ impl Host<'_> {
     }
 }
 
-/// Guests that are more than the processors of their host hear of the slice when their turn comes;
-/// other hosts have their own.
+/// Returns the number of turns in which the guests of this host hear of a slice. With more guests
+/// than processors, each hears of it when its turn comes. Other hosts have processors of their own.
 pub(super) fn turns(on_this_host: usize) -> u64 {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     on_this_host.div_ceil(processors).max(1) as u64
@@ -280,7 +287,7 @@ fn merged(
     };
     let mut all = SliceResult { window_start_ns: first, window_ns, ..SliceResult::default() };
     let mut cpu = Some(CpuTimes::default());
-    // What a guest of this host computes is in what this host does.
+    // A guest's CPU time on this host is part of this host's.
     let here = places.contains(&&Place::Host);
     for (place, (ran, _)) in places.iter().zip(answers) {
         all.add(&ran.result);
@@ -288,8 +295,8 @@ fn merged(
             cpu = cpu.zip(ran.cpu).map(|(sum, one)| sum.plus(one));
         }
     }
-    // Each flushes right after its own end: what all have on the disk is there when the last flush
-    // is through.
+    // Each place flushes right after its own end: all data is on the disk when the last flush has
+    // ended.
     let flushes: Option<Vec<u64>> = answers.iter().map(flushed).collect();
     all.flush_ns = flushes.and_then(|ends| ends.into_iter().max()).map(|through| through - last);
     let part = |(place, (ran, _)): (&&Place, &PlaceAnswer)| SlicePart {
@@ -320,8 +327,8 @@ fn merged(
     Some((Ran { result: all, cpu, ..Ran::default() }, together))
 }
 
-/// Returns the planned length of a window if it differs only because of times or whole units of
-/// work, and its actual length otherwise.
+/// Returns the planned length of a window if its actual length differs only because of times or
+/// whole units of work. Otherwise returns the actual length.
 fn planned_ns(result: &SliceResult, bound: SliceBound, of_times: bool) -> u64 {
     let is_within_a_unit =
         |ns: u64| ns.abs_diff(result.window_ns) <= result.window_ns / units(result).max(1);
@@ -476,7 +483,7 @@ mod tests {
         let (ran, together) = merged_of(["a", "b"], &answers, bound).unwrap();
         assert_eq!((ran.result.window_start_ns, ran.result.window_ns), (10_000, 2000));
         assert_eq!((together.share, together.is_enough()), (0.45, true));
-        // The one after the other is not both together.
+        // Two slices in succession do not count as a common slice.
         let after = [answer(10_000, 1000, 10, 0), answer(10_900, 1900, 10, 0)];
         assert!(!merged_of(["a", "b"], &after, bound).unwrap().1.is_enough());
     }

@@ -1,6 +1,7 @@
-//! Records the I/O that block devices complete while a stack is loaded, beside the I/O that its
-//! load issued. I/O that is lost below the load (a hole, a cache) or added there (readahead,
-//! parity) shows as a difference. This module only records; the analysis draws the conclusions.
+//! Records the I/O that block devices complete while a stack is loaded, for comparison with the I/O
+//! that its load issued. I/O that is lost below the load (a hole, a cache) or added there
+//! (readahead, parity) shows as a difference. This module only records; the analysis draws the
+//! conclusions.
 
 use super::places::Places;
 use super::session::Session;

@@ -1,5 +1,6 @@
-//! How stacks take turns in a series: one after the other where they are loaded in one place; in
-//! several by the clock, each place told in its own when its slices begin.
+//! Lets stacks take turns in a series. Stacks that are loaded in one place run one after the other.
+//! Stacks in several places run by the clock: each place gets the begin of its slices in its own
+//! clock.
 
 use super::places::{Places, ReachedPlace};
 use super::together::{self, WATCHED_EVERY, joined};
@@ -10,19 +11,19 @@ use iotax_units::exit::Failed;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Where more of the slices than one in so many overlap, the pauses between them are twice as long
-/// from then on.
+/// Largest share of overlapping slices, as one in this many. Above it, the pauses between slices
+/// are twice as long from then on.
 pub(super) const OVERLAPS_ONE_IN: usize = 50;
-/// Pauses grow to so many times the length of a slice: a place that is later than that is not late
-/// but without a processor.
+/// Longest pause, as a multiple of the length of a slice. A place that is later than that is not
+/// late but without a processor.
 const MOST_PAUSE_OF_SLICE: u64 = 2;
 
-/// Takes turns, and remembers how long a pause the clocks and the places need.
+/// Takes turns, and remembers the length of a pause that the clocks and the places need.
 #[derive(Debug, Default)]
 pub struct ClockTurns {
     pause_ns: u64,
-    /// Slices in several places since it was asked last, and those of them whose window began while
-    /// the one before still ran.
+    /// Number of slices in several places since the last query, and of those whose window began
+    /// while the previous slice still ran.
     overlaps: (usize, usize),
 }
 
@@ -34,8 +35,8 @@ struct PlaceShare<'a> {
 }
 
 impl ClockTurns {
-    /// Runs a series; `places` has the place of each worker. Slices are told in this host's time;
-    /// each second `under_way` gets how long it has been under way.
+    /// Runs a series; `places` has the place of each worker. Slices are reported in this host's
+    /// time; each second `under_way` gets the time so far.
     ///
     /// # Errors
     /// When a place is lost or refuses.
@@ -74,7 +75,8 @@ impl ClockTurns {
         Ok(result)
     }
 
-    /// Looks for slices that were still running when the window of the next began.
+    /// Counts the slices that were still running when the window of the next began, and lengthens
+    /// the pause if there are too many.
     fn learn(&mut self, slices: &[ShortSlice], spec: &SeriesSpec) {
         let runs_into = |pair: &&[ShortSlice]| {
             let window_ns = pair[1].start_ns + spec.lengths[pair[1].worker].discard_ns;
@@ -91,8 +93,8 @@ impl ClockTurns {
         }
     }
 
-    /// How many slices there were in several places since it was asked last, and how many of them
-    /// began their window while the one before still ran.
+    /// Returns the number of slices in several places since the last call, and the number of those
+    /// whose window began while the previous slice still ran.
     pub(super) fn take_overlaps(&mut self) -> (usize, usize) {
         std::mem::take(&mut self.overlaps)
     }
@@ -119,8 +121,8 @@ fn shares<'a>(of_workers: &'a [Place], spec: &SeriesSpec) -> Vec<PlaceShare<'a>>
     shares
 }
 
-/// When each slice begins, in this host's time: a discarded start, the window, as long again as the
-/// start until the queue is empty, and the pause after each.
+/// Returns the time at which each slice begins, in this host's time. A slice has a discarded start,
+/// the window, as long again as the start until the queue is empty, and a pause.
 fn begins(spec: &SeriesSpec, first_ns: u64, pause_ns: u64) -> Vec<u64> {
     let mut next_ns = first_ns;
     let begin = |worker: &usize| {
@@ -167,7 +169,7 @@ fn ask_all(
 }
 
 impl PlaceShare<'_> {
-    /// Its slices, in the time of its place.
+    /// Returns the slices of this place, in the place's time.
     fn local_spec(&self, spec: &SeriesSpec, begins_ns: &[u64], offset_ns: i64) -> SeriesSpec {
         let local = |at: &usize| self.workers.iter().position(|worker| *worker == spec.order[*at]);
         SeriesSpec {
@@ -184,7 +186,7 @@ impl PlaceShare<'_> {
     }
 }
 
-/// What all places did as one series, its slices in this host's time.
+/// Merges the results of all places into one series, with its slices in this host's time.
 fn merged(
     shares: &[PlaceShare],
     answers: Vec<SeriesResult>,

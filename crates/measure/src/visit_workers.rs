@@ -1,6 +1,6 @@
-//! The stacks of a set under one workload, a slice at a time: workers prepared in their places, a
-//! slice run with what the CPUs did meanwhile, every slice on disk before the next one begins. What
-//! comes when is `rounds`' business.
+//! Runs the stacks of a set under one workload, a slice at a time. Workers are prepared in their
+//! places. Each slice runs with the CPU times of that slice, and is on disk before the next one
+//! begins. `rounds` decides the order of slices.
 
 use super::clusters::WatchedCluster;
 use super::matched_rate;
@@ -37,49 +37,49 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Discarded at the start of a slice at least; the worker takes twice its time to drain if that is
-/// more.
+/// Least discarded time at the start of a slice. The worker takes twice its time to drain if that
+/// is more.
 const LEAST_DISCARD_NS: u64 = 5_000_000;
-/// The same of a slice by time at a rate (of one by bytes nothing is discarded): its schedule does
-/// not wait for a place that wakes late, and what was due meanwhile is in its latencies until the
-/// queue is as short as it stays (docs/decisions/three-figures.md).
+/// Least discarded time of a slice by time at a rate (a slice by bytes discards nothing). Its
+/// schedule does not wait for a place that wakes late. What was due meanwhile is in its latencies
+/// until the queue is as short as it stays (docs/decisions/three-figures.md).
 const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
-/// The quiesce gate gives up after so long. Every write slice ends with a flush, so what is dirty
-/// for longer is somebody else's, and waiting for it would eat the budget.
+/// Limit after which the quiesce gate gives up. Every write slice ends with a flush, so data that
+/// is dirty for longer is somebody else's, and waiting for it would eat the budget.
 const GATE_LIMIT: Duration = Duration::from_secs(1);
-/// Whoever stops iotax in so many tries of one slice will do so in the next.
+/// Most stops of iotax during one slice. If so many tries were stopped, the next one will be, too.
 pub(super) const MOST_STOPS: u32 = 20;
-/// Preparing opens files and allocates; fio lays out nothing since the files are full. Without an
-/// agent the guard's look and fio's trials are a command over ssh each.
+/// Limit for preparing a worker. Preparing opens files and allocates; fio lays out nothing since
+/// the files are full. Without an agent, the guard's look and fio's trials are a command over ssh
+/// each.
 pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
 /// Upper limit of a learned start: a guest never waits half of this for a processor.
 const MOST_LEARNED_NS: u64 = 1_000_000_000;
 /// A learned start shrinks by one part in this many with each slice that was on time at the first
 /// try. If a start is just too short, 4 in 100 slices are then repeated.
 const UNLEARNED_PART: u64 = 32;
-/// A slice that lasts so much longer than asked for is reported.
+/// A slice that exceeds its length by more than this is reported.
 const OVERDUE: Duration = Duration::from_secs(20);
 
-/// A stack that is up, as the load sees it.
+/// A stack that is up, from the view of the load.
 #[derive(Clone, Debug)]
 pub struct StackUnderLoad {
     /// Index in the scenario.
     pub index: usize,
-    /// Name of the stack.
     pub stack: String,
-    /// Where the load runs: one place, or several that begin every slice at one time.
+    /// Places where the load runs: one, or several that begin every slice at the same time.
     pub members: Vec<LoadedMember>,
-    /// The load generator, where the stack names another than the workload's.
+    /// The load generator, if the stack names another than the workload's.
     pub engine: Option<Engine>,
     /// The paths that the quiesce gate watches on the host.
     pub owed: Vec<PathBuf>,
-    /// Places below that work for it and have no load: the other ends of fabrics.
+    /// Places below that work for the stack without load in them: the other ends of fabrics.
     pub others: Vec<Place>,
     /// Media at the bottom of the stack, by place.
     pub media: Vec<(Place, Vec<PathBuf>)>,
-    /// The other end of a network, where the stack names one.
+    /// The other end of a network, if the stack names one.
     pub far_end: Option<FarEnd>,
-    /// Threads that serve its I/O, other than the load, by their places.
+    /// Threads that serve the stack's I/O, other than the load, by place.
     pub serving: BTreeMap<Place, Vec<ServingThread>>,
 }
 
@@ -87,7 +87,7 @@ pub struct StackUnderLoad {
 #[derive(Clone, Debug)]
 pub struct LoadedMember {
     pub place: Place,
-    /// What the load works on there; all members of an `each([..])` at once.
+    /// Targets of the load in this place; all members of an `each([..])` are loaded at once.
     pub targets: Vec<TargetSpec>,
 }
 
@@ -98,12 +98,12 @@ impl LoadedMember {
 }
 
 impl StackUnderLoad {
-    /// Whether load of it runs in that place.
+    /// Returns true if load of this stack runs in `place`.
     pub fn is_in(&self, place: &Place) -> bool {
         self.members.iter().any(|member| member.place == *place)
     }
 
-    /// All that it works on.
+    /// Iterates over the targets in all places.
     pub fn targets(&self) -> impl Iterator<Item = &TargetSpec> {
         self.members.iter().flat_map(|member| &member.targets)
     }
@@ -115,67 +115,69 @@ pub struct Bench<'a> {
     pub visit: u32,
     /// Number of the set.
     pub set: u32,
-    /// The stacks that are up; workers have their numbers.
+    /// The stacks that are up; workers are numbered like them.
     pub ready: &'a [StackUnderLoad],
     pub workload: &'a Workload,
-    /// Bytes that may still be written, by all stacks together, so that no drive is written more;
-    /// `None`: any.
+    /// Bytes that all stacks together may still write, so that no drive is written more. `None`: no
+    /// limit.
     pub allowance: &'a mut Option<u64>,
     pub places: &'a mut Places,
     pub store: &'a mut Writer,
-    /// Seconds of all slices so far, with what is discarded, drained and waited for before them.
+    /// Seconds of all slices so far, including the discarded start, the drain and the wait before
+    /// each.
     pub spent_s: f64,
-    /// Of workers in several places, what is known of how they begin.
+    /// Common start of each worker that runs in several places.
     pub starts: BTreeMap<usize, CommonStart>,
-    /// Of every place, its clock as it was compared last.
+    /// Last clock comparison of each place.
     pub clocks: BTreeMap<Place, ClockReading>,
-    /// Its workers that are prepared.
+    /// Workers that are prepared.
     pub prepared: BTreeSet<usize>,
-    /// What they are offered.
+    /// Load that the members are offered.
     pub offered: OfferedLoad,
     /// Keeps stacks in the states that they are measured in.
     pub keeper: Option<StateKeeper<'a>>,
-    /// Clusters below its stacks.
+    /// Clusters below the stacks.
     pub clusters: Vec<WatchedCluster>,
-    /// Workers whose I/Os have failed in this visit, and been told of: the run goes on with them.
+    /// Workers whose I/Os have failed in this visit and have been reported: the run goes on with
+    /// them.
     pub failing: BTreeSet<usize>,
-    /// What the devices below the load have counted, beside the I/O issued.
+    /// Bytes counted by the devices below the load, next to the I/O issued.
     pub traffic: Traffic,
-    /// How the rates of its workers began in short slices.
+    /// Course of each worker's rate at the beginning of short slices.
     pub transients: BTreeMap<usize, Transient>,
-    /// How they take turns.
+    /// Clocks by which workers take turns.
     pub turns: ClockTurns,
-    /// How often workers were placed again.
+    /// Number of times that workers were placed again.
     pub placed: u64,
-    /// Workers of this offer as they are in the record.
+    /// Workers of this offer, as recorded.
     pub recorded: Vec<WorkerUp>,
-    /// How long iotax itself was stopped since then.
+    /// Returns the time that iotax itself was stopped since an instant.
     pub stops: &'a dyn Fn(Instant) -> Option<ProcessStop>,
 }
 
-/// What the members of a stack are offered.
+/// Load that the members of a stack are offered.
 #[derive(Clone, Debug)]
 pub enum OfferedLoad {
-    /// Each of them these jobs.
+    /// Jobs that each member runs.
     Jobs(Vec<Job>),
-    /// The workload's jobs at so many I/Os a second, all members together.
+    /// The workload's jobs at this number of I/Os per second, all members together.
     Rate(f64),
-    /// One I/O at a time of the workload's kind.
+    /// One I/O at a time, of the workload's kind.
     OneAtATime,
 }
 
-/// How the places of one worker begin.
+/// Common start of the places of one worker.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommonStart {
-    /// How long the slowest of them took last to empty its queue.
+    /// Time that the slowest place last took to empty its queue.
     drain_ns: u64,
-    /// The discarded start with which all of them were in time, where the least was too short.
+    /// The discarded start with which all places were in time, if the least start was too short.
     learned_ns: u64,
 }
 
 impl CommonStart {
-    /// The least start of a try. Who is late by a part of it is in time: a longer one where places
-    /// wait for processors.
+    /// Returns the least start of a try. A place that is late by a part of it still counts as in
+    /// time, so the start is longer where places wait for processors.
     fn tried_ns(&self, least_ns: u64, attempt: u32) -> u64 {
         let longer_ns = self.learned_ns.max(least_ns).saturating_mul(1 << attempt);
         longer_ns.min(MOST_LEARNED_NS.max(least_ns))
@@ -189,17 +191,17 @@ impl CommonStart {
     }
 }
 
-/// A slice that was run.
+/// Outcome of a slice that was run.
 pub struct SliceOutcome {
-    /// What the worker says.
+    /// Result as the worker reports it.
     pub result: SliceResult,
-    /// What a network probe saw beside it.
+    /// Exchange that a network probe saw at the same time.
     exchange: Option<Exchange>,
     together: Option<CommonSliceParts>,
     cpu: Option<CpuTimes>,
     host_cpu: Option<CpuTimes>,
     other_cpu: Option<CpuTimes>,
-    /// What the threads computed that serve the stack's I/O.
+    /// CPU time of the threads that serve the stack's I/O.
     engine_ns: Option<f64>,
     /// CPU time of all threads that work for the stack, by their own clocks: the generator's, the
     /// kernel's and those of programs.
@@ -208,35 +210,35 @@ pub struct SliceOutcome {
     pub(super) devices: PlaceReadings,
     gate: Option<QuiesceGate>,
     run_again: u32,
-    /// As in the record.
+    /// Number of short slices, as recorded.
     short_slices: u32,
 }
 
-/// What came of asking one place or several for a slice.
+/// Slices of one or several places that were asked to run together.
 pub(super) struct PlaceSlices {
-    /// Of all places as one.
+    /// Result of all places as one.
     pub ran: Ran,
-    /// What the processors of this host did meanwhile, and of other hosts that load with it, where
-    /// guests on it are among the places.
+    /// CPU time of this host during the slice, and of other hosts that load with it, if guests on
+    /// this host are among the places.
     pub host_cpu: Option<CpuTimes>,
-    /// How several did it.
+    /// Timing of the places relative to each other, if there are several.
     pub together: Option<CommonSliceParts>,
     /// Readings of the devices below the targets of each place, before and after the slice.
     pub devices: Vec<[DeviceReading; 2]>,
 }
 
-/// Where a slice belongs in the record.
+/// Position of a slice in the record.
 #[derive(Clone, Copy, Debug)]
 pub struct SlicePosition {
-    /// Number of the round.
     pub round: u32,
     pub position: usize,
-    /// What it is for.
+    /// Purpose of the slice.
     pub purpose: Purpose,
 }
 
 impl SliceOutcome {
-    /// All slices of a stack in a series as one; with what its engine computed, and its guest.
+    /// Merges all slices of a stack in a series into one, with the CPU time of its engine and its
+    /// guest.
     pub(super) fn of_series(
         result: SliceResult,
         cpu: Option<CpuTimes>,
@@ -252,7 +254,7 @@ impl SliceOutcome {
             exchange: None,
             together: None,
             cpu,
-            // The kernel tells no kinds of a thread's time that are as exact as their sum.
+            // The kernel reports no kinds of a thread's time that are as exact as their sum.
             host_cpu: computed
                 .guest_ns
                 .map(|ns| CpuTimes { user_ns: ns as u64, ..CpuTimes::default() }),
@@ -266,22 +268,22 @@ impl SliceOutcome {
         }
     }
 
-    /// What it is worth to a comparison of throughput: I/Os, or bytes where slices end on equal
-    /// bytes.
+    /// Returns the slice's part in a comparison of throughput: I/Os, or bytes where slices end on
+    /// equal bytes.
     pub fn part(&self, stack: usize, by_bytes: bool) -> RoundPart {
         let all = self.result.directions();
         let amount: u64 = all.iter().map(|one| if by_bytes { one.bytes } else { one.ios }).sum();
         RoundPart { stack, amount: amount as f64, seconds: self.result.window_ns as f64 / 1e9 }
     }
 
-    /// Bytes that were read and written, and the seconds of the window.
+    /// Returns the bytes read, the bytes written, and the seconds of the window.
     pub fn by_direction(&self) -> [f64; 3] {
         let SliceResult { read, write, window_ns, .. } = &self.result;
         [read.bytes as f64, write.bytes as f64, *window_ns as f64 / 1e9]
     }
 
-    /// What it is worth to a comparison of mean latencies: I/Os, and the sum of their latencies in
-    /// seconds.
+    /// Returns the slice's part in a comparison of mean latencies: I/Os, and the sum of their
+    /// latencies in seconds.
     pub fn latency_part(&self, stack: usize) -> RoundPart {
         let sum =
             |latency: &Histogram| latency.mean().map_or(0.0, |mean| mean * latency.count() as f64);
@@ -293,7 +295,7 @@ impl SliceOutcome {
         RoundPart { stack, amount: count as f64, seconds: ns / 1e9 }
     }
 
-    /// Seconds of the flush after it; 0 where there was none.
+    /// Returns the seconds of the flush after the slice; 0 if there was none.
     pub fn flush_s(&self) -> f64 {
         self.result.flush_ns.unwrap_or(0) as f64 / 1e9
     }
@@ -305,10 +307,11 @@ impl SliceOutcome {
 }
 
 impl Bench<'_> {
-    /// Makes a worker for every stack, and writes down what it is.
+    /// Makes a worker for every stack and records it.
     ///
     /// # Errors
-    /// When one cannot be made, a peer is lost, or a clock ran too far apart since.
+    /// When one cannot be made, a peer is lost, or a clock ran too far apart since the last
+    /// comparison.
     pub fn prepare(&mut self, offered: OfferedLoad) -> Result<()> {
         self.offered = offered;
         self.recorded.clear();
@@ -318,7 +321,7 @@ impl Bench<'_> {
         })
     }
 
-    /// The jobs of a member of a stack that has so many.
+    /// Returns the jobs of each member of a stack that has `members` members.
     pub(super) fn jobs(&self, members: usize) -> Vec<Job> {
         match &self.offered {
             OfferedLoad::Jobs(jobs) => jobs.clone(),
@@ -332,8 +335,8 @@ impl Bench<'_> {
         }
     }
 
-    /// With offsets of their own: a worker that came after another to the same blocks would find
-    /// them in the caches below.
+    /// Gives the jobs offsets of their own. A worker that came after another to the same blocks
+    /// would find them in the caches below.
     fn own_jobs(&self, worker: usize, jobs: Vec<Job>) -> Vec<Job> {
         let number = (u64::from(self.visit) << 40) + ((worker as u64) << 32) + self.placed;
         let own = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -342,7 +345,7 @@ impl Bench<'_> {
             .collect()
     }
 
-    /// Unless it is prepared already.
+    /// Prepares a worker, unless it is prepared already.
     pub(super) fn prepare_worker(&mut self, worker: usize) -> Result<()> {
         if self.prepared.contains(&worker) {
             return Ok(());
@@ -357,7 +360,7 @@ impl Bench<'_> {
         };
         let share = members.iter().map(jobs);
         let share: Vec<Vec<Job>> = share.collect();
-        // Side by side: opening files and allocating takes a host its time.
+        // Places are asked in parallel: opening files and allocating takes time.
         let prepared: Vec<_> = std::thread::scope(|scope| {
             let reached = self.places.several(&all)?.into_iter().zip(&members).zip(share);
             let asked: Vec<_> = reached
@@ -397,7 +400,7 @@ impl Bench<'_> {
                 why: prepared.why,
                 command: prepared.command,
             };
-            // One that is placed again is as the one before.
+            // A worker that is placed again is like the one before.
             if !self.recorded.contains(&up) {
                 self.store.append(&RunRecord::Worker(up.clone()))?;
                 self.recorded.push(up);
@@ -407,7 +410,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The probe that a worker is, as [`network_peer::listening`] has it. None: the worker is a load.
+    /// Returns the probe that a worker is, as [`network_peer::listening`] has it. The result is
+    /// empty if the worker is a load.
     fn probes(&mut self, worker: usize) -> Result<Vec<ProbeSpec>> {
         let Some(probe) = &self.workload.probe else { return Ok(Vec::new()) };
         match self.workload.needs_peer() {
@@ -416,19 +420,20 @@ impl Bench<'_> {
         }
     }
 
-    /// Where a worker is, without places that are lost.
+    /// Iterates over the places of a worker, without those that are lost.
     pub(super) fn members(&self, worker: usize) -> impl Iterator<Item = &LoadedMember> {
         self.ready[worker].members.iter().filter(|member| !self.places.is_lost(&member.place))
     }
 
-    /// Lets all workers go.
+    /// Ends all workers, after their clocks and traffic are recorded.
     ///
     /// # Errors
     /// When a peer is lost, or a clock ran too far apart meanwhile.
     pub fn end(&mut self) -> Result<()> {
         let mut wrong = None;
         self.despite_losses(|bench| bench.record_clocks(&mut wrong))?;
-        // Recorded first, all of them: by that the visit's slices are known not to count.
+        // All clocks are recorded first: the record then shows that the visit's slices do not
+        // count.
         if let Some(failed) = wrong {
             return Err(failed.into());
         }
@@ -437,15 +442,16 @@ impl Bench<'_> {
         self.despite_losses(Bench::end_workers)
     }
 
-    /// Whether new workers go on where others ended: they draw each block by itself, from the whole
-    /// region.
+    /// Returns true if new workers can go on where others ended, because they draw each block
+    /// independently from the whole region.
     fn can_place_anew(&self) -> bool {
         let by_itself =
             |job: &Job| job.rw.random() && !job.random_map && job.random_distribution.is_random();
         self.workload.jobs.iter().all(by_itself)
     }
 
-    /// Has new workers run the next slices: where threads run and memory lies is drawn again.
+    /// Replaces the workers, so that the placement of threads and memory is drawn again for the
+    /// next slices.
     ///
     /// # Errors
     /// When a peer is lost.
@@ -457,7 +463,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Lets all workers go.
+    /// Ends all workers.
     ///
     /// # Errors
     /// When a peer is lost.
@@ -477,8 +483,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Compares clocks: they run apart, and two comparisons with no stop of a guest in between tell
-    /// how fast.
+    /// Compares the clocks of all loaded places. Clocks run apart; two comparisons with no stop of
+    /// a guest in between show how fast.
     ///
     /// # Errors
     /// When a peer is lost, or a clock ran too far apart.
@@ -490,7 +496,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Compares them again, and records both.
+    /// Compares the clocks again, and records both readings.
     fn record_clocks(&mut self, wrong: &mut Option<Failed>) -> Result<()> {
         let (visit, set) = (self.visit, self.set);
         while let Some((place, from)) = self.clocks.pop_first() {
@@ -514,7 +520,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// All places of the stacks that are up, without those that are lost.
+    /// Returns all places of the stacks that are up, without those that are lost.
     pub(super) fn loaded(&self) -> BTreeSet<Place> {
         let members = (0..self.ready.len()).flat_map(|worker| self.members(worker));
         members.map(|member| member.place.clone()).collect()
@@ -524,7 +530,7 @@ impl Bench<'_> {
         ready.engine.or(self.workload.engine)
     }
 
-    /// The longest slice that one of the engines needs at least.
+    /// Returns the shortest slice that all engines and the probe can run.
     pub fn shortest_slice_ns(&self) -> u64 {
         let shortest =
             |ready: &StackUnderLoad| engine::kind_of(self.engine_of(ready)).shortest_slice_ns;
@@ -533,15 +539,16 @@ impl Bench<'_> {
         self.ready.iter().map(shortest).max().unwrap_or(0).max(of_probe)
     }
 
-    /// A block of every thread, on every member of the stack that has most of them.
+    /// Returns the sum of one block of every thread, on every target of the stack that has most of
+    /// them.
     pub fn unit(&self) -> u64 {
         let members =
             self.ready.iter().map(|ready| ready.targets().count() as u64).max().unwrap_or(1);
         members * self.workload.jobs.iter().map(|job| job.bs * u64::from(job.numjobs)).sum::<u64>()
     }
 
-    /// Whether so many slices would write more than the user allows. Those that write have a bound
-    /// in bytes.
+    /// Returns true if `slices` slices would write more than the user allows. Slices that write are
+    /// bounded in bytes.
     pub fn would_exceed(&self, bound: SliceBound, slices: u64) -> bool {
         let bytes = match bound {
             SliceBound::Bytes { bytes } if self.workload.writes() => bytes.saturating_mul(slices),
@@ -550,8 +557,8 @@ impl Bench<'_> {
         self.allowance.is_some_and(|left| bytes > left)
     }
 
-    /// Runs a slice into the record, and reports one that is overdue. Failed I/Os are an error,
-    /// unless the load goes on without them.
+    /// Runs a slice, records it, and reports it if it is overdue. Failed I/Os are an error, unless
+    /// the load goes on without them.
     ///
     /// # Errors
     /// When a peer is lost, an I/O failed or the record cannot be written.
@@ -594,9 +601,9 @@ impl Bench<'_> {
         .into())
     }
 
-    /// Several places that did not run together do it again. Every try is a slice in full: what it
-    /// wrote and how long it took count, its CPU time is not that of the next, and how many there
-    /// were is recorded. The start that sufficed is that of the slices to come.
+    /// Runs a slice, and runs it again if several places did not run it together. Every try is a
+    /// slice in full: its bytes and its time count, its CPU time is not part of the next, and the
+    /// number of tries is recorded. The start that sufficed is kept for later slices.
     fn slice(
         &mut self,
         worker: usize,
@@ -616,7 +623,7 @@ impl Bench<'_> {
             }
             let done = SliceOutcome { run_again: attempt, ..tried };
             if let Some(stop) = (self.stops)(began).filter(|_| done.result.errors == 0) {
-                // The stop itself is part of no budget.
+                // No budget counts the stop itself.
                 self.spent_s = spent_s + began.elapsed().saturating_sub(stop.counted).as_secs_f64();
                 self.leave_out(worker, spot, stop)?;
                 stopped += 1;
@@ -643,7 +650,7 @@ impl Bench<'_> {
         }
     }
 
-    /// A slice that a stop of iotax overlaps is not recorded, but named.
+    /// Leaves a slice out of the record because a stop of iotax overlaps it, and reports it.
     pub(super) fn leave_out(
         &mut self,
         worker: usize,
@@ -702,7 +709,7 @@ impl Bench<'_> {
         let lasted_ns = result.window_ns + result.discarded_ns + result.drain_ns;
         let engine_ns = served_ns(&serving_before, &serving, lasted_ns, ServedBy::Engine);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(result.write.bytes));
-        // A simulated worker's windows pass in no time at all.
+        // The windows of a simulated worker take no real time.
         let window_s = (result.window_ns + result.discarded_ns) as f64 / 1e9;
         self.spent_s += began.elapsed().as_secs_f64().max(window_s);
         Ok(SliceOutcome {
@@ -721,8 +728,8 @@ impl Bench<'_> {
         })
     }
 
-    /// What the threads that serve a stack's I/O have computed so far; those that have ended report
-    /// nothing any more.
+    /// Returns the CPU time so far of each thread that serves a stack's I/O. Threads that have
+    /// ended are not reported.
     fn serving(&mut self, worker: usize) -> Result<BTreeMap<(Place, ThreadId), ServedTime>> {
         let mut all = BTreeMap::new();
         for (place, threads) in &self.ready[worker].serving {
@@ -753,8 +760,8 @@ impl Bench<'_> {
         (0..self.ready.len()).map(|worker| self.serving(worker)).collect()
     }
 
-    /// CPU times of the places that work for a stack and have no load; `None`: there is none, or
-    /// one does not tell.
+    /// Returns the CPU times of the places that work for a stack and have no load. `None`: there is
+    /// no such place, or one does not report them.
     fn others(&mut self, worker: usize) -> Result<Option<CpuTimes>> {
         let mut all: Option<CpuTimes> = None;
         for place in &self.ready[worker].others {
@@ -769,7 +776,7 @@ impl Bench<'_> {
         if paced { LEAST_DISCARD_AT_A_RATE_NS } else { LEAST_DISCARD_NS }
     }
 
-    /// One place is asked and answers; several begin at one time.
+    /// Asks one place for the slice, or has several begin it at the same time.
     fn run(
         &mut self,
         worker: usize,
@@ -779,7 +786,8 @@ impl Bench<'_> {
         observer: &mut dyn Observer,
     ) -> Result<PlaceSlices> {
         let ready = &self.ready[worker];
-        // A guest's CPU time is part of its host's, and what QEMU does for it is nowhere else.
+        // A guest's CPU time is part of its host's, and QEMU's work for the guest is counted
+        // nowhere else.
         let on_host = ready.members.iter().any(|member| member.place.is_guest())
             && !ready.is_in(&Place::Host)
             && self.places.has(&Place::Host);
@@ -810,13 +818,13 @@ impl Bench<'_> {
         let slices = together::slice(self.places, &members, &asked, &mut in_vain, &mut overdue);
         *self.allowance = self.allowance.map(|left| left.saturating_sub(in_vain));
         let slices = slices?;
-        // Each takes twice its own drain for a start; all must take the same.
+        // Each place takes twice its own drain for a start; all must take the same.
         self.starts.entry(worker).or_default().drain_ns = slices.ran.result.drain_ns;
         Ok(slices)
     }
 
-    /// Waits until what the last write slice left is on the disk: in the place of the load, and on
-    /// this host below it. `None`: no place tells.
+    /// Waits until everything that the last write slice left is on the disk: in the place of the
+    /// load, and on this host below it. `None`: no place reports what it has yet to write.
     fn gate(&mut self, worker: usize) -> Result<Option<QuiesceGate>> {
         let ready = &self.ready[worker];
         let mut worst: Option<QuiesceGate> = None;
@@ -846,7 +854,7 @@ impl Bench<'_> {
         Ok(worst)
     }
 
-    /// A figure with failed I/Os in it is none, unless the load says that it goes on without them.
+    /// Refuses a result with failed I/Os, unless the load says that it goes on without them.
     pub(super) fn check(&mut self, worker: usize, result: &SliceResult) -> Result<()> {
         if result.errors == 0 {
             return Ok(());
@@ -879,7 +887,7 @@ impl Bench<'_> {
         state: Option<&ArrayState>,
     ) -> Result<()> {
         let ready = self.ready[worker].clone();
-        // Windows of several places are told in the host's time already.
+        // Windows of several places are in the host's time already.
         let clock_offset_ns = match ready.members.as_slice() {
             [member] => self.places.get(&member.place)?.clock_offset_ns,
             _ => 0,
@@ -975,7 +983,7 @@ impl Bench<'_> {
             }
         }
         if result.in_flight_ns > 0 {
-            // Both are sums over I/Os: of the queue's own count, and of each I/O's time.
+            // Both are sums over I/Os: one by the queue's own count, one by each I/O's time.
             let (in_flight, served) = (result.in_flight_ns as f64, result.served_ns as f64);
             samples.push(sample("in_flight", "ns", Better::Higher, SampleValue::Value(in_flight)));
             samples.push(sample("served", "ns", Better::Lower, SampleValue::Value(served)));
@@ -999,7 +1007,7 @@ impl Bench<'_> {
     }
 }
 
-/// What a thread that serves I/O has computed at a time.
+/// CPU time of a thread that serves I/O, at one point in time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServedTime {
     at_ns: u64,
@@ -1015,18 +1023,19 @@ impl ServedTime {
     }
 }
 
-/// Which of the threads that serve a stack.
+/// Group of the threads that serve a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServedBy {
-    /// All but virtual CPUs.
+    /// All threads except virtual CPUs.
     Engine,
     Program,
-    /// Virtual CPUs too: with the load in the guest, all that the stack takes of the host.
+    /// All threads including virtual CPUs: with the load in the guest, this is all that the stack
+    /// takes of the host.
     Guest,
 }
 
-/// What the threads computed during a series that serve one worker alone; `None` where some of them
-/// serve others too.
+/// Returns the CPU time during a series of the threads that serve one worker alone; `None` where
+/// some of them serve others too.
 pub(super) fn served_apart(
     before: &[BTreeMap<(Place, ThreadId), ServedTime>],
     after: &[BTreeMap<(Place, ThreadId), ServedTime>],
@@ -1044,7 +1053,7 @@ pub(super) fn served_apart(
         .collect()
 }
 
-/// Reports a slice that is overdue, once.
+/// Returns a callback that reports an overdue slice, once.
 fn overdue<'a>(
     stack: &'a str,
     spec: &SliceSpec,
@@ -1057,7 +1066,8 @@ fn overdue<'a>(
     overdue_after(stack, length, slice_limit(spec), observer)
 }
 
-/// The same of one, or of a series, that should take so long.
+/// Returns a callback that reports, once, a slice or a series that takes longer than `length` by
+/// more than [`OVERDUE`].
 pub(super) fn overdue_after<'a>(
     what: &'a str,
     length: Duration,
@@ -1078,8 +1088,9 @@ pub(super) fn overdue_after<'a>(
     }
 }
 
-/// What threads computed for a slice that lasted so long: of one that polls its share of that time,
-/// since it also polls while a slice is prepared. `None`: no thread reports it.
+/// Returns the CPU time of the threads for a slice that lasted `lasted_ns`. A thread that polls is
+/// counted for its share of that time, since it also polls while a slice is prepared. `None`: no
+/// thread reports it.
 fn served_ns<K: Ord>(
     before: &BTreeMap<K, ServedTime>,
     after: &BTreeMap<K, ServedTime>,
@@ -1107,7 +1118,8 @@ pub(super) fn sample(metric: &str, unit: &str, better: Better, value: SampleValu
     SliceSample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
 }
 
-/// CPU times since boot of a place; a place without /proc/stat has none, and the record says so.
+/// Returns the CPU times of a place since its boot. A place without /proc/stat has none, and the
+/// record says so.
 pub(super) fn cpu_times(place: &mut ReachedPlace) -> Result<Option<CpuTimes>> {
     match place.peer.call(WireRequest::CpuTimes, QUICK_LIMIT) {
         Ok(Response::CpuTimes(times)) => Ok(Some(times)),
@@ -1151,8 +1163,8 @@ mod tests {
             };
             all.iter().map(|(id, at_ns, ns, polls)| (*id, served((*at_ns, *ns, *polls)))).collect()
         };
-        // 1 polls for the whole 1000 between the looks, 2 works for 200; the slice lasted 600. 3 is
-        // new, 4 has ended.
+        // Thread 1 polls for the whole 1000 between the looks, 2 works for 200; the slice lasted
+        // 600. 3 is new, 4 has ended.
         let before = of(&[(1, 0, 0, true), (2, 0, 50, false), (4, 0, 9, false)]);
         let after = of(&[(1, 1000, 1000, true), (2, 1000, 250, false), (3, 1000, 70, false)]);
         assert_eq!(served_ns(&before, &after, 600, ServedBy::Engine), Some(600.0 + 200.0));

@@ -1,6 +1,6 @@
-//! Stacks that take writes of whole multiples of so many bytes only, as those on SPDK's raid5f do:
-//! it never reads what it would need for the parity of less than a stripe. Refuses loads that would
-//! meet nothing but errors there, before anything is made.
+//! Checks loads on stacks that take only writes of whole multiples of a write unit, as those on
+//! SPDK's raid5f do: raid5f never reads the blocks that it would need for the parity of less than a
+//! stripe. Loads that would only meet errors there are refused before anything is made.
 
 use super::first_writes::BLOCK;
 use anyhow::{Result, bail};
@@ -9,10 +9,10 @@ use iotax_model::scenario::{LayerSpec, Scenario, Stack};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 
-/// Whether a layer can stand on that, which may write of its own.
+/// Checks that a layer above such a stack does not write on its own account.
 ///
 /// # Errors
-/// When it does.
+/// When it may write.
 pub fn check_above(spec: &LayerSpec, writes: bool, below: &ExposedDevice) -> Result<()> {
     let Some(unit) = below.write_unit.filter(|_| writes) else { return Ok(()) };
     bail!(
@@ -23,7 +23,7 @@ pub fn check_above(spec: &LayerSpec, writes: bool, below: &ExposedDevice) -> Res
     )
 }
 
-/// Holds what the scenario writes to a stack against what the stack takes.
+/// Checks that the stack takes what the scenario writes to it.
 ///
 /// # Errors
 /// Bad input naming the job and the unit.

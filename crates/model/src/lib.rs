@@ -1,10 +1,12 @@
-//! What is compared and what is recorded, as checked values: [`scenario`] reads files and command
-//! lines, [`layer`] knows what each layer is called, takes and means, [`record`] is what a run
-//! keeps, [`state`] the states of arrays. No I/O but reading the files that a scenario names.
+//! Comparisons and records as checked values: [`scenario`] reads files and command lines, [`layer`]
+//! has the name, options and meaning of each layer, [`record`] is what a run keeps, and [`state`]
+//! has the states of arrays. The only I/O is reading the files that a scenario names.
 //!
-//! Modules: `scenario/toml` files, `scenario/grammar` and `ast` the one-line stacks,
-//! `scenario/check` and its neighbours what they mean, `scenario/fio` and `profile` loads that
-//! others wrote; `layer/` one file a layer, with `comparable`, `layout` and `option` what they have
+//! Modules: `scenario/toml` reads files, `scenario/grammar` and `ast` the one-line stacks.
+//! `scenario/check` and its neighbours check what they mean. `scenario/fio` and `profile` have
+//! loads that others wrote. `layer/` has one file per layer, with `comparable`, `layout` and
+//! `option` for what layers have in common. `record/` has one file for each kind of record that has
+//! several parts.
 //! in common; `record/` one file for each kind of record that has several parts.
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a run records (docs/result-format.md). Every line of the index is one of these.
+//! Records of a run (docs/result-format.md). Every line of the index is one of these.
 
 pub mod imported;
 pub mod precondition;
@@ -30,24 +30,24 @@ pub enum RunRecord {
     Run(RunStart),
     /// Facts of a place, when it is first reached.
     Place(PlaceFacts),
-    /// What joins drives is up, in the first visit of its set.
+    /// A layer that joins drives is up, in the first visit of its set.
     #[serde(rename = "volume")]
     Layer(LayerUp),
-    /// What serves a stack's I/O beside its load, when it is first up so.
+    /// Threads that serve a stack's I/O beside its load, when the stack is first up with them.
     Serving(Serving),
     /// A worker was prepared on a stack.
     Worker(WorkerUp),
-    /// How a workload is measured: length and order of its slices.
+    /// Design of a workload's measurement: length and order of its slices.
     Design(DesignUp),
     /// The rate at which latencies are compared.
     Matched(Matched),
     /// Stacks that are up disturb the baseline: from here on each is measured by itself, in visits.
     Apart { reason: String },
-    /// What was never written is about to be written once.
+    /// Storage that was never written is about to be written once.
     LayingOut(LayingOut),
-    /// What was never written was written once, before anything was measured.
+    /// Storage that was never written was written once, before anything was measured.
     LaidOut(LaidOut),
-    /// How far the passes over drives are that precondition them.
+    /// Progress of the passes over drives that precondition them.
     Passes(precondition::Passes),
     /// Rounds of a load that were to bring it to a steady state ended.
     Preconditioned(precondition::Preconditioned),
@@ -59,25 +59,25 @@ pub enum RunRecord {
     Slice(Slice),
     /// Short slices of a series, one by one.
     Series(SeriesUp),
-    /// How the rate of a stack began in the short slices of a visit.
+    /// Rate of a stack at the beginning of the short slices of a visit.
     Transient(TransientUp),
-    /// What devices counted while a load ran on a stack.
+    /// I/O that devices counted while a load ran on a stack.
     DeviceTraffic(DeviceTraffic),
-    /// A durability trial: what was acknowledged, a kill, and what was found of it.
+    /// A durability trial: the acknowledged writes, a kill, and what was found of the writes.
     Trial(trial::DurabilityTrial),
-    /// What a stack gave back of what was written to it.
+    /// Result of reading back what was written to a stack.
     Verified(verification::Verification),
     /// A file that results were imported from.
     ImportedFile(imported::ImportedFile),
     /// A result that was imported.
     Imported(imported::ImportedResult),
-    /// Something a reader must know.
+    /// A warning that a reader must know.
     Warning(Warning),
     /// The run went on after a kill or a reboot.
     Resumed { at: String },
     /// A visit of a set was measured to its end with a workload.
     VisitEnd { visit: u32, set: u32, workload: String },
-    /// Why measuring a workload ended.
+    /// Measuring a workload ended.
     WorkloadEnd {
         workload: String,
         /// `precision`, `rate_limited`, `budget`, `interrupted`, or the words of a failure.
@@ -91,8 +91,8 @@ pub enum RunRecord {
     },
 }
 
-/// Threads of a place that serve the I/O of a stack beside its load: its engine. What they compute
-/// is `engine.cpu` of its slices.
+/// Threads of a place that serve the I/O of a stack beside its load: its engine. `engine.cpu` of
+/// the stack's slices is what they compute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Serving {
     /// Name of the stack.
@@ -106,10 +106,10 @@ pub struct Serving {
 pub struct ThreadGroup {
     pub name: String,
     pub count: u32,
-    /// They poll, so that each takes a core, whatever there is to do.
+    /// The threads poll, so each of them takes a core even when it has nothing to do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub polls: bool,
-    /// The rest of what they are there for is done by the threads that hand I/O to them.
+    /// The threads do only a part of their work. The threads that hand I/O to them do the rest.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_part: bool,
 }
@@ -126,10 +126,10 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// What was asked for, and by which program.
+/// Request of a run, and the program that runs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStart {
-    /// The run's id, also the name of its folder.
+    /// Id of the run, also the name of its folder.
     pub id: String,
     pub at: String,
     pub iotax: String,
@@ -138,17 +138,18 @@ pub struct RunStart {
     pub scenario: Scenario,
     /// Boot id of the host.
     pub boot_id: String,
-    /// Equal files that the stacks go round, visit by visit: visits whose numbers differ by so many
-    /// had the same; 0: not recorded.
+    /// Number of equal files that the stacks go round, visit by visit. Visits whose numbers differ
+    /// by a multiple of it use the same files. 0 if not recorded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub siblings: u32,
-    /// Caches of writes that were known on the path, the largest first; none where nothing writes.
+    /// Known write caches on the path, the largest first. Empty if nothing writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_caches: Vec<WriteCache>,
-    /// Texts of files with ratings of drives that it was given, each over the one before.
+    /// Texts of the files with ratings of drives that the run was given. Each one overrides the one
+    /// before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ratings: Vec<String>,
-    /// Of a run that was imported: from what.
+    /// Source of an imported run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<imported::Import>,
 }
@@ -161,30 +162,31 @@ pub struct PlaceFacts {
     pub facts: Facts,
     /// Emulated CPU (TCG, or a KVM that emulates): figures are not representative.
     pub emulated: Option<String>,
-    /// Exact command lines that made it, if we did (QEMU's).
+    /// Exact command lines that made the place, if iotax made it (QEMU's).
     pub commands: Vec<Vec<String>>,
-    /// Of a guest of ours: its disks as they really are.
+    /// Disks of a guest that iotax made, as they really are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<GuestDisk>,
-    /// Of a guest of ours: the SPDK targets that serve disks of it.
+    /// SPDK targets that serve disks of a guest that iotax made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spdk: Vec<SpdkTarget>,
 }
 
-/// What a layer made (an array, a volume, an export, a connection), as its place tells it.
+/// Result of setting up a layer (an array, a volume, an export, a connection), as its place reports
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayerUp {
-    /// Stacks that have it below them.
+    /// Stacks that have the layer below them.
     pub stacks: Vec<String>,
     pub layer: String,
-    /// Which part of it, where it has several: `target`, `host`.
+    /// Part of the layer, if it has several: `target`, `host`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub part: String,
     pub place: Place,
-    /// Its device, where it is one.
+    /// Device of the layer, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// As its own tools tell it.
+    /// Settings as the layer's own tools report them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
 }
@@ -192,20 +194,20 @@ pub struct LayerUp {
 /// A disk of a guest, read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestDisk {
-    /// The stack that it is.
+    /// Name of the stack that the disk is.
     pub stack: String,
-    /// Where the guest has it.
+    /// Path of the disk in the guest.
     pub path: PathBuf,
-    /// How it reaches the guest: `virtio-blk`.
+    /// Attachment of the disk to the guest: `virtio-blk`.
     pub attach: String,
-    /// Option and value as QEMU, or what serves the disk, tells them.
+    /// Options and values as QEMU, or the process that serves the disk, reports them.
     pub qemu: BTreeMap<String, String>,
     pub guest: BTreeMap<String, String>,
-    /// What is not as it was asked for, as clauses.
+    /// Differences from the request, as clauses.
     pub differs: Vec<String>,
 }
 
-/// What the pilot chose, or what was asked for.
+/// Design that the pilot chose, or that was requested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DesignUp {
     /// Name of the workload.
@@ -214,22 +216,22 @@ pub struct DesignUp {
     pub slice_ns: u64,
     /// Order of slices in a round.
     pub pattern: Pattern,
-    /// Period of something that comes back on the machine, where it decided the pattern.
+    /// Period of a recurring disturbance on the machine, if it decided the pattern.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
-    /// Slices of the pilot behind it; 0: no pilot.
+    /// Number of slices of the pilot that led to the design; 0: no pilot.
     pub pilot_slices: u32,
-    /// Where stacks take turns in series of short slices; `None`: each slice is asked for by
-    /// itself.
+    /// Design of the series of short slices in which stacks take turns; `None`: each slice is
+    /// requested separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesDesign>,
     pub why: String,
 }
 
-/// How stacks take turns in series of short slices.
+/// Design of the series of short slices in which stacks take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesDesign {
-    /// Discarded at the start of each slice, nanoseconds.
+    /// Time discarded at the start of each slice, in nanoseconds.
     pub discard_ns: u64,
     /// Rounds in a series. One series is one round of the statistics.
     pub rounds: u32,
@@ -241,18 +243,18 @@ pub struct SeriesUp {
     pub visit: u32,
     pub set: u32,
     pub round: u32,
-    /// What they were for.
+    /// Purpose of the slices.
     #[serde(default, skip_serializing_if = "Purpose::is_plain")]
     pub purpose: Purpose,
     /// Name of the workload.
     pub workload: String,
-    /// Names of the stacks, which slices name by their places in this list.
+    /// Names of the stacks. Slices refer to them by their index in this list.
     pub stacks: Vec<String>,
-    /// Where they lie in the segment, as a histogram does.
+    /// Offset of the slices in the segment, as for a histogram.
     pub at: u64,
 }
 
-/// How the rate of a stack began in short slices.
+/// Rate of a stack at the beginning of its short slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransientUp {
     pub visit: u32,
@@ -261,24 +263,24 @@ pub struct TransientUp {
     pub workload: String,
     /// Name of the stack.
     pub stack: String,
-    /// Whether the load was one I/O at a time, for latencies, and not the workload itself.
+    /// True if the load was one I/O at a time, for latencies, and not the workload itself.
     #[serde(default, skip_serializing_if = "is_false")]
     pub one_at_a_time: bool,
-    /// Of all series of the visit together.
+    /// Transient over all series of the visit.
     pub transient: Transient,
 }
 
-/// A load that is the same on every stack, for latencies that can be compared: an open loop at one
+/// A load that is equal on every stack, so that latencies can be compared: an open loop at one
 /// rate, or a closed loop of one I/O at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Matched {
     /// Name of the workload.
     pub workload: String,
-    /// I/Os a second that are offered, all threads of all jobs together; `None`: a closed loop of
-    /// one I/O at a time.
+    /// Offered I/Os per second, all threads of all jobs together; `None`: a closed loop of one I/O
+    /// at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
-    /// Name of the slowest stack, whose rate it was taken from; empty without one.
+    /// Name of the slowest stack, from which the rate was derived, or an empty text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub slowest: String,
 }
@@ -292,31 +294,31 @@ pub struct WorkerUp {
     pub stack: String,
     /// Name of the workload.
     pub workload: String,
-    /// Where the load runs.
+    /// Place in which the load runs.
     pub place: Place,
-    /// Path that is read and written there.
+    /// Path in that place that is read and written.
     pub target: String,
-    /// The other members of an `each([..])`, on which the same load runs at the same time.
+    /// Other members of an `each([..])`, on which the load runs at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
-    /// Bytes in use of each of them.
+    /// Bytes in use on each of the targets.
     pub bytes: u64,
     pub engine: Generator,
     pub why: String,
-    /// The exact command of a slice, for engines that are programs.
+    /// Exact command of a slice, for engines that are programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
 }
 
-/// The generator that loads a stack; in the record a word: `null`, `sync`, `uring` or `fio 3.33`.
+/// Load generator of a stack; recorded as a word: `null`, `sync`, `uring` or `fio 3.33`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Generator {
-    /// fio of that version.
+    /// fio of the given version.
     Fio(String),
-    /// One of our engines.
+    /// An engine of iotax.
     Native(EngineName),
-    /// One that this version does not know.
+    /// A generator that this version does not know.
     Other(String),
 }
 
@@ -346,7 +348,7 @@ impl std::fmt::Display for Generator {
     }
 }
 
-/// First writes that begin: a run that is killed in the middle of them knows what it may have
+/// The beginning of first writes. A run that is killed during them thus knows what it may have
 /// written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayingOut {
@@ -356,13 +358,13 @@ pub struct LayingOut {
     pub set: u32,
     /// Name of the stack.
     pub stack: String,
-    /// Where the load runs.
+    /// Place in which the load runs.
     pub place: Place,
-    /// Bytes of all writes that are to come.
+    /// Bytes of all writes that will follow.
     pub bytes: u64,
 }
 
-/// First writes through a stack, in one place: part of no figure.
+/// First writes through a stack in one place. They are part of no figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaidOut {
     /// Visit number, from 0.
@@ -371,28 +373,28 @@ pub struct LaidOut {
     pub set: u32,
     /// Name of the stack.
     pub stack: String,
-    /// Where the load ran.
+    /// Place in which the load ran.
     pub place: Place,
-    /// Bytes that are written now and were not before.
+    /// Bytes that were unwritten before and are written now.
     pub bytes: u64,
-    /// Bytes of all writes: more than those where some came twice.
+    /// Bytes of all writes. Exceeds `bytes` if some of them were written twice.
     pub written: u64,
-    /// Time from the first submission to the last acknowledgement, of all stretches together,
+    /// Time from the first submission to the last acknowledgement, summed over all stretches,
     /// without their flushes.
     pub took_ns: u64,
     /// Time of the flushes.
     pub flush_ns: u64,
 }
 
-/// A clock that was compared with the host's twice, which tells how fast it runs. The place was not
-/// stopped in between.
+/// Two comparisons of a clock with the host's, which show how fast the clock runs. The place was
+/// not stopped in between.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     /// Visit number, from 0.
     pub visit: u32,
     /// Number of the set.
     pub set: u32,
-    /// Under which load; not told by runs from before 2026-11-23.
+    /// Name of the workload; runs from before 2026-11-23 do not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     pub place: Place,
@@ -400,38 +402,38 @@ pub struct Clocks {
     pub to: ClockReading,
 }
 
-/// A clock against the host's at one moment.
+/// Offset of a clock from the host's at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockReading {
-    /// When, on the host's CLOCK_MONOTONIC.
+    /// Time of the reading on the host's CLOCK_MONOTONIC.
     pub at_ns: u64,
     /// Clock of the place minus clock of the host.
     pub offset_ns: i64,
-    /// The round trip by which they were compared: half of it bounds the error.
+    /// Round trip of the comparison. Half of it bounds the error.
     pub round_trip_ns: u64,
 }
 
-/// A clock that gains or loses more than this part of the time makes figures wrong by more than
-/// their intervals say.
+/// Drift, as a fraction of the time, above which a clock makes figures wrong by more than their
+/// intervals say.
 const MOST_APART: f64 = 0.01;
 
 impl Clocks {
-    /// Whether it is of that load, as far as it tells.
+    /// Returns true if the clocks were read under that load, or if the record does not name a load.
     pub fn is_of(&self, workload: &str) -> bool {
         self.workload.as_deref().is_none_or(|name| name == workload)
     }
 }
 
 impl ClockReading {
-    /// The same, where it is so much that nothing timed by this clock counts, whatever the round
-    /// trips explain.
+    /// Returns the drift since `from` if it is so large that nothing timed by this clock counts,
+    /// even after the error of the round trips is subtracted.
     pub fn too_far_apart_since(&self, from: &ClockReading) -> Option<f64> {
         let (apart, error) = self.apart_since(from);
         (apart.abs() > MOST_APART + error).then_some(apart)
     }
 
-    /// By how much of the time since then the clock ran faster than the host's, and the most that
-    /// this is off.
+    /// Returns the drift since `from`: the fraction of the time by which the clock ran faster than
+    /// the host's, and the largest error of that fraction.
     pub fn apart_since(&self, from: &ClockReading) -> (f64, f64) {
         let span_ns = self.at_ns.saturating_sub(from.at_ns).max(1) as f64;
         let error_ns = (from.round_trip_ns + self.round_trip_ns) as f64 / 2.0;
@@ -439,7 +441,7 @@ impl ClockReading {
     }
 }
 
-/// How a cluster of storage was, between two slices.
+/// State of a storage cluster between two slices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterReading {
     /// Visit number, from 0.
@@ -449,11 +451,11 @@ pub struct ClusterReading {
     pub workload: String,
     /// Names of the stacks on it.
     pub stacks: Vec<String>,
-    /// When, on the host's CLOCK_MONOTONIC.
+    /// Time of the reading on the host's CLOCK_MONOTONIC.
     pub at_ns: u64,
-    /// What it reported; `None`: it did not answer.
+    /// Status that the cluster reported; `None`: it did not answer.
     pub status: Option<ClusterStatus>,
-    /// Why it did not.
+    /// Reason why the cluster did not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
 }
@@ -493,7 +495,7 @@ impl IssuedIo {
     }
 }
 
-/// What the devices of one place completed.
+/// I/O that the devices of one place completed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlaceTraffic {
     pub place: Place,
@@ -510,24 +512,24 @@ pub struct PlaceTraffic {
 /// Ids, window, samples of one slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
-    /// Visit, from 0: one set-up of stacks that can be up together.
+    /// Visit number, from 0. A visit is one set-up of stacks that can be up together.
     pub visit: u32,
-    /// The set of stacks that were up together, from 0; only stacks of one set are paired by
-    /// rounds.
+    /// Number of the set of stacks that were up together, from 0. Rounds pair only stacks of one
+    /// set.
     #[serde(default)]
     pub set: u32,
     /// Round, from 0 within the run and workload.
     pub round: u32,
     /// Position within the round, from 0.
     pub slice: u32,
-    /// What it was for; rounds count by purpose.
+    /// Purpose of the slice; rounds are counted per purpose.
     #[serde(default, skip_serializing_if = "Purpose::is_plain")]
     pub purpose: Purpose,
     /// Name of the stack.
     pub stack: String,
     /// Name of the workload.
     pub workload: String,
-    /// How many short slices of a series it is the sum of; 0: it is one slice.
+    /// Number of short slices of a series that this one is the sum of; 0: it is a single slice.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short_slices: u32,
     /// Start of the window on the host's CLOCK_MONOTONIC.
@@ -546,54 +548,55 @@ pub struct Slice {
     pub samples: Vec<SliceSample>,
     /// CPU time of the place during the slice, without the waiting for a common start.
     pub cpu: Option<CpuTimes>,
-    /// CPU time of this host during the slice, where the load runs in a guest on it: the guest's is
-    /// part of it. Of short slices that of the guest's QEMU and vhost threads alone, all of it as
-    /// `user_ns`.
+    /// CPU time of this host during the slice, if the load runs in a guest on it. It includes the
+    /// guest's CPU time. For short slices it is the time of the guest's QEMU and vhost threads
+    /// alone, all of it as `user_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_cpu: Option<CpuTimes>,
-    /// CPU time during the slice of places below that neither of these has in it: the other ends of
-    /// fabrics, together.
+    /// CPU time during the slice of places below that the other two fields do not include: the
+    /// other ends of fabrics, summed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_cpu: Option<CpuTimes>,
-    /// Of a stack that is measured in a state: in which it was after the slice, as what has the
-    /// state tells.
+    /// State of the stack after the slice, if it is measured in a state, as reported by the layer
+    /// that has the state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Of an array that was being rebuilt then: the share of it that was done, 0 to 1. Records of
-    /// before have it in `state` alone.
+    /// Fraction of an array's rebuild that was done, 0 to 1, if the array was being rebuilt. Older
+    /// records have it in `state` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<f64>,
-    /// Bytes that were read meanwhile from this host's devices below the media; `None`: no device
-    /// tells, or the load only writes.
+    /// Bytes that were read during the slice from this host's devices below the media; `None`: no
+    /// device reports them, or the load only writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_read_bytes: Option<u64>,
-    /// What the quiesce gate saw before the slice.
+    /// Result of the quiesce gate before the slice.
     pub gate: Option<QuiesceGate>,
-    /// Of several targets in one place: each, in the order of the worker's record.
+    /// Figures of each target, if one place has several, in the order of the worker's record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<OnTarget>,
-    /// Of load in several places: the share of the window in which all of them ran.
+    /// Fraction of the window in which all places ran, if several places load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<f64>,
-    /// Of such load by bytes: the share of the window that had passed when the last of them began.
+    /// Fraction of the window that had passed when the last place began, for a load by bytes in
+    /// several places.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<f64>,
-    /// How often it was run again because its places did not run together; those runs are not
-    /// recorded.
+    /// Number of times the slice was repeated because its places did not run together. Those runs
+    /// are not recorded.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub run_again: u32,
-    /// What each of several places contributed.
+    /// Contribution of each place, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<SlicePart>,
 }
 
 impl Slice {
-    /// The figure of that name, where it is known.
+    /// Returns the figure of that name, if it is known.
     pub fn figure(&self, metric: &str) -> Option<f64> {
         self.samples.iter().filter(|sample| sample.metric == metric).find_map(SliceSample::figure)
     }
 
-    /// The sum of all figures whose names end so.
+    /// Returns the sum of all figures whose names have that ending.
     pub fn total(&self, ending: &str) -> f64 {
         self.samples
             .iter()
@@ -603,43 +606,45 @@ impl Slice {
     }
 }
 
-/// One of several places in a slice.
+/// Part that one of several places has in a slice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlicePart {
     pub place: Place,
-    /// I/Os in its window.
+    /// I/Os in the window of this place.
     pub ios: u64,
     pub bytes: u64,
-    /// What of the I/Os is reads; 0 in records of before 2026-11-26.
+    /// Number of the I/Os that are reads; 0 in records from before 2026-11-26.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub reads: u64,
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub writes: u64,
-    /// Length of its own window.
+    /// Length of the place's own window.
     pub window_ns: u64,
-    /// Latencies of all of its I/Os, as [`SampleValue::Histogram`] finds them; `None` in records of
-    /// before 2026-11-26.
+    /// Latencies of all I/Os of the place, at the same kind of offset as
+    /// [`SampleValue::Histogram`]; `None` in records from before 2026-11-26.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<u64>,
-    /// Of several targets there (disks of a guest): each, in the order of the worker's record.
+    /// Figures of each target there (disks of a guest), if there are several, in the order of the
+    /// worker's record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<OnTarget>,
 }
 
-/// What a slice is for.
+/// Purpose of a slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// The comparison at the stated depth.
     #[default]
     Plain,
-    /// The same in longer slices: four times as long, or eight times in a series.
+    /// The plain comparison in longer slices: four times as long, or eight times in a series.
     Long,
-    /// The first of a stack in a visit, for caches and pace; used for nothing.
+    /// First slice of a stack in a visit, for caches and pace; no figure uses it.
     WarmUp,
-    /// The pilot on the baseline; used for the design alone.
+    /// Slice of the pilot on the baseline; only the design uses it.
     Pilot,
-    /// Before the others, until the pace is steady; no figure rests on it, but it fills caches.
+    /// Slice before the others, until the pace is steady. No figure rests on it, but it fills
+    /// caches.
     Precondition,
     /// The baseline with all other stacks stopped.
     Alone,
@@ -647,7 +652,8 @@ pub enum Purpose {
     Beside,
     /// An open loop at the matched rate.
     Matched,
-    /// What it was for, but the stack did not keep its state to the end of it; used for nothing.
+    /// Slice of any purpose during which the stack left its state before the end; no figure uses
+    /// it.
     OutOfState,
 }
 
@@ -657,17 +663,17 @@ impl Purpose {
     }
 }
 
-/// (metric, unit, direction, value or histogram): IOPS is one metric among others.
+/// One figure of a slice: metric, unit, direction, and a value or histogram. IOPS is one metric
+/// among others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "FlatSample")]
 pub struct SliceSample {
-    /// `read.ios`, `read.bytes`, `read.latency`, `write.*`, `sync.latency`, `flush`, `cpu.user`,
-    /// `cpu.system` (the generator's own), `engine.cpu` (of the threads that serve the stack's I/O,
-    /// [`Serving`]), `threads.cpu` (of all threads that work for the stack in short slices, by
-    /// their own clocks).
+    /// Name of the metric: `read.ios`, `read.bytes`, `read.latency`, `write.*`, `sync.latency`,
+    /// `flush`, `cpu.user`, `cpu.system` (the generator's own), `engine.cpu` (of the threads that
+    /// serve the stack's I/O, [`Serving`]), `threads.cpu` (of all threads that work for the stack
+    /// in short slices, by their own clocks).
     pub metric: String,
     pub unit: String,
-    /// Which way is better.
     pub better: Better,
     #[serde(flatten)]
     pub value: SampleValue,
@@ -682,7 +688,8 @@ impl SliceSample {
     }
 }
 
-/// A sample as it is read: serde's `flatten` takes three times as long, and a run has millions.
+/// Flat form of a sample for reading. serde's `flatten` takes three times as long, and a run has
+/// millions of samples.
 #[derive(Deserialize)]
 struct FlatSample {
     metric: String,
@@ -707,7 +714,7 @@ impl From<FlatSample> for SliceSample {
     }
 }
 
-/// Which way is better.
+/// Direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -715,46 +722,44 @@ pub enum Better {
     Lower,
 }
 
-/// A figure, or a place in the histogram segment.
+/// Value of a sample: a figure, or an offset in the histogram segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleValue {
     Value(f64),
     /// Byte offset of a frame in `histograms.seg`.
     Histogram(u64),
-    /// Tried and failed; never zero.
+    /// The measurement was tried and failed; never zero.
     Failed(String),
-    /// Not there, and why.
+    /// There is no value, for the given reason.
     Missing(String),
 }
 
-/// The kind of warning that spoils a stack: its figures have failed I/Os in them.
+/// Kind of the warning that a stack's figures contain failed I/Os, which spoils the stack.
 pub const IO_ERRORS: &str = "io_errors";
-/// Metric of a network probe: bytes on the wire, with the headers of Ethernet, for a byte of its
-/// load.
+/// Metric of a network probe: bytes on the wire, with the Ethernet headers, per byte of its load.
 pub const ON_WIRE: &str = "net.on_wire";
 
-/// The kind of warning that names a place which was lost while several loaded together.
+/// Kind of the warning that names a place that was lost while several places loaded together.
 pub const LOST_PLACE: &str = "lost_place";
 
-/// The kind of warning that names who kept the CPUs busy when a run began.
+/// Kind of the warning that names the processes that kept the CPUs busy when a run began.
 pub const BUSY: &str = "busy";
 
-/// The kind of warning that short slices of several places ran into each other.
+/// Kind of the warning that short slices of several places ran into each other.
 pub const OVERLAPS: &str = "overlaps";
 
-/// The kind of warning that names a slice which is left out, since iotax itself was stopped
-/// meanwhile.
+/// Kind of the warning that names a slice that is left out because iotax itself was stopped during
+/// it.
 pub const STOPPED: &str = "stopped";
 
-/// The kind of warning that names files with holes or unwritten extents, whose reads reach no disk.
+/// Kind of the warning that names files with holes or unwritten extents, whose reads reach no disk.
 pub const UNWRITTEN: &str = "unwritten";
 
-/// The kind of warning that names I/O that devices completed and no load issued, or the other way
-/// round.
+/// Kind of the warning that names I/O that devices completed and no load issued, or the reverse.
 pub const TRAFFIC: &str = "traffic";
 
-/// The kind of warning that names stacks whose loads run on different machines.
+/// Kind of the warning that names stacks whose loads run on different machines.
 pub const MACHINES: &str = "machines";
 
 /// Every kind of warning that a report of a run may have, in the order of docs/reading-a-report.md.
@@ -819,16 +824,16 @@ pub const WARNING_KINDS: &[&str] = &[
 pub struct Warning {
     /// Stable word, one of [`WARNING_KINDS`]; a record of an older iotax may have another.
     pub kind: String,
-    /// What it is about: a stack, a workload, a place.
+    /// Stack, workload or place that the warning is about.
     pub subject: String,
     /// The sentence for people.
     pub text: String,
 }
 
-/// Words of the record for a workload that was measured as long as was asked.
+/// Reasons in the record that say that a workload was measured for as long as requested.
 const AS_ASKED: &[&str] = &["precision", "rate_limited", "budget", "time", "visits", "max_written"];
 
-/// Whether a workload's end needs no further measuring.
+/// Returns true if a workload that ended for that reason needs no further measuring.
 pub fn ended_as_asked(reason: &str) -> bool {
     AS_ASKED.contains(&reason)
 }

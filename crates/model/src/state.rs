@@ -1,28 +1,29 @@
 //! States that an array is put into on purpose, one after the other, and the words for them:
-//! `["healthy", "failed(1)", "rebuilding", "healthy"]`. What state it is in while it is measured,
-//! the kernel tells ([`ArrayState`]).
+//! `["healthy", "failed(1)", "rebuilding", "healthy"]`. The kernel reports the state during a
+//! measurement ([`ArrayState`]).
 
 use iotax_facts::array::ArrayState;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A state that is asked for.
+/// A state that a scenario asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AskedState {
     /// All members are in it and in sync.
     Healthy,
-    /// So many members have failed and are out of it.
+    /// The given number of members have failed and are out of the array.
     Failed(u32),
-    /// So many members are out: they serve what they hold, and others are to hold it.
+    /// The given number of members are out: they serve what they hold, and others will hold it.
     Out(u32),
-    /// Those that failed are back and being rebuilt.
+    /// The failed members are back and being rebuilt.
     Rebuilding,
 }
 
 impl AskedState {
-    /// Whether that is what was asked for. A rebuild may be through before anybody looks.
+    /// Returns true if the current state is the one that was asked for. A rebuild may be complete
+    /// before anybody looks.
     pub fn holds(self, now: &ArrayState) -> bool {
         match (self, now) {
             (AskedState::Healthy, ArrayState::Healthy) => true,
@@ -49,7 +50,7 @@ impl FromStr for AskedState {
     type Err = String;
 
     fn from_str(text: &str) -> Result<AskedState, String> {
-        // Of a number with a sign the parser knows too.
+        // The parser also accepts a number with a sign.
         let of = |word: &str| {
             let count = text
                 .strip_prefix(word)?

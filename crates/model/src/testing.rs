@@ -3,7 +3,7 @@
 use crate::scenario::check::{ScenarioRequest, from_arguments};
 use crate::scenario::{LayerSpec, Medium, Stack};
 
-/// The stack that these words mean.
+/// Returns the stack that the words mean.
 pub fn stack(text: &str) -> Stack {
     from_arguments(&[text.to_owned()], &ScenarioRequest::default())
         .expect("a stack")
@@ -11,7 +11,7 @@ pub fn stack(text: &str) -> Stack {
         .remove(0)
 }
 
-/// A layer as the grammar would read it.
+/// Returns a layer as the grammar would read it.
 pub fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
     LayerSpec {
         name: name.into(),
@@ -27,7 +27,7 @@ pub fn layer(name: &str, options: &[(&str, &str)]) -> LayerSpec {
     }
 }
 
-/// So many drives of a lab.
+/// Returns that many drives of a lab.
 pub fn drives(many: usize) -> Medium {
     let drive = |at| Medium::Drive { place: "lab".into(), name: format!("nvme{at}") };
     Medium::Many { members: (0..many).map(drive).collect(), groups: 1 }

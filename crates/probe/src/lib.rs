@@ -1,10 +1,10 @@
-//! Probes: what a machine does beside I/O, measured in slices like the load generator's. A probe is
-//! prepared once and resident; a slice of it gives units of work and their times in the form of
-//! I/Os, so that rounds, statistics, records and reports take it unchanged.
+//! Probes measure what a machine does beside I/O, in slices like the load generator's. A probe is
+//! prepared once and resident. A slice of it returns units of work and their times in the form of
+//! I/Os, so that rounds, statistics, records and reports use it unchanged.
 //!
-//! [`spec`]: what a probe is asked for, and the family's table of definitions. [`own`]: iotax's own
-//! probes of processors, memory and the kernel. [`net`]: two places over a network. [`tool`]: the
-//! field's own tools, which run in one piece.
+//! [`spec`]: the specification of a probe, and the family's table of definitions. [`own`]: iotax's
+//! own probes of processors, memory and the kernel. [`net`]: two places over a network. [`tool`]:
+//! the field's own tools, which run in one piece.
 #![forbid(unsafe_code)]
 
 pub mod net;

@@ -1,4 +1,4 @@
-//! What answers a probe from another place: the listening end of the network pair, or a tool's own
+//! Other end of a probe, in another place: the listening end of the network pair, or a tool's own
 //! server.
 
 use crate::net::ProbeServer;
@@ -6,20 +6,20 @@ use crate::tool::ServedTool;
 use crate::{ProbeError, ProbeSpec};
 use std::net::{IpAddr, SocketAddr};
 
-/// The other end of a probe; it answers until it is dropped.
+/// Other end of a probe, which answers until it is dropped.
 pub enum OtherEnd {
-    /// Of the network pair.
+    /// Listening end of the network pair.
     Pair(ProbeServer),
     Tool(ServedTool),
 }
 
 impl OtherEnd {
-    /// Listens for a probe at an address of this place; `None`: at a port that is free. A tool's
+    /// Listens for a probe at an address of this place; without a port, at a free one. A tool's
     /// server ends with the thread that called this.
     ///
     /// # Errors
-    /// When the port is taken, the address is not this place's, or the tool is missing or does not
-    /// listen.
+    /// When the port is taken, the address is not one of this place, or the tool is missing or does
+    /// not listen.
     pub fn listen(
         spec: &ProbeSpec,
         bind: IpAddr,
@@ -38,7 +38,7 @@ impl OtherEnd {
         }
     }
 
-    /// What a probe needs to be let in; tools let everybody in.
+    /// Returns the token that a probe needs; `None` for tools, which let everybody in.
     pub fn token(&self) -> Option<String> {
         match self {
             OtherEnd::Pair(server) => Some(server.token()),

@@ -1,5 +1,5 @@
-//! What a probe is asked for, `copy(128MiB)`, and the family: a definition for each probe, found by
-//! its name.
+//! Specification of a probe, such as `copy(128MiB)`, and the family: a definition of each probe,
+//! found by its name.
 
 use crate::{net, own, tool};
 use iotax_load::{LoadError, SliceResult, SliceSpec};
@@ -8,34 +8,33 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
 
-/// A probe with what it works on.
+/// Probe and the parameters that it works with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSpec {
     pub name: String,
-    /// `128MiB` of `copy(128MiB)`, in its checked form; `None`: the probe takes none.
+    /// Argument in its checked form: `128MiB` of `copy(128MiB)`; `None` if the probe takes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<String>,
-    /// So many of it side by side (fio's `numjobs`); streams of a network probe.
+    /// Number of instances that run side by side (fio's `numjobs`); streams of a network probe.
     #[serde(default = "default_one", skip_serializing_if = "is_one")]
     pub numjobs: u32,
-    /// Processors that it may run on, one for each thread in turn (fio's `cpus_allowed`); none:
-    /// those of the process.
+    /// Processors that the probe may run on, one for each thread in turn (fio's `cpus_allowed`);
+    /// empty means those of the process.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpus_allowed: Vec<u32>,
-    /// Where the other end of a network probe listens; filled in when it does.
+    /// Address at which the other end of a network probe listens; set when it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<SocketAddr>,
-    /// What the other end lets nobody in without: 32 hexadecimal digits
-    /// ([`net::ProbeServer::token`]).
+    /// Token that the other end requires: 32 hexadecimal digits ([`net::ProbeServer::token`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Bytes a second that a `udp` probe sends, all its streams of a direction together (fio's
-    /// `rate`); none: as fast as it goes.
+    /// Bytes per second that a `udp` probe sends, all its streams of a direction together (fio's
+    /// `rate`); `None` means as fast as possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
-    /// What arrives is recorded in steps of so many nanoseconds
-    /// ([`net::ExchangeDirection::course`]); none: only its sum is.
+    /// Steps in nanoseconds in which arrivals are recorded ([`net::ExchangeDirection::course`]);
+    /// `None` means that only the sum is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub course_ns: Option<u64>,
 }
@@ -48,47 +47,46 @@ fn is_one(many: &u32) -> bool {
     *many == 1
 }
 
-/// No probe takes a larger size: the number of a cache line of so much memory has 31 bits.
+/// Largest size that a probe takes: the index of a cache line in this much memory has 31 bits.
 pub const MOST_BYTES: u64 = 128 << 30;
 
-/// What is in the brackets after a probe's name.
+/// Argument in the brackets after a probe's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     None,
     /// A size in bytes.
     Bytes {
-        /// Where none is written.
+        /// Size if none is given.
         default: u64,
         least: u64,
     },
     Time {
-        /// Nanoseconds where none is written.
+        /// Nanoseconds if no time is given.
         default_ns: u64,
     },
-    /// One of these words, each with what it means; the first where none is written.
+    /// One of these words, each with its meaning; the first is the default.
     Word(&'static [(&'static str, &'static str)]),
-    /// One of these tests of a tool, each with what a unit of it is and what it means; the first
-    /// where none is written.
+    /// One of these tests of a tool, each with its unit and its meaning; the first is the default.
     Test(&'static [(&'static str, ProbeUnit, &'static str)]),
 }
 
-/// What a unit of a probe's work is, for tables and verdicts.
+/// Unit of a probe's work, for tables and verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeUnit {
-    /// Counted; a rate, more is better: `loads` a second.
+    /// Counted units, as a rate; more is better: `loads` a second.
     Count(&'static str),
-    /// Bytes moved; a rate, more is better.
+    /// Moved bytes, as a rate; more is better.
     Bytes,
-    /// A time that passes before something happens, less is better: what it is of. The window of a
-    /// slice is the sum of these times.
+    /// Time that passes before the named event; less is better. The window of a slice is the sum of
+    /// these times.
     Time(&'static str),
 }
 
-/// A probe that is ready. Dropping it ends it.
+/// Prepared probe. Dropping it ends it.
 pub trait Probe: Send {
-    /// For the record: `integer`, `mbw 1.2.2`.
+    /// Returns the name for records: `integer`, `mbw 1.2.2`.
     fn name(&self) -> String;
-    /// The exact command of a slice, of probes that are programs.
+    /// Returns the exact command of a slice, if the probe is a program.
     fn command(&self) -> Option<Vec<String>> {
         None
     }
@@ -98,38 +96,38 @@ pub trait Probe: Send {
     /// # Errors
     /// When it could not be run to its end.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, ProbeError>;
-    /// What a network probe saw beside that in its last slice; `None` of all others.
+    /// Returns further results of a network probe's last slice; `None` for all others.
     fn exchange(&self) -> Option<net::Exchange> {
         None
     }
 }
 
-/// A member of the family.
+/// Definition of one probe of the family.
 pub struct Definition {
     pub name: &'static str,
-    /// What it takes in brackets.
+    /// Argument that it takes in brackets.
     pub argument: Argument,
-    /// What a unit of it is, unless each of its tests has one of its own: [`ProbeSpec::unit`].
+    /// Unit of its work, unless each of its tests has its own: [`ProbeSpec::unit`].
     pub unit: ProbeUnit,
-    /// What it is of, as the subject of a verdict: `integer work`.
+    /// Subject of a verdict: `integer work`.
     pub subject: &'static str,
-    /// What one unit does, a sentence.
+    /// Sentence that says what one unit does.
     pub about: &'static str,
-    /// Its relative among the field's tools, and why that is not used in slices.
+    /// Related tool of the field, and why that is not used in slices.
     pub relative: &'static str,
-    /// A program that must be installed, and the package that has it.
+    /// Program that must be installed, and the package that has it.
     pub program: Option<(&'static str, &'static str)>,
-    /// Slices are made at least as long, nanoseconds.
+    /// Shortest length of a slice in nanoseconds.
     pub shortest_slice_ns: u64,
-    /// Whether it needs another place that answers.
+    /// True if it needs another place that answers.
     pub needs_peer: bool,
     pub prepare: fn(&ProbeSpec) -> Result<Box<dyn Probe>, ProbeError>,
 }
 
-/// Why a probe could not be prepared or a slice of it not run.
+/// Reason why a probe could not be prepared or a slice of it could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// What was asked for cannot be done here: the words say why and what to do.
+    /// The request cannot be fulfilled here; the words say why and what to do.
     #[error("{0}")]
     Unfit(String),
     /// A program is not installed.
@@ -140,7 +138,7 @@ pub enum ProbeError {
     /// A program or the other end did not do what it should: the words say what.
     #[error("{0}")]
     Failed(String),
-    /// Of the load generator's parts.
+    /// Error of the load generator.
     #[error(transparent)]
     Load(#[from] LoadError),
 }
@@ -149,7 +147,6 @@ pub fn all() -> impl Iterator<Item = &'static Definition> {
     own::ALL.iter().chain(net::ALL).chain(tool::ALL).copied()
 }
 
-/// The one of that name.
 pub fn definition(name: &str) -> Option<&'static Definition> {
     all().find(|definition| definition.name == name)
 }
@@ -166,8 +163,8 @@ pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
     })
 }
 
-/// A probe whose units are times. The window of its slices is the sum of these: units over it are
-/// one over their mean, of however many threads, streams or copies of a tool.
+/// Probe whose units are times. The window of its slices is the sum of these, so units over window
+/// are one over their mean, for any number of threads, streams or copies of a tool.
 struct Timed(Box<dyn Probe>);
 
 impl Probe for Timed {
@@ -225,10 +222,10 @@ impl ProbeSpec {
         })
     }
 
-    /// Its definition.
+    /// Looks up the definition of the probe.
     ///
     /// # Errors
-    /// [`ProbeError::Unfit`] of one that only a later version has.
+    /// [`ProbeError::Unfit`] for a probe that only a later version has.
     pub fn definition(&self) -> Result<&'static Definition, ProbeError> {
         definition(&self.name).ok_or_else(|| {
             ProbeError::Unfit(format!(
@@ -238,17 +235,18 @@ impl ProbeSpec {
         })
     }
 
-    /// Whether it counts what comes from the other end, and nothing that goes there.
+    /// Returns true if the probe counts only arrivals from the other end, and nothing that goes
+    /// there.
     pub fn receives(&self) -> bool {
         matches!(self.argument.as_deref(), Some("receive" | "small-receive" | "reverse"))
     }
 
-    /// Whether it is one of the field's tools, which run in one piece.
+    /// Returns true for a tool of the field, which runs in one piece.
     pub fn is_tool(&self) -> bool {
         tool::ALL.iter().any(|tool| tool.name == self.name)
     }
 
-    /// What a unit of its work is.
+    /// Returns the unit of the probe's work.
     ///
     /// # Errors
     /// As [`ProbeSpec::definition`].
@@ -259,7 +257,7 @@ impl ProbeSpec {
         Ok(test.map_or(definition.unit, |(_, unit, _)| *unit))
     }
 
-    /// Bytes of a datagram of `udp`, where the path takes that many.
+    /// Returns the size of a datagram of `udp`, if the path takes that many bytes.
     pub fn datagram_bytes(&self) -> u64 {
         let is_small = self.argument.as_deref().is_some_and(|word| word.starts_with("small"));
         u64::from(if is_small { net::SMALL_DATAGRAM } else { net::LONGEST_DATAGRAM })
@@ -276,7 +274,7 @@ impl ProbeSpec {
             .saturating_mul(ends * u64::from(self.numjobs))
     }
 
-    /// Its argument as bytes or nanoseconds.
+    /// Returns the argument as bytes or nanoseconds.
     pub fn amount(&self) -> Option<u64> {
         let text = self.argument.as_deref()?;
         match self.definition().ok()?.argument {
@@ -289,7 +287,7 @@ impl ProbeSpec {
     }
 }
 
-/// As it is read: `copy(128MiB)`.
+/// Writes the form that [`ProbeSpec::parse`] reads: `copy(128MiB)`.
 impl fmt::Display for ProbeSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.argument {
@@ -300,7 +298,7 @@ impl fmt::Display for ProbeSpec {
 }
 
 impl Argument {
-    /// The argument as it is kept: the default where none is written.
+    /// Checks a written argument and returns its stored form: the default if none is written.
     fn check(self, written: Option<&str>) -> Result<Option<String>, String> {
         match (self, written) {
             (Argument::None, None) => Ok(None),
@@ -335,7 +333,7 @@ impl Argument {
     }
 }
 
-/// The word that is meant, the first of none.
+/// Returns the known word that is written, or the first one if none is.
 fn one_of(
     words: impl Iterator<Item = &'static str> + Clone,
     written: Option<&str>,
@@ -350,7 +348,7 @@ fn one_of(
     }
 }
 
-/// Bytes in the largest unit that keeps them whole, without a blank.
+/// Writes bytes in the largest unit that keeps them whole, without a blank.
 fn whole(bytes: u64) -> String {
     let unit = [("GiB", units::GIB), ("MiB", units::MIB), ("KiB", units::KIB)]
         .into_iter()

@@ -1,5 +1,5 @@
-//! The figures of pages as a list for a spreadsheet or for programs: what each is, whether it holds
-//! and why. Written page by page, since it may be longer than all that is kept of them.
+//! Lists the figures of pages for a spreadsheet or for programs: each figure, if it holds, and why.
+//! Written page by page, since the list may be longer than all that is kept in memory.
 
 use super::quote::Quotes;
 use iotax_audit::audit::Audited;
@@ -10,9 +10,9 @@ use serde::Serialize;
 use std::io::{Result, Write};
 
 pub const FORMAT: &str = "iotax-claims";
-/// Raised when a field changes its meaning or goes.
+/// Version of the format, raised when a field changes its meaning or is removed.
 pub const VERSION: u32 = 2;
-/// Endings of the files it is written to: for a spreadsheet, for programs.
+/// Endings of the list's files: for a spreadsheet, for programs.
 pub const ENDINGS: [&str; 2] = ["csv", "json"];
 
 #[derive(Serialize)]
@@ -35,7 +35,8 @@ struct ClaimRow<'a> {
 const HEAD: &str =
     "document,line,column,end_column,metric,value,low,high,unit,printed,kind,status,why";
 
-/// Without what a factor of a unit leaves in the last digits: `22.35`, not `22.349999999999998`.
+/// Removes rounding noise that a unit's factor leaves in the last digits: `22.35`, not
+/// `22.349999999999998`.
 fn plain(value: f64) -> f64 {
     format!("{value:.14e}").parse().unwrap_or(value)
 }
@@ -47,10 +48,10 @@ pub struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// Begins it, as JSON or else as CSV.
+    /// Begins the list, as JSON or as CSV.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Fails if it cannot be written.
     pub fn begin(out: &'a mut dyn Write, json: bool) -> Result<List<'a>> {
         match json {
             true => {
@@ -64,7 +65,7 @@ impl<'a> List<'a> {
     /// Adds the figures of a page.
     ///
     /// # Errors
-    /// The same.
+    /// Fails if it cannot be written.
     pub fn page(&mut self, audited: &Audited) -> Result<()> {
         let page = &audited.page;
         let mut quotes = Quotes::new(page);
@@ -96,17 +97,17 @@ impl<'a> List<'a> {
         }
         let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(&mut *self.out);
         for row in rows {
-            // What others wrote is no formula in a spreadsheet.
+            // Text from others must not be a formula in a spreadsheet.
             let (document, printed) = (cell(row.document), cell(row.printed));
             writer.serialize(ClaimRow { document: &document, printed: &printed, ..row })?;
         }
         writer.flush()
     }
 
-    /// Ends it.
+    /// Ends the list.
     ///
     /// # Errors
-    /// The same.
+    /// Fails if it cannot be written.
     pub fn end(self) -> Result<()> {
         if self.json { self.out.write_all(b"\n]}\n") } else { Ok(()) }
     }

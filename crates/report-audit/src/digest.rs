@@ -1,5 +1,5 @@
-//! What is kept of an audited page: the verdict, and findings with the lines that they quote. The
-//! page itself may be large and is released.
+//! Kept part of an audited page: the verdict, and findings with the lines that they quote. The page
+//! itself may be large and is released.
 
 use super::quote::{Quotes, ReleasedSpan};
 use iotax_audit::audit::Audited;
@@ -19,7 +19,7 @@ pub struct DigestDocument {
     /// A path, or `standard input`.
     pub name: String,
     pub lines: usize,
-    /// Outputs of tools that were read, by the name of their format, and how many of each.
+    /// Number of outputs of tools that were read, by the name of their format.
     pub outputs: BTreeMap<&'static str, usize>,
     pub tables: usize,
     /// Figures by status, in the order of `Status::ALL`.
@@ -38,13 +38,14 @@ impl DigestDocument {
         self.findings.iter().map(|entry| entry.finding.severity).min()
     }
 
-    /// Root causes that are as bad as `show` or worse.
+    /// Returns the root causes that are as bad as `show` or worse.
     pub fn blocks(&self, show: Severity) -> Vec<&FindingBlock> {
         self.verdict.blocks.iter().filter(|block| block.severity <= show).collect()
     }
 
-    /// What belongs to a root cause, with the word for it, as lines (`line 4: 21.6 %, not 18.4 %
-    /// (T1)`) with the index of the finding; what there is none of is left out.
+    /// Returns the findings that belong to a root cause: a heading for each group, with its lines
+    /// (`line 4: 21.6 %, not 18.4 % (T1)`) and the index of each finding. Empty groups are left
+    /// out.
     pub fn members(
         &self,
         block: &FindingBlock,
@@ -62,14 +63,14 @@ impl DigestDocument {
 pub struct DigestEntry {
     pub finding: Finding,
     pub place: ReleasedSpan,
-    /// Where what it was held against is, the first few.
+    /// Spots of the first few figures that it was compared with.
     pub operands: Vec<ReleasedSpan>,
     pub more_operands: usize,
 }
 
 impl DigestEntry {
-    /// The lines to quote, with at most so many operands: of each its places, and whether they are
-    /// the figure itself, which comes first.
+    /// Returns the lines to quote, with at most this many operands. Each line has its spots, and
+    /// true for the figure itself, which comes first.
     pub fn quoted(&self, operands: usize) -> Vec<Vec<(&ReleasedSpan, bool)>> {
         let operands = self.operands.iter().take(operands).map(|place| (place, false));
         let mut places: Vec<(&ReleasedSpan, bool)> =
@@ -81,8 +82,8 @@ impl DigestEntry {
         places.chunk_by(same_line).map(<[_]>::to_vec).collect()
     }
 
-    /// What is said of it below its message and the quoted lines, with the word for it; of its
-    /// operands so many were quoted.
+    /// Returns the notes below the message and the quoted lines, each with its heading. `operands`
+    /// is the number of operands that were quoted.
     pub fn notes(&self, operands: usize) -> impl Iterator<Item = (&'static str, String)> {
         let finding = &self.finding;
         let more = self.more_operands + self.operands.len().saturating_sub(operands);
@@ -96,7 +97,7 @@ impl DigestEntry {
         notes.into_iter().filter_map(|(word, text)| Some((word, text?)))
     }
 
-    /// A line of it below its root cause.
+    /// Returns its line below its root cause.
     fn below(&self, root: &DigestEntry) -> String {
         let (line, Finding { rule, printed, recomputed, message, .. }) =
             (self.place.line, &self.finding);

@@ -1,5 +1,5 @@
-//! An audit as one page of the house: the verdict, root causes with the quoted lines, what could
-//! not be read. No script, no request to anywhere.
+//! An audit as one HTML page: the verdict, root causes with the quoted lines, and the parts that
+//! could not be read. It has no script and makes no requests.
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
@@ -14,11 +14,11 @@ pub const RENDERER: AuditRenderer =
     AuditRenderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("audit.css");
-/// Root causes on one page that are shown; the others are in JSON.
+/// Number of root causes shown on one page; the others are in JSON.
 const EACH: usize = 500;
-/// Findings below a root cause that are listed.
+/// Number of findings listed below a root cause.
 const MEMBERS: usize = 200;
-/// Operands that are quoted.
+/// Number of quoted operands.
 const OPERANDS: usize = 8;
 
 fn render(audit: &Audit, _view: &View) -> String {
@@ -83,7 +83,7 @@ fn of_document(document: &DigestDocument, at: usize, alone: bool) -> Markup {
     html! {
         section id={ "d" (at) } {
             h2 class="file" { (shown(&document.name)) }
-            // Of one page it is said above.
+            // A single page has it above.
             @if !alone {
                 p { (sentence(&document.verdict.line)) "." }
                 (coverage(&document.verdict.coverage))
@@ -141,7 +141,7 @@ fn block(document: &DigestDocument, block: &FindingBlock, at: usize) -> Markup {
     }
 }
 
-/// The lines of a finding, in the order of the page.
+/// Returns the lines of a finding, in the order of the page.
 fn quotes(root: &DigestEntry) -> Markup {
     html! {
         div class="quote" {

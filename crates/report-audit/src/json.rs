@@ -1,5 +1,5 @@
-//! An audit for programs: all findings, whatever people are shown. Fields are only ever added
-//! within a version.
+//! An audit for programs: all findings, even if people are shown fewer. Within a version, fields
+//! are only added.
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
@@ -43,7 +43,8 @@ struct JsonFindings<'a> {
     cause: Option<&'a ReleasedSpan>,
 }
 
-/// What a figure was held against; with a rule, a finding about what was computed from it.
+/// A figure that the finding was compared with or, with a rule, a finding about a figure computed
+/// from it.
 #[derive(Serialize)]
 struct Other<'a> {
     #[serde(flatten)]

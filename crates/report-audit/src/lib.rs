@@ -1,6 +1,6 @@
-//! The family of renderers for audits: what pages of others claim, what of it does not hold, and by
-//! which arithmetic. All are made from one model, the verdict of each page; text of pages is
-//! hostile, and every renderer makes it harmless.
+//! Renderers of audits: the claims on other people's pages, what does not hold, and the arithmetic.
+//! All are made from one model, the verdict of each page. Text of pages is hostile, and every
+//! renderer makes it harmless.
 #![forbid(unsafe_code)]
 
 pub mod claims;
@@ -20,20 +20,20 @@ pub use digest::{DigestDocument, DigestEntry, Skipped, digest};
 pub use iotax_audit::finding::Severity;
 pub use iotax_units::harmless::shown;
 
-/// What a renderer may know about where its text goes.
+/// Properties of the destination that a renderer may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// Columns of the terminal; at least 40 are used.
     pub width: usize,
     pub colour: bool,
     pub verbose: bool,
-    /// The least severity that people are shown; forms for programs have all.
+    /// Least severity that is shown to people; forms for programs have all findings.
     pub show: Severity,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Audit {
-    /// In the order in which they were named.
+    /// Documents in the order in which they were named.
     pub documents: Vec<DigestDocument>,
     pub skipped: Vec<Skipped>,
     pub refused: Vec<Skipped>,

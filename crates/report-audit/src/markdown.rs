@@ -1,5 +1,5 @@
-//! An audit for a wiki or an issue: the verdict, then page by page root causes with what they quote
-//! as code, the arithmetic folded.
+//! An audit for a wiki or an issue: the verdict, then root causes page by page with their quotes as
+//! code and the arithmetic folded.
 
 use super::digest::DigestDocument;
 use super::{Audit, AuditRenderer, View, shown, words};
@@ -10,7 +10,7 @@ use maud::html;
 pub const RENDERER: AuditRenderer =
     AuditRenderer { name: "markdown", endings: &["md", "markdown"], render };
 
-/// Columns of a line that are quoted.
+/// Number of quoted columns of a line.
 const COLUMNS: usize = 120;
 
 fn render(audit: &Audit, view: &View) -> String {
@@ -69,7 +69,7 @@ fn list(title: &str, lines: impl Iterator<Item = String>) -> String {
     if items.is_empty() { items } else { format!("## {title}\n\n{items}\n") }
 }
 
-/// A code span that what is in it cannot end.
+/// Returns a code span that its content cannot end.
 fn code(text: &str) -> String {
     let text = shown(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);

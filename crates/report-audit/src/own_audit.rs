@@ -1,18 +1,19 @@
-//! Our own reports under our own rules: what is about to be printed is audited as if somebody else
-//! had published it. Every renderer says the same, so the Markdown form stands for all.
+//! Audits our own reports by our own rules, as if somebody else had published what is about to be
+//! printed. Every renderer says the same, so the Markdown form represents all.
 
 use iotax_analysis::Findings;
 use iotax_audit::audit::{Audited, audit};
 use iotax_audit::finding::Severity;
 use iotax_report::{PageContext, by_name};
 
-/// What of a report would be found wrong, a sentence each; nothing, unless iotax is at fault.
+/// Returns the faults that an audit finds in a report, one sentence each; empty, unless iotax is at
+/// fault.
 pub fn doubts(findings: &[Findings]) -> Vec<String> {
     let Some(markdown) = by_name("markdown") else { return Vec::new() };
     wrong(&(markdown.render)(findings, &PageContext::default()))
 }
 
-/// What is wrong in the Markdown form of a report, with what is quoted.
+/// Returns the faults in the Markdown form of a report, each with its quote.
 pub fn wrong(markdown: &str) -> Vec<String> {
     let audited: Audited = audit(iotax_audit::page::AuditedPage::new("report", markdown));
     let wrong = audited.findings.iter().filter(|finding| finding.severity <= Severity::WrongFigure);

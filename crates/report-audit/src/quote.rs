@@ -1,6 +1,6 @@
-//! Lines of a page as they are kept when the page is released (whole where they are short, else cut
-//! around the figure), and as they are shown: harmless, in the columns that there are. A short line
-//! is kept once, however many findings quote it.
+//! Lines of a page as they are kept when the page is released (short ones whole, others cut around
+//! the figure), and as they are shown: harmless, in the available columns. A short line is kept
+//! once, however many findings quote it.
 
 use iotax_audit::page::{AuditedPage, TextSpan};
 use iotax_units::harmless::acts;
@@ -10,9 +10,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use unicode_width::UnicodeWidthChar;
 
-/// Bytes of a line that is kept whole.
+/// Longest line that is kept whole, in bytes.
 const WHOLE: usize = 600;
-/// Bytes that are kept on either side of a spot in a longer one.
+/// Bytes kept on either side of a spot in a longer line.
 const AROUND: usize = 240;
 /// Bytes between the marks of a ruler.
 const MARK: usize = 1 << 9;
@@ -25,7 +25,7 @@ const MARGIN: usize = 8;
 pub struct Excerpt {
     /// The line, or a part of it.
     pub text: String,
-    /// Whether the line goes on before and after it.
+    /// True if the line goes on before, and after the excerpt.
     pub cut: (bool, bool),
 }
 
@@ -34,16 +34,16 @@ pub struct Excerpt {
 pub struct Columns {
     pub column: usize,
     pub end_column: usize,
-    /// In units of UTF-16, as editors count.
+    /// Columns in units of UTF-16, as editors count.
     #[serde(skip)]
     pub utf16: (usize, usize),
 }
 
-/// A spot of a page that is released.
+/// A spot of a page that was released.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReleasedSpan {
     pub line: u32,
-    /// `None` where the lines of the page are not those of the file.
+    /// Columns; `None` if the lines of the page are not those of the file.
     #[serde(flatten)]
     pub columns: Option<Columns>,
     #[serde(skip)]
@@ -57,8 +57,8 @@ impl ReleasedSpan {
         &self.excerpt.text[self.span.clone()]
     }
 
-    /// The part of its line of at most `width` columns that shows it, and the columns of the spans
-    /// there from 0; of one that is outside none.
+    /// Returns the part of its line, of at most `width` columns, that shows it, and the columns of
+    /// the spans there from 0. A span outside has none.
     pub fn window(&self, spans: &[Range<usize>], width: usize) -> (String, Vec<Range<usize>>) {
         let pieces = pieces(&self.excerpt.text);
         let end = pieces.last().map_or(0, |piece| piece.column + piece.width);
@@ -125,7 +125,7 @@ impl<'a> Quotes<'a> {
         Quotes { page, whole: HashMap::new(), rulers: HashMap::new() }
     }
 
-    /// A spot with what is kept of its line.
+    /// Returns a spot with the kept part of its line.
     pub fn place(&mut self, spot: TextSpan) -> ReleasedSpan {
         let line = self.page.line(spot.index());
         let range = within(line, spot);
@@ -150,7 +150,7 @@ impl<'a> Quotes<'a> {
         }
     }
 
-    /// Columns of a spot; `None` where the lines of the page are not those of the file.
+    /// Returns the columns of a spot; `None` if the lines of the page are not those of the file.
     pub fn columns(&mut self, spot: TextSpan) -> Option<Columns> {
         let line = self.page.line(spot.index());
         let range = within(line, spot);
@@ -161,8 +161,8 @@ impl<'a> Quotes<'a> {
         (!self.page.is_rendered()).then_some(columns)
     }
 
-    /// Characters and units of UTF-16 before a byte. The counts up to every mark of a long line are
-    /// kept: thousands of spots may lie in one.
+    /// Returns the characters and units of UTF-16 before a byte. The counts up to every mark of a
+    /// long line are kept, since thousands of spots may lie in one.
     fn before(&mut self, index: u32, line: &str, byte: usize) -> (usize, usize) {
         if line.len() <= MARK {
             return counts(&line[..byte]);
@@ -188,11 +188,11 @@ fn ruler(line: &str) -> Vec<(usize, usize)> {
 
 fn counts(text: &str) -> (usize, usize) {
     let chars = text.chars().count();
-    // Only what takes four bytes is two units.
+    // Only characters of four bytes take two units.
     (chars, chars + text.bytes().filter(|byte| *byte >= 0xf0).count())
 }
 
-/// Bytes of a spot that are there and begin and end with characters.
+/// Returns the bytes of a spot that exist, from one character boundary to another.
 fn within(line: &str, spot: TextSpan) -> Range<usize> {
     let start = floor(line, spot.start as usize);
     start..ceil(line, spot.end as usize).max(start)

@@ -1,6 +1,6 @@
-//! An audit as SARIF 2.1.0 (OASIS), for code hosts and editors: one run, its rules, a result a
-//! finding. Columns are in units of UTF-16, which is what most readers take them for whatever they
-//! are told.
+//! An audit as SARIF 2.1.0 (OASIS), for code hosts and editors: one run, its rules, and one result
+//! per finding. Columns are in units of UTF-16, which most readers assume whatever the file
+//! declares.
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
@@ -14,10 +14,10 @@ pub const RENDERER: AuditRenderer = AuditRenderer { name: "sarif", endings: &["s
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-/// Whoever changes what it is made of gives it another name.
+/// Name of the fingerprint; give it another one if its parts change.
 const FINGERPRINT: &str = "iotaxFinding/v1";
 
-/// Consequences that a result names; readers refuse very many.
+/// Number of consequences that a result names; readers refuse very many.
 const RELATED: usize = 100;
 
 fn render(audit: &Audit, _view: &View) -> String {
@@ -96,7 +96,7 @@ fn result(document: &DigestDocument, entry: &DigestEntry, consequences: &[usize]
         related["message"] = json!({ "text": said });
         related
     });
-    // Readers show the message and nothing else.
+    // Readers show only the message.
     let notes = entry.notes(entry.operands.len()).map(|(word, note)| format!("\n{word}: {note}"));
     json!({
         "ruleId": finding.rule,
@@ -124,7 +124,7 @@ fn location(document: &DigestDocument, place: &ReleasedSpan) -> Value {
     json!({ "physicalLocation": { "artifactLocation": { "uri": uri(&document.name) }, "region": region } })
 }
 
-/// A path as a reference: relative ones stay so.
+/// Returns a path as a URI; relative paths stay relative.
 fn uri(path: &str) -> String {
     let mut uri = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
     for byte in path.strip_prefix("./").unwrap_or(path).bytes() {
@@ -138,7 +138,7 @@ fn uri(path: &str) -> String {
     uri
 }
 
-/// The same finding on the same text, wherever its line has gone to.
+/// Returns the fingerprint of a finding: the same for the same text, even if its line has moved.
 fn fingerprint(entry: &DigestEntry) -> u64 {
     const CRC: crc::Crc<u64> = crc::Crc::<u64>::new(&crc::CRC_64_XZ);
     let mut digest = CRC.digest();
@@ -149,7 +149,7 @@ fn fingerprint(entry: &DigestEntry) -> u64 {
     digest.finalize()
 }
 
-/// What was not looked at, as notifications of the run.
+/// Returns notifications of the run for the parts that were not examined.
 fn notifications(audit: &Audit) -> Vec<Value> {
     let of = |level: &str, text: String, document: &str| {
         let place = json!({ "physicalLocation": { "artifactLocation": { "uri": uri(document) } } });

@@ -1,6 +1,6 @@
-//! An audit in the terminal: the verdict, then root causes as a good compiler reports faults, then
-//! the coverage. Without `-v` a page takes at most 20 lines, and of several pages each with
-//! findings is a line.
+//! An audit in the terminal: the verdict, then root causes as a good compiler reports errors, then
+//! the coverage. Without `-v` a page takes at most 20 lines, and of several pages each one with
+//! findings takes a line.
 
 use super::digest::{DigestDocument, DigestEntry};
 use super::quote::ReleasedSpan;
@@ -14,13 +14,13 @@ use unicode_width::UnicodeWidthChar;
 
 pub const RENDERER: AuditRenderer = AuditRenderer { name: "terminal", endings: &["txt"], render };
 
-/// Lines of a page without `-v`.
+/// Number of lines of a page without `-v`.
 const LINES: usize = 20;
-/// Operands that are quoted.
+/// Number of quoted operands.
 const OPERANDS: usize = 5;
-/// Findings below a root cause that are listed.
+/// Number of findings listed below a root cause.
 const MEMBERS: usize = 50;
-/// Columns of a message; nobody reads more.
+/// Limit of a message in columns; nobody reads more.
 const MESSAGE: usize = 1200;
 
 const FRAME: Ink = Ink::BoldBlue;
@@ -53,9 +53,9 @@ fn whole(document: &DigestDocument, view: &View, pen: Pen) -> String {
     }
 }
 
-/// The page in at most [`LINES`].
+/// Returns the page in at most [`LINES`] lines.
 fn brief(document: &DigestDocument, view: &View, pen: Pen) -> String {
-    // Remarks matter where nothing is wrong.
+    // Remarks matter if nothing is wrong.
     let wrong = document.blocks(Severity::WrongFigure.min(view.show));
     let told = if wrong.is_empty() { document.blocks(view.show) } else { wrong };
     let head = pen.clipped(&document.verdict.line, "  ", 3);
@@ -72,21 +72,21 @@ fn brief(document: &DigestDocument, view: &View, pen: Pen) -> String {
         let end = if full < count { "\n" } else { "" };
         let coverage = pen.wrapped(&document.verdict.coverage, "  ");
         let more = pen.wrapped(&more(document, &rest, full < count), "  ");
-        // The names of remarks where there is room.
+        // Names of remarks are shown if there is room.
         let used =
             [&out, end, &coverage, &more].iter().map(|part| part.lines().count()).sum::<usize>();
         let remarks = remarks(document, &rest, pen);
         let remarks = if used + remarks.lines().count() <= LINES { remarks } else { String::new() };
         out + end + &coverage + &remarks + &more
     };
-    // As many as there is room for, the weightiest with their lines and arithmetic.
+    // Shows as many as have room, the weightiest with their lines and arithmetic.
     let counts = (0..=told.len().min(LINES / 2)).rev();
     let mut pages =
         counts.flat_map(|count| [count, 1.min(count), 0].map(|full| (full, count))).map(page);
     pages.find(|text| text.lines().count() <= LINES).unwrap_or(head.clone())
 }
 
-/// `remarks: rate drifts (F28), ended with an error (F25)`, as many as two lines have room for.
+/// Returns `remarks: rate drifts (F28), ended with an error (F25)`, as many as fit in two lines.
 fn remarks(document: &DigestDocument, rest: &[&FindingBlock], pen: Pen) -> String {
     let remarks = rest.iter().filter(|block| block.severity == Severity::Ambiguous);
     let findings = remarks.map(|block| &document.findings[block.root].finding);
@@ -101,7 +101,7 @@ fn remarks(document: &DigestDocument, rest: &[&FindingBlock], pen: Pen) -> Strin
     lists.into_iter().find(|list| list.lines().count() <= 2).unwrap_or_default()
 }
 
-/// What `-v` shows beside the blocks that were shown, some of them in short.
+/// Returns what `-v` would show in addition to the blocks shown, some of which are in short form.
 fn more(document: &DigestDocument, rest: &[&FindingBlock], in_short: bool) -> String {
     let count = |severity: Severity| rest.iter().filter(|block| block.severity == severity).count();
     let wrong = count(Severity::WrongConclusion) + count(Severity::WrongFigure);
@@ -120,7 +120,7 @@ fn more(document: &DigestDocument, rest: &[&FindingBlock], in_short: bool) -> St
     }
 }
 
-/// Of each page with findings the worst, then the totals.
+/// Returns the worst finding of each page, then the totals.
 fn table(audit: &Audit, view: &View, pen: Pen) -> String {
     let pages = words::by_weight(audit, view.show);
     let mut out = pen.wrapped(&words::verdict(audit), "  ");
@@ -134,7 +134,8 @@ fn table(audit: &Audit, view: &View, pen: Pen) -> String {
     out + &totals(audit, pen) + if pages.is_empty() { "" } else { end }
 }
 
-/// Pages without findings, those without figures by name, and what was not checked on all.
+/// Returns the pages without findings, those without figures by name, and what was not checked on
+/// any page.
 fn totals(audit: &Audit, pen: Pen) -> String {
     let has_figures = |page: &&&DigestDocument| page.verdict.counts.figures > 0;
     let without = audit.documents.iter().filter(|page| page.findings.is_empty());
@@ -171,7 +172,7 @@ impl Pen {
         if self.colour && !text.is_empty() { ink.on(text) } else { text.to_owned() }
     }
 
-    /// Blanks that it begins with are kept; a word that is longer than a line takes several.
+    /// Wraps a text. Leading blanks are kept; a word longer than a line takes several.
     fn wrapped(self, text: &str, indent: &str) -> String {
         let rest = text.trim_start_matches(' ');
         let text = format!("{}{}", "\u{a0}".repeat(text.len() - rest.len()), shown(rest));
@@ -192,7 +193,7 @@ impl Pen {
         out
     }
 
-    /// In at most so many lines; what was cut off is marked.
+    /// Wraps a text into at most `most` lines and marks a cut.
     fn clipped(self, text: &str, indent: &str, most: usize) -> String {
         let text = text.trim_end();
         let rooms = (1..=most * self.width).rev().step_by(4);
@@ -200,7 +201,7 @@ impl Pen {
         texts.find(|text| text.lines().count() <= most).unwrap_or_default()
     }
 
-    /// `wrong-figure[F4]: ...`, in at most so many lines.
+    /// Returns `wrong-figure[F4]: ...`, in at most `most` lines.
     fn headed(self, block: &FindingBlock, root: &DigestEntry, most: usize) -> String {
         let message = verdict::cut(&root.finding.message, MESSAGE, columns);
         let head = format!("{}[{}]", block.severity.word(), root.finding.rule);
@@ -224,7 +225,7 @@ fn colour(severity: Severity) -> Ink {
     }
 }
 
-/// A block in two to five lines.
+/// Returns a block in two to five lines.
 fn in_short(document: &DigestDocument, block: &FindingBlock, pen: Pen) -> String {
     let root = &document.findings[block.root];
     let printed = verdict::cut(&root.finding.printed, pen.width / 3, columns);
@@ -277,13 +278,14 @@ fn in_full(document: &DigestDocument, block: &FindingBlock, pen: Pen) -> String 
     out
 }
 
-/// A line with marks below its figures: `^` the one that is wrong, `-` what it was held against.
+/// Returns a line with marks below its figures: `^` the wrong one, `-` those that it was compared
+/// with.
 fn line_of(places: &[(&ReleasedSpan, bool)], gutter: usize, colour: Ink, pen: Pen) -> String {
     let [(first, _), ..] = places else { return String::new() };
     let spans: Vec<_> = places.iter().map(|(place, _)| place.span.clone()).collect();
     let (text, spans) = first.window(&spans, pen.width.saturating_sub(gutter + 3));
     let mut marks = vec![' '; spans.iter().map(|columns| columns.end).max().unwrap_or(0)];
-    // The figure itself is drawn over what it was held against.
+    // The figure itself is drawn over those that it was compared with.
     for (columns, (_, own)) in spans.into_iter().zip(places).rev() {
         marks[columns].fill(if *own { '^' } else { '-' });
     }

@@ -1,4 +1,4 @@
-//! What all forms say in the same words.
+//! Text that all forms share.
 
 use super::digest::{DigestDocument, Skipped};
 use super::{Audit, Severity};
@@ -27,7 +27,8 @@ pub fn verdict(audit: &Audit) -> String {
     }
 }
 
-/// What was not checked on all pages; empty where the verdict says it, or all was.
+/// Returns what was not checked on all pages; empty if the verdict says it, or if everything was
+/// checked.
 pub fn coverage(audit: &Audit) -> String {
     match audit.documents.as_slice() {
         [one] => one.verdict.coverage.clone(),
@@ -39,7 +40,7 @@ pub fn counts(audit: &Audit) -> FigureCounts {
     audit.documents.iter().fold(FigureCounts::default(), |all, one| all.and(&one.verdict.counts))
 }
 
-/// `read: fio text (2), dd, 3 tables`: where figures were looked for.
+/// Returns `read: fio text (2), dd, 3 tables`: the places searched for figures.
 pub fn read(document: &DigestDocument) -> String {
     let outputs = document.outputs.iter().map(|(format, count)| match count {
         1 => (*format).to_owned(),
@@ -54,7 +55,7 @@ pub fn read(document: &DigestDocument) -> String {
     }
 }
 
-/// `lines 7 to 9: it ends in the middle`.
+/// Returns `lines 7 to 9: it ends in the middle`.
 pub fn unread(unread: &UnreadRange) -> String {
     let UnreadRange { line, last, why } = unread;
     if line < last {
@@ -64,12 +65,13 @@ pub fn unread(unread: &UnreadRange) -> String {
     }
 }
 
-/// `a.png: a PNG image`.
+/// Returns `a.png: a PNG image`.
 pub fn skipped(skipped: &Skipped) -> String {
     format!("{}: {}", skipped.name, skipped.why)
 }
 
-/// Pages with findings that are as bad as `show` or worse, those with the weightiest first.
+/// Returns pages with findings that are as bad as `show` or worse, those with the weightiest
+/// findings first.
 pub fn by_weight(audit: &Audit, show: Severity) -> Vec<&DigestDocument> {
     let has = |one: &&DigestDocument| one.worst().is_some_and(|worst| worst <= show);
     let mut pages: Vec<&DigestDocument> = audit.documents.iter().filter(has).collect();

@@ -1,5 +1,5 @@
-//! The terminal's report without `-v`: what is concluded, one table, what to type next; at most
-//! [`LINES`] lines. What has no room is counted, never dropped in silence; lost or wrong data
+//! The terminal's report without `-v`: the conclusions, one table, and what to type next; at most
+//! [`LINES`] lines. Parts without room are counted, never dropped silently; lost or wrong data
 //! always has room.
 
 use super::grouped::{self, One};
@@ -22,17 +22,17 @@ use iotax_stats::Verdict;
 use iotax_units::{counted, show_names};
 use std::collections::BTreeSet;
 
-/// So many lines has a terminal of 24 and one, at 80 columns or more.
+/// Most lines of the report at 80 columns or more: a terminal's 24, and one.
 pub const LINES: usize = 25;
 
-/// The report of one run; `command` prints it (`iotax report ID`).
+/// Returns the report of one run; `command` prints the full one (`iotax report ID`).
 pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     let width = width.max(terminal::NARROWEST);
     let top = top(findings, width);
     let verdicts = verdicts_of(findings);
     let table = OneTable::from_findings(findings);
     let closing = |marks: &str| closing(findings, command, marks, width);
-    // The marks of a table are explained, in a line at most.
+    // The marks of a table take at most one line.
     let fixed = lines_of(&top) + lines_of(&closing("")) + 1;
     let room = LINES.saturating_sub(fixed);
     let said: usize = verdicts.iter().map(|text| lines_of(&indented(text, width))).sum();
@@ -55,7 +55,7 @@ pub fn brief(findings: &Findings, command: &str, width: usize) -> String {
     )
 }
 
-/// Rows of the places that load a stack together, of the stacks for which there is room.
+/// Returns rows of the places that load a stack together, for as many stacks as have room.
 fn places(findings: &Findings, mut room: usize, width: usize) -> String {
     let crowds = findings.workloads.iter().flat_map(|workload| &workload.crowds);
     let one = |(title, table): (String, TextTable)| {
@@ -69,7 +69,7 @@ fn places(findings: &Findings, mut room: usize, width: usize) -> String {
     crowds.map(|crowd| crowd::places(crowd, true)).filter_map(one).collect()
 }
 
-/// The table alone, its most telling rows in so many lines.
+/// Returns the table alone, with its most informative rows in at most `lines` lines.
 pub fn table(findings: &Findings, lines: usize, width: usize) -> String {
     OneTable::from_findings(findings).map(|table| table.fitted(lines, width)).unwrap_or_default()
 }
@@ -82,7 +82,8 @@ fn indented(text: &str, width: usize) -> String {
     terminal::list("", std::iter::once(text.to_owned()), width).trim_start_matches('\n').to_owned()
 }
 
-/// Which run, whether it is emulated, the headline, the check of the ruler, I/Os that failed.
+/// Returns the head of the report: the run, whether it is emulated, the headline, the check of the
+/// ruler, failed I/Os.
 fn top(findings: &Findings, width: usize) -> String {
     let places = findings.places.iter().filter(|place| place.emulated.is_some());
     let names: BTreeSet<String> = places.map(|place| place.place.to_string()).collect();
@@ -93,7 +94,7 @@ fn top(findings: &Findings, width: usize) -> String {
         format!("EMULATED: figures of {} are not representative{end}", show_names(in_order(names)))
     });
     let head = match none_is_real && emulated.is_some() {
-        // Why there is no headline is said with that.
+        // The reason for a missing headline is printed with it.
         true => terminal::ruler(findings, width),
         false => terminal::head(findings, width),
     };
@@ -116,18 +117,19 @@ fn in_order(names: BTreeSet<String>) -> Vec<String> {
 const IO_ERRORS: &str = "io_errors";
 const MACHINES: &str = "machines";
 
-/// Warnings without which figures are misread: no figure of a stack with failed I/Os is to be used
-/// before somebody knows why, and a difference of two machines is not what a layer costs. iotax did
-/// not set up imported runs, so their confounders and failed jobs count, too.
+/// Returns true for warnings without which figures are misread. A figure of a stack with failed
+/// I/Os must not be used before somebody knows why, and a difference of two machines is not the
+/// cost of a layer. iotax did not set up imported runs, so their confounders and failed jobs count
+/// too.
 fn is_at_top(findings: &Findings, warning: &WarningReport) -> bool {
     let of_imported: &[&str] =
         if findings.imported.is_some() { &["confounder", "failed_job"] } else { &[] };
     [IO_ERRORS, MACHINES].iter().chain(of_imported).any(|kind| *kind == warning.kind)
 }
 
-/// What is concluded, the most important first: wrong or lost data, sweeps as a whole, differences
-/// in throughput by size, what shows no difference, what is unresolved, and then the same of
-/// latency and CPU time. The headline is not said twice.
+/// Returns the conclusions, the most important first: wrong or lost data, sweeps as a whole,
+/// differences in throughput by size, cases without a difference, unresolved cases, and then the
+/// same for latency and CPU time. The headline is not repeated.
 fn verdicts_of(findings: &Findings) -> Vec<String> {
     let mut all: Vec<(u8, f64, String)> = Vec::new();
     let headline = findings.headline.as_deref().unwrap_or_default();
@@ -143,7 +145,7 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
             let told = said.into_iter().filter(|(said, _)| said.class != "absent");
             all.extend(told.map(|(said, size)| (first + order(said.class), size, said.text)));
         };
-        // What was asked for comes before what was found besides.
+        // Requested checks come before other findings.
         let levels = verdicts::service_levels_in_brief(workload);
         add(
             0,
@@ -200,7 +202,7 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
     all.into_iter().map(|(_, _, text)| text).collect()
 }
 
-/// Differences, then what shows none, then what is open.
+/// Returns the order: differences, then no difference, then unresolved.
 fn order(class: &str) -> u8 {
     match class {
         "cost" | "gain" => 0,
@@ -209,7 +211,8 @@ fn order(class: &str) -> u8 {
     }
 }
 
-/// Of stacks; what checks the ruler has its own line, and the headline is said.
+/// Returns the rate conclusions of stacks. Comparisons that check the ruler have their own line,
+/// and the headline is already shown.
 fn rates<'a>(findings: &Findings, all: &[&'a Comparison]) -> Vec<One<'a>> {
     let told =
         all.iter().filter(|one| one.role == ComparisonRole::Stack && !is_headline(findings, one));
@@ -223,7 +226,8 @@ fn is_headline(findings: &Findings, one: &Comparison) -> bool {
     findings.headline_of.as_ref().is_some_and(is_it)
 }
 
-/// Reads and writes apart in a line each, those of the headline first, which is right above.
+/// Returns reads and writes apart, one line each, those of the headline first, which is right
+/// above.
 fn directions(findings: &Findings, all: &[&Comparison]) -> Vec<(VerdictSentence, f64)> {
     let told = all.iter().filter(|one| one.role == ComparisonRole::Stack && one.says_directions);
     let said = |one: &&Comparison| {
@@ -261,7 +265,7 @@ fn charges<'a>(
     told.map(of).collect()
 }
 
-/// As many of the texts as have room, and how many are left.
+/// Returns as many of the texts as have room, and how many are left.
 fn fitted(all: &[String], room: usize, width: usize) -> String {
     let texts: Vec<String> = all.iter().map(|text| indented(text, width)).collect();
     let lines = |many: usize| texts[..many].iter().map(|text| lines_of(text)).sum::<usize>();
@@ -275,15 +279,15 @@ fn fitted(all: &[String], room: usize, width: usize) -> String {
     texts[..many].concat() + &left
 }
 
-/// The table that says most of a run, with what is above it.
+/// Most informative table of a run, with the text above it.
 struct OneTable {
     title: Vec<String>,
     table: TextTable,
-    /// How much each row tells.
+    /// Weights of the rows: how much each one shows.
     weights: Vec<f64>,
-    /// What a row is, one and many.
+    /// Noun for a row, in the singular and the plural.
     rows: [&'static str; 2],
-    /// What a column is, where those that have no room are counted.
+    /// Noun for a column, if columns without room are counted.
     columns: Option<[&'static str; 2]>,
 }
 
@@ -332,7 +336,7 @@ impl OneTable {
         }
     }
 
-    /// Layers have room before what they take of reads and of writes.
+    /// Builds the table of a bill. Layers have room before their shares of reads and of writes.
     fn of_bill(title: String, bill: &Bill) -> OneTable {
         let table = sheet::bill(bill);
         let is_layer = |name: &String| f64::from(u8::from(!name.starts_with(' ')));
@@ -363,7 +367,7 @@ impl OneTable {
         format!("\n{title}{table}{left}")
     }
 
-    /// Its most telling rows, as many as have room.
+    /// Returns its most informative rows, as many as have room.
     fn fitted(&self, room: usize, width: usize) -> String {
         let mut order: Vec<usize> = (0..self.table.rows()).collect();
         order.sort_by(|one, other| self.weights[*other].total_cmp(&self.weights[*one]));
@@ -381,7 +385,7 @@ fn titled(workload: &WorkloadFindings) -> String {
     format!("{}: {}", workload.subject, sheet::effort(workload))
 }
 
-/// How far a stack is from the baseline; the baseline itself is always told.
+/// Returns how far a stack is from the baseline; the baseline itself is always shown.
 fn weight(workload: &WorkloadFindings, stack: &str) -> f64 {
     workload.comparisons.iter().find(|one| one.stack == stack).map_or(f64::INFINITY, size)
 }
@@ -391,14 +395,14 @@ fn row_weight(workload: &WorkloadFindings, row: &StackRow, is_direction: bool) -
     if is_direction { after_wholes(weight) } else { weight }
 }
 
-/// Of a difference that was resolved.
+/// Returns the size of a resolved difference.
 fn size(one: &Comparison) -> f64 {
     let differs = matches!(one.rate.verdict, Verdict::Costs { .. } | Verdict::Gains { .. });
     if differs { one.rate.phrase.size() } else { 0.0 }
 }
 
-/// The figures of each stack, with its change of the rate beside the rate; below a stack under a
-/// mix those of its reads and its writes.
+/// Returns the figures of each stack, with the change of its rate next to the rate. Below a stack
+/// under a mix are the figures of its reads and writes.
 fn stacks(workload: &WorkloadFindings) -> TextTable {
     let mut table = sheet::stacks(workload);
     if let Some(against) = workload.comparisons.first().map(|one| one.against.as_str()) {
@@ -422,7 +426,7 @@ fn stacks(workload: &WorkloadFindings) -> TextTable {
     table
 }
 
-/// Rows of the table of a mix, each with its stack: the whole load, then each direction.
+/// Returns the rows of a mix's table, each with its stack: the whole load, then each direction.
 fn lines(
     workload: &WorkloadFindings,
 ) -> impl Iterator<Item = (usize, &StackRow, Option<&DirectionRow>)> {
@@ -473,12 +477,13 @@ fn with_directions(workload: &WorkloadFindings, whole: &TextTable) -> TextTable 
     table
 }
 
-/// Rows of directions have room after all rows of wholes, the largest difference first.
+/// Lowers a weight so that rows of directions have room after all whole rows, the largest
+/// difference first.
 fn after_wholes(weight: f64) -> f64 {
     -1.0 / (1.0 + weight)
 }
 
-/// The change of the rate of a stack, or of one direction of it; of writes as they are
+/// Returns the change of the rate of a stack, or of one direction of it. Writes count when they are
 /// acknowledged.
 fn changed(workload: &WorkloadFindings, stack: &str, way: Option<&str>) -> String {
     let Some(one) = workload.comparisons.iter().find(|one| one.stack == stack) else {
@@ -489,8 +494,8 @@ fn changed(workload: &WorkloadFindings, stack: &str, way: Option<&str>) -> Strin
     change(&rate.at_once()).judged(rate.verdict.is_resolved()) + masked
 }
 
-/// All stacks under all loads. A row is what there are more of, loads or stacks; those with the
-/// largest differences have room first. A mix has its reads and its writes after it.
+/// Returns a table of all stacks under all loads. The rows are loads or stacks, whichever are more;
+/// those with the largest differences have room first. The reads and writes of a mix follow it.
 fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let rows = workloads.first().map(|one| one.rows.as_slice()).unwrap_or_default();
     let by_load = workloads.len() >= rows.len();
@@ -516,7 +521,7 @@ fn grid(workloads: &[&WorkloadFindings]) -> OneTable {
     let cell = |load: usize, stack: usize| {
         let MatrixLoad { workload, way } = parts[load];
         match workload.rows.get(stack) {
-            // Where the baseline has no figure, those of the others stand for themselves.
+            // If the baseline has no figure, the figures of the others are shown as they are.
             Some(row) if row.baseline || !has_baseline(workload) => {
                 let figure = rate(workload, row, way);
                 figure.map_or_else(|| "-".to_owned(), |one| Shown::from_figure(&one).cell())
@@ -541,7 +546,7 @@ fn has_baseline(workload: &WorkloadFindings) -> bool {
     workload.rows.iter().any(|row| row.baseline && row.rounds > 0)
 }
 
-/// Names with their weights, and what one and many of them are.
+/// Names with their weights, and the noun for one and for many.
 type NamedSide = (Vec<(String, f64)>, [&'static str; 2]);
 
 fn grid_of(
@@ -552,7 +557,7 @@ fn grid_of(
     let mut table = TextTable::default();
     table.push(row[0], 0, rows.iter().map(|(name, _)| name.clone()).collect());
     for (at, (name, weight)) in columns.iter().enumerate() {
-        // The baseline says nothing without the one that differs most from it.
+        // The baseline is shown only together with the row that differs most from it.
         let rank = columns.iter().filter(|(_, other)| other > weight).count().saturating_sub(1);
         let cells = (0..rows.len()).map(|row| cell(row, at)).collect();
         table.push(name, u8::try_from(rank).unwrap_or(u8::MAX), cells);
@@ -561,7 +566,7 @@ fn grid_of(
     OneTable { title: Vec::new(), table, weights, rows: row, columns: Some(column) }
 }
 
-/// What the marks of the table mean.
+/// Returns the legend of the table's marks.
 fn marks(findings: &Findings, table: &str) -> String {
     let comparisons = findings.workloads.iter().flat_map(WorkloadFindings::all_comparisons);
     let by: BTreeSet<&str> =
@@ -583,7 +588,7 @@ fn marks(findings: &Findings, table: &str) -> String {
         .join("; ")
 }
 
-/// Warnings by their kinds, marks, and the command that tells the rest.
+/// Returns the warnings by kind, the marks, and the command that shows the rest.
 fn closing(findings: &Findings, command: &str, marks: &str, width: usize) -> String {
     let others = || findings.warnings.iter().filter(|one| !is_at_top(findings, one));
     let kinds: BTreeSet<&str> = others().map(|one| one.kind.as_str()).collect();

@@ -1,5 +1,5 @@
-//! Guests side by side and hosts that load together: how even, how much together, and what many
-//! make of it against one.
+//! Guests next to each other, and hosts that load together: how evenly they share, their total, and
+//! the gain of many over one.
 
 use super::number::{Shown, share, three_digits};
 use super::sheet;
@@ -8,8 +8,8 @@ use iotax_analysis::findings::MeasuredFigure;
 use iotax_analysis::findings::WorkloadFindings;
 use iotax_analysis::findings::crowd::{Crowd, CrowdDirection, PlaceRow, Scaling};
 
-/// A row a stack whose load runs in several places, of a mix one below it for each direction;
-/// `None` where there is none.
+/// Returns a row for each stack whose load runs in several places, and for a mix a row below it for
+/// each direction. Returns `None` if there is no such stack.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     let lines: Vec<CrowdLine> =
         workload.crowds.iter().flat_map(|one| CrowdLine::all(one, &one.directions)).collect();
@@ -45,7 +45,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     Some(table)
 }
 
-/// A line of the table: a stack, or below it one direction of it.
+/// A line of the table: a stack, or a direction below it.
 type CrowdLine<'a> = PartRow<'a, Crowd, CrowdDirection>;
 
 impl<'a> PartRow<'a, Crowd, CrowdDirection> {
@@ -77,8 +77,8 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
         self.direction.map_or(&self.whole.jain, |one| &one.jain)
     }
 
-    /// `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and how many times as many
-    /// there are.
+    /// Returns `2.01 +- 0.03 of 4`: the rate of the many over that of the fewer, and the ratio of
+    /// their numbers.
     fn times(&self) -> String {
         let Some(scaling) = &self.whole.scaling else { return "-".to_owned() };
         let ratio = self.direction.map_or(Some(&scaling.ratio), |one| one.ratio.as_ref());
@@ -97,11 +97,11 @@ impl<'a> PartRow<'a, Crowd, CrowdDirection> {
     }
 }
 
-/// More rows than these are no short table.
+/// Number of rows from which a table is long.
 const MANY: usize = 8;
 
-/// A row each place of a stack that is loaded in several, with its title. `short`: of many the
-/// fastest, the median and the slowest alone.
+/// Returns a row for each place of a stack that is loaded in several, with the title. With `short`,
+/// only the fastest, the median and the slowest of many.
 pub(super) fn places(crowd: &Crowd, short: bool) -> (String, TextTable) {
     let stack = marked(crowd);
     let mut rows: Vec<&PlaceRow> = crowd.rows.iter().collect();
@@ -141,7 +141,7 @@ fn of_place((place, iops): &(String, f64)) -> String {
     format!("{} ({place})", three_digits(*iops))
 }
 
-/// What is said of them.
+/// Returns a sentence about each of them.
 pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
     let said = |crowd: &Crowd| match &crowd.scaling {
         Some(scaling) => format!("{}; {}", crowd.sentence, scaled(scaling)),
@@ -150,7 +150,7 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = Str
     workload.crowds.iter().map(said).collect::<Vec<_>>().into_iter()
 }
 
-/// Many against few, with the figures of the table.
+/// Compares many with few, with the figures of the table.
 fn scaled(scaling: &Scaling) -> String {
     let Scaling { against, places, .. } = scaling;
     let caution = scaling.caution.as_deref();

@@ -1,5 +1,5 @@
-//! One figure a line, for a spreadsheet: what it is about, value, unit, interval, n; a figure that
-//! is missing or failed has an empty value and its reason, never a zero.
+//! One figure per line, for a spreadsheet: subject, value, unit, interval, n. A missing or failed
+//! figure has an empty value and its reason, never a zero.
 
 use super::{PageContext, ReportRenderer};
 use iotax_analysis::Findings;
@@ -29,12 +29,11 @@ const HEAD: [&str; 14] = [
     "run", "workload", "stack", "against", "metric", "state", "value", "unit", "low", "high", "n",
     "of", "note", "emulated",
 ];
-/// Behind these: the sweep, and the value of each word that is swept.
+/// Columns after these: the sweep, and the value of each word that is swept.
 const PLACE: [&str; 5] = ["sweep", "iodepth", "numjobs", "bs", "rate_iops"];
-/// And the parts of the metric, each a short word to filter by.
+/// Last columns: the parts of the metric, each a short word to filter by.
 const PARTS: [&str; 5] = ["kind", "quantity", "direction", "statistic", "scope"];
 
-/// What a metric is made of.
 #[derive(Clone, Default)]
 struct MetricParts {
     /// `value`, `ratio` (over that of `against`), `added` (to that of `against`), `share`,
@@ -42,11 +41,11 @@ struct MetricParts {
     kind: &'static str,
     /// `iops`, `throughput`, `latency`, `cpu per io`, ...
     quantity: String,
-    /// `read` or `write`; empty of all I/Os.
+    /// `read` or `write`; empty for all I/Os.
     direction: String,
     /// `mean`, `p50`, `p99`, ...
     statistic: String,
-    /// Empty: at the stated depth, with an interval of its own. Else `all at once` (the interval
+    /// Empty at the stated depth with an interval of its own. Otherwise `all at once` (the interval
     /// holds together with those of all comparisons, or of all reads and writes), `matched rate`,
     /// `bill`, `place NAME`.
     scope: String,
@@ -57,7 +56,7 @@ impl MetricParts {
         MetricParts { kind, quantity: quantity.to_owned(), ..MetricParts::default() }
     }
 
-    /// The same of a metric as a scenario names it: `write iops`, `read p99`, `mean`.
+    /// Splits the name that a scenario gives a metric: `write iops`, `read p99`, `mean`.
     fn named(kind: &'static str, metric: &str) -> MetricParts {
         let (way, rest) = match metric.split_once(' ') {
             Some((way @ ("read" | "write"), rest)) => (way, rest),
@@ -83,7 +82,7 @@ impl MetricParts {
     }
 }
 
-/// At the same offered rate on all stacks.
+/// Scope of figures at the same offered rate on all stacks.
 const MATCHED: &str = "matched rate";
 const AT_ONCE: &str = "all at once";
 
@@ -115,13 +114,13 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
             .flat_map(|found| &found.figures)
             .for_each(|figure| lines.published(figure));
     }
-    // Writing to memory cannot fail, and all of it came from strings.
+    // Writing to memory cannot fail, and the input was strings.
     String::from_utf8(lines.writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
 struct CsvLines<'a> {
     run: &'a str,
-    /// The columns of [`PLACE`].
+    /// Columns of [`PLACE`].
     place: [String; PLACE.len()],
     writer: ::csv::Writer<Vec<u8>>,
 }
@@ -133,7 +132,8 @@ impl CsvLines<'_> {
         let _ = self.writer.write_record(fields.map(|field| cell(field)));
     }
 
-    /// Each point's power and simultaneous ratios, and the knee of each stack along each curve.
+    /// Adds each point's power and simultaneous ratios, and the knee of each stack along each
+    /// curve.
     fn sweep(&mut self, sweep: &SweepFindings, workloads: &[WorkloadFindings]) {
         let places: HashMap<&str, [String; PLACE.len()]> =
             workloads.iter().map(|workload| (workload.name.as_str(), place_of(workload))).collect();
@@ -157,7 +157,7 @@ impl CsvLines<'_> {
                         one.costs.iter().for_each(&mut add);
                     }
                 }
-                // Of the whole curve: the word along the axis has no one value.
+                // Rows of the whole curve have no value for the word along the axis.
                 let axis = PLACE.iter().position(|word| *word == sweep.axis);
                 axis.into_iter().for_each(|axis| self.place[axis].clear());
                 let metric = format!("knee over {}", sweep.axis);
@@ -258,7 +258,8 @@ impl CsvLines<'_> {
         workload.bill.iter().for_each(|bill| self.bill(name, bill));
     }
 
-    /// How evenly several places share, what they make of it against fewer, and each of them.
+    /// Adds how evenly several places share, how their total compares with fewer places, and each
+    /// place.
     fn crowd(&mut self, workload: &str, one: &Crowd) {
         let emulated = one.emulated.as_deref();
         let mut add = |against: &str, way: &str, metric: &str, figure: &MeasuredFigure| {
@@ -308,7 +309,7 @@ impl CsvLines<'_> {
         }
     }
 
-    /// What the drives could do, and what is reached of it.
+    /// Adds what the drives could do, and how much of it is reached.
     fn efficiency(&mut self, workload: &str, one: &Efficiency) {
         let notes = [Some(one.rule.as_str()).filter(|rule| !rule.is_empty()), one.unless];
         let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
@@ -345,8 +346,8 @@ impl CsvLines<'_> {
         }
     }
 
-    /// Shares of the tables that the scenario asks for; the figures themselves are those of the
-    /// stacks.
+    /// Adds the shares of the tables that the scenario requests; the figures themselves are those
+    /// of the stacks.
     fn asked(&mut self, table: &RatioTable) {
         let base =
             table.columns.iter().find(|column| table.percent_of.as_ref() == Some(&column.head));
@@ -370,7 +371,8 @@ impl CsvLines<'_> {
         }
     }
 
-    /// Counts of blocks and kills have no interval; the share of kills that lost something has.
+    /// Adds durability trials. Counts of blocks and kills have no interval; the share of kills that
+    /// lost something has one.
     fn trials(&mut self, row: &DurabilityRow) {
         let mut add = |metric: &str, figure: &MeasuredFigure| {
             let metric = format!("{} killed: {metric}", row.kill);
@@ -400,7 +402,7 @@ impl CsvLines<'_> {
         add("share of kills with loss", &row.share);
     }
 
-    /// A row of what was imported; what rounding leaves open is in the note.
+    /// Adds an imported row; the uncertainty from rounding is in the note.
     fn imported(&mut self, subject: &str, row: &ImportedRow) {
         let mut add = |metric: &str, one: &ImportedFigure| {
             let note = one
@@ -441,7 +443,7 @@ impl CsvLines<'_> {
         );
     }
 
-    /// A result that is no I/O; its unit is as it was printed.
+    /// Adds a result that is not I/O; its unit is as printed.
     fn other(&mut self, other: &OtherResult) {
         for row in &other.rows {
             let (low, high) = row
@@ -474,7 +476,7 @@ impl CsvLines<'_> {
         }
     }
 
-    /// Blocks read back and reads of the load, all of them and the wrong ones by kind.
+    /// Adds the blocks read back and the reads of the load, all of them and the wrong ones by kind.
     fn verified(&mut self, row: &VerifiedRow) {
         for (what, of, found) in [
             ("read back", SampleUnit::Blocks, &row.back),
@@ -503,7 +505,7 @@ impl CsvLines<'_> {
         }
     }
 
-    /// How the cluster below was between the slices.
+    /// Adds the state of the cluster below between the slices.
     fn cluster(&mut self, workload: &str, one: &ClusterFindings) {
         let figures = [
             ("cluster: readings", one.readings as f64, "1"),
@@ -699,8 +701,8 @@ impl CsvLines<'_> {
         times("time between looks", row.generator.reap_gap.as_ref(), &mut add);
     }
 
-    /// A published figure, and its ratio with what follows from it. The measured ones stand beside
-    /// them, as some are of percentiles that no other line has.
+    /// Adds a published figure, and its ratio with what follows from it. The measured figures are
+    /// next to them, as some are of percentiles that no other line has.
     fn published(&mut self, one: &PublishedFinding) {
         let emulated = one.emulated.as_deref();
         let mut add = |against: &str, kind: &'static str, figure: &MeasuredFigure| {
@@ -724,12 +726,12 @@ impl CsvLines<'_> {
         add(against, "beside published ratio", &ratio.measured);
     }
 
-    /// `about`: workload, stack, against, metric, which is its quantity.
+    /// Adds a figure. `about` holds workload, stack, against and metric, which is the quantity.
     fn figure(&mut self, about: [&str; 4], figure: &MeasuredFigure, emulated: Option<&str>) {
         self.parted(about, MetricParts::for_quantity("value", about[3]), figure, emulated);
     }
 
-    /// The same of a metric that is made of parts.
+    /// Adds a figure of a metric that is made of parts.
     fn parted(
         &mut self,
         about: [&str; 4],
@@ -752,15 +754,15 @@ impl CsvLines<'_> {
     }
 }
 
-/// Text of others for a spreadsheet: nothing acts in it, and what would be computed is behind a
-/// `'`, which makes it show it.
+/// Makes text from others safe for a spreadsheet: nothing in it acts, and a formula gets a `'` in
+/// front, so that it is shown.
 pub fn cell(text: &str) -> String {
     let text = shown(text);
     if is_formula(text.trim_start()) { format!("'{text}") } else { text }
 }
 
-/// Whether a text begins like a formula. What is signed is one as soon as it calls or asks
-/// something: `-5 %` is none, `-2+3+cmd|' /C calc'!A0` is.
+/// Returns true if a text begins like a formula. Signed text is one as soon as it calls or asks
+/// something: `-5 %` is not, `-2+3+cmd|' /C calc'!A0` is.
 fn is_formula(text: &str) -> bool {
     let plain = |letter: char| {
         letter.is_alphanumeric() || matches!(letter, ' ' | '\u{a0}' | '.' | ',' | '%' | '/')
@@ -775,10 +777,10 @@ fn is_formula(text: &str) -> bool {
     }
 }
 
-/// Adds a metric with its parts.
+/// Function that adds a metric with its parts.
 type Add<'a> = dyn FnMut(&str, MetricParts, &MeasuredFigure) + 'a;
 
-/// A line a figure of each direction.
+/// Adds one line per figure of each direction.
 fn latencies(latencies: &[LatencyFigures], add: &mut Add) {
     for latency in latencies {
         let way = latency.direction;
@@ -800,7 +802,7 @@ fn times(name: &str, times: Option<&LatencyFigures>, add: &mut Add) {
     }
 }
 
-/// With what weakens its conclusion in its note.
+/// Puts a caution into the note of a figure.
 fn noted(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure {
     match (note, figure) {
         (Some(note), MeasuredFigure::Known { .. }) => figure.clone().cautioned(Some(note)),
@@ -808,7 +810,7 @@ fn noted(figure: &MeasuredFigure, note: Option<String>) -> MeasuredFigure {
     }
 }
 
-/// The same before the reason why it has no interval.
+/// Puts a note before the reason why a figure has no interval.
 fn with_note(figure: &MeasuredFigure, note: &str) -> MeasuredFigure {
     match figure {
         MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } => {
@@ -839,7 +841,8 @@ fn place_of(workload: &WorkloadFindings) -> [String; PLACE.len()] {
     })
 }
 
-/// The knee as a figure: its bounds are those of the points that are not told apart from it.
+/// Returns the knee as a figure. Its bounds are those of the points that cannot be distinguished
+/// from it.
 fn knee(sweep: &SweepFindings, stack: &StackCurve) -> MeasuredFigure {
     match &stack.knee.place {
         KneePosition::Inside { at, not_told_apart, .. } => {

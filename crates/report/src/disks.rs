@@ -1,11 +1,11 @@
-//! Disks of guests and what layers made, as they were read back before measuring.
+//! Disks of guests, and layers as they were set up, as read back before measuring.
 
 use super::table::TextTable;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::GuestDisk;
 use std::collections::BTreeMap;
 
-/// Disks of guests as they really are, a row each; `None` where there are none.
+/// Returns disks of guests as they really are, one row each; `None` if there are none.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let mut disks: Vec<&GuestDisk> = Vec::new();
     for disk in findings.places.iter().flat_map(|place| &place.disks) {
@@ -59,14 +59,14 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     Some(table)
 }
 
-/// What layers made, as it was read back, a line each.
+/// Returns the layers as they were set up and read back, one line each.
 pub(super) fn layers(findings: &Findings) -> Vec<String> {
     findings.layers.iter().map(|one| one.sentence.clone()).collect()
 }
 
 pub(super) const LAYERS: &str = "Layers, as read back before measuring";
 
-/// `qcow2, 2 below`: of a chain also how many images lie under the top one.
+/// Returns `qcow2, 2 below`: for a chain, also the number of images under the top one.
 fn format(disk: &&GuestDisk) -> String {
     let format = setting_words(&disk.qemu, "format");
     match disk.qemu.get("backing").map(String::as_str) {
@@ -75,8 +75,8 @@ fn format(disk: &&GuestDisk) -> String {
     }
 }
 
-/// The guest's word for the cache of a disk that it cannot write means nothing: virtio-scsi says
-/// another than virtio-blk.
+/// Returns the cache as the guest sees it. For a disk that it cannot write, the guest's word means
+/// nothing: virtio-scsi reports another than virtio-blk.
 fn seen(guest: &BTreeMap<String, String>) -> String {
     match setting_words(guest, "read-only").as_str() {
         "on" => "read only".to_owned(),
@@ -88,7 +88,7 @@ fn setting_words(settings: &BTreeMap<String, String>, option: &str) -> String {
     settings.get(option).cloned().unwrap_or_else(|| "-".to_owned())
 }
 
-/// What the columns of [`table`] are.
+/// Legend of the columns of [`table`].
 pub(super) const LEGEND: &str = "as read back before measuring: QEMU's settings, what the guest's kernel sees, queues of QEMU / in use by the guest";
 
 #[cfg(test)]

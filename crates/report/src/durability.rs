@@ -1,4 +1,4 @@
-//! Durability trials: a row a stack and kind of kill, what is concluded, and blocks that were not
+//! Durability trials: a row per stack and kind of kill, the conclusions, and blocks that were not
 //! kept.
 
 use super::table::TextTable;
@@ -7,7 +7,7 @@ use iotax_analysis::Findings;
 use iotax_analysis::durability::known_share;
 use iotax_analysis::findings::durability::DurabilityRow;
 
-/// The trials as a table; `None` where there are none.
+/// Returns the trials as a table; `None` if there are none.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let rows = rows(findings);
     if rows.is_empty() {
@@ -35,7 +35,7 @@ fn rows(findings: &Findings) -> &[DurabilityRow] {
     findings.durability.as_ref().map(|found| found.rows.as_slice()).unwrap_or_default()
 }
 
-/// `0 of 20 (at most 14.0 %)`
+/// Returns `0 of 20 (at most 14.0 %)`.
 fn with_loss(row: &DurabilityRow) -> String {
     let known = known_share(row).map(|known| format!(" ({known})"));
     format!("{} of {}{}", row.lossy, row.kills, known.unwrap_or_default())
@@ -46,7 +46,7 @@ fn named(row: &DurabilityRow) -> String {
     format!("{}{emulated}", row.stack)
 }
 
-/// What is concluded, a sentence a row.
+/// Returns the conclusions, one sentence per row.
 pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
     let class = |row: &DurabilityRow| if row.is_broken() { "cost" } else { "none" };
     rows(findings)
@@ -55,7 +55,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
         .collect()
 }
 
-/// Some of the blocks that were not kept.
+/// Returns some of the blocks that were not kept.
 pub(super) fn examples(findings: &Findings) -> Vec<String> {
     let of = |row: &DurabilityRow| {
         let about = format!("{} ({} killed)", row.stack, row.kill);
@@ -64,7 +64,7 @@ pub(super) fn examples(findings: &Findings) -> Vec<String> {
     rows(findings).iter().flat_map(of).collect()
 }
 
-/// What the columns of [`table`] are.
+/// Legend of the columns of [`table`].
 pub(super) const LEGEND: &str = "writes of 4 KiB that were flushed and acknowledged before the kill, and the blocks that they went to, \
     read back through the stack; kept: what was acknowledged last, or a later write; kills with loss: over kills, as all blocks of one \
     kill share its fate: the two-sided 95 % interval of Clopper and Pearson (a to b), or, where none or all lost something, their \

@@ -1,4 +1,4 @@
-//! Stacks against what their drives could do: a row a stack and source of the drives' figures.
+//! Stacks against the limits of their drives: a row per stack and source of the drives' figures.
 
 use super::number::{Shown, share};
 use super::table::{PartRow, TextTable};
@@ -9,9 +9,9 @@ pub(super) const TITLE: &str = "Against what the drives could do";
 
 const LEGEND: &str = "could: the most that the drives allow under this load, by the arithmetic of their layout; measured: all drives loaded \
      at once, each with the whole depth; rated: by the data sheet; of all: of the same drives if every I/O were one of a drive";
-/// More of it, where links are known.
+/// Addition to the legend if links are known.
 const OF_LINKS: &str = "; link, network: the largest packets of what their data cross, with nothing else on it; tcp: as measured in this run";
-/// More of it, of a mix.
+/// Addition to the legend for a mix.
 const OF_DIRECTIONS: &str = "; reads, writes: each against the limit of a load of that direction alone; where both share that limit, neither reaches 100 %";
 
 pub(super) fn legend(workload: &WorkloadFindings) -> String {
@@ -23,7 +23,7 @@ pub(super) fn legend(workload: &WorkloadFindings) -> String {
         .fold(LEGEND.to_owned(), |all, (_, text)| all + text)
 }
 
-/// `None` where nothing is known of the drives.
+/// Returns the table; `None` if nothing is known of the drives.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     let lines: Vec<EfficiencyLine> = workload
         .efficiency
@@ -63,7 +63,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     Some(table)
 }
 
-/// A line of the table: a stack, or below it one direction of a mix.
+/// A line of the table: a stack, or a direction of a mix below it.
 type EfficiencyLine<'a> = PartRow<'a, Efficiency, DirectionEfficiency>;
 
 impl<'a> PartRow<'a, Efficiency, DirectionEfficiency> {
@@ -88,7 +88,7 @@ impl<'a> PartRow<'a, Efficiency, DirectionEfficiency> {
     }
 }
 
-/// Whose data sheet, and the arithmetic.
+/// Returns the drive whose data sheet applies, and the arithmetic.
 fn bound(one: &Efficiency) -> String {
     let drive = match &one.by {
         FigureOrigin::Rated { drive, .. } => drive.as_deref(),
@@ -99,8 +99,8 @@ fn bound(one: &Efficiency) -> String {
     words.join("; ")
 }
 
-/// What is said of each stack: by what was measured, where it was, else by its ceiling: the lowest
-/// of the others that is known.
+/// Returns one sentence per stack: by the measured bound if there is one, else by its ceiling,
+/// which is the lowest known of the other bounds.
 pub(super) fn sentences(workload: &WorkloadFindings) -> impl Iterator<Item = String> {
     let mut said: Vec<&Efficiency> = Vec::new();
     for one in &workload.efficiency {

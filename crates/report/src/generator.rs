@@ -1,5 +1,5 @@
-//! What of a stack's figures is the load generator's own: its CPU time, its looks at the queue,
-//! whether its latencies hold.
+//! The load generator's own part in a stack's figures: its CPU time, its looks at the queue, and
+//! the check of its latencies.
 
 use super::number::Shown;
 use super::sheet::marked;
@@ -14,12 +14,13 @@ pub(super) const LEGEND: &str = "own/IO, kernel/IO: CPU time of its threads for 
      time of each thread; looks: time between two looks at the queue, by which a latency may be too long at most; in flight: their mean \
      number, the rest of the depth waits for a thread that hands over others; Little's law: mean latency times rate against that number";
 
-/// Whether there is a warning about the generator; only then does a terminal show its table.
+/// Returns true if there is a warning about the generator; only then does a terminal show its
+/// table.
 pub(super) fn is_doubted(findings: &Findings) -> bool {
     findings.warnings.iter().any(|one| ["generator", "littles_law"].contains(&one.kind.as_str()))
 }
 
-/// A row a stack; `None` where nothing of it was recorded.
+/// Returns a row per stack; `None` if nothing about it was recorded.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     let rows = &workload.rows;
     if rows.iter().all(|row| row.generator.user_share.is_none()) {
@@ -67,7 +68,7 @@ fn percent(share: Option<f64>) -> String {
 }
 
 fn change(error: Option<f64>) -> String {
-    // What is rounded to nothing has no sign.
+    // A value that rounds to zero has no sign.
     error.map_or_else(
         || "-".to_owned(),
         |error| match (1000.0 * error).round() / 10.0 {

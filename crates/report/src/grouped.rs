@@ -1,29 +1,29 @@
-//! Conclusions of many stacks that differ in figures only, as one sentence: a grid of cells would
-//! else say the same a dozen times. Each stack keeps its own figures in the table beside it, and
-//! its own sentence in JSON.
+//! Conclusions about many stacks that differ only in figures, as one sentence: a grid of cells
+//! would otherwise repeat it a dozen times. Each stack keeps its own figures in the table, and its
+//! own sentence in JSON.
 
 use super::verdicts::VerdictSentence;
 use iotax_analysis::who as who_against;
 use iotax_stats::Phrase;
 
-/// Fewer than these are said one by one: their figures read better beside their names, those of a
-/// bill's layers above all.
+/// Number of results that are grouped; fewer get a sentence each. Their figures read better next to
+/// their names, those of a bill's layers above all.
 pub(super) const FEW: usize = 4;
-/// Of what carries no conclusion two are enough: their figures say nothing.
+/// Number of inconclusive results that are already grouped, as their figures say nothing.
 const FEW_OPEN: usize = 2;
-/// Up to so many exceptions, `every stack but ...` is shorter than all names.
+/// Number of exceptions up to which `every stack but ...` is shorter than all names.
 const MOST_EXCEPTIONS: usize = 2;
 
-/// What is concluded of one stack.
+/// Conclusion about one stack.
 pub(super) struct One<'a> {
     pub(super) stack: &'a str,
     pub(super) against: &'a str,
-    /// All about one quantity are of one column.
+    /// Quantity; conclusions about one quantity are those of one column.
     pub(super) quantity: &'a str,
     pub(super) class: &'static str,
     pub(super) emulated: bool,
     pub(super) phrase: &'a Phrase,
-    /// As it is said by itself.
+    /// Sentence of the conclusion when it is shown by itself.
     pub(super) sentence: &'a str,
 }
 
@@ -35,12 +35,13 @@ impl One<'_> {
     }
 }
 
-/// In their order; many of a kind stand where the first of them would. Each is a stack, or a state.
+/// Returns the sentences in order; a group takes the position of its first member. Each is about a
+/// stack or a state.
 pub(super) fn sentences(all: &[One], noun: &str) -> Vec<VerdictSentence> {
     sized(all, noun).into_iter().map(|(said, _)| said).collect()
 }
 
-/// The same, each with the size of the largest of its figures.
+/// Returns the sentences as [`sentences`] does, each with the size of the largest of its figures.
 pub(super) fn sized(all: &[One], noun: &str) -> Vec<(VerdictSentence, f64)> {
     let mut kinds: Vec<Vec<&One>> = Vec::new();
     for one in all {

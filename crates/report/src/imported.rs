@@ -1,5 +1,5 @@
-//! What was imported: a table a load, a row a system; results that are no I/O in tables of their
-//! own; the files behind them.
+//! Imported results: a table per load with a row per system, results that are not I/O in tables of
+//! their own, and the files they come from.
 
 use super::number::{Shown, UNRESOLVED, share};
 use super::table::TextTable;
@@ -12,7 +12,7 @@ use iotax_analysis::findings::{MeasuredFigure, SampleUnit};
 use iotax_units::{counted, distinct, show_bytes};
 use std::collections::BTreeSet;
 
-/// A table with its title and what is said of it.
+/// A table with its title and remarks.
 pub(super) struct ImportedSection {
     pub(super) title: String,
     pub(super) table: TextTable,
@@ -20,9 +20,9 @@ pub(super) struct ImportedSection {
 }
 
 pub(super) const FILES: &str = "Imported from";
-/// Files that are listed; JSON has all.
+/// Number of files that are listed; JSON has all.
 const MOST_FILES: usize = 20;
-/// Percentiles that stand in tables.
+/// Percentiles shown in tables.
 const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
 
 pub(super) fn sections(findings: &Findings) -> Vec<ImportedSection> {
@@ -85,7 +85,7 @@ fn of_other(one: &OtherResult) -> ImportedSection {
     }
 }
 
-/// As it was printed, or the mean with its interval.
+/// Returns the value as it was printed, or the mean with its interval.
 fn value(row: &OtherRow) -> String {
     match row.interval {
         None => format!("{} ?", six_digits(row.value)),
@@ -98,7 +98,7 @@ fn value(row: &OtherRow) -> String {
     }
 }
 
-/// As exact as such results are printed: `24.1321G`, `38145.7`.
+/// Formats a value with the precision that such results are printed with: `24.1321G`, `38145.7`.
 fn six_digits(value: f64) -> String {
     let (by, prefix) = match value.abs() {
         n if n >= 1e9 => (1e9, "G"),
@@ -122,7 +122,7 @@ fn marked(system: &str, baseline: bool) -> String {
 
 fn ratio(comparison: Option<&ImportedComparison>) -> String {
     let mark = |one: &ImportedComparison| if one.verdict.is_resolved() { "" } else { UNRESOLVED };
-    // Most have no interval, and nothing is concluded of them either.
+    // Most have no interval, and no conclusion about them either.
     comparison.map_or_else(String::new, |one| format!("{}{}", share(&one.ratio).cell(), mark(one)))
 }
 
@@ -130,8 +130,8 @@ fn find_percentile(row: &ImportedRow, percent: f64) -> Option<&ImportedPercentil
     row.percentiles.iter().find(|one| (one.percent - percent).abs() < 1e-9)
 }
 
-/// One value, or from the least of the runs to the most: percentiles of several runs are not
-/// averaged.
+/// Returns one value, or the range from the least run to the greatest: percentiles of several runs
+/// are not averaged.
 fn percentile(one: Option<&ImportedPercentile>) -> String {
     let Some(one) = one else { return "-".to_owned() };
     let shown = |ns: f64| {
@@ -145,7 +145,7 @@ fn percentile(one: Option<&ImportedPercentile>) -> String {
     }
 }
 
-/// What the columns are.
+/// Returns the legend of the columns.
 pub(super) fn legend(findings: &Findings) -> Option<String> {
     let found = findings.imported.as_ref()?;
     let several = found.workloads.iter().flat_map(|one| &one.rows).any(|row| row.runs > 1);
@@ -159,12 +159,12 @@ pub(super) fn legend(findings: &Findings) -> Option<String> {
     ))
 }
 
-/// What a run of others' figures is and is not, instead of how it was measured.
+/// Explains what an imported run is and is not, in place of how it was measured.
 pub(super) const METHOD: &str = "Nothing was measured here: figures are read from the outputs that are listed, as other tools printed them, and stand for \
     all that rounds to them. One run each is no verdict, nor are two or three; from four runs of each on they are compared as runs that nothing paired, by how \
     far a system's runs are from each other. Percentiles are not averaged, and copies count once. docs/import.md of iotax says how loads and systems are told apart.";
 
-/// What such a run is called: its systems.
+/// Returns the title of such a run: its systems.
 pub(super) fn title(found: &ImportedFindings) -> String {
     let of_loads = found.workloads.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());
     let of_others = found.others.iter().flat_map(|one| &one.rows).map(|row| row.system.as_str());
@@ -174,10 +174,10 @@ pub(super) fn title(found: &ImportedFindings) -> String {
     }
 }
 
-/// Systems that a title names.
+/// Number of systems that a title names.
 const MOST_SYSTEMS: usize = 4;
 
-/// A line a file, of many the first ones.
+/// Returns one line per file, only the first ones if there are many.
 pub(super) fn files(findings: &Findings) -> Vec<String> {
     let Some(found) = &findings.imported else { return Vec::new() };
     let line = |file: &ImportedFile| {

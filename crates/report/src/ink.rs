@@ -1,17 +1,17 @@
-//! Colours of our own in a terminal's text, and the way out that lets these through and nothing
-//! else that acts.
+//! Colours of our own in a terminal's text, and an output filter that passes these and no other
+//! control sequence.
 
 use iotax_units::harmless::lines;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
-    /// What cannot be undone.
+    /// Colour of text about things that cannot be undone.
     Red,
     BoldRed,
     BoldYellow,
-    /// What only looks wrong.
+    /// Colour of text about things that only look wrong.
     BoldCyan,
-    /// What is around a quoted line.
+    /// Colour of the text around a quoted line.
     BoldBlue,
 }
 
@@ -29,13 +29,13 @@ impl Ink {
         }
     }
 
-    /// Text in this colour.
+    /// Returns the text in this colour.
     pub fn on(self, text: &str) -> String {
         format!("{}{text}{END}", self.sequence())
     }
 }
 
-/// Text as it may go to a terminal, with our colours in it.
+/// Makes text safe for a terminal, and keeps our colours in it.
 pub fn lines_in_colour(text: &str) -> String {
     let ours = || ALL.into_iter().map(Ink::sequence).chain([END]);
     let mut pieces = text.split('\x1b');

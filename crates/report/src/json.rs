@@ -1,4 +1,4 @@
-//! The findings for programs. Fields are only ever added within a version.
+//! Findings for programs. Within a version, fields are only added.
 
 use super::{PageContext, ReportRenderer};
 use iotax_analysis::Findings;
@@ -9,7 +9,7 @@ pub const RENDERER: ReportRenderer = ReportRenderer { name: "json", endings: &["
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-findings";
-/// Raised when a field changes its meaning or goes.
+/// Version of the format, raised when a field changes its meaning or is removed.
 pub const VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ struct ReportDocument<'a> {
     findings: &'a Findings,
 }
 
-/// One run is a document, several are an array of documents.
+/// Renders one run as a document, several as an array of documents.
 fn render(findings: &[Findings], _page: &PageContext) -> String {
     let documents: Vec<ReportDocument> = findings
         .iter()
@@ -32,7 +32,7 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
     }
 }
 
-/// The text of a document; nothing in it acts on a terminal.
+/// Returns the text of a document; nothing in it acts on a terminal.
 pub fn written<T: Serialize + ?Sized>(document: &T) -> String {
     let text = serde_json::to_string_pretty(document);
     // Our own types always serialize; should one ever not, the reason is worth more than a panic.

@@ -42,7 +42,7 @@ pub use table::wrapped;
 
 use iotax_analysis::Findings;
 
-/// What a renderer may know about where its text goes.
+/// Properties of the destination that a renderer may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageContext {
     /// Columns of the terminal; at least 40 are used.
@@ -55,7 +55,6 @@ impl Default for PageContext {
     }
 }
 
-/// A form of report.
 pub struct ReportRenderer {
     pub name: &'static str,
     /// Endings of the files it is written to, without a dot and in small letters; the usual one
@@ -68,13 +67,13 @@ pub struct ReportRenderer {
 pub const ALL: &[&ReportRenderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &html::RENDERER, &json::RENDERER, &csv::RENDERER];
 
-/// The text as a sentence begins.
+/// Returns the text with a capital, as at the start of a sentence.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// The renderer of that name.
+/// Returns the renderer of this name.
 pub fn by_name(name: &str) -> Option<&'static ReportRenderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
 }

@@ -83,7 +83,7 @@ fn render_one(findings: &Findings) -> String {
     out
 }
 
-/// The tables that the scenario asks for.
+/// Returns the tables that the scenario requests.
 fn asked(findings: &Findings) -> String {
     let mut out = String::new();
     for (title, table, remarks) in ratios::tables(findings) {
@@ -94,7 +94,7 @@ fn asked(findings: &Findings) -> String {
         .unwrap_or_default()
 }
 
-/// Durability trials, where there were some.
+/// Returns the durability trials, if there were any.
 fn trials(findings: &Findings) -> String {
     let Some(table) = durability::table(findings) else { return String::new() };
     let said = durability::sentences(findings).into_iter().map(|said| said.text).collect();
@@ -118,7 +118,7 @@ fn of_others(findings: &Findings) -> String {
     out + &list(imported::FILES, imported::files(findings))
 }
 
-/// What was read back, where that was asked for: before any figure.
+/// Returns the results of reading data back, if that was requested. They come before any figure.
 fn read_back(findings: &Findings) -> String {
     let Some(table) = verification::table(findings) else { return String::new() };
     let said = verification::sentences(findings).into_iter().map(|said| said.text);
@@ -235,7 +235,7 @@ fn bill(title: &str, bill: &Bill) -> String {
     )
 }
 
-/// What was published beside what was measured.
+/// Returns the published figures next to the measured ones.
 fn published_section(findings: &Findings) -> String {
     let Some(found) = &findings.published else { return String::new() };
     let mut out = list(published::TITLE, published::origin(found));
@@ -248,7 +248,7 @@ fn published_section(findings: &Findings) -> String {
     out + &list("", found.sentences.clone())
 }
 
-/// The whole sweep; its points follow one by one, as workloads.
+/// Returns the whole sweep; its points follow one by one, as workloads.
 fn swept(one: &SweepFindings) -> String {
     let mut out = format!("## Sweep: {}\n\n", escaped(&sweep::title(one)));
     out += &list("", one.note.map(str::to_owned).into_iter().collect());
@@ -262,7 +262,7 @@ fn swept(one: &SweepFindings) -> String {
     out + &format!("{}.\n\n", escaped(sweep::LEGEND))
 }
 
-/// A list below a title, if there is anything.
+/// Returns a list below a title, if there is anything.
 pub(super) fn list(title: &str, lines: Vec<String>) -> String {
     if lines.is_empty() {
         return String::new();
@@ -272,7 +272,7 @@ pub(super) fn list(title: &str, lines: Vec<String>) -> String {
     format!("{head}{items}\n")
 }
 
-/// Four backticks: a command may hold three.
+/// Encloses commands in four backticks: a command may hold three.
 fn fenced(commands: &[String]) -> String {
     if commands.is_empty() {
         return String::new();

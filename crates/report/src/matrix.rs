@@ -1,5 +1,5 @@
-//! Stacks by workloads, as people publish them: a row with the figures of each stack, and below it
-//! a row with their share of the baseline's. Of many loads, a row for each load.
+//! Stacks by workloads, as they are usually published: a row with the figures of each stack, and
+//! below it a row with their share of the baseline's. For many loads, one row per load.
 
 use super::number::{Shown, share};
 use super::probes;
@@ -9,9 +9,9 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::{Place, StackRow, WorkloadFindings};
 use iotax_units::distinct;
 
-/// The table; `None` of a single workload or stack, whose own section says it all, and of a bill,
-/// which is such a table. Points of sweeps stand in theirs; a table that the scenario asks for
-/// takes its place.
+/// Returns the table. A single workload or stack has none, as its own section says it all, and
+/// neither has a bill, which is such a table. Points of sweeps are in tables of their own; a table
+/// that the scenario asks for replaces this one.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     if !findings.tables.is_empty() {
         return None;
@@ -53,7 +53,7 @@ pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     Some(table)
 }
 
-/// More loads than these stand below each other.
+/// Number of loads beyond which they are listed below each other.
 const MOST_COLUMNS: usize = 7;
 
 /// A workload, or the reads or writes of a mix.
@@ -63,14 +63,14 @@ pub(super) struct MatrixLoad<'a> {
 }
 
 impl<'a> MatrixLoad<'a> {
-    /// The whole, then its directions.
+    /// Returns the whole, then its directions.
     pub(super) fn all_of_workload(workload: &'a WorkloadFindings) -> Vec<MatrixLoad<'a>> {
         let ways = workload.rows.iter().find(|row| !row.directions.is_empty());
         let ways = ways.iter().flat_map(|row| &row.directions).map(|one| Some(one.direction));
         std::iter::once(None).chain(ways).map(|way| MatrixLoad { workload, way }).collect()
     }
 
-    /// With what a probe counts, where its figures have no unit.
+    /// Returns the name with the unit that a probe counts, if its figures have none.
     pub(super) fn named(&self) -> String {
         let MatrixLoad { workload, way } = self;
         let counted = workload.probe.as_ref().filter(|_| workload.rate_unit == "1/s");
@@ -81,20 +81,20 @@ impl<'a> MatrixLoad<'a> {
         }
     }
 
-    /// The name of a row; a direction is below its whole.
+    /// Returns the name of a row; a direction is below its whole.
     pub(super) fn row(&self) -> String {
         self.way.map_or_else(|| self.named(), below)
     }
 }
 
-/// Name of the row of a direction below that of the whole.
+/// Returns the name of a direction's row below that of the whole.
 pub(super) fn below(direction: &str) -> String {
     format!("  {direction}s")
 }
 
-/// Networks of places, each with each: for every probe a row for each place that it runs in, and a
-/// column for each that answers; and how good each figure is among those of its probe, from 0 to 1.
-/// `None` of a single pair.
+/// Returns networks of places, each with each. For every probe there is a row for each place that
+/// it runs in, and a column for each that answers. The second part rates each figure among those of
+/// its probe, from 0 to 1. Returns `None` for a single pair.
 pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<f64>>>)> {
     let first = findings.workloads.first()?;
     let ends: Vec<&[Place; 2]> = first.rows.iter().filter_map(|row| row.ends.as_ref()).collect();
@@ -140,7 +140,7 @@ pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<
         table.push(&format!("to {to}"), 0, rows.iter().map(cell).collect());
         let share = |(workload, row): &(&WorkloadFindings, Option<&StackRow>)| {
             let values = workload.rows.iter().filter_map(|row| sheet::rate(workload, row).value());
-            // Of a time the least is the best.
+            // The shortest time is the best.
             let good = |value: f64| if workload.rate_unit == "ns" { 1.0 / value } else { value };
             let best = values.map(good).fold(0.0, f64::max);
             sheet::rate(workload, (*row)?)
@@ -152,17 +152,16 @@ pub(super) fn network(findings: &Findings) -> Option<(TextTable, Vec<Vec<Option<
     Some((table, heat))
 }
 
-/// The row of the network between two places.
+/// Returns the row of the network between two places.
 fn found<'a>(workload: &'a WorkloadFindings, ends: [&Place; 2]) -> Option<&'a StackRow> {
     workload.rows.iter().find(|row| row.ends.as_ref().is_some_and(|[from, to]| [from, to] == ends))
 }
 
-/// The rate of a row, with what it must not be read without.
+/// Returns the rate of a row, with the remark that must go with it.
 fn cell_of(workload: &WorkloadFindings, row: &StackRow) -> String {
     Shown::from_figure(sheet::rate(workload, row)).cell() + &probes::loss(row)
 }
 
-/// A line of the table.
 struct MatrixLine {
     name: String,
     stack: usize,

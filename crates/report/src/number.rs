@@ -1,20 +1,20 @@
-//! Figures as text: scaled to a unit that people read, with the digits that the interval allows.
+//! Figures as text: scaled to a readable unit, with the digits that the interval allows.
 
 use iotax_analysis::findings::{Interval, MeasuredFigure};
 use iotax_stats::Digits;
 pub(super) use iotax_stats::round::{Margin as Spread, three_digits};
 
-/// What is beside a value.
+/// Legend of the signs next to a value.
 pub(super) const SPREADS: &str = "+- to the farther end of the 95 % interval, (a to b) its ends where +- would mislead; ? no interval; \
      - no figure; ! unresolved; ~ emulated, not representative";
 
-/// Behind a figure that nothing follows from.
+/// Mark after a figure from which nothing follows.
 pub(super) const UNRESOLVED: &str = " !";
 
-/// A figure ready to be laid out.
+/// A figure ready for layout.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shown {
-    /// A value with what is known of its interval.
+    /// A value with its interval, as far as that is known.
     Known(Digits),
     Failed,
     Missing,
@@ -33,8 +33,8 @@ impl Shown {
         }
     }
 
-    /// `71.23k +- 0.41k`, `91.20 +- 0.36 us`, `12 (3 to 70) %`, `failed`, `-`; a value without an
-    /// interval has a `?`.
+    /// Returns `71.23k +- 0.41k`, `91.20 +- 0.36 us`, `12 (3 to 70) %`, `failed`, `-`; a value
+    /// without an interval has a `?`.
     pub(super) fn cell(&self) -> String {
         match self {
             Shown::Known(digits) => digits.cell(),
@@ -43,7 +43,7 @@ impl Shown {
         }
     }
 
-    /// Its digits, if it is known.
+    /// Returns its digits, if the value is known.
     pub(super) fn digits(&self) -> Option<&Digits> {
         match self {
             Shown::Known(digits) => Some(digits),
@@ -51,7 +51,7 @@ impl Shown {
         }
     }
 
-    /// The cell of a figure with the verdict on it: an interval from which nothing is concluded is
+    /// Returns the cell of a figure with a verdict: an interval from which nothing is concluded is
     /// marked `!`.
     pub(super) fn judged(&self, is_resolved: bool) -> String {
         let has_interval = matches!(self, Shown::Known(digits) if digits.margin != Spread::Unknown);
@@ -67,7 +67,7 @@ fn unit_of(figure: &MeasuredFigure) -> &'static str {
     }
 }
 
-/// What is weak about a figure, or why it is not there.
+/// Returns the weakness of a figure, or the reason why it is missing.
 pub(super) fn remark(figure: &MeasuredFigure) -> Option<&str> {
     match figure {
         MeasuredFigure::Known { interval: Interval::Missing { missing }, .. } => Some(missing),
@@ -76,12 +76,12 @@ pub(super) fn remark(figure: &MeasuredFigure) -> Option<&str> {
     }
 }
 
-/// A ratio as a share of the baseline in percent: `93.88 +- 0.78 %`.
+/// Returns a ratio as a share of the baseline in percent: `93.88 +- 0.78 %`.
 pub(super) fn share(ratio: &MeasuredFigure) -> Shown {
     Shown::by(ratio, |value| Digits::share(value, ratio.bounds()))
 }
 
-/// A ratio as a change in percent: `-6.12 +- 0.78 %`.
+/// Returns a ratio as a change in percent: `-6.12 +- 0.78 %`.
 pub(super) fn change(ratio: &MeasuredFigure) -> Shown {
     let bounds = ratio.bounds().map(|(low, high)| (low - 1.0, high - 1.0));
     Shown::by(ratio, |value| Digits::change(value - 1.0, bounds))

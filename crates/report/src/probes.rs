@@ -1,5 +1,5 @@
-//! What probes say beside their rate: single runs of a tool, never the best alone; losses and CPU
-//! time of a network.
+//! Figures of probes besides their rate: single runs of a tool, never the best alone; losses and
+//! CPU time of a network.
 
 use super::number::{Shown, share, three_digits};
 use super::sheet::marked;
@@ -7,7 +7,7 @@ use super::table::TextTable;
 use iotax_analysis::findings::{MeasuredFigure, NetworkRow, StackRow, ToolRuns, WorkloadFindings};
 use iotax_stats::Digits;
 
-/// ` (12 % lost)`: what a rate must not be read without; empty where little was lost.
+/// Returns ` (12 % lost)`, which must go with a rate; empty if little was lost.
 pub(super) fn loss(row: &StackRow) -> String {
     let lost = row.network.as_ref().and_then(NetworkRow::loses);
     lost.map_or_else(String::new, |lost| format!(" ({} % lost)", three_digits(100.0 * lost)))
@@ -20,7 +20,7 @@ pub(super) struct ProbeSection {
     pub(super) legend: &'static str,
 }
 
-/// Those that the workload has.
+/// Returns the sections that the workload has.
 pub(super) fn sections(workload: &WorkloadFindings) -> impl Iterator<Item = ProbeSection> {
     let runs = runs(workload).map(|table| ProbeSection {
         title: "Runs of the tool",
@@ -36,7 +36,7 @@ pub(super) fn sections(workload: &WorkloadFindings) -> impl Iterator<Item = Prob
     runs.into_iter().chain(network)
 }
 
-/// A row a stack; `None` where no tool ran.
+/// Returns a row per stack; `None` if no tool ran.
 fn runs(workload: &WorkloadFindings) -> Option<TextTable> {
     let mut table = TextTable::named_table("runs of the tool");
     let cells = |cell: &dyn Fn(&ToolRuns) -> String| {
@@ -63,7 +63,7 @@ fn runs(workload: &WorkloadFindings) -> Option<TextTable> {
 /// A figure of a row, if it has that one.
 type OfNetwork = for<'a> fn(&'a StackRow, &'a NetworkRow) -> Option<&'a MeasuredFigure>;
 
-/// A row a stack; `None` where no network was measured.
+/// Returns a row per stack; `None` if no network was measured.
 fn network(workload: &WorkloadFindings) -> Option<TextTable> {
     let mut table = TextTable::named_table("network");
     table.push("network", 0, workload.rows.iter().map(marked).collect());

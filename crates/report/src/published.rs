@@ -1,5 +1,5 @@
-//! Figures that somebody published beside those that were measured: a table for each workload and
-//! metric, a row a stack.
+//! Published figures next to the measured ones: a table for each workload and metric, a row per
+//! stack.
 
 use super::number::{Shown, share};
 use super::table::TextTable;
@@ -9,7 +9,7 @@ use iotax_analysis::findings::published::{PublishedFinding, PublishedFindings, R
 
 pub(super) const TITLE: &str = "Published beside measured";
 
-/// What the columns of ratios are; `None` where there are none.
+/// Returns the legend of the ratio columns; `None` if there are none.
 pub(super) fn legend(published: &PublishedFindings) -> Option<&'static str> {
     published.figures.iter().any(|one| one.ratio.is_some()).then_some(LEGEND)
 }
@@ -17,7 +17,7 @@ pub(super) fn legend(published: &PublishedFindings) -> Option<&'static str> {
 const LEGEND: &str = "in % of the baseline's: the published ratio and the measured one; agrees: the published one lies within the measured interval, \
      as far as its printed digits tell, and a bound above all of it";
 
-/// Where the figures come from.
+/// Returns the source of the figures.
 pub(super) fn origin(published: &PublishedFindings) -> Vec<String> {
     let named = [("published", &published.source), ("measured there on", &published.hardware)];
     let named = named.map(|(what, text)| format!("{what}: {text}"));
@@ -27,7 +27,7 @@ pub(super) fn origin(published: &PublishedFindings) -> Vec<String> {
         .collect()
 }
 
-/// A table for each workload and metric, with its title.
+/// Returns a table for each workload and metric, with its title.
 pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable)> {
     let figures =
         findings.published.iter().flat_map(|published| &published.figures).collect::<Vec<_>>();
@@ -38,7 +38,7 @@ pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable)> {
 fn table(rows: &[&PublishedFinding]) -> TextTable {
     let mut table = TextTable::default();
     table.push("stack", 0, rows.iter().map(|one| name(one)).collect());
-    // What compares is first, where a narrow page still has room.
+    // Columns that compare come first, where even a narrow page has room.
     if rows.iter().any(|one| one.ratio.is_some()) {
         let cells = |cell: &dyn Fn(&RatioBeside) -> String| {
             rows.iter().map(|one| one.ratio.as_ref().map_or_else(String::new, cell)).collect()
@@ -62,7 +62,7 @@ fn name(one: &PublishedFinding) -> String {
     format!("{}{baseline}{emulated}", one.stack)
 }
 
-/// As it was printed; a share is in its own column.
+/// Returns the figure as it was printed; a share is in its own column.
 fn printed(one: &PublishedFinding) -> String {
     match one.published {
         MeasuredFigure::Known { .. } => one.printed.clone(),
@@ -70,7 +70,7 @@ fn printed(one: &PublishedFinding) -> String {
     }
 }
 
-/// `94.0 ? %`: without an interval, as every published figure; a bound as one.
+/// Returns `94.0 ? %`: without an interval, as for every published figure; a bound is shown as one.
 fn ratio(one: &RatioBeside) -> String {
     let shown = share(&one.published);
     match (one.rounding, shown.digits()) {

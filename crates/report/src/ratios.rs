@@ -1,4 +1,4 @@
-//! The tables that a scenario asks for: a row a load, a column a stack, and below each figure its
+//! Tables that a scenario requests: a row per load, a column per stack, and below each figure its
 //! share of one column's, as measured and as published.
 
 use super::number::{Shown, share};
@@ -8,16 +8,16 @@ use iotax_analysis::findings::ratios::{RatioCell, RatioColumn, RatioRow, RatioTa
 use iotax_stats::alike;
 use iotax_units::distinct;
 
-/// Each with its title and what is to be known beside it.
+/// Returns the tables, each with its title and remarks.
 pub(super) fn tables(findings: &Findings) -> Vec<(String, TextTable, Vec<String>)> {
     findings.tables.iter().map(|asked| (title(asked), table(asked), remarks(asked))).collect()
 }
 
-/// Below tables with shares.
+/// Legend of tables with shares.
 pub(super) const LEGEND: &str = "shares are ratios of totals with a 95 % interval each by itself; nothing follows from one with !; published \
      ones are of two printed figures";
 
-/// Whether any share is shown.
+/// Returns a legend if any share is shown.
 pub(super) fn legend(findings: &Findings) -> Option<&'static str> {
     findings.tables.iter().any(|asked| asked.percent_of.is_some()).then_some(LEGEND)
 }
@@ -47,7 +47,7 @@ fn head(column: &RatioColumn) -> String {
     format!("{}{emulated}", column.head)
 }
 
-/// What a line shows of its row.
+/// Content that a line shows for its row.
 #[derive(Clone, Copy, PartialEq)]
 enum RatioContent {
     Value,
@@ -97,7 +97,7 @@ impl<'a> RatioLine<'a> {
     }
 }
 
-/// What its figures are emulated on, and which shares are those of a limit.
+/// Returns what the figures are emulated on, and which shares are those of a limit.
 fn remarks(asked: &RatioTable) -> Vec<String> {
     let emulated = asked.emulated.iter().map(|reason| match reason.starts_with("emulated") {
         true => reason.clone(),
@@ -109,7 +109,7 @@ fn remarks(asked: &RatioTable) -> Vec<String> {
         };
         row.cells.iter().zip(&asked.columns).filter_map(masked).collect()
     };
-    // What masks a whole load masks its reads and writes.
+    // A limit that masks a whole load masks its reads and writes.
     let whole = asked.rows.iter().filter(|row| row.direction.is_none());
     let masked: Vec<(String, String)> = whole.flat_map(cells).collect();
     let texts: Vec<&str> = masked.iter().map(|(_, text)| text.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What the text reports lay out alike: tables of a workload, and the remarks below them.
+//! Layout that the text reports share: tables of a workload, and the remarks below them.
 
 use super::imported;
 use super::number::{Shown, change, remark};
@@ -15,7 +15,7 @@ use iotax_stats::{Refusal, Verdict, alike};
 use iotax_units::{distinct, show_bytes};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a run is called: its scenario's name, else what it compares.
+/// Returns the title of a run: its scenario's name, else what it compares.
 pub(super) fn title(findings: &Findings) -> String {
     const MOST: usize = 3;
     if let Some(name) = &findings.run.name {
@@ -43,7 +43,7 @@ pub(super) fn title(findings: &Findings) -> String {
     }
 }
 
-/// Heads of the columns of rows, each with its rank.
+/// Returns the heads of the columns of rows, each with its rank.
 fn stack_columns<'a>(
     rows: impl Iterator<Item = &'a StackRow> + Clone,
     probe: Option<&ProbeReport>,
@@ -51,7 +51,7 @@ fn stack_columns<'a>(
 ) -> Vec<(String, u8)> {
     if let Some(probe) = probe {
         let latencies = latency_columns(rows.filter_map(|row| row.latency.first()), [6, 2, 1, 5]);
-        // The mean of what is a time comes first, from whole rounds.
+        // For a time, the mean comes first, from whole rounds.
         let others = latencies.into_iter().filter(|(head, _)| *head != probe.head);
         return std::iter::once((probe.head.clone(), 0)).chain(others).collect();
     }
@@ -65,10 +65,10 @@ fn stack_columns<'a>(
     all
 }
 
-/// Head of the I/Os a second for each core that the engine keeps busy.
+/// Head of the IOPS for each core that the engine keeps busy.
 pub(super) const PER_ENGINE_CORE: &str = "IOPS/engine core";
 
-/// What the engines are, a line each of the stacks that have the same.
+/// Describes the engines, one line for all stacks that share one.
 fn engines(workload: &WorkloadFindings) -> Vec<String> {
     let known: Vec<(&str, &str)> = workload
         .rows
@@ -83,7 +83,7 @@ fn engines(workload: &WorkloadFindings) -> Vec<String> {
     distinct(known.iter().map(|one| one.1)).into_iter().map(line).collect()
 }
 
-/// The figure of a row below that head.
+/// Returns the figure of a row under a head.
 fn stack_figure<'a>(
     row: &'a StackRow,
     probe: Option<&ProbeReport>,
@@ -101,8 +101,8 @@ fn stack_figure<'a>(
     }
 }
 
-/// Heads of the columns of latencies, with the ranks of mean, p50, p99 and p99.9; one that was
-/// asked for stays as long as p99 does.
+/// Returns the heads of the columns of latencies, with the ranks of mean, p50, p99 and p99.9. A
+/// requested percentile stays as long as p99 does.
 pub(super) fn latency_columns<'a>(
     latencies: impl Iterator<Item = &'a LatencyFigures>,
     ranks: [u8; 4],
@@ -113,7 +113,7 @@ pub(super) fn latency_columns<'a>(
     names.into_iter().map(|name| (name.clone(), rank(&name))).collect()
 }
 
-/// Name of a row with its marks, those of its figures too.
+/// Returns the name of a row with its marks, including those of its figures.
 pub(super) fn marked(row: &StackRow) -> String {
     named(row) + &probes::loss(row)
 }
@@ -124,7 +124,7 @@ pub(super) fn named(row: &StackRow) -> String {
     format!("{}{baseline}{emulated}", row.stack)
 }
 
-/// The rate that people speak of.
+/// Returns the rate that is usually quoted.
 pub(super) fn rate<'a>(workload: &WorkloadFindings, row: &'a StackRow) -> &'a MeasuredFigure {
     if workload.rate_unit == "B/s" { &row.bytes_per_s } else { &row.iops }
 }
@@ -136,12 +136,12 @@ pub(super) fn rate_of<'a>(
     if workload.rate_unit == "B/s" { &one.bytes_per_s } else { &one.iops }
 }
 
-/// Whether reads and writes are told apart.
+/// Returns true if reads and writes are reported apart.
 pub(super) fn is_mix(workload: &WorkloadFindings) -> bool {
     workload.rows.iter().any(|row| !row.directions.is_empty())
 }
 
-/// Rates, latencies (of a load of one direction), CPU time of each stack.
+/// Returns rates, latencies (for a load of one direction) and CPU time of each stack.
 pub(super) fn stacks(workload: &WorkloadFindings) -> TextTable {
     let mut table = TextTable::named_table("stacks");
     table.push("stack", 0, workload.rows.iter().map(marked).collect());
@@ -152,7 +152,7 @@ pub(super) fn stacks(workload: &WorkloadFindings) -> TextTable {
                 .map_or_else(|| "-".to_owned(), |figure| Shown::from_figure(figure).cell())
         };
         let cells = workload.rows.iter().map(cell).collect();
-        // The rate stays in any case: it is what the rows are about.
+        // The rate always stays: it is the main figure of the rows.
         match rank {
             0 => table.push(&head, rank, cells),
             _ => table.push_known(&head, rank, cells),
@@ -162,8 +162,8 @@ pub(super) fn stacks(workload: &WorkloadFindings) -> TextTable {
     table
 }
 
-/// Whether there is no figure of it yet, nor a reason why one failed: it was ended before its first
-/// whole round.
+/// Returns true if there is no figure yet and no reason why one failed: the workload ended before
+/// its first whole round.
 pub(super) fn is_empty(workload: &WorkloadFindings) -> bool {
     workload
         .rows
@@ -171,13 +171,13 @@ pub(super) fn is_empty(workload: &WorkloadFindings) -> bool {
         .all(|row| row.rounds == 0 && matches!(row.iops, MeasuredFigure::Missing { .. }))
 }
 
-/// In the place of the tables of such a workload.
+/// Text in place of the tables of a workload without a whole round.
 pub(super) const EMPTY: &str = "ended before the first whole round: there are no figures";
 
 /// Title of the targets of stacks that have several in one place.
 pub(super) const TARGETS: &str = "Disks one by one";
 
-/// A row each; `None` where no stack has several.
+/// Returns one row per target; `None` if no stack has several.
 pub(super) fn targets(workload: &WorkloadFindings) -> Option<TextTable> {
     let all = workload.rows.iter().flat_map(|row| row.targets.iter().map(move |one| (row, one)));
     let all: Vec<(&StackRow, &TargetRow)> = all.collect();
@@ -197,8 +197,8 @@ pub(super) fn targets(workload: &WorkloadFindings) -> Option<TextTable> {
 /// Title of reads and writes apart.
 pub(super) const DIRECTIONS: &str = "Reads and writes";
 
-/// Rates and latencies of reads and writes apart, with their changes; `None` where the load is no
-/// mix.
+/// Returns rates and latencies of reads and writes apart, with their changes; `None` if the load is
+/// not a mix.
 pub(super) fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
     let all = workload.rows.iter().flat_map(|row| row.directions.iter().map(move |one| (row, one)));
     let all: Vec<(&StackRow, &DirectionRow)> = all.collect();
@@ -239,7 +239,7 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
     Some(table)
 }
 
-/// Whether a direction beside the first has a table of its own: trims and writes.
+/// Returns the table of a second direction, if it has one of its own: trims next to writes.
 pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static str, TextTable)> {
     if is_mix(workload) {
         return None;
@@ -251,7 +251,7 @@ pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static 
 /// Title of the latencies of flushes.
 pub(super) const FLUSHES: &str = "latency of fsync and fdatasync";
 
-/// Latencies of the calls that flush; `None` where the load makes none.
+/// Returns the latencies of the calls that flush; `None` if the load makes none.
 pub(super) fn flush_latencies(workload: &WorkloadFindings) -> Option<TextTable> {
     latency_table(workload, |row| row.flush.as_ref())
 }
@@ -276,7 +276,7 @@ fn latency_table(
 /// Title of the changes of latencies.
 pub(super) const LATENCY_CHANGES: &str = "Change of latency";
 
-/// Ratios of percentiles, a line a direction; `None` where there is not one.
+/// Returns ratios of percentiles, one line per direction; `None` if there are none.
 pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<TextTable> {
     let mut table = TextTable::named_table("change of latency");
     let mut seen: Vec<&'a Comparison> = Vec::new();
@@ -311,12 +311,12 @@ pub(super) fn latency_ratios<'a>(comparisons: &'a [Comparison]) -> Option<TextTa
     (table.columns.len() > 1).then_some(table)
 }
 
-/// The lines of a bill, the total, what is left.
+/// Returns the lines of a bill, the total, and the remainder.
 pub(super) fn bill_lines(bill: &Bill) -> Vec<&BillLine> {
     bill.lines.iter().chain([&bill.total, &bill.unexplained]).collect()
 }
 
-/// A line of the table of a bill: a layer, or below it one direction of it.
+/// A line of the table of a bill: a layer, or a direction below it.
 type BillRow<'a> = PartRow<'a, BillLine, BillDirection>;
 
 impl<'a> PartRow<'a, BillLine, BillDirection> {
@@ -336,7 +336,7 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
         self.direction.map_or(&self.whole.added_latency, |one| &one.added_latency)
     }
 
-    /// Of the baseline's rate.
+    /// Returns the change in points of the baseline's rate.
     fn points(&self) -> String {
         match (self.direction, &self.whole.of_baseline) {
             (None, figure @ MeasuredFigure::Known { .. }) => change(figure).cell(),
@@ -350,7 +350,6 @@ impl<'a> PartRow<'a, BillLine, BillDirection> {
     }
 }
 
-/// The bill as a table.
 pub(super) fn bill(bill: &Bill) -> TextTable {
     let rows: Vec<BillRow> =
         bill_lines(bill).into_iter().flat_map(|one| BillRow::all(one, &one.directions)).collect();
@@ -373,12 +372,12 @@ pub(super) fn bill(bill: &Bill) -> TextTable {
     table
 }
 
-/// Where the total is in it.
+/// Returns the index of the total in the rows of a bill.
 pub(super) fn total_of(bill: &Bill) -> usize {
     bill.lines.iter().map(|line| 1 + line.directions.len()).sum()
 }
 
-/// In a word or two why nothing follows from the rate of a line: `(unresolved: too wide)`.
+/// Returns in a word or two why nothing follows from the rate of a line: `(unresolved: too wide)`.
 fn reserve(line: &BillLine) -> String {
     match (&line.masked, &line.verdict) {
         _ if line.ratio.value().is_none() => String::new(),
@@ -390,7 +389,7 @@ fn reserve(line: &BillLine) -> String {
     }
 }
 
-/// Why a line of a bill has no conclusion, in full; a line without a figure has its remark.
+/// Returns in full why a line of a bill has no conclusion; a line without a figure has its remark.
 pub(super) fn reserves(bill: &Bill) -> Vec<String> {
     let said = |line: &&BillLine| {
         let about = |text: &str| format!("{}: {text}", line.layer);
@@ -398,7 +397,7 @@ pub(super) fn reserves(bill: &Bill) -> Vec<String> {
             return Some(about(&masked.words));
         }
         let Verdict::Unresolved { reason, .. } = &line.verdict else { return None };
-        // Of those the verdicts know better: a run that was cut short only goes on.
+        // The verdicts give better advice on these: a run that was cut short only has to continue.
         let by_effort =
             matches!(reason, Refusal::TooFewRounds { .. } | Refusal::TooFewVisits { .. });
         let settle = reason
@@ -411,12 +410,12 @@ pub(super) fn reserves(bill: &Bill) -> Vec<String> {
     bill_lines(bill).iter().filter_map(said).collect()
 }
 
-/// Above a bill from two depths.
+/// Returns the title above a bill from two depths.
 pub(super) fn joint_title(joint: &JointBill) -> String {
     format!("bill of {}; each layer against the stack below it; points add up", joint.subject)
 }
 
-/// The bill of one workload, unless a joint one stands for it.
+/// Returns the bill of one workload, unless a joint bill replaces it.
 pub(super) fn own_bill<'a>(
     findings: &Findings,
     workload: &'a WorkloadFindings,
@@ -424,12 +423,12 @@ pub(super) fn own_bill<'a>(
     workload.bill.as_ref().filter(|_| !findings.joint_bills.iter().any(|joint| joint.sole))
 }
 
-/// Why figures are missing, failed or weak, or odd: one line a reason, naming what it is about.
+/// Returns why figures are missing, failed, weak or odd: one line per reason, with its subjects.
 pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
     let mut about = Reasons::default();
     for row in &workload.rows {
         for (reason, heads) in reasons(row, workload.probe.as_ref()) {
-            // A reason that most figures of a stack share is one of the stack.
+            // A reason that most figures of a stack share applies to the whole stack.
             let whole = heads.len() >= 4 || heads.contains(&"IOPS".to_owned());
             let figures = if whole { String::new() } else { heads.join(" and ") };
             about.add(reason, figures, "", &row.stack);
@@ -450,7 +449,7 @@ pub(super) fn remarks(workload: &WorkloadFindings) -> Vec<String> {
     engines(workload).into_iter().chain(said).collect()
 }
 
-/// Rates above the offered one, with the reason where the record has it.
+/// Returns rates above the offered one, with the reason if the record has it.
 fn caught_up(workload: &WorkloadFindings) -> Vec<String> {
     let rows = workload.matched.iter().flat_map(|matched| &matched.rows);
     let of = |caught_up: bool| {
@@ -473,7 +472,7 @@ fn caught_up(workload: &WorkloadFindings) -> Vec<String> {
     why.into_iter().filter_map(said).collect()
 }
 
-/// Reasons with what they are about; those that differ in numbers only are one.
+/// Reasons with their subjects; those that differ only in numbers are merged.
 #[derive(Default)]
 struct Reasons<'a> {
     all: Vec<(Vec<String>, Vec<Subject<'a>>)>,
@@ -524,7 +523,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// `p99.9 of file, loop under the same load`, of so many stacks in all.
+    /// Returns `p99.9 of file, loop under the same load`; `stacks` is the number of all stacks.
     fn subject_words(&self, stacks: usize) -> String {
         let of = if self.figures.is_empty() { "" } else { " of " };
         let names = of_stacks(&self.stacks, stacks);
@@ -532,7 +531,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Remarks on the figures of a stack at the matched rate, each with what it is about.
+/// Returns remarks on the figures of a stack at the matched rate, each with its subjects.
 fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<String>> {
     let several = row.latency.len() > 1;
     let figures = row.latency.iter().flat_map(|latency| {
@@ -548,9 +547,9 @@ fn matched_reasons(row: &MatchedRow) -> BTreeMap<String, Vec<String>> {
     reasons
 }
 
-/// Remarks on the figures of a row, each with the columns it is about.
+/// Returns remarks on the figures of a row, each with its columns.
 fn reasons(row: &StackRow, probe: Option<&ProbeReport>) -> BTreeMap<String, Vec<String>> {
-    // Latencies of a mix are all named by their direction, those of another load but the first.
+    // Latencies of a mix all carry their direction; those of another load do except the first.
     let named = usize::from(row.directions.is_empty());
     let columns = stack_columns(std::iter::once(row), probe, named == 0);
     let columns = columns
@@ -571,7 +570,7 @@ fn reasons(row: &StackRow, probe: Option<&ProbeReport>) -> BTreeMap<String, Vec<
     reasons
 }
 
-/// `48 rounds, 19.2 s of load on 4 GiB, ended: precision reached`.
+/// Returns `48 rounds, 19.2 s of load on 4 GiB, ended: precision reached`.
 pub(super) fn effort(workload: &WorkloadFindings) -> String {
     let rounds = workload.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
     let ended = match workload.ended.as_deref() {
@@ -593,11 +592,11 @@ pub(super) fn effort(workload: &WorkloadFindings) -> String {
     format!("{rounds} rounds, {:.1} s of load{on}, ended: {ended}", workload.measured_s)
 }
 
-/// Title of what stacks are.
+/// Title of the descriptions of stacks.
 pub(super) const STACKS: &str = "Stacks";
 
-/// What stacks are that are called otherwise, each once, and the generator with the reason for it:
-/// of all, where they had the same.
+/// Lists the full descriptions of stacks with short names, each once, and the generator with the
+/// reason for it. If all stacks had the same generator, it is listed once for all.
 pub(super) fn stacks_in_full(findings: &Findings) -> Vec<(String, String)> {
     let rows = || findings.workloads.iter().flat_map(|workload| &workload.rows);
     let names = distinct(rows().map(|row| &row.stack));
@@ -620,7 +619,7 @@ pub(super) fn stacks_in_full(findings: &Findings) -> Vec<(String, String)> {
     all
 }
 
-/// Engine of a stack with the reason for it; where it had several, the loads of each.
+/// Returns the engine of a stack with the reason for it; if it had several, the loads of each.
 fn engines_of(findings: &Findings, stack: &str) -> String {
     let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
     for workload in &findings.workloads {
@@ -641,15 +640,15 @@ fn engines_of(findings: &Findings, stack: &str) -> String {
     }
 }
 
-/// Title of what was done to drives before they were measured.
+/// Title of what was done to drives before measuring.
 pub(super) const PRECONDITIONED: &str = "Preconditioned";
 
-/// A line a stack; passes over drives that several stacks share are told once.
+/// Returns one line per stack; passes over drives that several stacks share are reported once.
 pub(super) fn preconditioned(findings: &Findings) -> impl Iterator<Item = String> {
     precondition::sentences(&findings.preconditioned).into_iter()
 }
 
-/// The title of [`traffic`].
+/// Title of [`traffic`].
 pub(super) const TRAFFIC: &str = "I/O issued and completed";
 
 /// Returns the I/O that loads issued and devices completed, one line per stack and load.
@@ -662,7 +661,7 @@ pub(super) fn traffic(findings: &Findings) -> impl Iterator<Item = String> {
     findings.traffic.iter().map(said)
 }
 
-/// Of writes: what of them the verdicts are about, then the debts, a line a stack.
+/// Returns what the verdicts on writes cover, then the debts, one line per stack.
 pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     let regime = workload.writes.iter().flat_map(|writes| writes.sentences.clone());
     let owed: Vec<(&str, String)> =
@@ -676,8 +675,8 @@ pub(super) fn debts(workload: &WorkloadFindings) -> Vec<String> {
     regime.chain(alike::grouped(&texts).into_iter().map(line)).collect()
 }
 
-/// What the gate waited for before the slices of a stack; `None` where it never waited and nothing
-/// was left.
+/// Returns what the gate waited for before the slices of a stack; `None` if it never waited and
+/// nothing was left.
 fn owed(row: &StackRow) -> Option<String> {
     let debt = row.debt.as_ref()?;
     let gave_up =
@@ -701,15 +700,16 @@ fn owed(row: &StackRow) -> Option<String> {
     })
 }
 
-/// Less is printed as none.
+/// Shortest time that is printed, in seconds.
 const TELLING_S: f64 = 0.005;
 
-/// Names of some stacks of so many.
+/// Returns the names of some of the stacks.
 fn of_stacks(names: &[&str], stacks: usize) -> String {
     if names.len() == stacks && stacks > 2 { "all stacks".to_owned() } else { names.join(", ") }
 }
 
-/// Facts of a place as `key: value`, nested ones joined with dots; absent ones are left out.
+/// Returns the facts of a place as `key: value`, nested ones joined with dots; absent ones are left
+/// out.
 pub(super) fn facts(value: &serde_json::Value) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     flatten(String::new(), value, &mut lines);
@@ -727,8 +727,9 @@ const QUEUE: &[&str] = &[
     "write_cache",
 ];
 
-/// Whether somebody who reads the facts of a place looks for that one: of the attributes of queues
-/// those that matter for most loads, and those in which devices of the place differ.
+/// Returns true if a reader of a place's facts looks for this one. Of the attributes of queues,
+/// these are the ones that matter for most loads, and the ones in which devices of the place
+/// differ.
 pub(super) fn is_looked_for(all: &[(String, String)], (key, value): &(String, String)) -> bool {
     let attribute = |key: &str| key.rsplit_once(".queue.").map(|(_, name)| name.to_owned());
     let Some(name) = attribute(key) else { return true };

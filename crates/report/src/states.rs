@@ -1,13 +1,13 @@
-//! Arrays that were measured in states: what they told of them, and each against the array as it
-//! was set up.
+//! Arrays that were measured in several states: what they reported about each state, and each state
+//! against the array as it was set up.
 
 use super::table::TextTable;
 use super::verdicts::{self, VerdictSentence};
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::{Charges, Comparison};
 
-/// What is concluded of the states, beside the array's own sentence. What was not measured is said
-/// with the baseline.
+/// Returns the conclusions on the states, besides the sentence of the array itself. States that
+/// were not measured are reported with the baseline.
 pub(super) fn sentences(array: &ArrayStates) -> Vec<VerdictSentence> {
     let rebuilds = array.states.iter().filter_map(|state| state.rebuild.as_ref());
     let rebuilds =
@@ -20,8 +20,8 @@ pub(super) fn sentences(array: &ArrayStates) -> Vec<VerdictSentence> {
     rebuilds.chain(all.into_iter().filter(|said| said.class != "absent")).collect()
 }
 
-/// The three figures of each state; `None` where the baseline is the healthy array, as they stand
-/// there.
+/// Returns the three figures of each state; `None` if the baseline is the healthy array, whose
+/// table has them already.
 pub(super) fn table(array: &ArrayStates) -> Option<TextTable> {
     verdicts::table_of(&comparisons(array), &charges(array), |one| named(array, one))
 }
@@ -34,7 +34,7 @@ fn charges(array: &ArrayStates) -> Vec<&Charges> {
     array.states.iter().flat_map(|state| &state.charges).collect()
 }
 
-/// The state alone: what is in it is above.
+/// Returns the state alone: the array is named above.
 pub(super) fn named(array: &ArrayStates, one: &Comparison) -> String {
     state(array, &one.stack).to_owned()
 }

@@ -1,5 +1,5 @@
-//! What the reports show of a sweep: a table a stack and curve, a line a point, with the marks of
-//! the knee.
+//! Sweeps in the reports: a table per stack and curve, a line per point, with the marks of the
+//! knee.
 
 use super::number::{Shown, change};
 use super::table::{PartRow, TextTable};
@@ -10,7 +10,7 @@ use iotax_analysis::findings::sweep::{
 };
 use iotax_units::distinct;
 
-/// A column of figures: head, rank, what it picks.
+/// A column of figures: head, rank, and the function that picks the figure.
 type SweepColumn = (&'static str, u8, for<'a> fn(&SweepLine<'a>) -> Option<&'a MeasuredFigure>);
 const IOPS: SweepColumn =
     ("IOPS", 0, |line| Some(line.direction.map_or(&line.whole.iops, |one| &one.iops)));
@@ -19,11 +19,11 @@ const BYTES: SweepColumn = ("throughput", 0, |line| {
 });
 const LATENCY: SweepColumn =
     ("mean", 2, |line| Some(line.direction.map_or(&line.whole.latency, |one| &one.latency)));
-/// Not known of one direction: the other takes part of the same time.
+/// Power, which is unknown for one direction: the other takes part of the same time.
 const POWER: SweepColumn =
     ("power", 4, |line| Some(&line.whole.power).filter(|_| line.direction.is_none()));
 
-/// A line of the table: a point, or below it one direction of a mix.
+/// A line of the table: a point, or a direction of a mix below it.
 type SweepLine<'a> = PartRow<'a, SweptStack, PointDirection>;
 
 impl<'a> PartRow<'a, SweptStack, PointDirection> {
@@ -37,40 +37,40 @@ impl<'a> PartRow<'a, SweptStack, PointDirection> {
         costs.iter().find(|cost| cost.quantity == quantity)
     }
 
-    /// What is said of the whole point once.
+    /// Returns a cell that applies to the whole point and is shown once.
     fn whole(&self, cell: impl Fn(&SweptStack) -> String) -> String {
         if self.direction.is_none() { cell(self.whole) } else { String::new() }
     }
 }
 
-/// `4k random reads over iodepth, 6 points`.
+/// Returns `4k random reads over iodepth, 6 points`.
 pub(super) fn title(sweep: &SweepFindings) -> String {
     format!("{}, {} points", sweep.subject, sweep.points)
 }
 
-/// What the marks of the tables mean.
+/// Legend of the marks in the tables.
 pub(super) const LEGEND: &str = "Power is throughput over mean latency; the knee is where it is greatest, and points \
      marked \"or here\" are not told apart from it";
 
-/// `loop at bs 64k`, the baseline with its star.
+/// Returns `loop at bs 64k`, the baseline with its star.
 pub(super) fn name(sweep: &SweepFindings, curve: &Curve, stack: &StackCurve) -> String {
     let baseline = if stack.baseline { " *" } else { "" };
     let emulated = if stack.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}{}", stack.stack, curve_words(sweep, curve))
 }
 
-/// ` at bs 64k` of a grid.
+/// Returns ` at bs 64k` for a grid.
 pub(super) fn curve_words(sweep: &SweepFindings, curve: &Curve) -> String {
     let word = sweep.curve_word.as_deref().unwrap_or_default();
     curve.at.as_ref().map(|at| format!(" at {word} {}", at.shown)).unwrap_or_default()
 }
 
-/// All that is concluded of a curve, stack by stack.
+/// Returns all conclusions about a curve, stack by stack.
 pub(super) fn sentences(curve: &Curve) -> impl Iterator<Item = &str> {
     curve.stacks.iter().flat_map(StackCurve::sentences)
 }
 
-/// The points of a stack along a curve.
+/// Returns the points of a stack along a curve.
 pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
     let lines: Vec<SweepLine> =
         stack.points.iter().flat_map(|one| SweepLine::all(one, &one.directions)).collect();
@@ -106,7 +106,7 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
     if open_loop && !stack.baseline {
         let cell = |line: &SweepLine| {
             let costs = line.direction.map_or(&line.whole.costs, |one| &one.costs);
-            // Of a mix each direction has its own below.
+            // In a mix each direction has its own below.
             let is_one = line.direction.is_some() || line.whole.directions.is_empty();
             let median =
                 costs.first().and_then(|cost| cost.median_latency.as_ref()).filter(|_| is_one);
@@ -114,7 +114,7 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
         };
         table.push("p50 change", 0, cells(&cell));
     }
-    // An achieved rate says little where it is the offered one.
+    // An achieved rate says little if it is the offered one.
     let iops = if open_loop { 1 } else { 0 };
     let columns = match sweep.throughput {
         "B/s" => [BYTES, (IOPS.0, 3, IOPS.2), LATENCY, POWER],
@@ -129,7 +129,7 @@ pub(super) fn points(sweep: &SweepFindings, stack: &StackCurve) -> TextTable {
     table
 }
 
-/// `knee`, `not kept up`: what sets a point apart.
+/// Returns `knee`, `not kept up`: the marks that set a point apart.
 fn marks(stack: &StackCurve, point: &SweptStack) -> String {
     let place = &stack.knee.place;
     let knee = match place {

@@ -1,35 +1,35 @@
-//! Tables as text. In a terminal, columns that do not fit are left out by their rank, and which
-//! ones is told; names of rows are wrapped. Nothing is cut.
+//! Tables as text. In a terminal, columns that do not fit are left out by rank and listed; names of
+//! rows are wrapped. Nothing is cut.
 
 use iotax_units::harmless::shown;
 use unicode_width::UnicodeWidthStr;
 
-/// A column: a head, cells, and how much it matters (0 stays always).
+/// A column: a head, cells, and a rank (0 always stays).
 #[derive(Clone, Debug)]
 pub struct TextColumn {
     pub head: String,
     pub(super) rank: u8,
-    /// One cell a row.
+    /// Cells, one per row.
     pub cells: Vec<String>,
 }
 
 /// Columns of equal length.
 #[derive(Clone, Debug, Default)]
 pub struct TextTable {
-    /// What it is called among others.
+    /// Name that distinguishes it from other tables.
     name: &'static str,
-    /// From left to right.
+    /// Columns from left to right.
     pub columns: Vec<TextColumn>,
 }
 
-/// A row of a table: a whole, or below it one direction of it.
+/// A row of a table: a whole, or a direction below it.
 pub(super) struct PartRow<'a, W, D> {
     pub(super) whole: &'a W,
     pub(super) direction: Option<&'a D>,
 }
 
 impl<'a, W, D> PartRow<'a, W, D> {
-    /// The whole, then each of its directions.
+    /// Returns the whole, then each of its directions.
     pub(super) fn all(
         whole: &'a W,
         directions: &'a [D],
@@ -41,17 +41,18 @@ impl<'a, W, D> PartRow<'a, W, D> {
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// Names of rows get up to half of the width, or a third where more columns have room then.
+/// Parts of the width that names of rows may take: a half, or a third if more columns have room
+/// then.
 const NAME_PARTS: [usize; 2] = [2, 3];
-/// Columns of up to this rank are worth a name in several lines.
+/// Rank up to which a column is worth a name in several lines.
 const TELLING: u8 = 2;
-/// But no less than this.
+/// Narrowest width of a name, whatever the share.
 const NARROWEST_NAME: usize = 12;
 
 /// Columns that had no room, in the order of the tables.
 #[derive(Clone, Debug, Default)]
 pub struct LeftOut {
-    /// By the name of their table.
+    /// Heads of the columns left out, by the name of their table.
     heads: Vec<(String, Vec<String>)>,
     /// Columns of a terminal that has room for them all.
     needs: usize,
@@ -81,7 +82,7 @@ impl LeftOut {
         self.heads.iter().map(|(_, heads)| heads.len()).sum()
     }
 
-    /// A sentence; `None` when all had room.
+    /// Returns a sentence; `None` if all had room.
     pub(super) fn to_sentence(&self, width: usize) -> Option<String> {
         let told = self.heads.iter().filter(|(_, heads)| !heads.is_empty());
         let told: Vec<String> =
@@ -98,24 +99,24 @@ impl LeftOut {
 }
 
 impl TextTable {
-    /// An empty one of that name.
+    /// Returns an empty table of this name.
     pub(super) fn named_table(name: &'static str) -> TextTable {
         TextTable { name, columns: Vec::new() }
     }
 
-    /// Its name; without one, what its rows are.
+    /// Returns the table's name, or if it has none, the head of its first column.
     fn called(&self) -> &str {
         let head = self.columns.first().map_or("", |column| column.head.as_str());
         if self.name.is_empty() { head } else { self.name }
     }
 
-    /// Adds a column; of columns that have no room those of the highest rank go first.
+    /// Adds a column; when room is short, columns of the highest rank go first.
     pub fn push(&mut self, head: &str, rank: u8, cells: Vec<String>) {
         let cells = cells.iter().map(|cell| shown(cell)).collect();
         self.columns.push(TextColumn { head: shown(head), rank, cells });
     }
 
-    /// The same of a column that only is there where a cell of it has a figure.
+    /// Adds a column only if one of its cells has a figure.
     pub(super) fn push_known(&mut self, head: &str, rank: u8, cells: Vec<String>) {
         if cells.iter().any(|cell| !cell.is_empty() && cell != "-") {
             self.push(head, rank, cells);
@@ -134,13 +135,14 @@ impl TextTable {
         self.columns.first().map_or(0, |column| column.cells.len())
     }
 
-    /// Whether there is not one figure in it.
+    /// Returns true if it holds no figure at all.
     pub(super) fn is_blank(&self) -> bool {
         self.columns.iter().skip(1).flat_map(|column| &column.cells).all(|cell| cell == "-")
     }
 
-    /// At most `width` columns wide; the first column is left-aligned, the others right. Takes note
-    /// of what is left out. Where those that must stay are too wide together, they stand in parts.
+    /// Returns the table as text, at most `width` columns wide. The first column is left-aligned,
+    /// the others right. Columns left out are noted in `left_out`. If the columns that must stay
+    /// are too wide together, the table is split into parts.
     pub fn text(&self, width: usize, left_out: &mut LeftOut) -> String {
         let shown = self.laid(width);
         left_out.add(self, &shown);
@@ -152,8 +154,8 @@ impl TextTable {
             .in_parts(width)
     }
 
-    /// As [`TextTable::text`], but no column of this rank or a lower one is left out: where they
-    /// are too wide together, these stand in parts.
+    /// Like [`TextTable::text`], but leaves out no column of this rank or a lower one. If these are
+    /// too wide together, they are split into parts.
     pub(super) fn text_with(&self, rank: u8, width: usize, left_out: &mut LeftOut) -> String {
         let kept = self.columns.iter().filter(|column| column.rank <= rank).cloned().collect();
         let kept = TextTable { columns: kept, ..*self };
@@ -164,9 +166,9 @@ impl TextTable {
         kept.in_parts(width)
     }
 
-    /// Columns of the narrowest terminal that has room for all.
+    /// Returns the columns of the narrowest terminal that has room for all.
     fn needs(&self) -> usize {
-        // By halves: others' names may be long.
+        // Bisection, since others' names may be long.
         let (mut too_narrow, mut wide) = (0, total_width(&self.columns));
         while too_narrow < wide {
             let width = usize::midpoint(too_narrow, wide);
@@ -178,13 +180,13 @@ impl TextTable {
         wide
     }
 
-    /// The columns that have room.
+    /// Returns the columns that have room.
     fn laid(&self, width: usize) -> Vec<TextColumn> {
         let mut best: Vec<TextColumn> = Vec::new();
         for part in NAME_PARTS {
             let mut shown = self.with_names((width / part).max(NARROWEST_NAME));
             while total_width(&shown) > width && drop_least(&mut shown) {}
-            // For a figure that few look at a name is better left in one line.
+            // A name is better left on one line than split for a figure that few look at.
             let telling = |columns: &[TextColumn]| {
                 columns.iter().filter(|column| column.rank <= TELLING).count()
             };
@@ -195,7 +197,7 @@ impl TextTable {
         best
     }
 
-    /// With names of rows that are at most so wide.
+    /// Returns the columns with names of rows that are at most `most` wide.
     fn with_names(&self, most: usize) -> Vec<TextColumn> {
         let mut columns = self.columns.clone();
         for column in columns.iter_mut().take(1) {
@@ -204,7 +206,7 @@ impl TextTable {
         columns
     }
 
-    /// All columns, in as many tables as it takes; each begins with the first column.
+    /// Returns all columns, in as many tables as needed; each begins with the first column.
     pub(super) fn in_parts(&self, width: usize) -> String {
         let columns = self.with_names((width / NAME_PARTS[0]).max(NARROWEST_NAME));
         let Some((first, others)) = columns.split_first() else { return String::new() };
@@ -220,7 +222,7 @@ impl TextTable {
         parts.iter().map(|part| written(part)).collect::<Vec<_>>().join("\n")
     }
 
-    /// All columns, as a pipe table.
+    /// Returns all columns, as a pipe table.
     pub fn markdown(&self) -> String {
         let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let rows = self.rows();
@@ -238,15 +240,14 @@ impl TextTable {
     }
 }
 
-/// A cell or a sentence that Markdown must not read as markup, nor as HTML.
+/// Escapes a cell or a sentence that Markdown must not read as markup or HTML.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = 'x';
     for c in shown(text).chars() {
         match c {
             '|' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '\\' | '#' => out.extend(['\\', c]),
-            // Behind a blank, as our mark of what is emulated is, it ends nothing that is struck
-            // through.
+            // After a blank, as in our mark of emulated figures, it ends no strike-through.
             '~' if !before.is_whitespace() => out += "\\~",
             '&' => out += "&amp;",
             c => out.push(c),
@@ -265,8 +266,8 @@ fn width_of(column: &TextColumn) -> usize {
     lines.map(UnicodeWidthStr::width).chain([column.head.width()]).max().unwrap_or(0)
 }
 
-/// Leaves out the column of the highest rank, of several the last one; false when all that are left
-/// must stay.
+/// Leaves out the column of the highest rank, the last if there are several; returns false if all
+/// remaining columns must stay.
 fn drop_least(columns: &mut Vec<TextColumn>) -> bool {
     let least = (0..columns.len()).max_by_key(|at| columns[*at].rank);
     match least {
@@ -278,7 +279,7 @@ fn drop_least(columns: &mut Vec<TextColumn>) -> bool {
     }
 }
 
-/// The heads and the rows.
+/// Writes the heads and the rows.
 fn written(columns: &[TextColumn]) -> String {
     let rows = columns.first().map_or(0, |column| column.cells.len());
     let heads = columns.iter().map(|column| column.head.as_str()).collect::<Vec<_>>();
@@ -287,7 +288,7 @@ fn written(columns: &[TextColumn]) -> String {
     std::iter::once(heads).chain((0..rows).map(row)).map(|cells| line(columns, &cells)).collect()
 }
 
-/// The figures stand beside the first line of a name.
+/// Returns one row as text. The figures go next to the first line of a name.
 fn line(columns: &[TextColumn], cells: &[&str]) -> String {
     let (name, more) = match cells.first().and_then(|name| name.split_once('\n')) {
         Some((name, more)) => (name, Some(more)),
@@ -307,8 +308,8 @@ fn line(columns: &[TextColumn], cells: &[&str]) -> String {
     format!("{}\n{more}", out.trim_end())
 }
 
-/// A name in lines of at most `most`, broken after spaces and commas, else anywhere; a mark stays
-/// with what it marks, and a state is of one piece.
+/// Wraps a name into lines of at most `most`, after spaces and commas, else anywhere. A mark stays
+/// with its name, and a state is not split.
 fn folded(name: &str, most: usize) -> String {
     if name.width() <= most {
         return name.to_owned();
@@ -333,14 +334,14 @@ fn folded(name: &str, most: usize) -> String {
     lines.iter().map(|line| line.trim_end().replace('\u{a0}', " ")).collect::<Vec<_>>().join("\n")
 }
 
-/// A word that is longer than a line, in pieces.
+/// Splits a word that is longer than a line.
 fn split_at_most(word: &str, most: usize) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     letters.chunks(most.max(1)).map(|piece| piece.iter().collect()).collect()
 }
 
-/// Words wrapped at `width`, further lines indented; a word that is longer stays whole, and a
-/// figure stays with its half-width.
+/// Wraps words at `width`, with further lines indented. A longer word stays whole, and a figure
+/// stays with its half-width.
 pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let kept = shown(text)
         .replace(" +- ", "\u{a0}+-\u{a0}")

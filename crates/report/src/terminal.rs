@@ -1,4 +1,4 @@
-//! The terminal's report: fits 80 columns, uses more where there are more. Sentences first, tables
+//! The terminal's report: fits 80 columns, and uses more if available. Sentences first, tables
 //! below.
 
 use super::number::SPREADS;
@@ -14,7 +14,7 @@ use iotax_units::show_time;
 
 pub const RENDERER: ReportRenderer = ReportRenderer { name: "terminal", endings: &["txt"], render };
 
-/// Narrower than this nothing can be laid out.
+/// Width below which nothing can be laid out.
 pub const NARROWEST: usize = 40;
 
 fn render(findings: &[Findings], page: &PageContext) -> String {
@@ -66,19 +66,19 @@ fn render_one(findings: &Findings, page: &PageContext) -> String {
     out
 }
 
-/// The headline or what was found instead, and the check of the ruler.
+/// Returns the headline or its replacement, and the check of the ruler.
 pub(super) fn head(findings: &Findings, width: usize) -> String {
     let said = findings.headline.clone().or_else(|| findings.no_headline.as_deref().map(capital));
     let said: String = said.map(|line| wrapped(&line, width, "  ")).unwrap_or_default();
     said + &ruler(findings, width)
 }
 
-/// The check of the ruler, if there is one.
+/// Returns the check of the ruler, if there is one.
 pub(super) fn ruler(findings: &Findings, width: usize) -> String {
     findings.ruler.as_ref().map(|check| wrapped(&check.sentence, width, "  ")).unwrap_or_default()
 }
 
-/// The tables that the scenario asks for; none of their columns may be left out.
+/// Returns the tables that the scenario requests; none of their columns may be left out.
 fn asked(findings: &Findings, width: usize) -> String {
     let mut out = String::new();
     for (title, table, remarks) in ratios::tables(findings) {
@@ -88,7 +88,7 @@ fn asked(findings: &Findings, width: usize) -> String {
     out + &list("", ratios::legend(findings).map(str::to_owned).into_iter(), width)
 }
 
-/// Durability trials, where there were some.
+/// Returns the durability trials, if there were any.
 fn trials(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(table) = durability::table(findings) else { return String::new() };
     let said = durability::sentences(findings).into_iter().map(|said| said.text);
@@ -117,7 +117,7 @@ fn of_others(findings: &Findings, width: usize, left_out: &mut LeftOut) -> Strin
     out + &list(imported::FILES, imported::files(findings).into_iter(), width)
 }
 
-/// What was read back, where that was asked for: before any figure.
+/// Returns the results of reading data back, if that was requested. They come before any figure.
 fn read_back(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(table) = verification::table(findings) else { return String::new() };
     let said = verification::sentences(findings).into_iter().map(|said| said.text);
@@ -213,7 +213,7 @@ fn section(
     out
 }
 
-/// Arrays that were measured in states.
+/// Returns the arrays that were measured in several states.
 fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) -> String {
     let mut out = String::new();
     for array in &workload.arrays {
@@ -230,8 +230,8 @@ fn in_states(workload: &WorkloadFindings, width: usize, left_out: &mut LeftOut) 
     out + &list("", workload.clusters.iter().map(|one| one.sentence.clone()), width)
 }
 
-/// Sentences about many stacks leave their figures to the table, which then loses none of the
-/// three.
+/// Returns the three figures. Sentences about many stacks leave their figures to the table, which
+/// then drops none of the three.
 fn three_figures(table: &TextTable, width: usize, left_out: &mut LeftOut) -> String {
     const FIGURES: u8 = 1;
     if table.rows() < grouped::FEW {
@@ -250,7 +250,7 @@ fn bill(title: &str, bill: &Bill, width: usize, left_out: &mut LeftOut) -> Strin
     )
 }
 
-/// What was published beside what was measured.
+/// Returns the published figures next to the measured ones.
 fn published_lines(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
     let Some(found) = &findings.published else { return String::new() };
     let mut out = list(published::TITLE, published::origin(found).into_iter(), width);
@@ -264,7 +264,7 @@ fn published_lines(findings: &Findings, width: usize, left_out: &mut LeftOut) ->
     out + &list("", said, width)
 }
 
-/// The whole sweep; its points follow one by one, as workloads.
+/// Returns the whole sweep; its points follow one by one, as workloads.
 fn swept(one: &SweepFindings, width: usize, left_out: &mut LeftOut) -> String {
     let mut out = format!("\n{}", wrapped(&format!("Sweep: {}", sweep::title(one)), width, "  "));
     out += &list("", one.note.map(str::to_owned).into_iter(), width);
@@ -281,7 +281,7 @@ fn along(one: &SweepFindings, curve: &Curve, width: usize, left_out: &mut LeftOu
     out
 }
 
-/// Lines below a title, if there are any.
+/// Returns lines below a title, if there are any.
 pub(super) fn list(title: &str, lines: impl Iterator<Item = String>, width: usize) -> String {
     let lines: Vec<String> = lines.map(|line| indented(&line, width)).collect();
     match (lines.is_empty(), title) {

@@ -1,5 +1,5 @@
-//! What the reports say of comparisons: three figures each, throughput, latency at a matched rate
-//! and CPU time, as sentences and side by side in a table.
+//! Comparisons in the reports: three figures each, which are throughput, latency at a matched rate
+//! and CPU time, as sentences and next to each other in a table.
 
 use super::grouped::{self, One};
 use super::number::{Shown, change};
@@ -14,14 +14,14 @@ use iotax_stats::Verdict;
 use iotax_stats::exceedance::ServiceVerdict;
 use iotax_units::{distinct, show_names};
 
-/// A sentence with the way that it points.
+/// A sentence with the direction of its verdict.
 pub(super) struct VerdictSentence {
-    /// `cost`, `gain`, `none`, `open`, or `absent` for what was not measured.
+    /// `cost`, `gain`, `none`, `open`, or `absent` for something that was not measured.
     pub(super) class: &'static str,
     pub(super) text: String,
 }
 
-/// Which way a verdict points.
+/// Returns the class of a verdict's direction.
 pub(super) fn class_of(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Costs { .. } => "cost",
@@ -31,7 +31,7 @@ pub(super) fn class_of(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// Whether each stack keeps the service levels.
+/// Returns a sentence on whether each stack keeps the service levels.
 pub(super) fn service_levels(workload: &WorkloadFindings) -> impl Iterator<Item = VerdictSentence> {
     workload.slo.iter().map(|one| VerdictSentence {
         class: class_of_level(one.verdict),
@@ -47,7 +47,8 @@ fn class_of_level(verdict: ServiceVerdict) -> &'static str {
     }
 }
 
-/// The same in fewer lines: stacks that keep a level, or break it, are named together.
+/// Groups the service levels into fewer lines: stacks that keep a level, or break it, are named
+/// together.
 pub(super) fn service_levels_in_brief(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     let mut all = Vec::new();
     for level in distinct(workload.slo.iter().map(|one| &one.level)) {
@@ -72,15 +73,15 @@ pub(super) fn service_levels_in_brief(workload: &WorkloadFindings) -> Vec<Verdic
     all
 }
 
-/// How many I/Os of each stack take longer than percentiles of the baseline's.
+/// Returns how many I/Os of each stack take longer than percentiles of the baseline's.
 pub(super) fn tails(workload: &WorkloadFindings) -> Vec<String> {
     let tails = workload.comparisons.iter().flat_map(|one| &one.tails);
     tails.filter_map(|one| one.sentence.clone()).collect()
 }
 
-/// All that is concluded of a workload: service levels, throughput, latency, CPU time, and what the
-/// other stacks do to the baseline. What is alike of many stacks is one line, and what was not
-/// measured of any for one reason.
+/// Returns all conclusions about a workload: service levels, throughput, latency, CPU time, and the
+/// effect of the other stacks on the baseline. Similar conclusions about many stacks are one line,
+/// and so are figures that were not measured for one reason.
 pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     let of = (
         workload.comparisons.iter().collect::<Vec<_>>(),
@@ -97,12 +98,13 @@ pub(super) fn sentences(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     all
 }
 
-/// What is concluded of throughput alone.
+/// Returns the conclusions on throughput alone.
 pub(super) fn rates(workload: &WorkloadFindings) -> Vec<VerdictSentence> {
     grouped::sentences(&workload.comparisons.iter().map(of_rate).collect::<Vec<_>>(), "stack")
 }
 
-/// The same of any comparisons with one stack: how each is called among others, and what each is.
+/// Returns the sentences for any comparisons with one stack. `named` gives the name of each, and
+/// `noun` says what they are.
 pub(super) fn sentences_of<'a>(
     (rates, charges): (&[&'a Comparison], &[&'a Charges]),
     named: &dyn Fn(&'a str) -> &'a str,
@@ -125,8 +127,8 @@ pub(super) fn sentences_of<'a>(
     all
 }
 
-/// What is said of reads and writes apart: nothing where the scenario does not ask and they do not
-/// differ.
+/// Returns the findings on reads and writes apart; empty if the scenario does not ask for them and
+/// they do not differ.
 pub(super) fn directions_of(one: &Comparison) -> impl Iterator<Item = One<'_>> {
     let said = one.directions.iter().filter(|_| one.says_directions);
     said.map(move |direction| of_finding(one, &direction.rate))
@@ -192,7 +194,7 @@ fn charges_of<'a>(
     grouped::sentences(&charges.iter().map(one).collect::<Vec<_>>(), noun)
 }
 
-/// The three figures of each comparison; `None` where it would only repeat the one sentence.
+/// Returns the three figures of each comparison; `None` if they would only repeat the one sentence.
 pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     let comparisons: Vec<&Comparison> = workload.comparisons.iter().collect();
     let table = table_of(&comparisons, &workload.charges.iter().collect::<Vec<_>>(), |one| {
@@ -201,7 +203,7 @@ pub(super) fn table(workload: &WorkloadFindings) -> Option<TextTable> {
     (comparisons.len() > 1 || table.columns.len() > 2).then_some(table)
 }
 
-/// The same of any comparisons with one stack, each by its name.
+/// Returns a table of any comparisons with one stack, each under its own name.
 pub(super) fn table_of(
     comparisons: &[&Comparison],
     all_charges: &[&Charges],
@@ -250,7 +252,7 @@ pub(super) fn table_of(
     (!table.is_blank()).then_some(table)
 }
 
-/// A line of the table: a comparison, or below it one direction of it.
+/// A line of the table: a comparison, or a direction below it.
 struct RateLine<'a> {
     one: &'a Comparison,
     direction: Option<&'a DirectionComparison>,
@@ -271,7 +273,7 @@ impl<'a> RateLine<'a> {
     }
 }
 
-/// `None`: no figure. Of one direction, or of the whole load.
+/// Picks the cell of one direction, or of the whole load; `None` if there is no figure.
 type PickCell<'a> = Box<dyn Fn(&Charges, Option<&str>) -> Option<String> + 'a>;
 
 fn mean_latency(charges: &Charges, way: Option<&str>) -> Option<String> {
@@ -282,7 +284,7 @@ fn mean_latency(charges: &Charges, way: Option<&str>) -> Option<String> {
     judged(change(&latency.ratio), latency)
 }
 
-/// Of a whole mix there is none.
+/// Returns the change of one percentile. A whole mix has none.
 fn percentile(charges: &Charges, way: Option<&str>, name: &str) -> Option<String> {
     let is_mix = !charges.directions.is_empty();
     let mut of_way =
@@ -291,12 +293,12 @@ fn percentile(charges: &Charges, way: Option<&str>, name: &str) -> Option<String
     Some(change(ratio).cell()).filter(|_| ratio.value().is_some())
 }
 
-/// No CPU time is known to be one direction's.
+/// Returns the CPU time, which is not known for one direction.
 fn cpu(shown: Shown, charges: &Charges, way: Option<&str>) -> Option<String> {
     judged(shown, &charges.cpu).filter(|_| way.is_none())
 }
 
-/// A figure of a charge, marked where nothing follows from it.
+/// Returns a figure of a charge, marked if nothing follows from it.
 fn judged(shown: Shown, charge: &ChargeFinding) -> Option<String> {
     shown.digits().is_some().then(|| shown.judged(charge.verdict.is_resolved()))
 }
@@ -308,12 +310,12 @@ fn name(one: &Comparison, named: String) -> String {
     format!("{named}{which}{emulated}{masked}")
 }
 
-/// Above the latencies at the matched rate.
+/// Returns the title above the latencies at the matched rate.
 pub(super) fn matched_title(matched: &MatchedFindings) -> String {
     format!("{} ({})", matched.subject, matched.origin)
 }
 
-/// Latencies of each stack where all get the same load, of the first direction.
+/// Returns the latencies of each stack if all get the same load, for the first direction.
 pub(super) fn matched(matched: &MatchedFindings) -> TextTable {
     let mut table = TextTable::named_table("under the same load");
     let marked = |row: &MatchedRow| {

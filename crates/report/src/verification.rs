@@ -1,4 +1,4 @@
-//! Loads with `verify`: a row a stack and workload, what is concluded, and the first wrong blocks.
+//! Loads with `verify`: a row per stack and workload, the conclusions, and the first wrong blocks.
 
 use super::table::TextTable;
 use super::verdicts::VerdictSentence;
@@ -6,10 +6,10 @@ use iotax_analysis::Findings;
 use iotax_analysis::findings::verification::VerifiedRow;
 use iotax_units::show_bytes;
 
-/// Of section and heading.
+/// Title of the section.
 pub(super) const TITLE: &str = "Read back";
 
-/// What was read back, as a table; `None` where nothing was to be.
+/// Returns the results of reading data back, as a table; `None` if nothing was to be read back.
 pub(super) fn table(findings: &Findings) -> Option<TextTable> {
     let rows = rows(findings);
     if rows.is_empty() {
@@ -44,7 +44,7 @@ fn rows(findings: &Findings) -> &[VerifiedRow] {
     findings.verification.as_ref().map(|found| found.rows.as_slice()).unwrap_or_default()
 }
 
-/// What is concluded, a sentence a row.
+/// Returns the conclusions, one sentence per row.
 pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
     let several = rows(findings).iter().any(|row| row.workload != rows(findings)[0].workload);
     let said = |row: &VerifiedRow| {
@@ -59,7 +59,7 @@ pub(super) fn sentences(findings: &Findings) -> Vec<VerdictSentence> {
     rows(findings).iter().map(said).collect()
 }
 
-/// The first wrong blocks.
+/// Returns the first wrong blocks.
 pub(super) fn examples(findings: &Findings) -> Vec<String> {
     let of = |row: &VerifiedRow| {
         let about = row.stack.clone();
@@ -68,6 +68,6 @@ pub(super) fn examples(findings: &Findings) -> Vec<String> {
     rows(findings).iter().flat_map(of).collect()
 }
 
-/// What the columns of [`table`] are.
+/// Legend of the columns of [`table`].
 pub(super) const LEGEND: &str = "blocks that the load wrote, read back through the stack behind its last slice; reads checked: of a mix, those of \
     blocks that it had written; stamps and checks take CPU time of the load generator, which may bound the rate";

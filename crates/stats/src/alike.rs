@@ -1,7 +1,7 @@
-//! Texts that differ in nothing but numbers, told once with the range of each number. A number is a
+//! Joins texts that differ only in numbers into one, with the range of each number. A number is a
 //! word of its own, with a sign or punctuation at most: `vm0`, `6.1.0-56` and the like are names.
 
-/// Whether both say the same but for numbers.
+/// Returns true if both texts are equal except for numbers.
 pub fn is_alike(one: &str, other: &str) -> bool {
     let (one, other) = (one.split(' '), other.split(' '));
     let same = |(one, other): (&str, &str)| {
@@ -11,7 +11,7 @@ pub fn is_alike(one: &str, other: &str) -> bool {
     one.clone().count() == other.clone().count() && one.zip(other).all(same)
 }
 
-/// All of them at once: `it moves by +- 24 to 38 % from batch to batch`. They must be alike.
+/// Joins all texts into one: `it moves by +- 24 to 38 % from batch to batch`. They must be alike.
 pub fn merged(texts: &[&str]) -> String {
     let Some(first) = texts.first() else { return String::new() };
     let words: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
@@ -22,8 +22,8 @@ pub fn merged(texts: &[&str]) -> String {
     first.split(' ').enumerate().map(|(index, word)| at(index, word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Texts in groups of those that are alike, in the order of their first, with the places where they
-/// stood.
+/// Groups texts that are alike, in the order of the first of each group. Each group holds the
+/// indices of its texts.
 pub fn grouped(texts: &[&str]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (at, text) in texts.iter().enumerate() {
@@ -47,7 +47,7 @@ fn range(words: &[&str]) -> String {
     }
 }
 
-/// A word that is a number, with what is about it.
+/// A word that is a number, with the punctuation around it.
 struct Number<'a> {
     before: &'a str,
     digits: &'a str,

@@ -1,27 +1,28 @@
-//! Whether stacks that are only up slow the baseline down (resident pollers, idle guests, huge
-//! pages). In some rounds the baseline runs beside them and with all of them stopped; what differs
-//! would be hidden in every cost.
+//! Checks if stacks that are merely up slow the baseline down (resident pollers, idle guests, huge
+//! pages). In some rounds the baseline runs both beside them and with all of them stopped. Any
+//! difference would be hidden in every cost.
 
 use super::Refusal;
 use super::ratio::{self, Ratio};
 use super::spread::BATCHES;
 
-/// What the rounds say so far.
+/// Decision from the rounds so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decision {
-    /// If the others disturb, then by less than the precision.
+    /// Any disturbance by the others is smaller than the precision.
     Fine,
-    /// They surely do, and by more than the precision: measure the stacks apart.
+    /// The others significantly disturb the baseline, by more than the precision: measure the
+    /// stacks apart.
     Disturbed {
         /// Rate beside the others over rate alone.
         found: Ratio,
     },
-    /// Too few rounds, or too noisy ones.
+    /// There are too few rounds, or they are too noisy.
     Undecided,
 }
 
-/// Rate of the baseline beside the others over its rate alone, from `(alone, beside)` work a second
-/// of each round in order of time.
+/// Estimates the rate of the baseline beside the others over its rate alone, from `(alone, beside)`
+/// work per second of each round in order of time.
 ///
 /// # Errors
 /// As [`ratio::estimate`].
@@ -29,12 +30,12 @@ pub fn beside_over_alone(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     ratio::estimate(rounds)
 }
 
-/// Decides after so many rounds of `(alone, beside)` work a second, at least 16; `precision` is a
+/// Decides after so many rounds of `(alone, beside)` work per second, at least 16; `precision` is a
 /// fraction.
 ///
-/// It may be asked after every round from the sixteenth on: a difference below the precision is
-/// never *disturbed*, and one above it found too early sends the run into visits, which cost time
-/// and hide nothing.
+/// It may be called after every round from the sixteenth on. A difference below the precision is
+/// never *disturbed*. One above it that is found too early sends the run into visits, which cost
+/// time and hide nothing.
 pub fn decide(rounds: &[(f64, f64)], precision: f64) -> Decision {
     let Some(found) = beside_over_alone(rounds).ok().filter(|found| found.spread.n >= BATCHES)
     else {
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
     use crate::noise::Noise;
 
-    /// Rounds whose second rate is this share of the first, with so much noise of each.
+    /// Rounds whose second rate is this share of the first, with independent noise of both.
     fn rounds(seed: u64, n: usize, share: f64, sd: f64) -> Vec<(f64, f64)> {
         let mut noise = Noise::new(seed);
         let mut rate = |level: f64| level * (1.0 + sd * noise.normal());

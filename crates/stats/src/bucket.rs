@@ -1,81 +1,82 @@
-//! A token bucket in a course of load: the amount that came through, in time. Once its bucket is
-//! empty a limiter lets burst + rate x t through, so two lines are fitted to the course, with the
-//! knee where the sum of their squares is least: the slope of the second is the rate, its intercept
-//! the burst.
+//! Finds a token bucket in a course of load: the amount that came through over time. Once its
+//! bucket is empty a limiter lets burst + rate x t through. Two lines are therefore fitted to the
+//! course, with the knee where the sum of squared residuals is least: the slope of the second line
+//! is the rate, its intercept the burst.
 //!
-//! A drive that slows down has two lines as well. What tells a limiter is that it makes up for
-//! every delay: the amount stays near its line for ever, while the sum of a drive's own ups and
-//! downs drifts away from any line, the farther the longer it lasts.
+//! A drive that slows down has two lines as well. A limiter differs in that it makes up for every
+//! delay: the amount stays near its line for ever, while the sum of a drive's own ups and downs
+//! drifts away from any line, farther the longer it lasts.
 
 use serde::Serialize;
 use std::fmt;
 
-/// Points that a course has at least.
+/// Smallest number of points that a course may have.
 pub const LEAST_POINTS: usize = 48;
-/// Points behind the knee at least, and the share of all.
+/// Smallest number of points after the knee, and at least one in [`TAIL_SHARE`] of all points.
 const LEAST_TAIL: usize = 40;
 const TAIL_SHARE: usize = 5;
-/// The mean square distance from the line, by the number of points and the mean square of what a
-/// step deviates: 1/15 for a sum of independent deviations, less than this in less than 1 % of such
-/// sums, and 1 / (2 points) where every delay is made up for.
+/// Bound on the mean squared distance from the line, divided by the number of points and the mean
+/// square of a step's deviation. The quotient is 1/15 for a sum of independent deviations, is below
+/// this bound in less than 1 % of such sums, and is 1 / (2 points) where every delay is made up
+/// for.
 const PINNED: f64 = 0.014;
-/// Of the whole amount, a distance from a line that is none.
+/// Distance from a line, as a fraction of the whole amount, that counts as zero.
 const EXACT: f64 = 1e-5;
-/// Parts of the tail whose rates are compared.
+/// Number of parts of the tail whose rates are compared.
 const PARTS: usize = 8;
-/// Rates of the parts differ by so much at most (standard deviation by mean) where the amount is
-/// near its line.
+/// Largest coefficient of variation (standard deviation by mean) of the rates of the parts where
+/// the amount is near its line.
 const LEVEL: f64 = 0.05;
-/// The same of a cap that nothing came before.
+/// Largest coefficient of variation for a cap without a burst before it.
 const VERY_LEVEL: f64 = 0.005;
-/// A burst is so much faster than the rate at least.
+/// Smallest ratio of the burst's speed to the rate.
 const FASTER: f64 = 1.1;
-/// A burst of less than this, in seconds of the rate, is none: the depth of a queue makes one.
+/// Smallest burst that counts, in seconds of the rate: the depth of a queue makes a smaller one.
 const LEAST_BURST_S: f64 = 0.05;
-/// A point is far off a line from so many times the median distance on.
+/// Multiple of the median distance from which a point is far off a line.
 const FAR: f64 = 6.0;
-/// Standard errors that a burst is above 0.
+/// Number of standard errors by which a burst must exceed 0.
 const SURE: f64 = 3.0;
-/// Of a line that bounds the amount from above: points are on it within so many times the median
-/// step's deviation, ...
+/// Multiple of the median step's deviation within which a point lies on a line that bounds the
+/// amount from above. That line must meet this and the next five bounds.
 const ON_LINE: f64 = 2.0;
-/// ... this share of them at least, in so many of the eight parts of it, ...
+/// Smallest share of the points that must lie on the line, in [`ON_LINE_PARTS`] of its eight parts.
 const ON_LINE_SHARE: f64 = 0.25;
 const ON_LINE_PARTS: usize = 4;
-/// ... no more than this share is above it, ...
+/// Largest share of the points that may lie above the line.
 const ABOVE: f64 = 0.02;
-/// ... it lasts for this part of the course at least, ...
+/// Smallest part of the course that the line must last for.
 const LONG: f64 = 0.5;
-/// ... and the amount falls so far below it, by what a step deviates (standard deviation) and the
-/// root of their number. A sum of independent deviations that stays below a line is farther off in
-/// one of ten million.
+/// Smallest depth to which the amount falls below the line, in units of a step's deviation
+/// (standard deviation) times the square root of the number of points. A sum of independent
+/// deviations that stays below a line is farther off in one of ten million.
 const DEEP: f64 = 3.0;
-/// Edges of the hull that are shorter are no limiter's.
+/// Length below which an edge of the hull does not belong to a limiter.
 const SHORT_EDGE: f64 = 0.1;
-/// The standard deviation by the median of what is normal.
+/// Standard deviation of a normal distribution divided by its median absolute deviation.
 const DEVIATION: f64 = 1.48;
-/// What is no limiter and still so much slower afterwards is reported.
+/// Smallest slowdown that is reported where no limiter was found.
 const FALLS: f64 = 1.25;
 
-/// What a course shows.
+/// Shape that was found in a course.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum CourseShape {
     /// A burst, then a rate that is held.
     Bucket(Bucket),
-    /// One rate from the start, as steady as limiters hold theirs: a flat cap, or what is below has
-    /// that rate.
+    /// One rate from the start, as steady as limiters hold theirs: a flat cap, or the layer below
+    /// has that rate.
     Cap {
-        /// Amount a second.
+        /// Amount per second, with its error.
         rate: UncertainValue,
     },
     /// No limit up to the whole amount.
     Open {
-        /// What came through.
+        /// Amount that came through in total.
         amount: f64,
-        /// Amount a second, all in all.
+        /// Mean amount per second over the whole course.
         mean: f64,
-        /// The rate fell, but to nothing that is held as limiters do.
+        /// Fall of the rate, to a level that is not held as limiters do.
         fell: Option<Fall>,
     },
 }
@@ -83,9 +84,9 @@ pub enum CourseShape {
 /// A value with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UncertainValue {
-    /// The value.
+    /// Estimate of the value.
     pub value: f64,
-    /// Its standard error.
+    /// Standard error of the estimate.
     pub error: f64,
 }
 
@@ -95,44 +96,44 @@ impl UncertainValue {
     }
 }
 
-/// A token bucket.
+/// Parameters of a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bucket {
-    /// Amount a second once the bucket is empty.
+    /// Amount per second once the bucket is empty.
     pub rate: UncertainValue,
-    /// What the bucket held at the start.
+    /// Amount that the bucket held at the start.
     pub burst: UncertainValue,
-    /// Amount a second until then.
+    /// Amount per second until the bucket was empty.
     pub peak: f64,
-    /// When it was empty, seconds from the start.
+    /// Time at which the bucket was empty, in seconds from the start.
     pub knee_s: f64,
     /// Seconds from then to the end.
     pub tail_s: f64,
 }
 
-/// A rate that fell.
+/// Fall of a rate that is not a limiter's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fall {
-    /// Amount a second before.
+    /// Amount per second before the fall.
     pub from: f64,
-    /// Amount a second afterwards.
+    /// Amount per second after the fall.
     pub to: f64,
-    /// Amount before it fell.
+    /// Amount that came through before the fall.
     pub after: f64,
 }
 
-/// Why a course shows nothing.
+/// Reason why a course cannot be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// It has only so many points.
+    /// The course has too few points; this is their number.
     Short(usize),
-    /// A number of the point of this index is infinite or none.
+    /// A number of the point of this index is infinite or not a number.
     NotANumber(usize),
     /// The point of this index is not later than the one before it.
     TimeGoesBack(usize),
     /// The amount of the point of this index is less than that of the one before it.
     AmountFalls(usize),
-    /// Nothing came through.
+    /// No amount came through.
     Nothing,
 }
 
@@ -157,15 +158,15 @@ impl fmt::Display for Unfit {
     }
 }
 
-/// Finds a limit in a course: seconds since the load began, and the amount that had come through by
-/// then.
+/// Finds a limit in a course. Each point holds the seconds since the load began and the amount that
+/// had come through by then.
 ///
 /// # Errors
-/// A course that is too short, or none.
+/// A course that is too short, or that is not a course: see [`Unfit`].
 pub fn find(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
     check(course)?;
     let (seconds, amount) = course[course.len() - 1];
-    // Sums of squares of numbers near 1.
+    // Scaled so that sums of squares are of numbers near 1.
     let scaled: Vec<(f64, f64)> = course.iter().map(|(t, a)| (t / seconds, a / amount)).collect();
     let rate_unit = amount / seconds;
     let (knee, head) = best_knee(&scaled);
@@ -173,7 +174,7 @@ pub fn find(course: &[(f64, f64)]) -> Result<CourseShape, Unfit> {
     let burst = tail.intercept.times(amount);
     let rate = tail.slope.times(rate_unit);
     let faster = head / tail.slope.value.max(f64::MIN_POSITIVE);
-    // What stands still is no limiter.
+    // A course without flow shows no limiter.
     let flows = rate.value > SURE * rate.error;
     let bursts = burst.value > SURE * burst.error && burst.value > LEAST_BURST_S * rate.value;
     let held = tail.is_pinned() && tail.level <= LEVEL;
@@ -234,10 +235,10 @@ fn check(course: &[(f64, f64)]) -> Result<(), Unfit> {
     if before.1 > 0.0 { Ok(()) } else { Err(Unfit::Nothing) }
 }
 
-/// A limit on a machine that is busy with other work. For a while the machine gives less than the
-/// limit, and the amount falls behind burst + rate x t; tokens gather meanwhile, and when there is
-/// time again it comes back to that very line and stays on it. It is never above. What keeps to no
-/// line for long has a line above it too, and touches it at its ends only.
+/// Finds a limit on a machine that is busy with other work. For a while the machine gives less than
+/// the limit, and the amount drops below burst + rate x t. Tokens gather meanwhile. When there is
+/// time again the amount comes back to that very line and stays on it, never above. A course that
+/// keeps to no line for long has a line above it too, but touches it at its ends only.
 fn under_a_line(course: &[(f64, f64)]) -> Option<Bucket> {
     let found = edges(course)
         .filter_map(|edge| Under::below_edge(course, edge))
@@ -254,7 +255,7 @@ fn under_a_line(course: &[(f64, f64)]) -> Option<Bucket> {
     })
 }
 
-/// Edges of the hull above a course, from the start on.
+/// Returns the edges of the upper hull of a course, from the start on.
 fn edges(course: &[(f64, f64)]) -> impl Iterator<Item = [(f64, f64); 2]> {
     let mut hull: Vec<(f64, f64)> = vec![(0.0, 0.0)];
     for point in course.iter().filter(|point| point.0 > 0.0) {
@@ -271,17 +272,18 @@ fn edges(course: &[(f64, f64)]) -> impl Iterator<Item = [(f64, f64); 2]> {
     edges.into_iter().filter(|[from, to]| from.0 > 0.0 && to.0 - from.0 >= SHORT_EDGE)
 }
 
-/// A line that bounds a course from above from one of its points on.
+/// A line that bounds a course from above, from one of its points on.
 struct Under {
     from: (f64, f64),
-    /// The points on it.
+    /// Points that lie on the line.
     on: Vec<(f64, f64)>,
-    /// Its slope.
+    /// Slope of the line.
     line: f64,
 }
 
 impl Under {
-    /// That of an edge, moved to the points near it; `None`: it is no limiter's.
+    /// Fits the line of an edge to the points near it. Returns `None` if the line is not a
+    /// limiter's.
     fn below_edge(course: &[(f64, f64)], [from, to]: [(f64, f64); 2]) -> Option<Under> {
         let span = &course[course.partition_point(|point| point.0 < from.0)..];
         if span.len() < LEAST_TAIL || 1.0 - from.0 < LONG {
@@ -319,7 +321,7 @@ impl Under {
             && parts.len() >= ON_LINE_PARTS
             && above <= ABOVE * n
             && -deepest >= DEEP * DEVIATION * step * n.sqrt()
-            // A bucket that runs over loses tokens, and no line has them.
+            // A bucket that overflows loses tokens, and no line has them.
             && -deepest <= line.1;
         holds.then_some(Under { from, on, line: line.0 })
     }
@@ -363,7 +365,7 @@ impl Sums {
         }
     }
 
-    /// Slope of the line through the start, and the squares that it leaves.
+    /// Returns the slope of the line through the start, and the residual sum of squares.
     fn line_through_start(self) -> (f64, f64) {
         if self.tt <= 0.0 {
             return (0.0, self.aa);
@@ -372,7 +374,7 @@ impl Sums {
         (slope, (self.aa - slope * self.ta).max(0.0))
     }
 
-    /// Slope and intercept of the line of least squares, and the squares that it leaves.
+    /// Returns slope and intercept of the least-squares line, and the residual sum of squares.
     fn line(self) -> (f64, f64, f64) {
         let (t, a) = (self.t / self.n, self.a / self.n);
         let (tt, ta) = (self.tt - self.n * t * t, self.ta - self.n * t * a);
@@ -382,8 +384,8 @@ impl Sums {
     }
 }
 
-/// The last point of the first line, and the slope of that line, which leads from the start: every
-/// one was tried.
+/// Returns the last point of the first line, and the slope of that line, which starts at the
+/// origin. Every possible knee is tried.
 fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
     let mut sums = vec![Sums::default()];
     for point in course {
@@ -402,8 +404,8 @@ fn best_knee(course: &[(f64, f64)]) -> (usize, f64) {
     best.map_or((first, 0.0), |(knee, slope, _)| (knee, slope))
 }
 
-/// Without the first points that are far off the line of the others: where the first line is
-/// ragged, the knee may be found a few points early.
+/// Drops the first points that are far off the line of the others: where the first line is ragged,
+/// the knee may be found a few points early.
 fn behind_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
     let sums = Sums::from_points(points);
     let (slope, intercept, _) = sums.line();
@@ -416,16 +418,16 @@ fn behind_knee(points: &[(f64, f64)]) -> &[(f64, f64)] {
     &points[early..]
 }
 
-/// The line of a stretch, and how the amount keeps to it.
+/// Line of a stretch, and the distance of the amount from it.
 struct Tail {
     slope: UncertainValue,
     intercept: UncertainValue,
-    /// Mean square distance from the line by the number of points and the mean square of a step's
-    /// deviation.
+    /// Mean squared distance from the line, divided by the number of points and the mean square of
+    /// a step's deviation.
     drift: f64,
-    /// Standard deviation of the rates of its parts by their mean.
+    /// Coefficient of variation of the rates of its parts (standard deviation by mean).
     level: f64,
-    /// The highest of them.
+    /// Highest rate among its parts.
     fastest: f64,
 }
 
@@ -437,7 +439,7 @@ impl Tail {
         let left: Vec<f64> = points.iter().map(|(t, a)| a - intercept - slope * t).collect();
         let square = left.iter().map(|left| left * left).sum::<f64>() / n;
         let steps = left.windows(2).map(|two| (two[1] - two[0]).powi(2)).sum::<f64>() / (n - 1.0);
-        // So near a line that single I/Os, and what sums can resolve, make up the rest.
+        // So near a line, the remainder comes from single I/Os and from the precision of the sums.
         let drift = if square <= EXACT * EXACT { 0.0 } else { square / (n * steps) };
         let together = left.windows(2).map(|two| two[1] * two[0]).sum::<f64>() / n;
         let repeats = if square > 0.0 { (together / square).clamp(0.0, 0.99) } else { 0.0 };
@@ -463,7 +465,8 @@ impl Tail {
     }
 }
 
-/// How much the rates of equal parts of a stretch differ, and the highest.
+/// Returns the coefficient of variation of the rates of equal parts of a stretch, and the highest
+/// rate.
 fn parts(points: &[(f64, f64)]) -> (f64, f64) {
     let at = |part: usize| points.len() * part / PARTS;
     // By lines, since a stall at the end of a part would count twice.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 /// Seconds between two points of a simulated course.
 const STEP_S: f64 = 0.01;
 
-/// What is below: a rate in time, with whatever noise.
+/// A simulated drive: a rate over time, with some noise.
 struct Drive {
     rate: f64,
     level: Box<dyn FnMut(f64, f64) -> f64>,
@@ -17,24 +17,24 @@ impl Drive {
         Drive { rate, level: Box::new(level) }
     }
 
-    /// Independent noise of that share.
+    /// Builds a drive with independent noise of that share.
     fn white(rate: f64, share: f64, seed: u64) -> Drive {
         let mut noise = Noise::new(seed);
         Drive::of(rate, move |_, _| (share * noise.normal()).exp())
     }
 
-    /// Noise that remembers for so long.
+    /// Builds a drive with noise that remembers for so long.
     fn remembering(rate: f64, share: f64, memory_s: f64, seed: u64) -> Drive {
         let mut walk = Walk::remembering(Noise::new(seed), share, memory_s);
         Drive::of(rate, move |from, to| walk.mean(from, to))
     }
 
-    /// Its course for so long.
+    /// Returns its course over so many seconds.
     fn course(self, seconds: f64, seed: u64) -> Vec<(f64, f64)> {
         self.course_in(STEP_S, seconds, seed)
     }
 
-    /// The same with other seconds between two points.
+    /// Returns its course with another time between two points.
     fn course_in(mut self, step_s: f64, seconds: f64, seed: u64) -> Vec<(f64, f64)> {
         let mut noise = Noise::new(!seed);
         let (mut now, mut amount, mut course) = (0.0, 0.0, Vec::new());
@@ -48,8 +48,8 @@ impl Drive {
     }
 }
 
-/// The same after a limiter: what comes through is what the drive could give, and no more than the
-/// bucket has. Now and then all stands still for a moment, which the bucket makes up for.
+/// Returns the course after a limiter: the amount that the drive could give, and no more than the
+/// bucket has. Now and then everything stops for a moment, which the bucket makes up for.
 fn limited(drive: Drive, (burst, rate): (f64, f64), seconds: f64, seed: u64) -> Vec<(f64, f64)> {
     let mut noise = Noise::new(seed);
     let (mut before, mut tokens, mut passed) = ((0.0, 0.0), burst, 0.0);
@@ -64,7 +64,7 @@ fn limited(drive: Drive, (burst, rate): (f64, f64), seconds: f64, seed: u64) -> 
         if still_s > 0.0 {
             still_s -= lasted;
         } else {
-            // As looks at the clock scatter.
+            // Scattered as looks at the clock are.
             let takes = (tokens * (1.0 - 0.02 * noise.uniform())).min(gives);
             tokens -= takes;
             passed += takes;
@@ -106,7 +106,7 @@ fn a_thousand_buckets_are_found() {
         let (burst, faster) =
             (rate * between(&mut noise, 0.1, 4.0), between(&mut noise, 2.5, 100.0));
         let drive = Drive::remembering(rate * faster, 0.1, between(&mut noise, 0.02, 1.0), seed);
-        // As long as it takes to empty it, and 2 seconds.
+        // Time to empty the burst, and 2 seconds.
         let seconds = burst / (rate * (faster - 1.0)) + 2.0;
         match find(&limited(drive, (burst, rate), seconds, seed)) {
             Ok(CourseShape::Bucket(found)) => {
@@ -121,7 +121,7 @@ fn a_thousand_buckets_are_found() {
 
 #[test]
 fn a_limiter_that_lets_a_tenth_of_a_second_through_at_once_is_found() {
-    // As the kernel's of blkio.throttle: 500 a second, in steps of 50.
+    // Like the kernel's blkio.throttle: 500 per second, in steps of 50.
     let course: Vec<(f64, f64)> = (1..=400)
         .map(|step| f64::from(step) * 0.01)
         .map(|t| (t, 50.0 * (1.0 + (t * 10.0 + 1e-9).floor())))
@@ -133,7 +133,8 @@ fn a_limiter_that_lets_a_tenth_of_a_second_through_at_once_is_found() {
     );
 }
 
-/// Behind a limiter on a machine that now and then gives less than the limit for a while.
+/// Returns a course after a limiter on a machine that now and then gives less than the limit for a
+/// while.
 fn limited_on_a_busy_machine(seed: u64, step_s: f64) -> (Vec<(f64, f64)>, [f64; 2]) {
     let mut noise = Noise::new(seed ^ 0x5eed);
     let rate = between(&mut noise, 50.0, 50_000.0);
@@ -218,7 +219,7 @@ fn what_is_no_course_is_refused_with_its_reason() {
         Err(Unfit::Nothing)
     );
     assert_eq!(Unfit::TimeGoesBack(7).to_string(), "point 7 is not later than the one before it");
-    // All at once, and nothing any more.
+    // Everything at once, then nothing.
     let all: Vec<(f64, f64)> = (0..100).map(|at| (f64::from(at), 5.0)).collect();
     assert!(matches!(find(&all), Ok(CourseShape::Open { .. })), "{:?}", find(&all));
     assert!(matches!(find(&line(100)), Ok(CourseShape::Cap { .. })), "{:?}", find(&line(100)));
@@ -258,7 +259,8 @@ fn errors_cover_what_was_set() {
     assert!(within.iter().all(|within| *within >= 180), "{within:?}");
 }
 
-/// How many of a thousand courses of drives without a limiter show a bucket, and how many a cap.
+/// Returns how many of a thousand courses of drives without a limiter show a bucket, and how many a
+/// cap.
 fn alarms(drive: impl Fn(&mut Noise, u64) -> Drive) -> [usize; 2] {
     alarms_in(STEP_S, drive)
 }
@@ -276,7 +278,7 @@ fn alarms_in(step_s: f64, drive: impl Fn(&mut Noise, u64) -> Drive) -> [usize; 2
     alarms
 }
 
-/// Between two numbers, evenly in their logarithm.
+/// Returns a number between two others, evenly distributed in their logarithm.
 fn between(noise: &mut Noise, least: f64, most: f64) -> f64 {
     least * (most / least).powf(noise.uniform())
 }

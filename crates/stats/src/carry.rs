@@ -1,17 +1,18 @@
-//! Carry-over: whether a slice of a stack depends on whose slice ran before it. If it does,
-//! switching itself changes what is measured (a cache that one stack fills for the other, debts
-//! left behind), and the cost is not the stack's own.
+//! Finds carry-over: a slice of a stack that depends on the slice that ran before it. If it does,
+//! switching itself changes the measurement (a cache that one stack fills for the other, debts that
+//! it leaves), and the cost is not the stack's own.
 
 use super::checks::CarryOver;
 use super::rounds::{Round, RoundKind, RoundPart, SliceValue};
 use super::spread::{MeanSpread, mean};
 use super::student::Uncertain;
 
-/// How sure a carry-over must be; it withholds verdicts, so that chance must hardly ever do it.
+/// Confidence that a carry-over must reach. It withholds verdicts, so chance must hardly ever
+/// trigger it.
 const CONFIDENCE: f64 = 0.999;
 
-/// Of one stack over its rounds; `None` below 16 rounds in which it ran once after itself and once
-/// after another.
+/// Estimates the carry-over of one stack over its rounds. Returns `None` below 16 rounds in which
+/// it ran once after itself and once after another.
 pub fn carry_over(rounds: &[Round], stack: usize, value: SliceValue) -> Option<CarryOver> {
     let contrasts = contrasts(rounds, stack, value);
     let centre = mean(&contrasts);
@@ -23,9 +24,9 @@ pub fn carry_over(rounds: &[Round], stack: usize, value: SliceValue) -> Option<C
     Some(CarryOver { effect: centre, half_width: found.half_width(CONFIDENCE), rounds: spread.n })
 }
 
-/// In each round: mean after another less mean after itself, over the stack's mean of all rounds.
-/// In random order each comes first as often as last, but for a hair; drift over one round is far
-/// below what is looked for.
+/// Returns for each round the mean after another minus the mean after itself, over the stack's mean
+/// of all rounds. In random order each comes first almost as often as last, and drift over one
+/// round is far below the effects of interest.
 fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
     let mut before: Option<(u32, usize)> = None;
     let (mut contrasts, mut all) = (Vec::new(), Vec::new());
@@ -44,8 +45,8 @@ fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
             }
             before = Some((round.visit, part.stack));
         }
-        // A doubled pattern was chosen since something comes back periodically, and has it always
-        // meet the same places.
+        // A doubled pattern was chosen because of a periodic disturbance, which always meets the
+        // same places in it.
         let doubled = same.len() + other.len() > 2 && !round.in_series;
         if !same.is_empty() && !other.is_empty() && !doubled {
             contrasts.push(mean(&other) - mean(&same));
@@ -55,7 +56,8 @@ fn contrasts(rounds: &[Round], stack: usize, value: SliceValue) -> Vec<f64> {
     contrasts.into_iter().map(|one| one / level).collect()
 }
 
-/// Higher is better in both, so that the effect's sign says the same of either.
+/// Returns a rate, of which higher is better in both cases, so that the effect's sign has one
+/// meaning.
 fn rate(part: &RoundPart, value: SliceValue) -> f64 {
     match value {
         SliceValue::Rate => part.amount / part.seconds,

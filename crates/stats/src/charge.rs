@@ -1,5 +1,5 @@
-//! What a comparison concludes of a figure of which less is better: latency, CPU time per I/O. A
-//! kind of its own, since `costs` and `gains` would not say which way a latency went.
+//! Words the conclusion of a comparison for a figure of which less is better: latency, CPU time per
+//! I/O. It is a separate kind, since `costs` and `gains` would not say which way a latency went.
 
 use super::conclusion::{Concludes, Conclusion, RatioChange, differs, size_words};
 use super::phrase::Phrase;
@@ -8,8 +8,8 @@ use super::shown::Digits;
 use super::verdict::Verdict;
 use serde::{Serialize, Serializer};
 
-/// The conclusion; fractions of the baseline. What a stack takes more is a cost, what it takes less
-/// a gain.
+/// Conclusion of a comparison, in fractions of the baseline. An increase is a cost, a decrease a
+/// gain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Charge(Verdict);
 
@@ -55,14 +55,15 @@ impl Serialize for Charge {
 }
 
 impl Charge {
-    /// The change behind it, where it has an interval and zero is not all that is said.
+    /// Returns the change that the conclusion rests on. There is none without an interval, nor for
+    /// a conclusion of no difference.
     pub fn change(&self) -> Option<RatioChange> {
         let change = self.0.change()?;
         Some(if self.is_resolved() { change.turned() } else { change })
     }
 
-    /// `adds 12.3 % +- 2.1 % to the mean latency of 4k random reads`; `subject` is a figure with
-    /// its article.
+    /// Returns the conclusion as a phrase: `adds 12.3 % +- 2.1 % to the mean latency of 4k random
+    /// reads`. `subject` is a figure with its article.
     pub fn about(&self, subject: &str) -> Phrase {
         match self.0 {
             Verdict::Costs { cost: value, low, high, .. } => {
@@ -77,10 +78,10 @@ impl Charge {
         }
     }
 
-    /// `takes 2.31 us +- 0.20 us more CPU per I/O (x 1.80) for 4k random reads`: of CPU time, with
-    /// the difference in nanoseconds and the ratio behind the verdict. Where the difference is not
-    /// sure by itself, though the ratio is, the ratio alone is said: `takes 840 % +- 190 % more CPU
-    /// per I/O`.
+    /// Returns the conclusion about CPU time as a phrase: `takes 2.31 us +- 0.20 us more CPU per
+    /// I/O (x 1.80) for 4k random reads`, from the difference in nanoseconds and the ratio of the
+    /// verdict. If the ratio is significant but the difference by itself is not, only the ratio is
+    /// given: `takes 840 % +- 190 % more CPU per I/O`.
     pub fn about_cpu(
         &self,
         found: Option<&Difference>,
@@ -117,7 +118,7 @@ impl Charge {
 }
 
 impl Difference {
-    /// Whether its interval has one sign, that which is meant.
+    /// Returns true if the whole interval has the expected sign.
     fn is_sure(&self, less: bool) -> bool {
         self.half_width < self.value.abs() && (self.value < 0.0) == less
     }
@@ -165,7 +166,8 @@ mod tests {
             "{}",
             said(&less, &saved)
         );
-        // What is sure is said alone: an interval with zero in it beside it would contradict it.
+        // The significant part is said alone: an interval with zero in it beside it would
+        // contradict it.
         let vague = Difference { value: 430_000.0, half_width: 610_000.0, ..found };
         assert_eq!(
             said(&Charge::of_interval(9.4, 7.5, 11.3, 0.02), &vague),

@@ -1,5 +1,5 @@
-//! From an interval to a conclusion, whichever way is the good one: rates, of which more is better,
-//! word it as a `Verdict`; times, of which less is better, as a `Charge`.
+//! Draws a conclusion from an interval, for figures of either direction: rates, of which more is
+//! better, word it as a `Verdict`; times, of which less is better, as a `Charge`.
 
 use super::phrase::Phrase;
 use super::ratio::Ratio;
@@ -9,40 +9,41 @@ use super::shown::Digits;
 use super::visits::VisitRatio;
 use serde::Serialize;
 
-/// A change against the baseline with its 95 % interval: fractions of the baseline, zero is none.
+/// A change against the baseline with its 95 % interval, in fractions of the baseline. Zero means
+/// no change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RatioChange {
-    /// R - 1.
+    /// Change of the estimate, R - 1.
     pub value: f64,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: f64,
 }
 
 impl RatioChange {
-    /// Of a ratio to the baseline.
+    /// Converts a ratio to the baseline, with its bounds.
     pub fn of_ratio(ratio: f64, low: f64, high: f64) -> RatioChange {
         RatioChange { value: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
     }
 
-    /// The same the other way: less as more.
+    /// Returns the change with its sign reversed: less becomes more.
     pub fn turned(self) -> RatioChange {
         RatioChange { value: -self.value, low: -self.high, high: -self.low }
     }
 
-    /// Distance to the farther bound.
+    /// Returns the distance to the farther bound.
     pub fn half_width(&self) -> f64 {
         (self.value - self.low).max(self.high - self.value)
     }
 
-    /// In digits, with its sign.
+    /// Formats the change in digits, with its sign.
     pub fn digits(&self) -> Digits {
         Digits::change(self.value, Some((self.low, self.high)))
     }
 }
 
-/// What the interval of a ratio carries; fractions of the baseline.
+/// Conclusion that the interval of a ratio supports, in fractions of the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conclusion {
     /// The interval lies below one.
@@ -51,22 +52,22 @@ pub enum Conclusion {
     More(RatioChange),
     /// One is within the interval and both bounds are within the zone.
     NoDifference {
-        /// The larger bound.
+        /// Distance from zero to the farther bound.
         above: f64,
     },
-    /// Nothing can be said.
+    /// No conclusion can be drawn.
     Unresolved {
-        /// What was found, where there is an interval.
+        /// Estimated change, where there is an interval.
         change: Option<RatioChange>,
-        /// Why.
+        /// Reason why nothing is concluded.
         reason: Refusal,
     },
 }
 
 /// Words for conclusions about one kind of figure.
 pub trait Concludes: From<Conclusion> {
-    /// Of paired rounds; `zone` is the fraction within which "no difference" may be said. An
-    /// estimate whose batches still depend on each other is refused.
+    /// Concludes from paired rounds. `zone` is the fraction within which "no difference" may be
+    /// said. An estimate whose batches still depend on each other is refused.
     fn of_rounds(found: &Result<Ratio, Refusal>, zone: f64) -> Self {
         let gate = found.as_ref().map(Ratio::gate);
         match (found, gate) {
@@ -80,7 +81,7 @@ pub trait Concludes: From<Conclusion> {
         }
     }
 
-    /// Of paired visits.
+    /// Concludes from paired visits; `zone` as in [`Concludes::of_rounds`].
     fn of_visits(found: &Result<VisitRatio, Refusal>, zone: f64) -> Self {
         match found {
             Ok(found) => Self::of_interval(found.ratio, found.low, found.high, zone),
@@ -88,23 +89,23 @@ pub trait Concludes: From<Conclusion> {
         }
     }
 
-    /// Of nothing that could be estimated.
+    /// Refuses a conclusion where nothing could be estimated.
     fn refused(reason: Refusal) -> Self {
         Conclusion::Unresolved { change: None, reason }.into()
     }
 
-    /// Of a change that nothing may be concluded from.
+    /// Leaves a change unresolved that supports no conclusion.
     fn unresolved(change: RatioChange, reason: Refusal) -> Self {
         Conclusion::Unresolved { change: Some(change), reason }.into()
     }
 
-    /// Of an estimate that something spoils.
+    /// Withholds the conclusion from an estimate that something spoils.
     fn withheld(found: &Result<Ratio, Refusal>, reason: Refusal) -> Self {
         let change = |found: &Ratio| RatioChange::of_ratio(found.ratio, found.low, found.high);
         Conclusion::Unresolved { change: found.as_ref().ok().map(change), reason }.into()
     }
 
-    /// Of a ratio to the baseline and its bounds.
+    /// Concludes from a ratio to the baseline and its bounds.
     fn of_interval(ratio: f64, low: f64, high: f64, zone: f64) -> Self {
         let change = RatioChange::of_ratio(ratio, low, high);
         let farthest = change.low.abs().max(change.high.abs());
@@ -119,24 +120,24 @@ pub trait Concludes: From<Conclusion> {
     }
 }
 
-/// Says by how much, unsigned, with a word before that says which way: `costs 6.12 % +- 0.78 %`,
-/// `saves 88 % (75 to 94 %)`.
+/// Says by how much the figures differ, unsigned, after a word that gives the direction: `costs
+/// 6.12 % +- 0.78 %`, `saves 88 % (75 to 94 %)`.
 pub(super) fn differs(word: &str, size: RatioChange, is_less: bool) -> Phrase {
     Phrase::of_size(size.value).words(format!("{word} ")).figure(size_words(size, is_less))
 }
 
-/// The size of a change in words; its digits are those of a table's cell.
+/// Formats the size of a change in words, with the same digits as in a table's cell.
 pub fn size_words(size: RatioChange, is_less: bool) -> String {
     Digits::size(size.value, (size.low, size.high), is_less).words()
 }
 
-/// `no difference above 1.1 % in 4k random reads`.
+/// Returns for example `no difference above 1.1 % in 4k random reads`.
 pub(super) fn no_difference(above: f64, subject: &str) -> Phrase {
     let said = Phrase::of_size(above).words("no difference above ").bound(percent_up(above));
     said.words(format!(" in {subject}"))
 }
 
-/// `unresolved in 4k random reads (+- 4.0 %): the reason`.
+/// Returns for example `unresolved in 4k random reads (+- 4.0 %): the reason`.
 pub(super) fn unresolved(change: Option<&RatioChange>, reason: &Refusal, subject: &str) -> Phrase {
     let size = change.map(RatioChange::half_width).unwrap_or_default();
     let said = Phrase::of_size(size).words(format!("unresolved in {subject}"));
@@ -147,7 +148,7 @@ pub(super) fn unresolved(change: Option<&RatioChange>, reason: &Refusal, subject
     said.words(format!(": {reason}"))
 }
 
-/// `+- 4.0 %`, or both ends.
+/// Formats the interval of a change as `+- 4.0 %`, or as both bounds.
 pub fn width(change: &RatioChange) -> Option<String> {
     change.digits().width()
 }

@@ -1,19 +1,20 @@
-//! How many I/Os take longer than a threshold. The share of them is a ratio of totals over rounds,
-//! so that it has the interval of a rate; some 20 slow I/Os suffice. Quantiles follow by inversion
-//! (Woodruff 1952, in [`super::quantile`]).
+//! Estimates the share of I/Os that take longer than a threshold. The share is a ratio of totals
+//! over rounds, so it has the interval of a rate; some 20 slow I/Os suffice. Quantiles follow by
+//! inversion (Woodruff 1952, in [`super::quantile`]).
 
 use super::ratio::{self, Ratio, Total};
 use super::{ALPHA, Refusal};
 use iotax_histogram::{Histogram, bounds, bucket_of};
 use serde::Serialize;
 
-/// I/Os that must lie beyond a threshold.
+/// Smallest number of I/Os that must lie beyond a threshold.
 pub const LEAST_BEYOND: u64 = 20;
 
-/// Groups of consecutive rounds that are kept apart at most; this bounds the memory of long runs.
+/// Largest number of groups of consecutive rounds that are kept apart; this bounds the memory of
+/// long runs.
 const MOST_GROUPS: usize = 256;
 
-/// Latencies of one stack and direction, round by round; of more than 256 rounds in groups of
+/// Latencies of one stack and direction, round by round. More than 256 rounds are kept in groups of
 /// consecutive ones.
 #[derive(Clone, Debug, Default)]
 pub struct RoundHistograms {
@@ -23,7 +24,7 @@ pub struct RoundHistograms {
 }
 
 impl RoundHistograms {
-    /// Room for so many rounds.
+    /// Makes room for so many rounds.
     pub fn new(rounds: usize) -> RoundHistograms {
         RoundHistograms { groups: vec![Vec::new(); rounds.min(MOST_GROUPS)], rounds }
     }
@@ -38,22 +39,23 @@ impl RoundHistograms {
         }
     }
 
-    /// All rounds merged.
+    /// Returns all rounds merged.
     pub fn pooled(&self) -> Histogram {
         pooled(&self.groups)
     }
 
-    /// The rounds merged into about so many histograms of consecutive ones, or each by itself.
+    /// Merges consecutive rounds into about `most` histograms, or returns each round by itself if
+    /// there are fewer.
     pub(super) fn batches(&self, most: usize) -> Vec<Histogram> {
         self.groups.chunks_exact((self.groups.len() / most).max(1)).map(pooled).collect()
     }
 
-    /// Number of latencies.
+    /// Returns the number of latencies.
     pub fn count(&self) -> u64 {
         self.groups.iter().flatten().map(|(_, count)| count).sum()
     }
 
-    /// Number of latencies in each group, and what `of` makes of them.
+    /// Returns the number of latencies in each group, and the result of `of` for the group.
     pub(super) fn totals(&self, of: impl Fn(&[(u32, u64)]) -> f64) -> Vec<(f64, f64)> {
         let items = |group: &[(u32, u64)]| group.iter().map(|(_, count)| *count as f64).sum();
         self.groups.iter().map(|group| (items(group), of(group))).collect()
@@ -87,8 +89,8 @@ fn merged(one: &[(u32, u64)], other: impl Iterator<Item = (u32, u64)>) -> Vec<(u
     all
 }
 
-/// A latency to count beyond. Latencies within a bucket of the histogram count as spread evenly
-/// over it, which is less than 1/128 of their value wide.
+/// A latency beyond which I/Os are counted. Latencies within a bucket of the histogram count as
+/// evenly spread over it; a bucket is narrower than 1/128 of their value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
     bucket: usize,
@@ -97,14 +99,14 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// The latency of so many nanoseconds.
+    /// Returns the threshold at a latency in nanoseconds.
     pub fn at_latency(ns: u64) -> Threshold {
         let bucket = bucket_of(ns);
         let (low, high) = bounds(bucket);
         Threshold { bucket, part: (high - ns + 1) as f64 / ((high - low) as f64 + 1.0) }
     }
 
-    /// The latency that this share of all I/Os exceeds; `None` of an empty histogram.
+    /// Returns the latency that this share of all I/Os exceeds; `None` for an empty histogram.
     pub fn exceeded_by(pooled: &Histogram, share: f64) -> Option<Threshold> {
         let wanted = share.clamp(0.0, 1.0) * pooled.count() as f64;
         let mut below = pooled.count() as f64 - wanted;
@@ -118,13 +120,13 @@ impl Threshold {
         None
     }
 
-    /// In nanoseconds.
+    /// Returns the threshold in nanoseconds.
     pub fn ns(self) -> f64 {
         let (low, high) = bounds(self.bucket);
         high as f64 + 1.0 - self.part * ((high - low) as f64 + 1.0)
     }
 
-    /// Number of latencies beyond it.
+    /// Returns the number of latencies beyond it.
     fn beyond(self, counts: &[(u32, u64)]) -> f64 {
         let from = counts.partition_point(|(bucket, _)| (*bucket as usize) < self.bucket);
         let weighed = |(bucket, count): &(u32, u64)| match *bucket as usize == self.bucket {
@@ -134,19 +136,19 @@ impl Threshold {
         counts[from..].iter().map(weighed).sum()
     }
 
-    /// I/Os of each round, and those of them beyond.
+    /// Returns the I/Os of each round, and the number of them beyond.
     fn series(self, side: &RoundHistograms) -> Vec<(f64, f64)> {
         side.totals(|counts| self.beyond(counts))
     }
 }
 
-/// I/Os of a stack beyond a threshold.
+/// Returns the number of a stack's I/Os beyond a threshold.
 pub fn number_beyond(side: &RoundHistograms, threshold: Threshold) -> f64 {
     threshold.series(side).iter().map(|(_, beyond)| beyond).sum()
 }
 
-/// The share of a stack's I/Os beyond a threshold. Of several strata it is the geometric mean of
-/// their shares, each with residuals of its own.
+/// Estimates the share of a stack's I/Os beyond a threshold. For several strata it is the geometric
+/// mean of their shares, each with residuals of its own.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds, or with fewer than [`LEAST_BEYOND`] I/Os beyond it.
@@ -156,8 +158,8 @@ pub fn share(strata: &[&RoundHistograms], threshold: Threshold) -> Result<Ratio,
     ratio::stratified(&series).map_err(|reason| thin(reason, &series))
 }
 
-/// The share of B's I/Os beyond one threshold over the share of A's beyond another (mostly the same
-/// one), paired by rounds.
+/// Estimates the share of B's I/Os beyond one threshold over the share of A's beyond another
+/// (mostly the same one), paired by rounds.
 ///
 /// # Errors
 /// As [`share`], of either side.
@@ -188,12 +190,13 @@ fn enough(series: &[Vec<(f64, f64)>]) -> Result<(), Refusal> {
     }
 }
 
-/// A hair is added, since a threshold that 20 I/Os exceed has parts of a bucket in it.
+/// Returns the number of I/Os beyond. A tiny amount is added, since a threshold that 20 I/Os exceed
+/// may lie within a bucket.
 fn beyond(series: &[Vec<(f64, f64)>]) -> u64 {
     (series.iter().flatten().map(|(_, beyond)| beyond).sum::<f64>() + 1e-6) as u64
 }
 
-/// A stratum without a slow I/O is a thin tail.
+/// Turns the refusal of a stratum without a slow I/O into that of a thin tail.
 fn thin(reason: Refusal, series: &[Vec<(f64, f64)>]) -> Refusal {
     match reason {
         Refusal::IdleBaseline | Refusal::IdleStack => Refusal::ThinTail { have: beyond(series) },
@@ -201,20 +204,20 @@ fn thin(reason: Refusal, series: &[Vec<(f64, f64)>]) -> Refusal {
     }
 }
 
-/// What a service level ("99 % of the reads are below 500 us") came to.
+/// Verdict on a service level ("99 % of the reads are below 500 us").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceVerdict {
-    /// Surely fewer I/Os than allowed lie beyond.
+    /// Significantly fewer I/Os than allowed lie beyond.
     Kept,
-    /// Surely more.
+    /// Significantly more I/Os than allowed lie beyond.
     Broken,
-    /// Neither.
+    /// Neither of the two is certain.
     Unresolved,
 }
 
 impl ServiceVerdict {
-    /// `kept`, `broken` or `unresolved`.
+    /// Returns `kept`, `broken` or `unresolved`.
     pub fn word(self) -> &'static str {
         match self {
             ServiceVerdict::Kept => "kept",
@@ -229,25 +232,26 @@ impl ServiceVerdict {
 pub struct TailShare {
     /// Share of the I/Os beyond the threshold.
     pub share: f64,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: f64,
-    /// Number of I/Os beyond.
+    /// Number of I/Os beyond the threshold.
     pub beyond: f64,
-    /// Number of I/Os.
+    /// Number of I/Os in all.
     pub ios: u64,
 }
 
 impl TailShare {
-    /// Estimates the share beyond a threshold, with an interval that holds together with those of
-    /// all `many` of its kind. Where much less than what is `allowed` lies beyond, the share is no
-    /// larger than that beyond a lower threshold: the one which half of what is allowed exceeds, or
-    /// a sixteenth (and at least [`LEAST_BEYOND`] I/Os). A single stall then decides nothing. Where
-    /// none lies beyond, it is also no larger than a binomial share of so many rounds with none.
+    /// Estimates the share beyond a threshold, with an interval that holds simultaneously with
+    /// those of all `many` of its kind. If far fewer I/Os than `allowed` lie beyond, the upper
+    /// bound also uses a lower threshold, since the share is no larger than the share beyond that:
+    /// the threshold which half of the allowed share exceeds, or a sixteenth of it (and at least
+    /// [`LEAST_BEYOND`] I/Os). A single stall then decides nothing. If no I/O lies beyond, the
+    /// share is also no larger than a binomial share of so many rounds with none.
     ///
     /// # Errors
-    /// [`Refusal`] below 16 rounds, or of fewer than [`LEAST_BEYOND`] I/Os.
+    /// [`Refusal`] below 16 rounds, or with fewer than [`LEAST_BEYOND`] I/Os.
     pub fn estimate(
         side: &RoundHistograms,
         threshold: Threshold,
@@ -265,7 +269,7 @@ impl TailShare {
         let lower = levels.iter().filter_map(|level| Threshold::exceeded_by(&pooled, *level));
         let most = lower.map(|at| Ok(bounds(at)?.1)).collect::<Result<Vec<f64>, Refusal>>();
         let most = most.map(|most| most.into_iter().reduce(f64::min));
-        // None in any round: as if all I/Os of a round were slow together.
+        // No slow I/O in any round: as if all I/Os of a round were slow together.
         let rounds = side.groups.iter().filter(|group| !group.is_empty()).count();
         let none = (beyond == 0.0 && rounds > 0)
             .then(|| 1.0 - (ALPHA / many.max(1) as f64).powf(1.0 / rounds as f64));
@@ -279,7 +283,7 @@ impl TailShare {
         Ok(TailShare { share: beyond / ios as f64, low, high: high.min(1.0), beyond, ios })
     }
 
-    /// The verdict where this share of all I/Os may lie beyond.
+    /// Returns the verdict if the share `allowed` of all I/Os may lie beyond.
     pub fn verdict(&self, allowed: f64) -> ServiceVerdict {
         match () {
             () if self.high < allowed => ServiceVerdict::Kept,
@@ -436,7 +440,7 @@ mod tests {
         let [kept, broken] = calls(0.01, 100, 8);
         assert!(kept + broken <= 6, "of eight: false in {kept} and {broken} of 300");
         assert!(calls(0.002, 100, 1)[0] > 220 && calls(0.03, 100, 1)[1] > 290);
-        // A fifth of the I/Os: 13 may lie beyond, which no interval follows from; far more settle
+        // A fifth of the I/Os: 13 may lie beyond, from which no interval follows; far more settle
         // it.
         assert_eq!(calls(0.0, 20, 1), [0, 0]);
         assert!(calls(0.05, 20, 1)[1] > 280);

@@ -1,39 +1,39 @@
-//! How evenly several share: Jain's index of their rates, with an interval. Says nothing of who
-//! gets less; a ratio of two of them does.
+//! Measures how evenly several parties share: Jain's index of their rates, with an interval. It
+//! does not show who gets less; a ratio of two of them does.
 
 use super::spread::{BATCHES, mean};
 use super::{Refusal, t975};
 
-/// Work and seconds of each of several in one round, always in the same order.
+/// Work and seconds of each party in one round, always in the same order.
 pub type Shares = Vec<(f64, f64)>;
 
 /// Jain's index with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fairness {
-    /// 1 when all get the same, 1/n when one gets all.
+    /// Jain's index: 1 when all get the same, 1/n when one gets all.
     pub jain: f64,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
     /// Upper bound, at most 1.
     pub high: f64,
-    /// Degrees of freedom.
+    /// Degrees of freedom of the interval.
     pub freedom: f64,
 }
 
-/// Jain's index (Jain, Chiu, Hawe 1984) of rates: (sum x)^2 / (n sum x^2); where nobody gets
-/// anything all get the same.
+/// Computes Jain's index (Jain, Chiu, Hawe 1984) of rates: (sum x)^2 / (n sum x^2). If nobody gets
+/// anything, all get the same.
 pub fn jain(rates: &[f64]) -> f64 {
     let (sum, squares) =
         rates.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     if squares > 0.0 { sum * sum / (rates.len() as f64 * squares) } else { 1.0 }
 }
 
-/// Jain's index of the rates over all rounds. The interval is the jackknife's over 16 batches of
-/// rounds in order of time (Tukey 1958): noise alone makes n equal rates unequal, and the index
-/// smaller by as much as the variance of a rate.
+/// Estimates Jain's index of the rates over all rounds. The interval is the jackknife's over 16
+/// batches of rounds in order of time (Tukey 1958). Noise alone makes n equal rates unequal, and
+/// the index smaller by as much as the variance of a rate.
 ///
 /// # Errors
-/// Below 16 rounds.
+/// [`Refusal::TooFewRounds`] below 16 rounds.
 pub fn of_rounds(rounds: &[Shares]) -> Result<Fairness, Refusal> {
     if rounds.len() < BATCHES {
         return Err(Refusal::TooFewRounds { have: rounds.len() });
@@ -59,7 +59,7 @@ pub fn of_rounds(rounds: &[Shares]) -> Result<Fairness, Refusal> {
     })
 }
 
-/// Work over seconds of each.
+/// Returns the rate of each: its work over its seconds.
 fn rates<'a>(rounds: impl Iterator<Item = &'a Shares>) -> Vec<f64> {
     let mut sums: Shares = Vec::new();
     for round in rounds {

@@ -5,31 +5,31 @@
 use super::visits::VisitRatio;
 use super::{ALPHA, Ratio, Uncertain, t_quantile};
 
-/// The comparisons of one kind of figure, which share a part of the 5 % in which a run may report
-/// any false difference.
+/// Comparisons of one kind of figure, which share a part of the 5 % in which a run may report any
+/// false difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Family {
-    /// How many comparisons of this kind there are.
+    /// Number of comparisons of this kind.
     pub many: usize,
-    /// The part of the 5 % that they share, from 0 to 1.
+    /// Part of the 5 % that they share, from 0 to 1.
     pub share: f64,
 }
 
 impl Family {
-    /// Comparisons that have all of it.
+    /// Returns a family that has the whole 5 %.
     pub fn whole(many: usize) -> Family {
         Family { many, share: 1.0 }
     }
 
-    /// Families that share by weight; one without comparisons takes nothing. `kinds` has the number
-    /// of comparisons and the weight of each.
+    /// Returns families that share the 5 % by weight; one without comparisons takes nothing.
+    /// `kinds` has the number of comparisons and the weight of each.
     pub fn weighted<const N: usize>(kinds: [(usize, f64); N]) -> [Family; N] {
         let all: f64 = kinds.iter().filter(|(many, _)| *many > 0).map(|(_, weight)| weight).sum();
         kinds
             .map(|(many, weight)| Family { many, share: if many > 0 { weight / all } else { 1.0 } })
     }
 
-    /// The chance of a false difference that one comparison may take.
+    /// Returns the chance of a false difference that one comparison may take.
     fn level(self) -> f64 {
         ALPHA * self.share / self.many.max(1) as f64
     }
@@ -42,24 +42,24 @@ pub fn significant(p_values: &[f64]) -> Vec<bool> {
     p_values.iter().map(|p| *p <= Family::whole(p_values.len()).level()).collect()
 }
 
-/// Returns how many times as wide as the individual interval the simultaneous interval of a
-/// comparison is, by Student's t.
+/// Returns the width of a comparison's simultaneous interval relative to its individual interval,
+/// by Student's t.
 pub fn stretch(family: Family, freedom: f64) -> f64 {
     t_quantile(1.0 - family.level() / 2.0, freedom) / t_quantile(1.0 - ALPHA / 2.0, freedom)
 }
 
-/// Half-width of one of the intervals that hold all together with 95 % (Bonferroni).
+/// Returns the half-width of one of the intervals that hold simultaneously with 95 % (Bonferroni).
 pub fn simultaneous(one: Uncertain, family: Family) -> f64 {
     one.half_width(1.0 - family.level())
 }
 
-/// Bounds of a ratio that hold together with those of all comparisons; skewness as in its own
-/// interval, so that they are never narrower.
+/// Returns the bounds of a ratio that hold simultaneously with those of all comparisons. Skewness
+/// is as in its own interval, so they are never narrower.
 pub fn bounds(found: &Ratio, family: Family) -> (f64, f64) {
     found.bounds_at(1.0 - family.level())
 }
 
-/// The same of visits.
+/// Returns the simultaneous bounds of a ratio from visits.
 pub fn visit_bounds(found: &VisitRatio, family: Family) -> (f64, f64) {
     let factor = simultaneous(found.log, family).exp();
     (found.ratio / factor, found.ratio * factor)

@@ -1,20 +1,20 @@
-//! The batch gate: batches must be long enough that one says nothing about the next. While they
-//! still follow each other, the interval is too narrow and measuring goes on. Batches that see-saw
-//! make it wider than needed, which is no reason to go on.
+//! The batch gate: batches must be long enough that one gives no information about the next. While
+//! they are still correlated, the interval is too narrow and measuring goes on. Batches that
+//! see-saw make it wider than needed, which is no reason to go on.
 
 use serde::Serialize;
 
-/// Correlation of neighbouring batch means against what chance allows.
+/// Correlation of neighbouring batch means, and the bound that chance allows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BatchGate {
-    /// Signed: sum of products of neighbours over the sum of squares.
+    /// Signed correlation: sum of products of neighbours over the sum of squares.
     pub correlation: f64,
-    /// 1.645 / sqrt(batches): independent batches stay below it nineteen times of twenty.
+    /// 1.645 / sqrt(batches): independent batches stay below it nineteen times out of twenty.
     pub bound: f64,
 }
 
 impl BatchGate {
-    /// Of batch means whose common mean is zero (residuals).
+    /// Computes the gate from batch means whose common mean is zero (residuals).
     pub fn from_batch_means(batch_means: &[f64]) -> BatchGate {
         let squares: f64 = batch_means.iter().map(|mean| mean * mean).sum();
         let products: f64 = batch_means.windows(2).map(|pair| pair[0] * pair[1]).sum();
@@ -24,7 +24,7 @@ impl BatchGate {
         }
     }
 
-    /// Whether the batches may be taken as independent.
+    /// Returns true if the batches may be taken as independent.
     pub fn holds(&self) -> bool {
         self.correlation <= self.bound
     }

@@ -1,44 +1,44 @@
-//! The judge: from the rounds of two stacks to a verdict or to the reason why there is none. Real
-//! runs and the simulations of `selfcheck stats` come here alike.
+//! The judge turns the rounds of two stacks into a verdict, or into the reason why there is no
+//! verdict. Real runs and the simulations of `selfcheck stats` both use it.
 
 use super::checks::{CarryOver, LengthCheck, LevelSplit, Meaning};
 use super::ratio;
 use super::rounds::{Round, SliceValue, pairs_by_stratum};
 use super::{Concludes, Ratio, Refusal, Verdict, carry, length, level};
 
-/// Which two, and what is asked of them.
+/// Question for the judge: two stacks and the demands on their comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
-    /// The baseline.
+    /// Index of the baseline.
     pub a: usize,
-    /// The stack.
+    /// Index of the stack.
     pub b: usize,
-    /// What a slice is worth.
+    /// Kind of value that a slice yields.
     pub value: SliceValue,
-    /// Zone within which "no difference" may be said, a fraction.
+    /// Zone within which "no difference" may be said, as a fraction.
     pub zone: f64,
-    /// Wished half-width, a fraction: what disturbs by less is let pass.
+    /// Desired half-width, as a fraction; smaller disturbances are tolerated.
     pub precision: f64,
 }
 
-/// The verdict with all that it rests on.
+/// The verdict with everything that it rests on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedRatio {
     /// Rate of B over rate of A.
     pub ratio: Result<Ratio, Refusal>,
-    /// The same without an interval, which takes no more than a round.
+    /// Estimate of the same ratio without an interval, for which one round is enough.
     pub point: Option<f64>,
-    /// The conclusion, of this comparison by itself.
+    /// Conclusion of this comparison by itself.
     pub verdict: Verdict,
-    /// A break of the level.
+    /// Break of the level, if one was found.
     pub split: Option<LevelSplit>,
     /// Carry-over of the baseline and of the stack.
     pub carry_over: [Option<CarryOver>; 2],
-    /// Long slices against the others.
+    /// Comparison of long slices with the others.
     pub length: Option<LengthCheck>,
 }
 
-/// Judges.
+/// Judges a stack against the baseline.
 pub fn judge(rounds: &[Round], question: &Question) -> JudgedRatio {
     let Question { a, b, value, zone, .. } = *question;
     let strata = pairs_by_stratum(rounds, a, b, value);
@@ -47,9 +47,9 @@ pub fn judge(rounds: &[Round], question: &Question) -> JudgedRatio {
     let point = ratio::point(&strata).ok().map(turned);
     let carry_over = [a, b].map(|stack| carry::carry_over(rounds, stack, value));
     let length = found.as_ref().ok().and_then(|plain| length::check(rounds, a, b, value, plain));
-    // A break between two strata is none: each has its own level.
+    // A break between two strata does not count: each has its own level.
     let split = if strata.len() == 1 { level::split(&strata[0]) } else { None };
-    // What follows speaks of rates, as the verdict does.
+    // From here on all results are about rates, as the verdict is.
     let (split, length) = match value {
         SliceValue::Rate => (split, length),
         SliceValue::Time => (split.map(LevelSplit::inverted), length.map(LengthCheck::inverted)),
@@ -66,7 +66,7 @@ pub fn judge(rounds: &[Round], question: &Question) -> JudgedRatio {
     JudgedRatio { ratio: found, point, verdict, split, carry_over, length }
 }
 
-/// What spoils a comparison however narrow its interval.
+/// Returns the refusal for a disturbance that spoils a comparison however narrow its interval.
 fn withhold(
     split: Option<LevelSplit>,
     carry_over: [Option<CarryOver>; 2],

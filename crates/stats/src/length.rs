@@ -1,6 +1,6 @@
-//! Whether the length of a slice matters: some rounds have longer slices. If they tell another
-//! ratio, what happens at the start of a slice (a cold cache, a clock that ramps up) is part of the
-//! short ones' figure.
+//! Checks if the length of a slice matters: some rounds have longer slices. If these show another
+//! ratio, the start of a slice (a cold cache, a clock that ramps up) is part of the short slices'
+//! figure.
 
 use super::checks::LengthCheck;
 use super::noise::Noise;
@@ -8,9 +8,9 @@ use super::ratio::{Ratio, ratio_of_totals, residuals};
 use super::rounds::{Round, RoundKind, SliceValue, pairs};
 use super::student::Uncertain;
 
-/// Long rounds below which nothing is said.
+/// Number of long rounds below which nothing is concluded.
 pub const LEAST: usize = 6;
-/// Compares; `None` below six long rounds.
+/// Compares the long rounds with the plain ratio; `None` below six long rounds.
 pub fn check(
     rounds: &[Round],
     a: usize,
@@ -24,7 +24,7 @@ pub fn check(
     }
     let ratio = ratio_of_totals(&long).ok()?;
     let n = long.len() as f64;
-    // Long rounds lie far apart in time, so that they are independent of each other.
+    // Long rounds are far apart in time, so they are independent of each other.
     let variance = residuals(&long, ratio).iter().map(|e| e * e).sum::<f64>() / (n - 1.0);
     let of_long = Uncertain { value: ratio.ln(), error: (variance / n).sqrt(), freedom: n - 1.0 };
     let difference = of_long.minus(plain.log());
@@ -36,15 +36,15 @@ pub fn check(
     })
 }
 
-/// Whether the round of this number is a long one: one of 32. Not among the first 128: a comparison
-/// that is over so soon could make nothing of them.
+/// Returns true if the round of this number is a long one: one of 32. The first 128 have no long
+/// rounds, since a comparison that ends so soon could not use them.
 pub fn is_long(seed: u64, number: u32) -> bool {
     const ONE_OF: u32 = 32;
     number >= 4 * ONE_OF && is_chosen(seed, number, ONE_OF)
 }
 
-/// Whether this number is the one that is chosen at random of each `one_of` in turn, so that
-/// nothing periodic keeps step with them.
+/// Returns true if this number is the one chosen at random from its group of `one_of`, so that
+/// nothing periodic keeps step with the choice.
 pub fn is_chosen(seed: u64, number: u32, one_of: u32) -> bool {
     let turn = u64::from(number / one_of).wrapping_mul(0x9e37_79b9);
     u64::from(number % one_of) == Noise::new(seed ^ turn).bits() % u64::from(one_of)

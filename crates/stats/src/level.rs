@@ -1,36 +1,35 @@
-//! Whether the level of a run broke in two, and whether the cost did with it. A rate limit that
-//! sets in (a cloud disk's burst credit) makes both stacks alike: the run's mean is then the cost
-//! of neither regime. A break of the level alone is no reason to withhold anything: ratios of
-//! neighbouring slices do not care.
+//! Checks if the level of a run broke in two, and if the cost broke with it. A rate limit that sets
+//! in (a cloud disk's burst credit) makes both stacks alike: the run's mean is then the cost of
+//! neither regime. A break of the level alone is no reason to withhold anything: ratios of
+//! neighbouring slices are not affected.
 
 use super::checks::{LevelSplit, Meaning, Regime};
 use super::ratio::{ratio_of_totals, residuals};
 use super::spread::{MeanSpread, mean};
 use super::student::Uncertain;
 
-/// Batches by which a step is held against the noise.
+/// Number of batches in which a step is compared with the noise.
 const BATCHES: usize = 48;
-/// Rounds that each side of a break has at least, and two batches.
+/// Smallest number of rounds on each side of a break; each side also has at least two batches.
 const LEAST_SIDE: usize = 8;
-/// The level must change by so much of the higher one ...
+/// Smallest change of the level, as a fraction of the higher one.
 const SHIFT: f64 = 0.1;
-/// ... and by so many standard deviations of the batches around their side's mean.
+/// Smallest change of the level, in standard deviations of the batches around their side's mean.
 const DEVIATIONS: f64 = 3.0;
-/// The ratios of the sides differ when chance would make them differ so with less than this
-/// probability.
+/// Significance level at which the ratios of the sides differ.
 const ALPHA: f64 = 0.01;
-/// A limit makes the ratios so much steadier ...
+/// Largest standard deviation of the ratios under a limit, relative to that before it.
 const STEADIER: f64 = 1.0 / 3.0;
-/// ... and the stacks so much alike (ln R).
+/// Largest difference of the stacks under a limit, as ln R.
 const ALIKE: f64 = 0.005;
 
-/// Looks for one break in rounds `(A, B)` in order of time; `None` when there is none, or too
-/// little to tell.
+/// Looks for one break in rounds `(A, B)` in order of time; `None` if there is no break, or too
+/// little data to find one.
 pub fn split(rounds: &[(f64, f64)]) -> Option<LevelSplit> {
     let ratio = ratio_of_totals(rounds).ok()?;
     let levels: Vec<f64> = rounds.iter().map(|(a, b)| (a + b / ratio) / 2.0).collect();
     let at = best_break(&levels)?;
-    // The rounds to both sides of the break may have some slices before and some after it.
+    // The rounds on both sides of the break may have some slices before and some after it.
     let (before, after) = (&rounds[..at - 1], &rounds[at + 1..]);
     let (one, two) = (LevelSide::from_rounds(before)?, LevelSide::from_rounds(after)?);
     Some(LevelSplit {
@@ -41,9 +40,9 @@ pub fn split(rounds: &[(f64, f64)]) -> Option<LevelSplit> {
     })
 }
 
-/// The first value after the best break of a series, by least squares; `None` unless the step is
-/// large against the level and against how batch means scatter around their side's. Also finds a
-/// drive's change of pace in writes.
+/// Returns the first value after the best break of a series, by least squares. Returns `None`
+/// unless the step is large against the level and against the scatter of batch means around their
+/// side's. It also finds a drive's change of pace in writes.
 pub fn best_break(levels: &[f64]) -> Option<usize> {
     let n = levels.len();
     let batch = n.div_ceil(BATCHES).max(1);
@@ -75,15 +74,15 @@ fn is_step(one: &[f64], two: &[f64], batch: usize) -> bool {
     high - low >= SHIFT * high && high - low >= DEVIATIONS * deviation
 }
 
-/// A side's ratio and how its rounds scatter.
+/// Ratio of a side, and the scatter of its rounds.
 struct LevelSide {
     log: Uncertain,
     deviation: f64,
 }
 
 impl LevelSide {
-    /// With batch means where there are rounds enough for them; a short side takes its rounds as
-    /// independent.
+    /// Estimates with batch means if there are enough rounds for them; a short side takes its
+    /// rounds as independent.
     fn from_rounds(rounds: &[(f64, f64)]) -> Option<LevelSide> {
         let ratio = ratio_of_totals(rounds).ok()?;
         let residuals = residuals(rounds, ratio);
@@ -156,7 +155,7 @@ mod tests {
             };
             (0..200).filter(|seed| meaning(*seed) == Some(Meaning::RatioToo)).count()
         };
-        // Noise of so few rounds now and then looks as if it remembered, and then leaves hardly a
+        // Noise of so few rounds sometimes looks as if it had memory, and then leaves hardly a
         // degree of freedom.
         assert!(ratio_too(0.85) >= 180, "{}", ratio_too(0.85));
         assert!(ratio_too(0.95) <= 4, "{}", ratio_too(0.95));

@@ -1,4 +1,4 @@
-//! Random numbers for simulations, from a seed and the same in every version of iotax: a simulation
+//! Random numbers for simulations, from a seed and equal in every version of iotax: a simulation
 //! that failed can be run again.
 
 use iotax_units::random::Random;
@@ -8,32 +8,32 @@ use iotax_units::random::Random;
 pub struct Noise(Random);
 
 impl Noise {
-    /// From a seed.
+    /// Starts a stream from a seed.
     pub fn new(seed: u64) -> Noise {
         Noise(Random::from_state(Random::from_state(seed).next()))
     }
 
-    /// Sixty-four random bits.
+    /// Returns sixty-four random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next()
     }
 
-    /// Uniform in 0..1.
+    /// Returns a uniform number in 0..1.
     pub fn uniform(&mut self) -> f64 {
         (self.0.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Normal with mean 0 and variance 1 (Box and Muller).
+    /// Returns a normal number with mean 0 and variance 1 (Box and Muller).
     pub fn normal(&mut self) -> f64 {
         (-2.0 * (1.0 - self.uniform()).ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// Exponential with the given mean.
+    /// Returns an exponential number with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.uniform()).ln()
     }
 
-    /// A stream of its own that follows from this one.
+    /// Returns a separate stream that follows from this one.
     pub fn fork(&mut self) -> Noise {
         Noise::new(self.bits())
     }

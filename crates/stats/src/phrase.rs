@@ -1,10 +1,10 @@
-//! A conclusion in words with its figures apart, so that many of one kind can be said in one
-//! sentence. Refuses nothing: what differs in more than figures is of another kind.
+//! A conclusion in words with its figures separate, so that many of one kind can be said in one
+//! sentence. No conclusion is refused: one that differs in more than figures is of another kind.
 
 use super::alike;
 use std::fmt::{Display, Formatter, Result};
 
-/// Words in order; their text is the sentence without who it is about.
+/// A sentence in pieces, without its subject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phrase {
     pieces: Vec<PhrasePiece>,
@@ -13,13 +13,13 @@ pub struct Phrase {
 
 #[derive(Clone, Debug, PartialEq)]
 enum PhrasePiece {
-    /// The same in all of a kind, but for numbers.
+    /// Words that are equal in all phrases of a kind, except for numbers.
     Words(String),
-    /// Each has its own, and the size by which these are ordered.
+    /// Figure of the phrase's own, with the size by which figures are ordered.
     Figure(String, f64),
-    /// What holds of the largest holds of all.
+    /// Bound; the largest one holds for all phrases of the kind.
     Bound(String),
-    /// An interval that nothing follows from, with its size: the widest says enough.
+    /// Interval from which nothing follows, with its size. The widest one is enough.
     Width(String, f64),
 }
 
@@ -35,38 +35,38 @@ impl PhrasePiece {
 }
 
 impl Phrase {
-    /// Of a figure by which it is ordered among its kind.
+    /// Starts a phrase that is ordered by this size among its kind.
     pub fn of_size(size: f64) -> Phrase {
         Phrase { pieces: Vec::new(), size }
     }
 
-    /// The figure by which it is ordered.
+    /// Returns the size by which the phrase is ordered.
     pub fn size(&self) -> f64 {
         self.size
     }
 
-    /// Goes on with words.
+    /// Appends words to the phrase.
     pub fn words(self, words: impl Into<String>) -> Phrase {
         self.with(PhrasePiece::Words(words.into()))
     }
 
-    /// Goes on with the figure that it is ordered by.
+    /// Appends the figure by which the phrase is ordered.
     pub fn figure(self, figure: impl Into<String>) -> Phrase {
         let size = self.size;
         self.with(PhrasePiece::Figure(figure.into(), size))
     }
 
-    /// Goes on with another figure of its own, of that size.
+    /// Appends another figure of its own, of that size.
     pub fn figure_of(self, figure: impl Into<String>, size: f64) -> Phrase {
         self.with(PhrasePiece::Figure(figure.into(), size))
     }
 
-    /// Goes on with a bound.
+    /// Appends a bound to the phrase.
     pub fn bound(self, bound: impl Into<String>) -> Phrase {
         self.with(PhrasePiece::Bound(bound.into()))
     }
 
-    /// Goes on with an interval of the size that it is ordered by.
+    /// Appends an interval of the size by which the phrase is ordered.
     pub fn widest(self, interval: impl Into<String>) -> Phrase {
         let size = self.size;
         self.with(PhrasePiece::Width(interval.into(), size))
@@ -81,7 +81,7 @@ impl Phrase {
         self
     }
 
-    /// The same with other words in place of some.
+    /// Replaces some words by others.
     pub fn reworded(mut self, from: &str, to: &str) -> Phrase {
         for piece in &mut self.pieces {
             if let PhrasePiece::Words(words) = piece {
@@ -91,7 +91,7 @@ impl Phrase {
         self
     }
 
-    /// Whether both say the same but for their figures.
+    /// Returns true if both phrases are equal except for their figures.
     pub fn is_of_kind(&self, other: &Phrase) -> bool {
         let alike = |(one, other): (&PhrasePiece, &PhrasePiece)| match (one, other) {
             (PhrasePiece::Words(one), PhrasePiece::Words(other)) => alike::is_alike(one, other),
@@ -103,8 +103,8 @@ impl Phrase {
         self.pieces.len() == other.pieces.len() && self.pieces.iter().zip(&other.pieces).all(alike)
     }
 
-    /// All of one kind at once, each with its name: `costs 3.1 % +- 0.2 % (a) to 9.2 % +- 0.3 % (c)
-    /// of ...`.
+    /// Joins all phrases of one kind, each with its name: `costs 3.1 % +- 0.2 % (a) to 9.2 % +- 0.3
+    /// % (c) of ...`.
     pub fn joint(all: &[(&str, &Phrase)]) -> String {
         let Some((_, first)) = all.first() else { return String::new() };
         let most = all.iter().max_by(|one, other| one.1.size.total_cmp(&other.1.size));
@@ -121,8 +121,8 @@ impl Phrase {
     }
 }
 
-/// One piece of all; the first figure says whose are the least and the most. `of_most` is that of
-/// the largest.
+/// Joins one piece of all phrases. The first figure names the least and the largest. `of_most` is
+/// the piece of the largest phrase.
 fn together(
     pieces: &[(&str, &PhrasePiece)],
     of_most: Option<&PhrasePiece>,
@@ -154,7 +154,7 @@ fn together(
     }
 }
 
-/// A figure with a name after: `3.1 % +- 0.2 % (a)`, `88 % (75 to 94 %, a)`.
+/// Appends a name to a figure: `3.1 % +- 0.2 % (a)`, `88 % (75 to 94 %, a)`.
 fn whose(figure: &str, name: &str) -> String {
     match figure.strip_suffix(')') {
         Some(open) => format!("{open}, {name})"),

@@ -1,37 +1,37 @@
-//! The pilot: some seconds of the baseline alone, of which follow the length of a slice and the
-//! pattern of a round. Its data are used for nothing else, so that the choice cannot bend the
+//! The pilot runs the baseline alone for some seconds, to choose the length of a slice and the
+//! pattern of a round. Its data are used for nothing else, so that the choice cannot bias the
 //! result.
 
 use super::spectrum::{self, SpectralLine};
 use super::spread::mean;
 use serde::{Deserialize, Serialize};
 
-/// Slices of the pilot, the shortest that are used: seconds.
+/// Length of the pilot's slices, the shortest that are used, in seconds.
 pub const SLICE_S: f64 = 0.05;
-/// A pilot lasts at least this long, seconds ...
+/// Shortest duration of a pilot, in seconds.
 pub const LEAST_S: f64 = 4.0;
-/// ... and at most this long.
+/// Longest duration of a pilot, in seconds.
 pub const MOST_S: f64 = 10.0;
-/// Completions that a slice should have of every stack.
+/// Number of completions that a slice should have of every stack.
 const COMPLETIONS: f64 = 200.0;
-/// The longest slice that a slow stack is given, seconds.
+/// Longest slice that a slow stack is given, in seconds.
 const LONGEST_S: f64 = 30.0;
 /// Lengths that a pilot can choose, as multiples of its own.
 const MULTIPLES: [usize; 6] = [1, 2, 4, 8, 12, 20];
-/// Another choice must be better by so many of its own standard errors. Longer slices gain a tenth
-/// where switching is cheap, and lose much where the noise is not white; a few long rounds say
-/// little of it.
+/// Number of its own standard errors by which another choice must be better. Longer slices gain a
+/// tenth where switching is cheap, and lose much where the noise is not white; a few long rounds
+/// give little evidence of it.
 const SURE: f64 = 2.0;
 
-/// A length that may be so much better is worth a longer look.
+/// Share of the chosen price below which another length is worth a longer look.
 const MUCH: f64 = 0.45;
 
 /// One slice of the pilot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PilotSlice {
-    /// Work a second.
+    /// Work per second of the slice.
     pub rate: f64,
-    /// From its start to the next one's, seconds: the window, what is discarded and the drain.
+    /// Seconds from its start to the next one's: the window, the discarded part and the drain.
     pub took_s: f64,
 }
 
@@ -42,13 +42,13 @@ pub enum Pattern {
     /// A random permutation and its mirror image: ABBA or BAAB.
     #[default]
     Mirror,
-    /// The mirror image once more the other way round: ABBABAAB or BAABABBA, in which a period of a
+    /// The mirror image followed by its reverse: ABBABAAB or BAABABBA, in which a period of a
     /// round's length cancels.
     Double,
 }
 
 impl Pattern {
-    /// Slices of each stack in a round.
+    /// Returns the number of slices of each stack in a round.
     pub fn slices(self) -> usize {
         match self {
             Pattern::Mirror => 2,
@@ -57,36 +57,36 @@ impl Pattern {
     }
 }
 
-/// How a workload is measured.
+/// Design by which a workload is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Design {
-    /// Length of a slice's window, seconds.
+    /// Length of a slice's window, in seconds.
     pub slice_s: f64,
-    /// Order of slices.
+    /// Order of slices within a round.
     pub pattern: Pattern,
-    /// Period of something that comes back on the machine, seconds, where that decided the pattern.
+    /// Period of a recurring disturbance on the machine, in seconds, if that decided the pattern.
     pub period_s: Option<f64>,
 }
 
-/// What a design has to suit.
+/// Conditions that a design has to meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DesignBounds {
-    /// Stacks in a round.
+    /// Number of stacks in a round.
     pub stacks: usize,
-    /// I/Os a second of the slowest of them.
+    /// I/Os per second of the slowest stack.
     pub slowest: f64,
-    /// Seconds in which 16 rounds must fit.
+    /// Seconds into which 16 rounds must fit.
     pub budget_s: f64,
 }
 
-/// Whether the pilot should go on: its choice is not clear yet.
+/// Returns true if the pilot should go on because its choice is not clear yet.
 pub fn goes_on(slices: &[PilotSlice]) -> bool {
     let lasted: f64 = slices.iter().map(|slice| slice.took_s).sum();
     lasted < LEAST_S || (lasted < MOST_S && !is_clear(slices))
 }
 
-/// The design for what the pilot saw; an empty one gives the shortest slices that have completions
-/// enough.
+/// Chooses the design for the pilot's data. Without data it gives the shortest slices that have
+/// enough completions.
 pub fn design(slices: &[PilotSlice], bounds: &DesignBounds) -> Design {
     let line = spectrum::line(&slices.iter().map(|slice| slice.rate).collect::<Vec<_>>());
     let (multiple, pattern) = best(&prices(slices, line.is_some()));
@@ -96,15 +96,15 @@ pub fn design(slices: &[PilotSlice], bounds: &DesignBounds) -> Design {
     Design { slice_s, pattern, period_s }
 }
 
-/// Slices that hold some hundred completions of a stack with so many a second, seconds, in steps of
-/// 10 ms.
+/// Returns the length of slices that hold some hundred completions of a stack with so many per
+/// second, in seconds, in steps of 10 ms.
 pub fn length_for(slowest: f64) -> f64 {
     let wanted = if slowest > 0.0 { COMPLETIONS / slowest } else { LONGEST_S };
     ((wanted * 100.0).ceil() / 100.0).clamp(SLICE_S, LONGEST_S)
 }
 
-/// Sixteen rounds must fit into three quarters of the time: better few completions than no
-/// interval.
+/// Returns the longest slice, in seconds, with which 16 rounds fit into three quarters of the time:
+/// better few completions than no interval.
 fn longest_within(bounds: &DesignBounds, pattern: Pattern) -> f64 {
     let slices = (16 * pattern.slices() * bounds.stacks) as f64;
     (0.75 * bounds.budget_s / slices * 1000.0).floor().max(1.0) / 1000.0
@@ -114,7 +114,7 @@ fn period(line: &SpectralLine, slices: &[PilotSlice]) -> f64 {
     line.period * mean(&slices.iter().map(|slice| slice.took_s).collect::<Vec<_>>())
 }
 
-/// Time of a slice that is no window, seconds.
+/// Returns the part of a slice outside its window, in seconds.
 fn overhead(slices: &[PilotSlice]) -> f64 {
     if slices.is_empty() {
         return 0.0;
@@ -122,7 +122,8 @@ fn overhead(slices: &[PilotSlice]) -> f64 {
     (mean(&slices.iter().map(|slice| slice.took_s).collect::<Vec<_>>()) - SLICE_S).max(0.0)
 }
 
-/// Variance of a round made of the baseline alone times the time that it takes.
+/// Price of a design: variance of a round made of the baseline alone, times the duration of the
+/// round.
 #[derive(Clone, Copy, Debug)]
 struct Price {
     multiple: usize,
@@ -132,7 +133,7 @@ struct Price {
     error: f64,
 }
 
-/// Of every length; where something comes back periodically, of both patterns.
+/// Returns the prices of every length, and of both patterns if there is a periodic disturbance.
 fn prices(slices: &[PilotSlice], periodic: bool) -> Vec<Price> {
     let rates: Vec<f64> = slices.iter().map(|slice| slice.rate).collect();
     let patterns: &[Pattern] =
@@ -144,8 +145,8 @@ fn prices(slices: &[PilotSlice], periodic: bool) -> Vec<Price> {
         .collect()
 }
 
-/// Rounds of the baseline's own slices, at every start. Rounds that overlap are not independent;
-/// only whole ones side by side are counted for the error.
+/// Computes a price from rounds of the baseline's own slices, at every start. Rounds that overlap
+/// are not independent, so only whole ones side by side count for the error.
 fn price(rates: &[f64], multiple: usize, pattern: Pattern, overhead_s: f64) -> Option<Price> {
     let signs: &[f64] = match pattern {
         Pattern::Mirror => &[1.0, -1.0, -1.0, 1.0],
@@ -165,7 +166,7 @@ fn price(rates: &[f64], multiple: usize, pattern: Pattern, overhead_s: f64) -> O
     Some(Price { multiple, pattern, price: variance * seconds, error: (2.0 / whole as f64).sqrt() })
 }
 
-/// The shortest, unless another one is surely better.
+/// Returns the shortest design, unless another one is significantly better.
 fn best(prices: &[Price]) -> (usize, Pattern) {
     let mut best: Option<&Price> = None;
     for price in prices {
@@ -177,7 +178,7 @@ fn best(prices: &[Price]) -> (usize, Pattern) {
     best.map_or((1, Pattern::Mirror), |best| (best.multiple, best.pattern))
 }
 
-/// No other length looks much better than the chosen one.
+/// Returns true if no other length looks much better than the chosen one.
 fn is_clear(slices: &[PilotSlice]) -> bool {
     let prices = prices(slices, false);
     let (best, _) = best(&prices);

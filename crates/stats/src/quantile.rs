@@ -1,9 +1,9 @@
-//! Latency percentiles with their intervals, from histograms that are merged over rounds and never
-//! averaged. The interval of a percentile is that of the share of I/Os beyond it, inverted over the
-//! merged distribution (Woodruff 1952): where it lies between two modes, the interval reaches both.
-//! Where each of 16 batches of rounds has enough I/Os, the spread of their quantiles is the
-//! interval. Refuses a percentile with fewer than [`super::exceedance::LEAST_BEYOND`] I/Os beyond
-//! it.
+//! Estimates latency percentiles with their intervals, from histograms that are merged over rounds
+//! and never averaged. The interval of a percentile is that of the share of I/Os beyond it,
+//! inverted over the merged distribution (Woodruff 1952): where it lies between two modes, the
+//! interval reaches both. Where each of 16 batches of rounds has enough I/Os, the spread of their
+//! quantiles gives the interval. A percentile with fewer than [`super::exceedance::LEAST_BEYOND`]
+//! I/Os beyond it is refused.
 
 use super::exceedance::{RoundHistograms, Threshold, share, share_ratio};
 use super::gate::BatchGate;
@@ -14,43 +14,43 @@ use super::visits::{self, VisitRatio};
 use super::{ALPHA, Refusal};
 use iotax_histogram::{Histogram, bounds};
 
-/// I/Os beyond a percentile without which not even its value is given.
+/// Number of I/Os beyond a percentile below which not even its value is given.
 const LEAST_FOR_VALUE: u64 = 10;
 
-/// Half a bucket of the layout (128 an octave), as a logarithm: no percentile is known better than
-/// this.
+/// Half a bucket of the layout (128 per octave), as a logarithm: no percentile is known more
+/// precisely.
 const RESOLUTION: f64 = 1.0 / 256.0;
 
 /// An estimate with its 95 % interval, all of one unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// From the pooled histograms.
+    /// Estimate from the pooled histograms.
     pub value: f64,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: f64,
-    /// Samples pooled (of the poorer side).
+    /// Number of samples pooled (of the poorer side).
     pub samples: u64,
-    /// Whether the rounds behind it depend on each other for longer than a batch.
+    /// Gate that shows if the rounds depend on each other for longer than a batch.
     pub gate: BatchGate,
 }
 
 impl Estimate {
-    /// Of one whose figures are logarithms of latencies or of their ratio.
+    /// Converts figures that are logarithms of latencies, or of their ratio, to plain ones.
     fn unlogged(self) -> Estimate {
         let (low, high) = ((self.low - RESOLUTION).exp(), (self.high + RESOLUTION).exp());
         Estimate { value: self.value.exp(), low, high, ..self }
     }
 }
 
-/// Sum of the latencies in a histogram and their number.
+/// Returns the sum of the latencies in a histogram and their number.
 pub fn total(histogram: &Histogram) -> (f64, f64) {
     let items = histogram.count() as f64;
     (histogram.mean().map_or(0.0, |mean| mean * items), items)
 }
 
-/// A quantile of one side, and how its logarithm follows the share of I/Os beyond it.
+/// A quantile of one side, with its logarithm as a function of the share of I/Os beyond it.
 struct Inverted {
     value: f64,
     pooled: Histogram,
@@ -60,7 +60,7 @@ struct Inverted {
 }
 
 impl Inverted {
-    /// Of the strata of one side together.
+    /// Inverts the strata of one side together.
     fn invert(strata: &[&RoundHistograms], q: f64) -> Result<Inverted, Refusal> {
         let mut pooled = Histogram::new();
         strata.iter().for_each(|side| pooled.merge(&side.pooled()));
@@ -74,7 +74,8 @@ impl Inverted {
         Ok(Inverted { value: log_quantile(&pooled, q)?, pooled, beyond, at, spread })
     }
 
-    /// Its logarithm where the true share is off by this part of the interval: -1 is the lower end.
+    /// Returns the logarithm of the quantile if the true share is off by `part` of the interval: -1
+    /// is the lower end.
     fn end(&self, part: f64) -> f64 {
         let (below, above) = self.spread.reach(1.0 - ALPHA);
         let off = if part < 0.0 { -part * above } else { -part * below };
@@ -82,7 +83,7 @@ impl Inverted {
     }
 }
 
-/// A quantile of each of two sides, and how far their errors go together.
+/// A quantile of each of two sides, and the correlation of their errors.
 struct InvertedPair {
     sides: [Inverted; 2],
     correlation: f64,
@@ -102,9 +103,9 @@ impl InvertedPair {
         Ok(InvertedPair { sides, correlation, gate: apart.gate })
     }
 
-    /// Of B less that of A, both in the scale of `map`. The error has three independent parts: one
-    /// that both sides share, and one of each alone. Their distances add up in squares, lower ends
-    /// and upper ends apart (Zou and Donner 2008, "MOVER").
+    /// Returns the quantile of B minus that of A, both in the scale of `map`. The error has three
+    /// independent parts: one that both sides share, and one of each alone. Their distances add up
+    /// in squares, lower and upper ends apart (Zou and Donner 2008, "MOVER").
     fn difference(&self, map: fn(f64) -> f64) -> Estimate {
         let [a, b] = &self.sides;
         let off = |side: &Inverted, part: f64| map(side.end(part)) - map(side.value);
@@ -123,7 +124,7 @@ impl InvertedPair {
     }
 }
 
-/// The `q` quantile (0.99) of one stack in nanoseconds.
+/// Estimates the `q` quantile (0.99) of one stack in nanoseconds.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail.
@@ -142,7 +143,7 @@ pub fn of_one(side: &RoundHistograms, q: f64) -> Result<Estimate, Refusal> {
     Ok(log.unlogged())
 }
 
-/// The pooled `q` quantile alone, for runs too short for an interval.
+/// Returns the pooled `q` quantile alone, for runs too short for an interval.
 ///
 /// # Errors
 /// [`Refusal::ThinTail`] with fewer than ten samples beyond it.
@@ -153,7 +154,7 @@ pub fn pooled_of_one(side: &RoundHistograms, q: f64) -> Result<f64, Refusal> {
     }
 }
 
-/// The pooled mean alone.
+/// Returns the pooled mean alone.
 ///
 /// # Errors
 /// [`Refusal::IdleStack`] when nothing completed.
@@ -161,8 +162,8 @@ pub fn pooled_mean_of_one(side: &RoundHistograms) -> Result<f64, Refusal> {
     side.pooled().mean().ok_or(Refusal::IdleStack)
 }
 
-/// Quantiles of batches of rounds, in the scale of `map`; `None`: one has fewer than ten I/Os
-/// beyond.
+/// Returns the quantiles of batches of rounds, in the scale of `map`; `None` if one has fewer than
+/// ten I/Os beyond.
 fn of_batches(side: &RoundHistograms, q: f64, map: fn(f64) -> f64) -> Option<Vec<f64>> {
     let enough = |histogram: &Histogram| number(histogram.count(), q) >= LEAST_FOR_VALUE;
     let quantile = |histogram: Histogram| {
@@ -171,15 +172,16 @@ fn of_batches(side: &RoundHistograms, q: f64, map: fn(f64) -> f64) -> Option<Vec
     side.batches(BATCHES).into_iter().map(quantile).collect()
 }
 
-/// The interval around `value`, the pooled figure of what batches have: Student's t over batches,
-/// stretched where needed to hold the pooled figure (a percentile between two modes may fall
+/// Builds the interval around `value`, the pooled figure of the batches: Student's t over batches,
+/// stretched where needed to hold the pooled figure (a percentile between two modes may lie
 /// outside).
 fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
     let number = each.len() as f64;
     let mean = each.iter().sum::<f64>() / number;
     let residuals: Vec<f64> = each.iter().map(|one| one - mean).collect();
     let gate = MeanSpread::from_residuals(&residuals).ok()?.gate;
-    // What a batch leaves to the next counts where it adds up, and is known by fewer batches.
+    // Correlation from one batch to the next counts where it is positive, and then fewer batches
+    // estimate it.
     let next: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
     let own: f64 = residuals.iter().map(|off| off * off).sum();
     let all = own + 2.0 * next.max(0.0);
@@ -194,9 +196,9 @@ fn over_batches(each: &[f64], value: f64, samples: u64) -> Option<Estimate> {
     })
 }
 
-/// The quantile of B less that of A in the scale of `map`, batch by batch: what the machine does to
-/// both in a batch cancels, however far its level drifts. `None`: some batch has too few I/Os, or
-/// there are several strata.
+/// Estimates the quantile of B minus that of A in the scale of `map`, batch by batch: the machine's
+/// effect on both in a batch cancels, however far its level drifts. Returns `None` if some batch
+/// has too few I/Os, or if there are several strata.
 fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> Option<Estimate> {
     let [[a, b]] = strata else { return None };
     let each = of_batches(b, q, map)?.into_iter().zip(of_batches(a, q, map)?).map(|(b, a)| b - a);
@@ -204,7 +206,7 @@ fn by_batches(strata: &[[RoundHistograms; 2]], q: f64, map: fn(f64) -> f64) -> O
     over_batches(&each.collect::<Vec<_>>(), of_b? - of_a?, a.count().min(b.count()))
 }
 
-/// By batches where they suffice, else by counting.
+/// Estimates by batches where they suffice, otherwise by counting.
 fn paired(
     strata: &[[RoundHistograms; 2]],
     q: f64,
@@ -216,7 +218,7 @@ fn paired(
     }
 }
 
-/// The ratio of the `q` quantiles, B to A, paired by rounds, over one or more strata.
+/// Estimates the ratio of the `q` quantiles, B to A, paired by rounds, over one or more strata.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds or with a thin tail on either side.
@@ -224,7 +226,8 @@ pub fn of_ratio(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate, Ref
     Ok(paired(strata, q, |log| log)?.unlogged())
 }
 
-/// The `q` quantile of B less that of A in nanoseconds, likewise.
+/// Estimates the `q` quantile of B minus that of A in nanoseconds, paired by rounds, over one or
+/// more strata.
 ///
 /// # Errors
 /// As [`of_ratio`].
@@ -236,9 +239,9 @@ pub fn of_difference(strata: &[[RoundHistograms; 2]], q: f64) -> Result<Estimate
     Ok(Estimate { low: found.low - finest, high: found.high + finest, ..found })
 }
 
-/// The ratio of the `q` quantiles, B to A, of paired visits `(A, B)`: what a set-up did to the
-/// latencies holds for all rounds of its visit, so that each visit is read as a whole and counts
-/// once.
+/// Estimates the ratio of the `q` quantiles, B to A, of paired visits `(A, B)`. The effect of a
+/// set-up on the latencies is common to all rounds of its visit, so each visit is evaluated as a
+/// whole and counts once.
 ///
 /// # Errors
 /// [`Refusal`] below `least` pairs, or with a thin tail in any visit.
@@ -252,7 +255,7 @@ pub fn of_visits(
     Ok(VisitRatio { low: found.low / resolution, high: found.high * resolution, ..found })
 }
 
-/// The `q` quantile of B less that of A in nanoseconds, of paired visits.
+/// Estimates the `q` quantile of B minus that of A in nanoseconds, of paired visits.
 ///
 /// # Errors
 /// As [`of_visits`].
@@ -268,7 +271,7 @@ fn visit_values(pairs: &[[RoundHistograms; 2]], q: f64) -> Result<Vec<(f64, f64)
     pairs.iter().map(|[a, b]| Ok((pooled_of_one(a, q)?, pooled_of_one(b, q)?))).collect()
 }
 
-/// The mean latency of one stack in nanoseconds.
+/// Estimates the mean latency of one stack in nanoseconds.
 ///
 /// # Errors
 /// [`Refusal`] below 16 rounds or when nothing completed.
@@ -287,8 +290,8 @@ pub fn mean_of_one(side: &RoundHistograms) -> Result<Estimate, Refusal> {
     })
 }
 
-/// Points of the pooled distribution, `(quantile, nanoseconds)`, as far as ten samples lie beyond;
-/// for drawing.
+/// Returns points of the pooled distribution, `(quantile, nanoseconds)`, as long as ten samples lie
+/// beyond; for drawing.
 pub fn curve(side: &RoundHistograms) -> Vec<(f64, u64)> {
     const AT: [f64; 19] = [
         0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998,
@@ -301,7 +304,8 @@ pub fn curve(side: &RoundHistograms) -> Vec<(f64, u64)> {
         .collect()
 }
 
-/// Samples beyond a quantile; a hair is added since 1 - 0.999 is a little below 0.001.
+/// Returns the number of samples beyond a quantile. A tiny amount is added since 1 - 0.999 is a
+/// little below 0.001.
 fn number(count: u64, q: f64) -> u64 {
     (count as f64 * (1.0 - q) + 1e-6) as u64
 }

@@ -11,11 +11,11 @@ use super::student::Uncertain;
 pub struct Ratio {
     /// Sum over B divided by sum over A.
     pub ratio: f64,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: f64,
-    /// Spread of the relative residuals behind it.
+    /// Spread of the relative residuals.
     pub spread: MeanSpread,
 }
 
@@ -25,12 +25,12 @@ impl Ratio {
         Ratio { ratio, low: ratio * (-below).exp(), high: ratio * above.exp(), spread }
     }
 
-    /// Half-width of the interval of the logarithm, about the relative half-width.
+    /// Returns the half-width of the interval of the logarithm, about the relative half-width.
     pub fn half_width(&self) -> f64 {
         self.spread.half_width()
     }
 
-    /// ln R with its standard error.
+    /// Returns ln R with its standard error.
     pub fn log(&self) -> Uncertain {
         Uncertain {
             value: self.ratio.ln(),
@@ -39,19 +39,19 @@ impl Ratio {
         }
     }
 
-    /// Bounds of the interval that holds with probability `confidence`.
+    /// Returns the bounds of the interval that holds with probability `confidence`.
     pub fn bounds_at(&self, confidence: f64) -> (f64, f64) {
         let (below, above) = self.spread.reach(confidence);
         (self.ratio * (-below).exp(), self.ratio * above.exp())
     }
 
-    /// The batch gate.
+    /// Returns the batch gate of the residuals.
     pub fn gate(&self) -> BatchGate {
         self.spread.gate
     }
 
-    /// The same finding about the reciprocal: a ratio of times becomes one of rates, and its longer
-    /// side the other one.
+    /// Returns the estimate of the reciprocal: a ratio of times becomes one of rates, and the
+    /// longer side of its interval the other one.
     pub fn inverted(self) -> Ratio {
         let spread = MeanSpread { skewness: -self.spread.skewness, ..self.spread };
         Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low, spread }
@@ -71,9 +71,10 @@ pub fn estimate(rounds: &[(f64, f64)]) -> Result<Ratio, Refusal> {
     Ok(Ratio::around(ratio, spread))
 }
 
-/// The same over several strata, of which each has a ratio of its own (files swapped between the
-/// stacks, say): the mean of their logarithms, so that what one stratum gives to a side and the
-/// next to the other cancels. Residuals are taken within each.
+/// Estimates the common ratio of several strata, each with a ratio of its own (files swapped
+/// between the stacks, say). It is the exponential of the mean of their logarithms, so that an
+/// advantage that one stratum gives to a side and the next to the other cancels. Residuals are
+/// taken within each stratum.
 ///
 /// # Errors
 /// As [`estimate`], of any stratum; rounds are counted over all of them.
@@ -86,7 +87,7 @@ pub fn stratified(strata: &[Vec<(f64, f64)>]) -> Result<Ratio, Refusal> {
     Ok(Ratio::around(log.exp(), spread))
 }
 
-/// What [`stratified`] estimates, without an interval: one round of each stratum is enough.
+/// Returns the estimate of [`stratified`] without an interval: one round of each stratum is enough.
 ///
 /// # Errors
 /// As [`ratio_of_totals`].
@@ -94,7 +95,7 @@ pub fn point(strata: &[Vec<(f64, f64)>]) -> Result<f64, Refusal> {
     centre(strata, |rounds| Ok(ratio_of_totals(rounds)?.ln())).map(f64::exp)
 }
 
-/// What [`of_means`] estimates, likewise.
+/// Returns the estimate of [`of_means`] without an interval.
 ///
 /// # Errors
 /// As [`difference`], but for the number of rounds.
@@ -103,7 +104,7 @@ pub fn point_of_means(strata: &[Vec<(Total, Total)>]) -> Result<f64, Refusal> {
     centre(strata, of).map(f64::exp)
 }
 
-/// What [`difference`] estimates, likewise.
+/// Returns the estimate of [`difference`] without an interval.
 ///
 /// # Errors
 /// As [`point_of_means`].
@@ -118,13 +119,13 @@ fn centre<T>(strata: &[T], of: impl Fn(&T) -> Result<f64, Refusal>) -> Result<f6
     }
 }
 
-/// What one stratum says, and how its rounds scatter around that.
+/// Estimate of one stratum, and the residuals of its rounds around it.
 struct Stratum {
     value: f64,
     residuals: Vec<f64>,
 }
 
-/// Mean of the strata with the spread of their rounds.
+/// Returns the mean of the strata with the spread of their rounds.
 fn pooled(strata: &[Stratum]) -> Result<(f64, MeanSpread), Refusal> {
     if strata.is_empty() {
         return Err(Refusal::TooFewRounds { have: 0 });
@@ -132,14 +133,14 @@ fn pooled(strata: &[Stratum]) -> Result<(f64, MeanSpread), Refusal> {
     let within: Vec<f64> =
         strata.iter().flat_map(|visit| visit.residuals.iter().copied()).collect();
     let mut spread = MeanSpread::from_residuals(&within)?;
-    // Strata weigh alike, however many rounds they have: the variance of their mean says how many
-    // rounds it is worth.
+    // Strata have equal weight, however many rounds they have. The variance of their mean
+    // determines how many rounds it is worth.
     let shares: f64 = strata.iter().map(|visit| 1.0 / visit.residuals.len() as f64).sum();
     spread.variance *= spread.n as f64 * shares / (strata.len() as f64).powi(2);
     Ok((mean(&strata.iter().map(|visit| visit.value).collect::<Vec<_>>()), spread))
 }
 
-/// Sum B / sum A, without an interval.
+/// Returns sum B / sum A, without an interval.
 ///
 /// # Errors
 /// As [`estimate`], but for the number of rounds: one is enough.
@@ -159,7 +160,7 @@ pub fn ratio_of_totals(rounds: &[(f64, f64)]) -> Result<f64, Refusal> {
     }
 }
 
-/// Relative residuals of each round; their mean is zero.
+/// Returns the relative residual of each round; their mean is zero.
 pub fn residuals(rounds: &[(f64, f64)], ratio: f64) -> Vec<f64> {
     let mean_a = mean(&rounds.iter().map(|round| round.0).collect::<Vec<_>>());
     rounds.iter().map(|(a, b)| (b - ratio * a) / (ratio * mean_a)).collect()
@@ -172,21 +173,21 @@ pub struct Difference {
     pub value: f64,
     /// Half-width of the interval.
     pub half_width: f64,
-    /// Rounds behind it.
+    /// Number of rounds in the estimate.
     pub rounds: usize,
 }
 
-/// What one side of a round adds up to, and over how many items.
+/// Total of one side of a round, and the number of its items.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
     /// Sum, for instance of latencies.
     pub sum: f64,
-    /// Items, for instance I/Os.
+    /// Number of items, for instance I/Os.
     pub items: f64,
 }
 
 impl Total {
-    /// Both together.
+    /// Returns the sum of both totals.
     #[must_use]
     pub fn plus(self, other: Total) -> Total {
         Total { sum: self.sum + other.sum, items: self.items + other.items }
@@ -195,7 +196,7 @@ impl Total {
 
 /// Estimates the mean per item of B minus that of A (for added microseconds per I/O) over rounds
 /// `(A, B)` of one or more strata. Both means are ratios of totals; their residuals are subtracted
-/// round by round, so that noise common to both cancels. Of several strata it is the mean of their
+/// round by round, so that noise common to both cancels. For several strata it is the mean of their
 /// differences.
 ///
 /// # Errors
@@ -214,8 +215,8 @@ pub fn difference(visits: &[Vec<(Total, Total)>]) -> Result<Difference, Refusal>
     Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
 }
 
-/// Estimates how much of a base B has more than A, over rounds `(base, A, B)` of one or more
-/// strata: (sum B - sum A) / sum base. Differences of neighbours add up to that of the ends.
+/// Estimates the difference of B and A as a share of a base, over rounds `(base, A, B)` of one or
+/// more strata: (sum B - sum A) / sum base. Differences of neighbours add up to that of the ends.
 ///
 /// # Errors
 /// As [`estimate`], for each of the three.
@@ -232,8 +233,8 @@ pub fn share_of_base(strata: &[Vec<[f64; 3]>]) -> Result<Difference, Refusal> {
     Ok(Difference { value, half_width: spread.half_width(), rounds: spread.n })
 }
 
-/// Estimates the mean per item of B over that of A, paired as in [`difference`]: how many times as
-/// long an I/O takes.
+/// Estimates the mean per item of B over that of A, paired as in [`difference`]: the factor by
+/// which an I/O takes longer.
 ///
 /// # Errors
 /// As [`difference`].

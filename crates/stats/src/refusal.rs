@@ -12,66 +12,66 @@ use std::fmt;
 pub enum Refusal {
     /// Fewer rounds than the 16 batches that an interval needs.
     TooFewRounds {
-        /// Rounds at hand.
+        /// Number of rounds at hand.
         have: usize,
     },
     /// Fewer paired visits than an interval needs.
     TooFewVisits {
-        /// Pairs at hand.
+        /// Number of pairs at hand.
         have: usize,
     },
     /// Results of others that were not repeated often enough for their spread to be known.
     NoSpread {
-        /// Runs of the baseline.
+        /// Number of runs of the baseline.
         baseline: usize,
-        /// Runs of the other.
+        /// Number of runs of the other.
         other: usize,
     },
     /// The baseline completed nothing, so nothing can be divided by it.
     IdleBaseline,
-    /// The stack completed nothing.
+    /// The stack completed no I/O.
     IdleStack,
     /// A rate that is negative or not a number was handed in.
     NotARate,
-    /// Batches still follow each other: the interval cannot be trusted.
+    /// Batches still depend on each other: the interval cannot be trusted.
     DependentBatches {
         /// Correlation of neighbouring batches.
         correlation: f64,
-        /// What is allowed.
+        /// Largest correlation that is allowed.
         bound: f64,
     },
     /// The interval includes zero and reaches beyond the zone of no difference.
     TooWide {
-        /// The zone, a fraction.
+        /// The zone, as a fraction.
         zone: f64,
     },
-    /// The level broke and the ratio with it: two regimes, of which the mean is neither.
+    /// The level broke and the ratio with it: there are two regimes, and the mean is neither.
     Regimes {
-        /// The break.
+        /// The break between the regimes.
         split: LevelSplit,
     },
-    /// From some round on both run alike and steadily: a limit hides the cost.
+    /// Both sides run alike and steadily from some round on: a limit hides the cost.
     RateLimited {
-        /// The break.
+        /// The break at which this begins.
         split: LevelSplit,
     },
     /// One side ran at a limit, which hides what it costs.
     AtLimit {
-        /// Which: the baseline or the stack.
+        /// True if the baseline ran at the limit, false if the stack did.
         of_baseline: bool,
-        /// The limit, its size, and where it is set, in words.
+        /// Description of the limit in words: its size, and where it is set.
         limit: String,
     },
-    /// A slice depends on whose slice ran before it.
+    /// A slice depends on the slice that ran before it.
     CarryOver {
-        /// Which stack's: the baseline's or the other's.
+        /// True if the baseline's slices depend on it, false if the other stack's do.
         of_baseline: bool,
-        /// What was found.
+        /// Carry-over that was found.
         found: CarryOver,
     },
-    /// Slices of another length tell another ratio.
+    /// Slices of another length show another ratio.
     LengthMatters {
-        /// What was found.
+        /// Result of the length check.
         found: LengthCheck,
     },
     /// The individual interval would give a conclusion, but the simultaneous interval over all
@@ -80,26 +80,26 @@ pub enum Refusal {
         /// Number of comparisons of its kind in the run.
         many: usize,
     },
-    /// Nothing shows that writes came past the caches.
+    /// There is no evidence that writes came past the caches.
     SteadyNotShown {
         /// Bytes that the least written drive got in the visit that wrote most.
         written: u64,
-        /// The largest cache of writes that is known on the path, in bytes.
+        /// Size of the largest known write cache on the path, in bytes.
         known_cache: Option<u64>,
     },
     /// Too few I/Os lie beyond the percentile or threshold.
     ThinTail {
-        /// I/Os beyond it.
+        /// Number of I/Os beyond it.
         have: u64,
     },
     /// The slow I/Os came in so few rounds that their share has no lower bound above zero.
     TailInFewRounds {
-        /// I/Os beyond the percentile.
+        /// Number of I/Os beyond the percentile.
         have: u64,
     },
     /// One side did not achieve the offered rate: its latency grows as long as a slice lasts.
     NotKeptUp {
-        /// Which: the baseline or the stack.
+        /// True if the baseline fell short, false if the stack did.
         of_baseline: bool,
         /// Achieved share of the offered rate.
         share: f64,
@@ -107,9 +107,9 @@ pub enum Refusal {
     /// Two runs differ by more than their own noise, but not by more than the machine may have
     /// drifted.
     Drift,
-    /// There is nothing to judge, in words.
+    /// There is no measurement to judge.
     NotMeasured {
-        /// Why.
+        /// Reason in words, for printing.
         reason: String,
     },
 }
@@ -238,10 +238,10 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What keeps up achieves this part of the offered rate at least.
+/// Smallest share of the offered rate that counts as keeping up.
 pub const KEPT_UP: f64 = 0.98;
 
-/// A share below [`KEPT_UP`], with digits enough to be printed below it.
+/// Formats a share below [`KEPT_UP`], with enough digits to be printed below it.
 fn short_of(share: f64) -> String {
     let percent = 100.0 * share;
     let rounded = format!("{percent:.1}");
@@ -252,7 +252,7 @@ fn short_of(share: f64) -> String {
     }
 }
 
-/// Both sides of a break, a cost each.
+/// Describes both sides of a break, with the cost of each.
 fn regimes(split: &LevelSplit) -> String {
     let side = |regime: &Regime| {
         let [low, high] =
@@ -264,8 +264,8 @@ fn regimes(split: &LevelSplit) -> String {
 }
 
 impl Refusal {
-    /// Whether the slices themselves are spoilt, for whatever figure is made of them, and not only
-    /// the interval of one.
+    /// Returns true if the slices themselves are spoilt, for any figure that is computed from them,
+    /// and not only the interval of one figure.
     pub fn is_of_slices(&self) -> bool {
         matches!(
             self,
@@ -273,7 +273,7 @@ impl Refusal {
         )
     }
 
-    /// One stable word for it.
+    /// Returns one stable word for the refusal.
     pub fn word(&self) -> &'static str {
         match self {
             Refusal::TooFewRounds { .. } => "too_few_rounds",
@@ -299,7 +299,7 @@ impl Refusal {
         }
     }
 
-    /// What would settle it, where something would.
+    /// Returns the remedy that would settle the question, if there is one.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Refusal::TooFewRounds { .. } => Some("raise --budget"),

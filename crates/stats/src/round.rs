@@ -1,12 +1,12 @@
-//! Figures as they are printed: with the digits that their interval allows, the half-width rounded
-//! up at two significant digits so that no interval is ever printed narrower than it is.
+//! Rounds figures for printing, with the digits that their interval allows. The half-width is
+//! rounded up at two significant digits so that no interval is ever printed narrower than it is.
 
 /// A value and its half-width, ready to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rounded {
-    /// The value, as fine as the half-width.
+    /// The value, to the same digit as the half-width.
     pub value: String,
-    /// The half-width.
+    /// The half-width, rounded up.
     pub half_width: String,
 }
 
@@ -16,22 +16,22 @@ pub fn rounded(value: f64, half_width: f64, decimals: i32) -> Rounded {
     Rounded { value: fixed(to_step(value, step), step), half_width: up_to(half_width, step) }
 }
 
-/// A longer side beyond so many times the shorter is not told by one half-width.
+/// Largest ratio of the longer side to the shorter for which one half-width is printed.
 const LOPSIDED: f64 = 2.5;
 
-/// What is beside a printed value.
+/// Margin printed beside a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Margin {
-    /// About the same to both sides.
+    /// Half-width, for sides of about the same length.
     HalfWidth(String),
-    /// Both ends: one half-width would mislead.
+    /// Both bounds, since one half-width would mislead.
     Bounds(String, String),
     /// There is no interval.
     Unknown,
 }
 
 impl Margin {
-    /// The same with another text for each number.
+    /// Returns the margin with `map` applied to the text of each number.
     pub fn map(self, map: impl Fn(String) -> String) -> Margin {
         match self {
             Margin::HalfWidth(half) => Margin::HalfWidth(map(half)),
@@ -41,11 +41,11 @@ impl Margin {
     }
 }
 
-/// A value with its interval: `+-` to the farther end where that is true as it is printed, else
-/// both ends. `edges` are what a figure cannot pass or what a conclusion hangs on (no change,
-/// nothing at all): an interval that does not reach one is not printed as if it did. Digits follow
-/// the width of the whole interval, ends are rounded outwards; never finer than `decimals`, but
-/// where an edge asks for it.
+/// Rounds a value with its interval: `+-` to the farther bound if that is true as printed,
+/// otherwise both bounds. `edges` are values that a figure cannot pass or that a conclusion depends
+/// on (no change, nothing at all): an interval that does not reach one is not printed as if it did.
+/// The digits follow the width of the whole interval, and bounds are rounded outwards. They are
+/// never finer than `decimals`, except where an edge requires it.
 pub fn printed(
     value: f64,
     (low, high): (f64, f64),
@@ -62,7 +62,7 @@ pub fn printed(
             || (low == *edge && middle - half < *edge)
             || (high == *edge && middle + half > *edge)
     };
-    // What is finer than the digits is printed alike to both sides.
+    // A margin finer than the digits is printed alike to both sides.
     let is_even = longer <= LOPSIDED * below.min(above) || longer < power(-decimals);
     if is_even && !edges.iter().any(passes) || longer == 0.0 {
         return (shown.value, Margin::HalfWidth(shown.half_width));
@@ -74,18 +74,19 @@ pub fn printed(
         end(high, step, edges, decimals, |bound, step| (bound / step - SLACK).ceil() * step);
     let (from, to) = (number(&low_text), number(&high_text));
     let fits = |step: &f64| (from..=to).contains(&to_step(value, *step));
-    // Beside an end that is far away, the value keeps two digits of its own.
+    // Beside a bound that is far away, the value keeps two digits of its own.
     let own = if value.abs() >= step { step.min(step_of(value.abs(), decimals)) } else { step };
     let step = finer(own, decimals).find(fits).unwrap_or(own);
     (fixed(to_step(value, step), step), Margin::Bounds(low_text, high_text))
 }
 
-/// Whether an interval lies on one side of an edge.
+/// Returns true if an interval lies on one side of an edge.
 fn clear(edge: f64, low: f64, high: f64) -> bool {
     low > edge || high < edge
 }
 
-/// One end of an interval, rounded outwards and as coarsely as the edges that it is clear of allow.
+/// Formats one bound of an interval, rounded outwards and as coarsely as the edges it keeps clear
+/// of allow.
 fn end(
     bound: f64,
     step: f64,
@@ -106,7 +107,7 @@ fn end(
     }
 }
 
-/// The step, and finer ones to choose from.
+/// Returns the step, and finer ones to choose from.
 fn finer(step: f64, decimals: i32) -> impl Iterator<Item = f64> {
     let finest = power(-decimals - 2);
     std::iter::successors(Some(step), |step| Some(step / 10.0))
@@ -122,12 +123,12 @@ pub fn rounded_up(bound: f64, decimals: i32) -> String {
     up_to(bound, step_of(bound, decimals))
 }
 
-/// `0.83 %` from a fraction, rounded up.
+/// Formats a fraction as a percentage, rounded up: `0.83 %`.
 pub fn percent_up(fraction: f64) -> String {
     format!("{} %", rounded_up(100.0 * fraction, 2))
 }
 
-/// Three significant digits, for a value that nothing says the precision of.
+/// Formats three significant digits, for a value of unknown precision.
 pub fn three_digits(value: f64) -> String {
     let decimals = match value.abs() {
         size if size >= 100.0 => 0,
@@ -147,7 +148,7 @@ fn step_of(half_width: f64, decimals: i32) -> f64 {
     if (half_width / step - SLACK).ceil() >= 100.0 { step * 10.0 } else { step }
 }
 
-/// What a division by a power of ten may lose.
+/// Relative precision that a division by a power of ten may lose.
 const SLACK: f64 = 1e-9;
 
 fn up_to(value: f64, step: f64) -> String {

@@ -1,57 +1,58 @@
-//! What was measured, as the statistics see it: rounds of slices with what each slice did and how
-//! long it took. Rounds that only one side has are no pair; a figure is never made of half a round.
+//! Measurements as the statistics see them: rounds of slices, with the work and the time of each
+//! slice. A round that only one side has makes no pair; a figure is never computed from half a
+//! round.
 
 use std::collections::BTreeMap;
 
-/// What a round is for.
+/// Purpose of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RoundKind {
-    /// The comparison itself.
+    /// A round of the comparison itself.
     #[default]
     Plain,
-    /// The same with longer slices, for the check that the length does not matter.
+    /// A round with longer slices, for the check that the length does not matter.
     Long,
 }
 
-/// One slice.
+/// One slice of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundPart {
-    /// Which stack.
+    /// Index of the stack that ran.
     pub stack: usize,
     /// Work done in the window: I/Os, or bytes where slices end on equal bytes.
     pub amount: f64,
-    /// Length of the window in seconds.
+    /// Length of the window, in seconds.
     pub seconds: f64,
 }
 
-/// Slices of every stack, in the order in which they ran.
+/// A round: slices of every stack, in the order in which they ran.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
-    /// What it is for.
+    /// Purpose of the round.
     pub kind: RoundKind,
-    /// The set-up that it belongs to: a visit, an attach.
+    /// Set-up that the round belongs to: a visit, an attach.
     pub visit: u32,
-    /// Set-ups of one number are one series; each series has a ratio of its own, and all weigh
-    /// alike.
+    /// Number of the stratum. Set-ups with the same number form one stratum; each stratum has a
+    /// ratio of its own, and all have the same weight.
     pub stratum: u32,
-    /// Whether its slices are a series, in which every stack ran many times.
+    /// True if its slices are a series, in which every stack ran many times.
     pub in_series: bool,
-    /// In order of time.
+    /// Slices in order of time.
     pub parts: Vec<RoundPart>,
 }
 
-/// What a slice's value is.
+/// Kind of value that a slice yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceValue {
-    /// Work a second: slices end on time.
+    /// Work per second: slices end on time.
     Rate,
-    /// Seconds a unit of work: slices end on equal work. Ratios are turned round at the end.
+    /// Seconds per unit of work: slices end on equal work. Ratios are inverted at the end.
     Time,
 }
 
 impl SliceValue {
-    /// Of summed work and time; no time, or no work where it divides, gives a value that no
-    /// estimate takes.
+    /// Computes the value from summed work and time. Without time, or without work where that is
+    /// the divisor, it gives a value that no estimate accepts.
     pub fn of_totals(self, amount: f64, seconds: f64) -> f64 {
         match self {
             SliceValue::Rate => amount / seconds,
@@ -61,7 +62,7 @@ impl SliceValue {
 }
 
 impl Round {
-    /// The value of one stack over the round; `None` when it was not in it.
+    /// Returns the value of one stack over the round; `None` if the stack was not in it.
     pub fn value(&self, stack: usize, value: SliceValue) -> Option<f64> {
         let ours = self.parts.iter().filter(|part| part.stack == stack);
         let (n, amount, seconds) = ours.fold((0, 0.0, 0.0), |(n, amount, seconds), part| {
@@ -71,7 +72,7 @@ impl Round {
     }
 }
 
-/// Pairs `(A, B)` of one kind of rounds in order of time.
+/// Returns the pairs `(A, B)` of one kind of rounds in order of time.
 pub fn pairs(
     rounds: &[Round],
     kind: RoundKind,
@@ -83,8 +84,8 @@ pub fn pairs(
     of_kind.filter_map(|round| Some((round.value(a, value)?, round.value(b, value)?))).collect()
 }
 
-/// The same, split by stratum: what a set-up did holds for all rounds of a stratum and for none of
-/// another.
+/// Returns the pairs of plain rounds, split by stratum: the effect of a set-up is common to all
+/// rounds of a stratum and absent from the others.
 pub fn pairs_by_stratum(
     rounds: &[Round],
     a: usize,

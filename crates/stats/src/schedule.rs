@@ -1,5 +1,5 @@
-//! The order of slices and visits: random and balanced. Every stack is at mirrored positions of
-//! a round, so a drift over the round meets all alike; the order is drawn again each round, so that
+//! The order of slices and visits: random and balanced. Every stack is at mirrored positions of a
+//! round, so a drift over the round meets all alike. The order is drawn again each round, so that
 //! no periodic noise can stay in step with it (a fixed ABBA finds false costs there).
 
 use super::pilot::Pattern;
@@ -12,7 +12,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// From the run's seed and a stream of its own for each use (the index of the workload).
+    /// Starts from the run's seed and a separate stream for each use (the index of the workload).
     pub fn new(seed: u64, stream: u64) -> Schedule {
         let state = Random::from_state(seed)
             .next()
@@ -20,14 +20,14 @@ impl Schedule {
         Schedule { random: Random::from_state(state) }
     }
 
-    /// One round: a random permutation of `0..stacks`, then its mirror image. For two stacks that
-    /// is ABBA or BAAB by a fair coin.
+    /// Draws one round: a random permutation of `0..stacks`, then its mirror image. For two stacks
+    /// that is ABBA or BAAB with equal probability.
     pub fn round(&mut self, stacks: usize) -> Vec<usize> {
         let order = self.permutation(stacks);
         order.iter().chain(order.iter().rev()).copied().collect()
     }
 
-    /// One round of a pattern.
+    /// Draws one round of a pattern.
     pub fn patterned(&mut self, stacks: usize, pattern: Pattern) -> Vec<usize> {
         let mut order = self.round(stacks);
         if pattern == Pattern::Double {
@@ -39,8 +39,8 @@ impl Schedule {
         order
     }
 
-    /// Order of visits to `0..sets`, each `visits` times: random orders, each followed by its
-    /// mirror image.
+    /// Returns an order of visits to `0..sets`, each `visits` times: random orders, each followed
+    /// by its mirror image.
     pub fn visits(&mut self, sets: usize, visits: usize) -> Vec<usize> {
         let mut order = Vec::with_capacity(sets * visits);
         while order.len() + 2 * sets <= sets * visits {
@@ -52,7 +52,7 @@ impl Schedule {
         order
     }
 
-    /// Fisher and Yates.
+    /// Draws a random permutation of `0..n` (Fisher and Yates).
     fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for last in (1..n).rev() {
@@ -61,7 +61,8 @@ impl Schedule {
         order
     }
 
-    /// Uniform below `bound` (not zero), by multiply-shift with rejection (Lemire).
+    /// Returns a uniform number below `bound` (not zero), by multiply-shift with rejection
+    /// (Lemire).
     fn below(&mut self, bound: u64) -> u64 {
         loop {
             let wide = u128::from(self.random.next()) * u128::from(bound);

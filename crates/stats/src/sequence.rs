@@ -1,21 +1,21 @@
-//! The interval of a watched run. Looking again and again at an ordinary 95 % interval is wrong far
-//! more often than one time in twenty; this one holds at all looks together, and is wider for it.
+//! The interval of a watched run. Repeated looks at an ordinary 95 % interval are wrong far more
+//! often than one time in twenty. This one holds at all looks simultaneously, and is wider for it.
 
 use super::Ratio;
 
-/// Rounds below which nothing is shown.
+/// Number of rounds below which nothing is shown.
 pub const LEAST: usize = 20;
 
 const ALPHA: f64 = 0.05;
-/// The width is tuned to be least near this many rounds.
+/// Number of rounds near which the width is tuned to be least.
 const TUNED_FOR: f64 = 60.0;
 
-/// Half-width of ln R that may be watched while rounds come in; `None` below 20 rounds.
+/// Returns the half-width of ln R that may be watched while rounds come in; `None` below 20 rounds.
 ///
-/// An asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
-/// "Time-uniform central limit theory and asymptotic confidence sequences"), for a normal law of
-/// known variance. It is widened by as much as the farther side of the single look's interval
-/// exceeds such a law's: for memory, freedom and skewness.
+/// It is an asymptotic confidence sequence (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
+/// "Time-uniform central limit theory and asymptotic confidence sequences"), for a normal
+/// distribution of known variance. It is widened by as much as the farther side of the single
+/// look's interval exceeds that of such a distribution: for memory, freedom and skewness.
 pub fn half_width(found: &Ratio) -> Option<f64> {
     let spread = &found.spread;
     if spread.n < LEAST {

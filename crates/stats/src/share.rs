@@ -3,9 +3,9 @@
 use super::ALPHA;
 use statrs::distribution::{Beta, ContinuousCDF};
 
-/// The 95 % interval of Clopper and Pearson (1934) for `hits` of `trials`: never too narrow. Where
-/// all or none hit, all of the error is on the one side that is left, which for none is the exact
-/// form of the rule of three. `None` of no trials.
+/// Returns the 95 % interval of Clopper and Pearson (1934) for `hits` of `trials`: never too
+/// narrow. If all or none hit, all of the error is on the one side that is left, which for none is
+/// the exact form of the rule of three. Returns `None` without trials.
 pub fn interval(hits: u64, trials: u64) -> Option<(f64, f64)> {
     let n = trials as f64;
     match hits {

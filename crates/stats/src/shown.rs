@@ -1,29 +1,30 @@
-//! Figures as text, for a sentence and for a table's cell alike, so that both say the same of one
-//! figure: scaled to a unit that people read, with the digits that the interval allows.
+//! Formats figures as text, for a sentence and for a table's cell alike, so that both say the same
+//! of one figure: scaled to a readable unit, with the digits that the interval allows.
 
 use super::round::{Margin, printed, three_digits};
 
-/// A figure in digits.
+/// A figure formatted in digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digits {
-    /// The value.
+    /// Value as printed, with its suffix.
     pub value: String,
-    /// What is beside it.
+    /// Margin printed beside the value.
     pub margin: Margin,
-    /// Behind both; empty where there is none.
+    /// Unit after both; empty if there is none.
     pub unit: &'static str,
 }
 
-/// No change, and the whole of the baseline: nothing can lose more.
+/// Edges of a change: the loss of the whole baseline, which nothing can exceed, and no change.
 const CHANGE: &[f64] = &[-100.0, 0.0];
 const SHARE: &[f64] = &[0.0, 100.0];
-/// Of a plain ratio.
+/// Edges of a plain ratio.
 const RATIO: &[f64] = &[0.0, 1.0];
-/// Nothing is negative, and a difference that is sure is not printed as none.
+/// Edge of an amount: amounts are not negative, and a significant difference is not printed as
+/// zero.
 const AMOUNT: &[f64] = &[0.0];
 
 impl Digits {
-    /// Of a value in `1/s`, `B/s`, `ns`, `1` (a ratio).
+    /// Formats a value in `1/s`, `B/s`, `ns`, `1` (a ratio).
     pub fn for_value(value: f64, bounds: Option<(f64, f64)>, unit: &str) -> Digits {
         let farther = bounds.map_or(0.0, |(low, high)| (value - low).max(high - value));
         let scale = Scale::for_size(value.abs().max(farther), unit);
@@ -38,7 +39,7 @@ impl Digits {
         Digits { value: suffixed(value), margin: margin.map(suffixed), unit: scale.unit }
     }
 
-    /// Of a change in fractions of the baseline: `-6.12 +- 0.78 %`.
+    /// Formats a change in fractions of the baseline: `-6.12 +- 0.78 %`.
     pub fn change(change: f64, bounds: Option<(f64, f64)>) -> Digits {
         let signed = |text: String| {
             let is_bare = text.starts_with('-') || text.parse() == Ok(0.0);
@@ -55,14 +56,14 @@ impl Digits {
         Digits { value: signed(shown.value), margin, unit: shown.unit }
     }
 
-    /// Of the size of a change, where words say which way: `6.12 +- 0.78 %`. Its digits are those
-    /// of the change.
+    /// Formats the size of a change whose direction is given in words: `6.12 +- 0.78 %`. The digits
+    /// are those of the change.
     pub fn size(size: f64, bounds: (f64, f64), is_less: bool) -> Digits {
         let edges = if is_less { SHARE } else { CHANGE };
         Digits::percent(size, Some(bounds), edges)
     }
 
-    /// Of a share of the baseline: `93.88 +- 0.78 %`.
+    /// Formats a share of the baseline: `93.88 +- 0.78 %`.
     pub fn share(share: f64, bounds: Option<(f64, f64)>) -> Digits {
         Digits::percent(share, bounds, SHARE)
     }
@@ -75,7 +76,8 @@ impl Digits {
         Digits { value, margin, unit: "%" }
     }
 
-    /// For a cell: `71.23k +- 0.41k`, `12 (3 to 70) %`; a value without an interval has a `?`.
+    /// Returns the text for a cell: `71.23k +- 0.41k`, `12 (3 to 70) %`. A value without an
+    /// interval gets a `?`.
     pub fn cell(&self) -> String {
         let text = match &self.margin {
             Margin::HalfWidth(half) => format!("{} +- {half}", self.value),
@@ -85,7 +87,7 @@ impl Digits {
         self.with_unit(&text)
     }
 
-    /// For a sentence: `6.12 % +- 0.78 %`, `88 % (75 to 94 %)`.
+    /// Returns the text for a sentence: `6.12 % +- 0.78 %`, `88 % (75 to 94 %)`.
     pub fn words(&self) -> String {
         let value = self.with_unit(&self.value);
         match &self.margin {
@@ -97,7 +99,7 @@ impl Digits {
         }
     }
 
-    /// The interval alone: `+- 4.0 %`, `-87 to +440 %`; `None` where there is none.
+    /// Returns the interval alone: `+- 4.0 %`, `-87 to +440 %`; `None` if there is no interval.
     pub fn width(&self) -> Option<String> {
         match &self.margin {
             Margin::HalfWidth(half) => Some(format!("+- {}", self.with_unit(half))),
@@ -111,15 +113,15 @@ impl Digits {
     }
 }
 
-/// How a quantity of some size is written.
+/// Scale in which a quantity of some size is written.
 struct Scale {
-    /// What it is divided by.
+    /// Divisor applied to the quantity.
     by: f64,
-    /// At the number.
+    /// Suffix directly after the number.
     suffix: &'static str,
-    /// Behind it.
+    /// Unit after the number.
     unit: &'static str,
-    /// No finer than that.
+    /// Largest number of decimals.
     decimals: i32,
 }
 

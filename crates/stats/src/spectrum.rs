@@ -1,30 +1,31 @@
-//! Whether something on the machine comes back periodically. Said of a series of equally long
-//! slices; used to choose an order of slices in which such a thing cancels.
+//! Looks for a periodic disturbance on the machine in a series of equally long slices. It is used
+//! to choose an order of slices in which the disturbance cancels.
 
 use super::spread::mean;
 
-/// Chance of calling any line of pure noise one.
+/// Probability of finding any line in pure noise.
 const ALPHA: f64 = 0.01;
-/// Frequencies to each side that say how much noise there is around one.
+/// Number of frequencies on each side from which the noise around one is estimated.
 const NEIGHBOURS: usize = 8;
-/// Fewer cycles over the series are no line but drift, which the mirror image within a round
-/// cancels.
+/// Smallest number of cycles over the series. Fewer are not a line but drift, which the mirror
+/// image within a round cancels.
 const LEAST_CYCLES: usize = 5;
-/// Values below which no spectrum is made.
+/// Number of values below which no spectrum is computed.
 const LEAST: usize = 32;
 
 /// A line of the spectrum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpectralLine {
-    /// Period in values of the series.
+    /// Period, in values of the series.
     pub period: f64,
-    /// Its power over that of the frequencies around it.
+    /// Power of the line over that of the frequencies around it.
     pub over_noise: f64,
 }
 
-/// The line that is out most, if one does. Noise that remembers has more power at low
-/// frequencies: what a value keeps of the one before is taken out first, and a line is then held
-/// against its neighbours, of which noise is exponentially distributed.
+/// Returns the line that exceeds the noise most, if one does. Noise with memory has more power at
+/// low frequencies. The part of each value that follows from the one before is therefore removed
+/// first. A line is then compared with its neighbours, whose power is exponentially distributed
+/// under noise.
 pub fn line(values: &[f64]) -> Option<SpectralLine> {
     if values.len() < LEAST {
         return None;
@@ -41,8 +42,8 @@ pub fn line(values: &[f64]) -> Option<SpectralLine> {
     (found.over_noise > bound).then_some(found)
 }
 
-/// Without mean and trend, and without what neighbours have in common (Box, Jenkins: prewhitening
-/// by a fitted AR(1)). At any one frequency a line and the noise around it lose alike.
+/// Removes mean and trend, and the correlation of neighbours (Box, Jenkins: prewhitening by a
+/// fitted AR(1)). At any one frequency a line and the noise around it are reduced alike.
 fn whitened(values: &[f64]) -> Vec<f64> {
     let flat = without_trend(values);
     let squares: f64 = flat.iter().map(|value| value * value).sum();
@@ -51,7 +52,7 @@ fn whitened(values: &[f64]) -> Vec<f64> {
     flat.windows(2).map(|pair| pair[1] - kept * pair[0]).collect()
 }
 
-/// Power at 1, 2, ... cycles over the series.
+/// Returns the power at 1, 2, ... cycles over the series.
 fn periodogram(values: &[f64]) -> Vec<f64> {
     (1..values.len() / 2).map(|cycles| power_at(values, cycles)).collect()
 }
@@ -85,8 +86,9 @@ fn without_trend(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Mean power of the noise around a frequency, from the median of its neighbours (a line's own
-/// neighbour does not move it); the median of an exponential law is ln 2 of its mean.
+/// Returns the mean power of the noise around a frequency, from the median of its neighbours (a
+/// line's own neighbour does not move it). The median of an exponential distribution is ln 2 of its
+/// mean.
 fn noise_around(power: &[f64], at: usize) -> f64 {
     let from = at.saturating_sub(NEIGHBOURS);
     let to = (at + NEIGHBOURS + 1).min(power.len());

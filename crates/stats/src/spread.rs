@@ -1,38 +1,38 @@
-//! How far the mean of dependent values may be off: batch means, corrected for skewness and for
-//! rare large values. Refuses fewer than 16 values.
+//! Spread of the mean of dependent values: batch means, corrected for skewness and for rare large
+//! values. Fewer than 16 values are refused.
 
 use super::gate::BatchGate;
 use super::refusal::Refusal;
 use super::student::t_quantile;
 
-/// Batches are made so that there are 16 to 31 of them.
+/// Smallest number of batches: there are 16 to 31 of them.
 pub const BATCHES: usize = 16;
 
 /// Spread of a mean whose values, in order of time, may depend on their neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeanSpread {
-    /// Number of values.
+    /// Number of values in the mean.
     pub n: usize,
-    /// Values in a batch: the power of two that leaves 16 to 31 batches.
+    /// Number of values in a batch: the power of two that leaves 16 to 31 batches.
     pub batch: usize,
-    /// Number of batches.
+    /// Number of batches of the values.
     pub batches: usize,
-    /// Variance a value: the long-run one where it is clearly larger than that of independent
-    /// values, else a third of the way to it.
+    /// Variance per value: the long-run variance where it is clearly larger than that of
+    /// independent values, otherwise a third of the way to it.
     pub variance: f64,
-    /// Degrees of freedom of the variance: few where rare large values make it uncertain.
+    /// Degrees of freedom of the variance; few where rare large values make it uncertain.
     pub freedom: f64,
-    /// Skewness of the mean: that of the values over the root of how many independent ones they are
-    /// worth.
+    /// Skewness of the mean: that of the values divided by the square root of the effective sample
+    /// size.
     pub skewness: f64,
-    /// Values over which one is still felt in the next.
+    /// Number of later values over which one value is still correlated.
     pub memory: usize,
-    /// Whether batches are long enough.
+    /// Gate that shows if batches are long enough.
     pub gate: BatchGate,
 }
 
 impl MeanSpread {
-    /// Of residuals: values minus their estimate, so that their mean is zero.
+    /// Computes the spread from residuals: values minus their estimate, so that their mean is zero.
     ///
     /// # Errors
     /// [`Refusal::TooFewRounds`] below 16 values.
@@ -46,8 +46,8 @@ impl MeanSpread {
         let independent = power_sum(residuals, 2) / (n - 1) as f64;
         let long_run = LongRun::from_residuals(residuals);
         // A long-run variance that exceeds the independent one by less may be chance: its relative
-        // error falls with the root of n. A third of that is paid all the same, or a weak memory
-        // would go free in every short run.
+        // error falls with the root of n. A third of the excess is added all the same, or a weak
+        // memory would be ignored in every short run.
         let excess = (long_run.variance - independent).max(0.0);
         let remembers = excess > 4.0 / (n as f64).sqrt() * independent;
         let variance = independent + if remembers { excess } else { excess / 3.0 };
@@ -69,30 +69,30 @@ impl MeanSpread {
         })
     }
 
-    /// Standard error of the mean.
+    /// Returns the standard error of the mean.
     pub fn standard_error(&self) -> f64 {
         (self.variance / self.n as f64).sqrt()
     }
 
-    /// Half of the length of the 95 % interval.
+    /// Returns half of the length of the 95 % interval.
     pub fn half_width(&self) -> f64 {
         let (below, above) = self.reach(0.95);
         (below + above) / 2.0
     }
 
-    /// Memory that is a fair part of the whole leaves the long-run variance uncertain and too
-    /// small. By how much a quantile must be larger: the fixed-b law of Kiefer and Vogelsang (2005)
-    /// for the share of the memory.
+    /// Returns the factor by which a quantile must be larger. A memory that is a fair part of the
+    /// whole leaves the long-run variance uncertain and too small. The factor is the fixed-b law of
+    /// Kiefer and Vogelsang (2005) for the share of the memory.
     fn stretch(&self) -> f64 {
         let b = self.memory as f64 / self.n as f64;
         1.0 + (2.9694 * b + 0.4160 * b * b - 0.5324 * b.powi(3)) / 1.96
     }
 
-    /// How far the interval that holds with that probability reaches below and above the mean.
+    /// Returns the distances that the interval of that confidence reaches below and above the mean.
     ///
-    /// Student's t, turned by Hall's (1992) cubic transformation for the skewness: of few rare
-    /// stalls the true mean lies rather on the side of more of them. Without skewness both sides
-    /// are t standard errors.
+    /// Student's t, transformed by Hall's (1992) cubic transformation for the skewness: with few
+    /// rare stalls the true mean more likely lies on the side of more of them. Without skewness
+    /// both sides are t standard errors.
     pub fn reach(&self, confidence: f64) -> (f64, f64) {
         let t = t_quantile(0.5 + confidence / 2.0, self.freedom) * self.stretch();
         let error = self.standard_error();
@@ -100,14 +100,14 @@ impl MeanSpread {
     }
 }
 
-/// Variance of a sum of values that remember, a value.
+/// Long-run variance per value of a sum of correlated values.
 struct LongRun {
     variance: f64,
     memory: usize,
 }
 
 impl LongRun {
-    /// The sum of autocovariances up to where their sums of neighbouring pairs are lost in noise,
+    /// Sums the autocovariances up to where their sums of neighbouring pairs are lost in noise,
     /// made monotone (Geyer's initial monotone sequence, 1992). It sees a memory longer than a
     /// batch.
     fn from_residuals(residuals: &[f64]) -> LongRun {
@@ -131,7 +131,7 @@ impl LongRun {
     }
 }
 
-/// Inverse of Hall's transformation x + a x^2 / 3 + a^2 x^3 / 27 + a / 6.
+/// Inverts Hall's transformation x + a x^2 / 3 + a^2 x^3 / 27 + a / 6.
 fn turned(t: f64, a: f64) -> f64 {
     if a.abs() < 1e-6 {
         return t;
@@ -139,15 +139,16 @@ fn turned(t: f64, a: f64) -> f64 {
     3.0 / a * ((1.0 + a * (t - a / 6.0)).cbrt() - 1.0)
 }
 
-/// What the third and fourth moments say.
+/// Skewness and degrees of freedom from the third and fourth moments.
 struct MomentShape {
     skewness: f64,
     freedom: f64,
 }
 
 impl MomentShape {
-    /// Of values worth so many independent ones. The variance of a variance follows from the
-    /// kurtosis, and with it the degrees of freedom (Satterthwaite): 2 n / (kurtosis - 1).
+    /// Computes both for values with an effective sample size of `worth`. The variance of a
+    /// variance follows from the kurtosis, and with it the degrees of freedom (Satterthwaite): 2 n
+    /// / (kurtosis - 1).
     fn from_values(values: &[f64], worth: f64) -> MomentShape {
         let n = values.len() as f64;
         let variance = power_sum(values, 2) / n;
@@ -163,12 +164,12 @@ impl MomentShape {
     }
 }
 
-/// 2^floor(log2(n/16)), for n of at least 16.
+/// Returns 2^floor(log2(n/16)), for n of at least 16.
 fn batch_length(n: usize) -> usize {
     1 << (n / BATCHES).max(1).ilog2()
 }
 
-/// Mean of a slice that is not empty.
+/// Returns the mean of a slice that is not empty.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -1,7 +1,8 @@
-//! Whether writes have come past the caches. A burst goes into whatever takes it; a verdict on
-//! steady writes may rest only on rounds behind the largest known cache on the path, or behind the
-//! change of pace at which the drive showed its own. Where neither was reached nothing is said.
-//! Every visit begins again: before it there was a pause, in which a cache may have emptied.
+//! Decides when writes have come past the caches. A burst goes into any cache that takes it. A
+//! verdict on steady writes may rest only on rounds after the largest known cache on the path is
+//! full, or after the change of pace at which the drive showed its own cache. If neither was
+//! reached, no verdict is given. Every visit begins again: before it there was a pause, in which a
+//! cache may have emptied.
 
 use super::Refusal;
 use super::level::best_break;
@@ -12,53 +13,53 @@ use std::ops::Range;
 
 /// A change of pace is a fall to at most this of the pace before it.
 const FALLEN: f64 = 0.9;
-/// Stretches that are held against each other, as the five rounds of SNIA's measurement window.
+/// Number of stretches that are compared, as the five rounds of SNIA's measurement window.
 const STRETCHES: usize = 5;
-/// SNIA's bounds on a steady window, fractions of its mean: the largest minus the smallest value
-/// ...
+/// SNIA's bound on the range of a steady window, as a fraction of its mean: the largest minus the
+/// smallest value (Solid State Storage Performance Test Specification).
 const RANGE: f64 = 0.2;
-/// ... and how far the best straight line goes within it (Solid State Storage Performance Test
-/// Specification).
+/// SNIA's bound on the slope of a steady window, as a fraction of its mean: the rise or fall of the
+/// best straight line within it (same specification).
 const SLOPE: f64 = 0.1;
 
-/// What is known before the first write.
+/// Facts about the write path that are known before the first write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SteadySpec {
-    /// The largest cache of writes that is known on the path, in bytes.
+    /// Size of the largest known write cache on the path, in bytes.
     pub known_cache: Option<f64>,
-    /// `reaches[a][b]`: of a byte written through stack b, how much comes to each drive below stack
-    /// a.
+    /// `reaches[a][b]` is the number of bytes that reach each drive below stack a for each byte
+    /// written through stack b.
     pub reaches: Vec<Vec<f64>>,
 }
 
-/// What one stack wrote in one round.
+/// Amount that one stack wrote in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wrote {
-    /// Which stack.
+    /// Index of the stack.
     pub stack: usize,
-    /// Bytes.
+    /// Number of bytes written.
     pub bytes: f64,
     /// Seconds until the last of them was acknowledged.
     pub seconds: f64,
-    /// Seconds with the flush after it, where there was one: the drive's own pace, whatever a
-    /// cache above it says.
+    /// Seconds including the flush that followed, if there was one. This gives the drive's own
+    /// pace, whatever a cache above it reports.
     pub durable_s: Option<f64>,
 }
 
-/// One round, of any kind: all that is written fills the caches.
+/// Writes of one round, of any kind: everything that is written fills the caches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WrittenRound {
-    /// The set-up that it belongs to.
+    /// Set-up that the round belongs to.
     pub visit: u32,
-    /// Stack by stack.
+    /// Amounts written, one per stack.
     pub stacks: Vec<Wrote>,
-    /// It preconditioned the drives: it is before the rounds of its visit, and no verdict rests
-    /// on it.
+    /// True if the round preconditioned the drives. Such a round comes before the rounds of its
+    /// visit, and no verdict rests on it.
     pub preconditions: bool,
 }
 
 impl WrittenRound {
-    /// Of a round whose amounts are bytes, flushes apart.
+    /// Converts a round whose amounts are bytes. Flushes are left out.
     pub fn from_round(round: &Round) -> WrittenRound {
         let mut stacks: Vec<usize> = round.parts.iter().map(|part| part.stack).collect();
         stacks.sort_unstable();
@@ -77,7 +78,8 @@ impl WrittenRound {
         }
     }
 
-    /// Whether both are of one set-up: no pause between them, and the same stacks up.
+    /// Returns true if both rounds belong to one set-up: no pause between them, and the same stacks
+    /// up.
     fn goes_on(&self, next: &WrittenRound) -> bool {
         let stacks = |writes: &WrittenRound| {
             writes.stacks.iter().map(|wrote| wrote.stack).collect::<Vec<_>>()
@@ -90,60 +92,61 @@ impl WrittenRound {
     }
 }
 
-/// Where a stack's pace fell and stayed down.
+/// Point at which a stack's pace fell and stayed down.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LastingFall {
-    /// Which stack.
+    /// Index of the stack.
     pub stack: usize,
-    /// First round after it, among those of its visit.
+    /// First round after the fall, among those of its visit.
     pub at: usize,
-    /// Bytes that its drive had got in the visit by then.
+    /// Bytes that its drive had received in the visit by then.
     pub written: f64,
-    /// Bytes a second before.
+    /// Pace before the fall, in bytes per second.
     pub before: f64,
-    /// Bytes a second after it.
+    /// Pace after the fall, in bytes per second.
     pub after: f64,
 }
 
-/// By what steady was reached.
+/// Reason why the steady regime counts as reached or not.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum Why {
-    /// It was not.
+    /// The steady regime was not reached.
     NotReached,
-    /// More was written than the largest known cache holds, of so many bytes.
+    /// More was written than the largest known cache holds.
     PastCache {
-        /// Its bytes.
+        /// Size of the cache, in bytes.
         cache: f64,
     },
     /// The pace fell after so many bytes, and as many again have been written since.
     PastChange {
-        /// Bytes written until then.
+        /// Bytes written up to the fall.
         written: f64,
     },
     /// The load ran before the rounds of the visit until its pace was level, and no cache is known.
     Preconditioned {
-        /// For so many rounds.
+        /// Number of preconditioning rounds.
         rounds: usize,
     },
 }
 
-/// What the rounds of one visit show.
+/// Findings from the rounds of one visit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steady {
-    /// Whether every stack has come past the caches.
+    /// True if every stack has come past the caches.
     pub reached: bool,
-    /// The first round that a verdict on steady writes may rest on; of the visit's rounds, from 0.
+    /// The first round that a verdict on steady writes may rest on, counted from 0 within the
+    /// visit.
     pub from_round: usize,
-    /// By what, of the stack that came last.
+    /// Reason that holds for the stack that got there last.
     pub why: Why,
-    /// Bytes that the least written drive got.
+    /// Bytes that the least written drive received.
     pub written: f64,
     /// The last change of pace of each stack that had one.
     pub changes: Vec<LastingFall>,
 }
 
-/// The visits of a run in order of time: the rounds of each, and what they show.
+/// Returns the visits of a run in order of time: the rounds of each, and its findings.
 pub fn by_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Vec<(Range<usize>, Steady)> {
     let mut start = 0;
     let visit = |rounds: &[WrittenRound]| {
@@ -154,12 +157,12 @@ pub fn by_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Vec<(Range<usize>
     rounds.chunk_by(WrittenRound::goes_on).map(visit).collect()
 }
 
-/// What the visit shows that the last round belongs to.
+/// Returns the findings of the visit that the last round belongs to.
 pub fn at_the_end(rounds: &[WrittenRound], spec: &SteadySpec) -> Option<Steady> {
     Some(of_visit(rounds.chunk_by(WrittenRound::goes_on).last()?, spec))
 }
 
-/// Which rounds a verdict on steady writes may rest on.
+/// Marks the rounds that a verdict on steady writes may rest on.
 ///
 /// # Errors
 /// [`Refusal::SteadyNotShown`] when no visit came so far.
@@ -175,7 +178,7 @@ pub fn judged(rounds: &[WrittenRound], spec: &SteadySpec) -> Result<Vec<bool>, R
     Ok(visits.iter().flat_map(of).collect())
 }
 
-/// The refusal, of the visit that wrote most.
+/// Builds the refusal from the visit that wrote most.
 fn not_shown(visits: &[(Range<usize>, Steady)], spec: &SteadySpec) -> Refusal {
     let written = visits.iter().map(|(_, steady)| steady.written).fold(0.0, f64::max);
     Refusal::SteadyNotShown {
@@ -184,7 +187,7 @@ fn not_shown(visits: &[(Range<usize>, Steady)], spec: &SteadySpec) -> Refusal {
     }
 }
 
-/// What the rounds of one visit show.
+/// Returns the findings from the rounds of one visit.
 pub fn of_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Steady {
     let mut stacks: Vec<usize> =
         rounds.iter().flat_map(|round| &round.stacks).map(|wrote| wrote.stack).collect();
@@ -205,8 +208,9 @@ pub fn of_visit(rounds: &[WrittenRound], spec: &SteadySpec) -> Steady {
     }
 }
 
-/// How level the last rounds of preconditioning of a stack are; `None` of fewer than make a window.
-/// Of writes that end with a flush the durable pace counts, which is the drive's own.
+/// Measures how level the last preconditioning rounds of a stack are. Returns `None` if there are
+/// fewer than a window needs. For writes that end with a flush the durable pace counts, which is
+/// the drive's own.
 pub fn preconditioned(rounds: &[WrittenRound], stack: usize) -> Option<Window> {
     let ours =
         rounds.iter().filter(|round| round.preconditions).filter_map(|round| round.stack(stack));
@@ -215,13 +219,14 @@ pub fn preconditioned(rounds: &[WrittenRound], stack: usize) -> Option<Window> {
     Window::from_paces(&paces[paces.len().checked_sub(STRETCHES)?..])
 }
 
-/// One stack in the course of a visit.
+/// Course of one stack through a visit.
 struct StackCourse {
-    /// Bytes that each drive below it has got at the end of each round of the visit, from whichever
-    /// stack.
+    /// Bytes that each drive below it has received by the end of each round of the visit, through
+    /// any stack.
     got: Vec<f64>,
     change: Option<LastingFall>,
-    /// The first rounds of the visit, if they preconditioned the stack until it was level.
+    /// Number of preconditioning rounds at the start of the visit, if the stack was level after
+    /// them.
     preconditioned: Option<usize>,
 }
 
@@ -247,13 +252,13 @@ impl StackCourse {
         self.got.last().copied().unwrap_or(0.0)
     }
 
-    /// First round of the steady regime, and why.
+    /// Returns the first round of the steady regime, and the reason.
     ///
-    /// Behind a known cache it is reached at once, and from a later change of pace on only: then
-    /// the drive had a larger one. Without a known cache as much again must follow on the change as
-    /// went before it: the first half of such a run was one regime, so a second one that ends no
-    /// sooner has had the time to show. What was preconditioned until it was level has shown it,
-    /// unless the pace falls behind that.
+    /// Once a known cache is full, the regime is reached at once. A later change of pace postpones
+    /// it to that change: the drive then had a larger cache. Without a known cache, as much must be
+    /// written after the change as before it. The first half of such a run was one regime, so a
+    /// second one that ends no sooner has had the time to show. A stack that was preconditioned
+    /// until it was level has shown its steady regime, unless the pace falls later.
     fn reached(&self, spec: &SteadySpec) -> Option<(usize, Why)> {
         // The round at the change may have slices on both sides of it.
         let behind_change = self.change.map(|change| (change.at + 1, change.written));
@@ -277,16 +282,17 @@ impl StackCourse {
 }
 
 impl SteadySpec {
-    /// Of stacks that nothing is said about, each has a drive to itself.
+    /// Returns the bytes that reach the drive below one stack for each byte written through
+    /// another. Stacks that `reaches` does not mention have a drive each.
     fn reach(&self, below: usize, through: usize) -> f64 {
         let said = self.reaches.get(below).and_then(|row| row.get(through)).copied();
         said.unwrap_or(if below == through { 1.0 } else { 0.0 })
     }
 }
 
-/// The last change of a stack's pace, by either of its two figures. Rounds that precondition have
-/// longer slices, whose pace is another with fewer flushes: it is not held against that of the
-/// others.
+/// Finds the last change of a stack's pace, by either of its two figures. Rounds that precondition
+/// have longer slices, whose pace is different because they have fewer flushes. They are not
+/// compared with the others.
 fn change(rounds: &[WrittenRound], stack: usize, got: &[f64]) -> Option<LastingFall> {
     let judged = rounds.iter().enumerate().filter(|(_, round)| !round.preconditions);
     let wrote: Vec<(usize, &Wrote)> =
@@ -306,23 +312,23 @@ fn change(rounds: &[WrittenRound], stack: usize, got: &[f64]) -> Option<LastingF
             after: fall.after,
         })
     };
-    // Of two at the same place the durable one is the drive's.
+    // Of two changes at the same round, the durable one is the drive's.
     [Some(acknowledged), durable].iter().flatten().filter_map(found).max_by_key(|change| change.at)
 }
 
 /// A fall in a series of paces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fall {
-    /// First value after it.
+    /// Index of the first value after the fall.
     pub at: usize,
-    /// Mean of what lies between it and the break before it.
+    /// Mean of the values between the previous break and the fall.
     pub before: f64,
-    /// Mean from it on.
+    /// Mean of all values from the fall on.
     pub after: f64,
 }
 
-/// The last fall of a series that lasts to its end: a drive may change its pace more than once. A
-/// break upwards, a dip that passes and a slope are none.
+/// Finds the last fall of a series that lasts to its end: a drive may change its pace more than
+/// once. A break upwards, a passing dip and a slope do not count.
 pub fn last_fall(paces: &[f64]) -> Option<Fall> {
     if paces.iter().any(|pace| !pace.is_finite()) {
         return None;
@@ -340,7 +346,7 @@ pub fn last_fall(paces: &[f64]) -> Option<Fall> {
     found
 }
 
-/// Whether two levels fit better than one straight line.
+/// Returns true if two levels fit better than one straight line.
 fn is_a_step(one: &[f64], two: &[f64]) -> bool {
     let around = |side: &[f64]| side.iter().map(|value| (value - mean(side)).powi(2)).sum::<f64>();
     let whole = [one, two].concat();
@@ -349,7 +355,7 @@ fn is_a_step(one: &[f64], two: &[f64]) -> bool {
     around(one) + around(two) < whole.iter().enumerate().map(off).sum()
 }
 
-/// The best straight line through values at equal distances.
+/// Least-squares line through equally spaced values.
 struct FittedLine {
     middle: f64,
     mean: f64,
@@ -373,18 +379,19 @@ impl FittedLine {
     }
 }
 
-/// How level a window is, by SNIA's two measures; fractions of its mean. A warning, never a reason
-/// to refuse: ratios of neighbouring slices do not care.
+/// Steadiness of a window, by SNIA's two measures, as fractions of its mean. It serves as a
+/// warning, never as a reason to refuse: ratios of neighbouring slices are not affected.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Window {
     /// Largest minus smallest of five stretches.
     pub range: f64,
-    /// How far the best straight line through them goes, first to last.
+    /// Rise or fall of the best straight line through them, first to last.
     pub slope: f64,
 }
 
 impl Window {
-    /// Of the paces of the rounds that a verdict rests on, in five stretches; `None` of fewer.
+    /// Computes the window from the paces of the rounds that a verdict rests on, in five stretches.
+    /// Returns `None` if there are fewer rounds, or if their mean is not positive.
     pub fn from_paces(paces: &[f64]) -> Option<Window> {
         let n = paces.len();
         if n < STRETCHES || mean(paces) <= 0.0 {
@@ -399,7 +406,8 @@ impl Window {
         Some(Window { range: (high - low) / mean(&means), slope: goes / mean(&means) })
     }
 
-    /// `range 31 % of the mean (20 % is allowed), slope 8 % (10 % is allowed)`
+    /// Returns both measures as text: `range 31 % of the mean (20 % is allowed), slope 8 % (10 % is
+    /// allowed)`
     pub fn to_sentence(&self) -> String {
         format!(
             "range {:.0} % of the mean ({:.0} % is allowed), slope {:.0} % ({:.0} % is allowed)",
@@ -410,7 +418,7 @@ impl Window {
         )
     }
 
-    /// Whether SNIA would call it steady.
+    /// Returns true if SNIA's bounds call the window steady.
     pub fn is_level(&self) -> bool {
         self.range <= RANGE && self.slope <= SLOPE
     }

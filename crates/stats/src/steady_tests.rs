@@ -1,4 +1,4 @@
-//! Falls, windows, and what reaches which drive.
+//! Tests of falls, of windows, and of the bytes that reach each drive.
 
 use super::*;
 use crate::noise::Noise;
@@ -134,11 +134,11 @@ fn rounds_that_precondition_fill_caches_and_show_what_is_level() {
     assert!(window.unwrap().is_level());
     assert_eq!((found.from_round, found.why), (7, Why::Preconditioned { rounds: 7 }));
     assert!(found.changes.is_empty(), "{:?}", found.changes);
-    // A cache that is known must be filled all the same.
+    // A known cache must be filled all the same.
     assert!(!with(&fallen, &[60.0; 10], Some(90.0)).1.reached);
     let past = with(&fallen, &[60.0; 30], Some(90.0)).1;
     assert_eq!((past.from_round, past.why), (28, Why::PastCache { cache: 90.0 }));
-    // What falls behind it was not steady.
+    // A pace that falls afterwards was not steady.
     let falls = with(&fallen, &paces(12, &[(60, 60.0), (60, 30.0)]), None).1;
     assert!(!falls.reached && falls.changes.len() == 1, "{falls:?}");
     for (why, before) in [("falls", &fallen[..5]), ("too few", &[100.0; 4][..])] {

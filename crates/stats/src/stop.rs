@@ -1,48 +1,49 @@
-//! When to stop: on precision, never on significance, and only at looks that were fixed beforehand.
-//! Stopping as soon as an interval excludes zero would find a false cost in half of all runs.
+//! Decides when to stop: on precision, never on significance, and only at looks that were fixed
+//! beforehand. Stopping as soon as an interval excludes zero would find a false cost in half of all
+//! runs.
 
 use super::checks::Meaning;
 use super::level;
 use super::ratio::{Ratio, estimate};
 use super::spread::BATCHES;
 
-/// What the user wants to know and how long it may take.
+/// Precision that the user asked for, and the time it may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StopSpec {
-    /// Wished half-width of ln R, a fraction (0.01: one percentage point).
+    /// Desired half-width of ln R, as a fraction (0.01: one percentage point).
     pub precision: f64,
-    /// Never before so many seconds.
+    /// Seconds before which measuring never stops.
     pub min_time_s: f64,
-    /// At the latest after so many seconds.
+    /// Seconds after which measuring stops at the latest.
     pub budget_s: f64,
 }
 
-/// Why measuring ends.
+/// Reason why measuring ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// Every comparison is as precise as wished and its batches are independent.
+    /// Every comparison is as precise as desired and its batches are independent.
     Precision,
-    /// A rate limit set in: it hides the cost, and more of it shows nothing.
+    /// A rate limit set in. It hides the cost, and further rounds show nothing more.
     RateLimited,
     /// The time is used up.
     Budget,
 }
 
-/// What to do after a round.
+/// Decision after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Go on; nothing is to be decided before so many rounds (but the budget may end it).
+    /// Go on. Nothing is decided before so many rounds, but the budget may end the run.
     Continue {
-        /// Rounds at the next look.
+        /// Number of rounds at the next look.
         next_look: usize,
     },
-    /// Enough.
+    /// Stop measuring, for this reason.
     Stop(StopReason),
 }
 
 /// Decides after a round. `comparisons` holds for each stack the rates `(baseline, stack)` of all
-/// rounds so far; all must be precise at the same look. A look before `next_look` is none: call it
-/// after every round, or only at the looks.
+/// rounds so far; all must be precise at the same look. A look before `next_look` does not count:
+/// call the function after every round, or only at the looks.
 pub fn decide(comparisons: &[&[(f64, f64)]], elapsed_s: f64, spec: &StopSpec) -> Decision {
     if elapsed_s >= spec.budget_s {
         return Decision::Stop(StopReason::Budget);
@@ -60,13 +61,14 @@ pub fn decide(comparisons: &[&[(f64, f64)]], elapsed_s: f64, spec: &StopSpec) ->
     Decision::Continue { next_look: look_after(n) }
 }
 
-/// Half-width at which a ratio is precise enough: the wished one, or a tenth of a large effect.
+/// Returns the half-width at which a ratio is precise enough: the desired one, or a tenth of a
+/// large effect.
 pub fn target(found: &Ratio, spec: &StopSpec) -> f64 {
     spec.precision.max(0.1 * found.ratio.ln().abs())
 }
 
-/// How many rounds a comparison will need in all if its noise stays as it is; for the time left on
-/// display.
+/// Estimates how many rounds a comparison will need in all if its noise stays as it is; for the
+/// display of the time left.
 pub fn rounds_needed(found: &Ratio, spec: &StopSpec) -> usize {
     let shortfall = found.half_width() / target(found, spec);
     let rounds = (found.spread.n as f64 * shortfall * shortfall).ceil();
@@ -82,7 +84,7 @@ fn is_limited(rounds: &[(f64, f64)]) -> bool {
     level::split(rounds).is_some_and(|split| split.meaning == Meaning::RateLimited)
 }
 
-/// The first look after `n` rounds: 16, 17, ... then in steps of 2 %.
+/// Returns the first look after `n` rounds: 16, 17, ... then in steps of 2 %.
 pub fn look_after(n: usize) -> usize {
     let mut look = BATCHES;
     while look <= n {

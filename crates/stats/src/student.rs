@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 /// One minus the confidence of every interval.
 pub const ALPHA: f64 = 0.05;
 
-/// 97.5 % quantile of Student's t with `freedom` degrees of freedom (at least 1).
+/// Returns the 97.5 % quantile of Student's t with `freedom` degrees of freedom (at least 1).
 pub fn t975(freedom: usize) -> f64 {
     const KEPT: usize = 64;
     static TABLE: OnceLock<Vec<f64>> = OnceLock::new();
@@ -16,15 +16,15 @@ pub fn t975(freedom: usize) -> f64 {
     table.get(freedom - 1).copied().unwrap_or_else(|| computed(freedom))
 }
 
-/// The `p` quantile (0 < p < 1) of Student's t; `freedom` need not be whole (Welch), and counts as
-/// at least 1. For k intervals that shall hold all at once with 95 % (Bonferroni), p is 1 - 0.025 /
-/// k.
+/// Returns the `p` quantile (0 < p < 1) of Student's t. `freedom` need not be whole (Welch), and
+/// counts as at least 1. For k intervals that hold simultaneously with 95 % (Bonferroni), p is 1 -
+/// 0.025 / k.
 pub fn t_quantile(p: f64, freedom: f64) -> f64 {
-    // The quantile of a probability of 1 would be endless.
+    // The quantile of a probability of 1 would be infinite.
     student(freedom).inverse_cdf(p.clamp(f64::EPSILON, 1.0 - f64::EPSILON))
 }
 
-/// Two-sided p value of a statistic that follows Student's t.
+/// Returns the two-sided p value of a statistic that follows Student's t.
 pub fn t_two_sided(statistic: f64, freedom: f64) -> f64 {
     if statistic.is_nan() {
         return 1.0;
@@ -32,20 +32,20 @@ pub fn t_two_sided(statistic: f64, freedom: f64) -> f64 {
     2.0 * student(freedom).sf(statistic.abs())
 }
 
-/// A value with its standard error, in one scale.
+/// A value with its standard error, on one scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uncertain {
-    /// The value.
+    /// Estimate of the value.
     pub value: f64,
-    /// Its standard error.
+    /// Standard error of the estimate.
     pub error: f64,
-    /// Degrees of freedom behind the error.
+    /// Degrees of freedom of the standard error.
     pub freedom: f64,
 }
 
 impl Uncertain {
-    /// One minus the other, which is independent of it; degrees of freedom as Welch (1947) has
-    /// them.
+    /// Subtracts another value that is independent of this one. Degrees of freedom follow Welch
+    /// (1947).
     pub fn minus(self, other: Uncertain) -> Uncertain {
         let (one, two) = (self.error.powi(2), other.error.powi(2));
         let whole = (one + two).powi(2);
@@ -54,12 +54,13 @@ impl Uncertain {
         Uncertain { value: self.value - other.value, error: (one + two).sqrt(), freedom }
     }
 
-    /// Two-sided p value that it is zero. Nothing differs from zero by nothing.
+    /// Returns the two-sided p value of the hypothesis that the value is zero. An estimate of
+    /// exactly zero has a p value of 1.
     pub fn p_zero(self) -> f64 {
         if self.value == 0.0 { 1.0 } else { t_two_sided(self.value / self.error, self.freedom) }
     }
 
-    /// Half-width of the interval that holds with probability `confidence`.
+    /// Returns the half-width of the interval that holds with probability `confidence`.
     pub fn half_width(self, confidence: f64) -> f64 {
         t_quantile(0.5 + confidence / 2.0, self.freedom) * self.error
     }

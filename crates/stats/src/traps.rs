@@ -1,6 +1,6 @@
-//! The traps that a comparison falls into, as seeded simulations with bounds: each test shows that
-//! the obvious method fails where ours holds. A few hundred runs each; `selfcheck stats` does the
-//! long ones.
+//! Traps that a comparison may fall into, as seeded simulations with bounds. Each test shows that
+//! the obvious method fails where ours holds. They run a few hundred times each; `selfcheck stats`
+//! does the long runs.
 
 use super::exceedance::RoundHistograms;
 use super::noise::Noise;
@@ -15,7 +15,7 @@ use iotax_histogram::Histogram;
 
 type TrapRounds = Vec<(f64, f64)>;
 
-/// Share of `runs` simulations for which `test` is true; each gets a seed of its own.
+/// Returns the share of `runs` simulations for which `test` is true; each gets a seed of its own.
 fn share(runs: u64, mut test: impl FnMut(&mut Noise) -> bool) -> f64 {
     (0..runs).filter(|run| test(&mut Noise::new(1_000 + run))).count() as f64 / runs as f64
 }
@@ -24,7 +24,7 @@ fn covers(found: &Ratio, truth: f64) -> bool {
     found.low <= truth && truth <= found.high
 }
 
-/// The naive interval: mean of log ratios, Student's t as if rounds were independent.
+/// Returns the naive interval: mean of log ratios, Student's t as if rounds were independent.
 fn naive(rounds: &[(f64, f64)]) -> (f64, f64) {
     let logs: Vec<f64> = rounds.iter().map(|(a, b)| (b / a).ln()).collect();
     let (centre, n) = (mean(&logs), logs.len() as f64);
@@ -108,7 +108,7 @@ fn episodes_of_b_need_batches() {
     assert!(independent <= 0.75, "independent t covers {independent}");
 }
 
-/// 0.2 s a round, at most `budget_s`; A against A.
+/// Runs A against A until the decision, with 0.2 s per round and at most `budget_s`.
 fn run_until_decided(noise: &mut Noise, spec: &StopSpec) -> TrapRounds {
     let mut rounds = TrapRounds::new();
     loop {
@@ -146,7 +146,8 @@ fn the_sequence_holds_at_all_looks_together() {
     assert!(missed <= 0.06, "missed in {missed}");
 }
 
-/// Levels of consecutive slices measured in the given orders of A (0) and B (1), averaged a round.
+/// Returns the levels of consecutive slices measured in the given orders of A (0) and B (1),
+/// averaged per round.
 fn sliced(
     orders: impl Iterator<Item = Vec<usize>>,
     mut level: impl FnMut(usize) -> f64,
@@ -246,11 +247,11 @@ fn rare_stalls_of_b_need_time() {
     };
     let (early, late) = (wrong_after(10.0), wrong_after(60.0));
     assert!(early >= 0.2, "after 10 s wrong in {early}");
-    // A twentieth is the interval's own right; six stalls are few for a normal law.
+    // A twentieth is the interval's own right; six stalls are few for a normal distribution.
     assert!(late <= 0.08, "after 60 s wrong in {late}");
 }
 
-/// Of so many null comparisons, the p values that a run would give.
+/// Returns the p values that a run of `many` null comparisons would give.
 fn null_p_values(noise: &mut Noise, many: usize) -> Vec<f64> {
     (0..many).map(|_| estimate(&independent(noise, 40, 1.0)).unwrap().log().p_zero()).collect()
 }
@@ -264,7 +265,8 @@ fn of_many_comparisons_some_cost_by_chance() {
     assert!(together <= 0.09, "together in {together}");
 }
 
-/// Slices in rounds of a drawn order; `rate` is asked for round, stack and the stack before.
+/// Simulates slices in rounds of a drawn order. `rate` receives the round, the stack and the stack
+/// before.
 fn drawn(
     noise: &mut Noise,
     n: usize,
@@ -323,7 +325,7 @@ fn a_plateau_hides_the_cost() {
 
 #[test]
 fn a_slice_that_pays_for_the_one_before_is_no_cost_of_its_stack() {
-    // Nothing costs anything, but B runs at 90 % after A: half of its slices, 5 % in all.
+    // No stack costs anything, but B runs at 90 % after A: half of its slices, 5 % in all.
     let carried = |noise: &mut Noise| {
         drawn(noise, 150, |_, stack, before, noise| {
             let lost = if stack == 1 && before == 0 { 0.9 } else { 1.0 };
@@ -361,7 +363,7 @@ fn short_slices_that_pay_for_their_start_are_caught_by_long_ones() {
     assert!(refused >= 0.9, "refused in {refused}");
 }
 
-/// The word of the refusal; nothing where there is a verdict.
+/// Returns the word of the refusal, or an empty one if there is a verdict.
 fn reason(judged: &JudgedRatio) -> &'static str {
     match &judged.verdict {
         Verdict::Unresolved { reason, .. } => reason.word(),
@@ -389,7 +391,7 @@ fn a_percentile_on_the_edge_between_two_modes_moves() {
     let apart = |estimate: quantile::Estimate| (estimate.high / estimate.low).ln() / 2.0;
     let edge = share(40, |noise| apart(quantile::of_one(&side(noise, 0.1), 0.9).unwrap()) > 0.2);
     let inside = share(40, |noise| apart(quantile::of_one(&side(noise, 0.3), 0.9).unwrap()) > 0.2);
-    // The pooled value alone says one of two figures ten times apart, as if it were sure.
+    // The pooled value alone states one of two figures ten times apart, as if it were certain.
     let slow = share(40, |noise| quantile::pooled_of_one(&side(noise, 0.1), 0.9).unwrap() > 3e5);
     assert!(edge >= 0.95 && inside == 0.0, "wide on the edge in {edge}, elsewhere in {inside}");
     assert!((0.1..=0.9).contains(&slow), "the slow mode is said in {slow}");
@@ -403,8 +405,8 @@ struct BusyDisk {
 
 impl BusyDisk {
     /// Writes a slice's bytes: a second of the disk's time for A, after all that is owed. B takes
-    /// them in a tenth of one, and owes two. Gives the seconds until all is acknowledged and no I/O
-    /// is in flight.
+    /// them in a tenth of one, and owes two. Returns the seconds until all is acknowledged and no
+    /// I/O is in flight.
     fn write(&mut self, stack: usize) -> f64 {
         if stack == 1 {
             self.owed_s += 2.0;
@@ -417,7 +419,7 @@ impl BusyDisk {
         std::mem::take(&mut self.owed_s)
     }
 
-    /// Seconds of A and B over rounds of a drawn order.
+    /// Returns the time of B over that of A, over rounds of a drawn order.
     fn ratio(mut slice: impl FnMut(usize) -> f64) -> f64 {
         let mut schedule = Schedule::new(3, 0);
         let mut times = [0.0; 2];

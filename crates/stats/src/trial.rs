@@ -1,5 +1,5 @@
-//! A comparison while it is measured: which round comes next, and whether it is enough. Whoever
-//! measures asks here; the simulations of `selfcheck stats` ask the same.
+//! A comparison while it is measured: decides which round comes next, and when to stop. Real
+//! measurements and the simulations of `selfcheck stats` both ask here.
 
 use super::Refusal;
 use super::length::is_long;
@@ -9,34 +9,34 @@ use super::schedule::Schedule;
 use super::steady::{self, SteadySpec, WrittenRound};
 use super::stop::{self, Decision, StopSpec};
 
-/// What is measured, and how.
+/// Specification of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialSpec {
-    /// Stacks in a round, by the numbers that rounds use; the order of slices is drawn among them.
+    /// Stacks in a round, by the numbers that rounds use. The order of slices is drawn among them.
     pub stacks: Vec<usize>,
-    /// The one that the others are compared with.
+    /// Stack that the others are compared with.
     pub baseline: usize,
-    /// What a slice is worth.
+    /// Kind of value that a slice yields.
     pub value: SliceValue,
-    /// Order within a round.
+    /// Order of slices within a round.
     pub pattern: Pattern,
-    /// Whether some rounds have longer slices.
+    /// True if some rounds have longer slices.
     pub long_rounds: bool,
     /// Seed of the orders.
     pub seed: u64,
-    /// A stream of its own for each workload and visit.
+    /// Random stream, separate for each workload and visit.
     pub stream: u64,
-    /// The regime is the steady one of writes; amounts of rounds are then bytes. `None`: every
-    /// round counts.
+    /// Set if the regime is the steady one of writes; amounts of rounds are then bytes. If `None`,
+    /// every round counts.
     pub steady: Option<SteadySpec>,
     /// Rounds that preconditioned the drives before those of their visits.
     pub preconditioned: Vec<WrittenRound>,
 }
 
-/// The round to come.
+/// The next round to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// What it is for.
+    /// Purpose of the round.
     pub kind: RoundKind,
     /// Stacks in the order of their slices.
     pub order: Vec<usize>,
@@ -45,21 +45,21 @@ pub struct Planned {
 /// A stack with the values `(baseline, stack)` of its rounds.
 pub type Compared = (usize, Vec<(f64, f64)>);
 
-/// Rounds so far, and the next.
+/// Rounds so far, and the schedule of the next.
 #[derive(Clone, Debug)]
 pub struct RoundTrial {
     spec: TrialSpec,
     schedule: Schedule,
     number: u32,
     comparisons: Vec<Compared>,
-    /// Which of `writes` each pair of a comparison is, in the order of the comparisons.
+    /// Index into `writes` of each pair of a comparison, in the order of the comparisons.
     places: Vec<Vec<usize>>,
     /// All rounds, of any kind; empty unless the regime is steady.
     writes: Vec<WrittenRound>,
 }
 
 impl RoundTrial {
-    /// After the rounds that were measured before (by an earlier visit, or before a resume).
+    /// Starts after the rounds that were measured before (by an earlier visit, or before a resume).
     pub fn new(spec: TrialSpec, earlier: &[Round]) -> RoundTrial {
         let others: Vec<usize> =
             spec.stacks.iter().filter(|stack| **stack != spec.baseline).copied().collect();
@@ -88,7 +88,7 @@ impl RoundTrial {
         }
     }
 
-    /// Takes a measured round in.
+    /// Adds a measured round.
     pub fn push(&mut self, round: &Round) {
         if self.spec.steady.is_some() {
             if self.writes.last().is_none_or(|last| last.visit != round.visit) {
@@ -104,8 +104,8 @@ impl RoundTrial {
         let place = self.writes.len().saturating_sub(1);
         for ((stack, pairs), places) in self.comparisons.iter_mut().zip(&mut self.places) {
             let value = |stack| round.value(stack, self.spec.value);
-            // Without a completion there is no time of one. The report sums over rounds and can use
-            // such a round; here it only does not help to say when it is enough.
+            // Without a completion there is no time per completion. The report sums over rounds and
+            // can use such a round. Here it merely does not help the decision to stop.
             let usable = |pair: &(f64, f64)| pair.0.is_finite() && pair.1.is_finite();
             if let Some(pair) = value(self.spec.baseline).zip(value(*stack)).filter(usable) {
                 pairs.push(pair);
@@ -114,8 +114,8 @@ impl RoundTrial {
         }
     }
 
-    /// Says how many seconds the flushes of a stack took in the round that was pushed last: a
-    /// drive's change of pace that caches hide shows in them.
+    /// Records how many seconds the flushes of a stack took in the round that was pushed last. They
+    /// show a drive's change of pace that caches hide.
     pub fn flushed(&mut self, stack: usize, seconds: f64) {
         let last = self.writes.last_mut().into_iter().flat_map(|writes| &mut writes.stacks);
         for wrote in last.filter(|wrote| wrote.stack == stack) {
@@ -123,7 +123,8 @@ impl RoundTrial {
         }
     }
 
-    /// Each stack but the baseline with the pairs of its rounds that a verdict may rest on.
+    /// Returns each stack but the baseline, with the pairs of its rounds that a verdict may rest
+    /// on.
     ///
     /// # Errors
     /// [`Refusal::SteadyNotShown`] while writes are not past the caches, if that is the regime.
@@ -138,8 +139,8 @@ impl RoundTrial {
         Ok(self.comparisons.iter().zip(&self.places).map(kept).collect())
     }
 
-    /// Whether it is enough after so many seconds. Where the regime is steady, rounds before it do
-    /// not count, and the visit that goes on must have reached it.
+    /// Decides if the comparison may stop after so many seconds. In the steady regime, rounds
+    /// before it do not count, and the current visit must have reached it.
     pub fn decide(&self, elapsed_s: f64, spec: &StopSpec) -> Decision {
         let judged = match self.is_steady() {
             true => self.judged().unwrap_or_default(),
@@ -150,7 +151,7 @@ impl RoundTrial {
         stop::decide(&pairs, elapsed_s, spec)
     }
 
-    /// Whether the visit that goes on has come past the caches, if it must.
+    /// Returns true if the current visit has come past the caches, or does not have to.
     fn is_steady(&self) -> bool {
         let Some(spec) = &self.spec.steady else { return true };
         steady::at_the_end(&self.writes, spec).is_some_and(|visit| visit.reached)

@@ -1,4 +1,4 @@
-//! Trials on drives with a cache of writes.
+//! Tests of trials on drives with a cache of writes.
 
 use super::*;
 use crate::noise::Noise;
@@ -7,20 +7,21 @@ use crate::stop::StopReason;
 use crate::{Refusal, ratio};
 
 const MIB: f64 = 1024.0 * 1024.0;
-/// Bytes of a slice; a round of two stacks, ABBA, writes four of them.
+/// Number of bytes in a slice. A round of two stacks, ABBA, writes four slices.
 const SLICE: f64 = 10.0 * MIB;
 const ROUND: f64 = 4.0 * SLICE;
 
-/// A drive that both stacks write, and how it goes on as it fills.
+/// A drive that both stacks write, with its pace as it fills.
 struct Drive {
     noise: Noise,
-    /// Bytes so far.
+    /// Number of bytes written so far.
     written: f64,
-    /// Seconds so far.
+    /// Number of seconds so far.
     at_s: f64,
-    /// Bytes a second through the baseline after so many bytes.
+    /// Bytes per second through the baseline after so many bytes.
     pace: fn(f64) -> f64,
-    /// Seconds a byte through the stack over those through the baseline, after so many bytes.
+    /// Ratio of the seconds per byte through the stack to those through the baseline, after so many
+    /// bytes.
     cost: fn(f64) -> f64,
 }
 
@@ -70,7 +71,7 @@ fn what_was_preconditioned_until_it_was_level_is_steady_from_the_first_round() {
     assert_eq!(trial.judged().unwrap()[0].1.len(), 3);
 }
 
-/// Measures until the trial says stop; gives the trial and why.
+/// Measures until the trial says stop. Returns the trial and the reason.
 fn measured(
     drive: &mut Drive,
     known_cache: Option<f64>,
@@ -128,7 +129,7 @@ fn a_named_cache_is_filled_before_precision_counts() {
     assert!((4096.0 * MIB..6000.0 * MIB).contains(&drive.written), "{}", drive.written / MIB);
     let behind = (drive.written - 4096.0 * MIB) / ROUND;
     assert!((trial.judged().unwrap()[0].1.len() as f64 - behind).abs() <= 1.0);
-    // The same drive as a burst needs a part of that.
+    // Measured as a burst, the same drive needs a part of that.
     let mut burst = flat(6);
     let mut short = trial.clone();
     short.spec.steady = None;
@@ -208,7 +209,7 @@ fn a_cliff_that_a_cache_hides_shows_in_the_flush() {
             parts.iter().filter(|part| part.stack == stack).map(|part| part.seconds).sum::<f64>()
         };
         let flushes = [taken(0), taken(1)];
-        // All is taken by memory at once and waited for in the flush.
+        // Memory takes everything at once, and the flush waits for it.
         let quick = parts.iter().map(|part| RoundPart { seconds: 0.001, ..*part }).collect();
         trial.push(&Round { kind: RoundKind::Plain, visit: 0, parts: quick, ..Round::default() });
         if flushes[0] > 0.0 {

@@ -1,53 +1,53 @@
-//! Two runs at different times: nothing pairs their rounds, so the machine's drift between them
-//! does not cancel and is a part of the interval. How far a level drifts is read from how it
-//! wanders inside its own run, taken as 1/f noise. METHOD.md derives it;
-//! docs/decisions/unpaired-runs.md has what was measured.
+//! Compares two runs at different times. Nothing pairs their rounds, so the machine's drift between
+//! them does not cancel and is a part of the interval. The size of the drift is estimated from the
+//! way a level wanders inside its own run, taken as 1/f noise. METHOD.md derives it;
+//! docs/decisions/unpaired-runs.md has the measurements.
 
 use super::ratio::{Total, ratio_of_totals, residuals};
 use super::spread::{MeanSpread, mean};
 use super::visits::LEAST;
 use super::{Concludes, Refusal, Uncertain, Verdict, t975};
 
-/// Degrees of freedom of a drift that was read from one run: those of the variance of a Brownian
-/// path about its own mean, `2 (1/6)^2 / (1/45)`. Noise with a shorter memory has more.
+/// Degrees of freedom of a drift estimated from one run: those of the variance of a Brownian path
+/// about its own mean, `2 (1/6)^2 / (1/45)`. Noise with a shorter memory has more.
 const DRIFT_FREEDOM: f64 = 2.5;
 
-/// From this separation on the growth is as good as its asymptote (to one in a million), which does
-/// not lose digits.
+/// Separation beyond which the growth equals its asymptote (to one in a million), which does not
+/// lose digits.
 const FAR: f64 = 1_000.0;
 
-/// A variance and how well it is known.
+/// A variance with its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VariancePart {
-    /// Of the logarithm.
+    /// Variance of the logarithm.
     pub variance: f64,
-    /// Degrees of freedom.
+    /// Degrees of freedom of the variance.
     pub freedom: f64,
 }
 
-/// Where a quantity stood in one run: a rate, a mean latency, or the ratio of two stacks' rates.
+/// Level of a quantity in one run: a rate, a mean latency, or the ratio of two stacks' rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// Natural logarithm of the quantity.
     pub log: f64,
-    /// What the run's own noise leaves open: the squared standard error.
+    /// Squared standard error from the run's own noise.
     pub error: VariancePart,
-    /// What another run of the same length right after this one would be off by, with nothing
+    /// Variance of the offset of another run of the same length right after this one, with nothing
     /// changed.
     pub drift: VariancePart,
-    /// Rounds or visits behind it.
+    /// Number of rounds or visits in the estimate.
     pub units: usize,
 }
 
 impl Level {
-    /// The 95 % interval of the quantity within its own run.
+    /// Returns the 95 % interval of the quantity within its own run.
     pub fn interval(&self) -> (f64, f64) {
         let half_width = half_width(&[self.error]);
         ((self.log - half_width).exp(), (self.log + half_width).exp())
     }
 
-    /// The mean per item of whole rounds in order of time: I/Os over seconds, nanoseconds over
-    /// I/Os.
+    /// Estimates the mean per item from whole rounds in order of time: I/Os over seconds,
+    /// nanoseconds over I/Os.
     ///
     /// # Errors
     /// [`Refusal`] below 16 rounds, when nothing completed, or for a value below zero.
@@ -56,7 +56,8 @@ impl Level {
         of_rounds(log, &residuals)
     }
 
-    /// The same of visits, whose set-ups differ: another run is another draw of them.
+    /// Estimates the mean per item from visits. Their set-ups differ: another run draws other
+    /// set-ups.
     ///
     /// # Errors
     /// [`Refusal`] below 4 visits, when nothing completed, or for a value below zero.
@@ -65,8 +66,9 @@ impl Level {
         of_visits(log, &residuals)
     }
 
-    /// The ratio of a stack's mean per item to its baseline's, paired by rounds `(baseline, stack)`
-    /// of one run. What met both alike has left the residuals; what is left may still wander.
+    /// Estimates the ratio of a stack's mean per item to its baseline's, paired by rounds
+    /// `(baseline, stack)` of one run. Noise that met both alike has left the residuals; the rest
+    /// may still wander.
     ///
     /// # Errors
     /// As [`Level::of_rounds`]; each side is named.
@@ -75,7 +77,7 @@ impl Level {
         of_rounds(log, &residuals)
     }
 
-    /// The same, paired by visits.
+    /// Estimates the ratio of a stack's mean per item to its baseline's, paired by visits.
     ///
     /// # Errors
     /// As [`Level::of_visits`]; each side is named.
@@ -85,7 +87,7 @@ impl Level {
     }
 }
 
-/// Logarithm of the mean per item, and the relative residual of each unit.
+/// Returns the logarithm of the mean per item, and the relative residual of each unit.
 fn alone(units: &[Total]) -> Result<(f64, Vec<f64>), Refusal> {
     let pairs: Vec<(f64, f64)> = units.iter().map(|total| (total.items, total.sum)).collect();
     let mean = ratio_of_totals(&pairs).map_err(|refusal| match refusal {
@@ -108,8 +110,8 @@ fn paired(units: &[(Total, Total)]) -> Result<(f64, Vec<f64>), Refusal> {
 fn of_rounds(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
     let spread = MeanSpread::from_residuals(residuals)?;
     let means: Vec<f64> = residuals.chunks_exact(spread.batch).map(mean).collect();
-    // The freedom is the batches': a memory so long that it leaves the spread fewer is what the
-    // drift stands for.
+    // The degrees of freedom are those of the batches. A memory so long that it leaves the spread
+    // fewer is represented by the drift.
     Ok(Level {
         log,
         error: VariancePart {
@@ -136,15 +138,15 @@ fn of_visits(log: f64, residuals: &[f64]) -> Result<Level, Refusal> {
     })
 }
 
-/// The variance of 1/f noise in batch means: by how much two adjacent stretches of any one length
-/// differ (half of the mean square: the Allan variance, which for 1/f noise is the same at every
-/// length, hence also at the run's own).
+/// Returns the variance of 1/f noise in batch means: by how much two adjacent stretches of any one
+/// length differ (half of the mean square: the Allan variance, which for 1/f noise is the same at
+/// every length, hence also at the run's own).
 ///
 /// Independent noise adds as much to the variance `s2` of the batch means as to `a`, half the mean
 /// square of neighbours' differences; 1/f noise adds `m ln m / (2 (m - 1) ln 2)` times as much
 /// (Barnes, "Tables of bias functions", NBS Technical Note 375, 1969: B1). So `s2 - a` is free of
-/// the independent part. One standard deviation that chance gives it among independent batches is
-/// added (von Neumann 1941), since "none seen" in 16 batches is not "none there".
+/// the independent part. One standard deviation of `s2 - a` among independent batches is added (von
+/// Neumann 1941), since "none seen" in 16 batches is not "none there".
 fn flicker(means: &[f64]) -> f64 {
     let m = means.len() as f64;
     let centre = mean(means);
@@ -156,8 +158,8 @@ fn flicker(means: &[f64]) -> f64 {
     (s2 - a + chance).max(0.0) / excess
 }
 
-/// How much larger the mean square difference of two stretches is when their starts are
-/// `separation` lengths apart than when they adjoin (1), for 1/f noise: it goes on growing with the
+/// Returns the mean squared difference of two stretches whose starts are `separation` lengths
+/// apart, relative to that of adjoining stretches (1), for 1/f noise. It keeps growing with the
 /// logarithm (B2 of the same tables).
 pub fn growth(separation: f64) -> f64 {
     let r = separation.max(1.0);
@@ -168,20 +170,20 @@ pub fn growth(separation: f64) -> f64 {
     (term(r + 1.0) + term(r - 1.0) - 2.0 * term(r)) / (4.0 * std::f64::consts::LN_2)
 }
 
-/// New over old with its 95 % interval.
+/// Ratio of the new run to the old, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnpairedChange {
-    /// New over old.
+    /// Estimated ratio, new over old.
     pub ratio: f64,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: f64,
-    /// Half-width of the logarithm by the runs' own noise alone, as if they were paired.
+    /// Half-width of the logarithm from the runs' own noise alone, as if they were paired.
     pub noise: f64,
-    /// Half-width of the logarithm by drift alone, as if both runs were endless.
+    /// Half-width of the logarithm from drift alone, as if both runs were endless.
     pub drift: f64,
-    /// Rounds or visits of the shorter run.
+    /// Number of rounds or visits of the shorter run.
     pub units: usize,
 }
 
@@ -206,13 +208,14 @@ pub fn change(old: &Level, new: &Level, separation: f64) -> UnpairedChange {
 }
 
 impl UnpairedChange {
-    /// The runs differ by more than their own noise, but not by more than drift may have done.
+    /// Returns true if the runs differ by more than their own noise, but not by more than drift may
+    /// have caused.
     pub fn drift_could_explain(&self) -> bool {
         let log = self.ratio.ln().abs();
         log > self.noise && self.low <= 1.0 && 1.0 <= self.high
     }
 
-    /// Of rates, where more is better.
+    /// Words the change as a verdict on rates, where more is better.
     pub fn verdict(&self, zone: f64) -> Verdict {
         match Verdict::of_interval(self.ratio, self.low, self.high, zone) {
             Verdict::Unresolved { half_width, change, .. } if self.drift_could_explain() => {
@@ -222,16 +225,17 @@ impl UnpairedChange {
         }
     }
 
-    /// How many times as long both runs must be for the interval to end `distance` (of the
-    /// logarithm) away from its estimate; `None` when no length does, since drift does not shrink
-    /// with it.
+    /// Returns the factor by which both runs must be longer for the interval to end `distance` (of
+    /// the logarithm) away from its estimate. Returns `None` if no length suffices, since drift
+    /// does not shrink with length.
     pub fn longer(&self, distance: f64) -> Option<f64> {
         let left = distance * distance - self.drift * self.drift;
         (left > 0.0).then(|| (self.noise * self.noise / left).max(1.0))
     }
 }
 
-/// Student's t times the root of the variances' sum, degrees of freedom by Welch and Satterthwaite.
+/// Returns Student's t times the root of the variances' sum, with degrees of freedom by Welch and
+/// Satterthwaite.
 fn half_width(parts: &[VariancePart]) -> f64 {
     let uncertain = |part: &VariancePart| Uncertain {
         value: 0.0,
@@ -239,26 +243,26 @@ fn half_width(parts: &[VariancePart]) -> f64 {
         freedom: part.freedom,
     };
     let whole = parts.iter().map(uncertain).reduce(Uncertain::minus);
-    // Whole degrees of freedom, rounded down: those of a drift are few and themselves a guess. A
-    // hair is added for what squaring loses.
+    // Degrees of freedom are rounded down to whole ones: those of a drift are few and themselves a
+    // guess. A tiny amount is added for the precision that squaring loses.
     whole.map_or(0.0, |whole| t975((whole.freedom + 1e-9) as usize) * whole.error)
 }
 
-/// A change of a rate against the largest loss that is accepted.
+/// Result of holding a change of a rate against the largest loss that is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitOutcome {
     /// The whole interval lies beyond the limit.
     Fails,
-    /// No part of it does.
+    /// The whole interval lies within the limit.
     Passes,
-    /// The estimate lies beyond, the interval reaches back.
+    /// The estimate lies beyond the limit, but the interval reaches back.
     PerhapsBeyond,
-    /// The estimate is within, the interval reaches beyond.
+    /// The estimate lies within the limit, but the interval reaches beyond.
     PerhapsWithin,
 }
 
 impl LimitOutcome {
-    /// Of the ratio of rates and its bounds; `limit` is a fraction (0.05: a loss of 5 %).
+    /// Classifies the ratio of rates and its bounds; `limit` is a fraction (0.05: a loss of 5 %).
     pub fn against_limit(ratio: f64, low: f64, high: f64, limit: f64) -> LimitOutcome {
         let least = 1.0 - limit;
         match () {
@@ -279,7 +283,7 @@ mod tests {
     const RUNS: u64 = 250;
     const ROUNDS: usize = 96;
 
-    /// A level of noise, round by round; lengths of memory are in runs.
+    /// Kind of noise in a level, round by round; lengths of memory are in runs.
     #[derive(Clone, Copy, Debug)]
     enum Kind {
         White,
@@ -288,8 +292,8 @@ mod tests {
         Walk,
     }
 
-    /// A part of the level that forgets: how much of it stays from round to round, its step, its
-    /// state.
+    /// A part of the level that decays: the share of it that stays from round to round, its step,
+    /// its state.
     struct Memory {
         stays: f64,
         step: f64,
@@ -297,7 +301,7 @@ mod tests {
     }
 
     impl Memory {
-        /// Of 3 % at any time, forgotten after so many rounds.
+        /// Builds a memory with a deviation of 3 % at any time that decays over so many rounds.
         fn of(rounds: f64, noise: &mut Noise) -> Memory {
             let stays = (-1.0 / rounds).exp();
             Memory {
@@ -337,8 +341,8 @@ mod tests {
         rates.iter().map(|rate| Total { sum: *rate, items: 1.0 }).collect()
     }
 
-    /// Coverage of 1 by the whole interval and by the runs' own noise, and the mean half-width;
-    /// nothing changes between two runs that start `separation` lengths apart.
+    /// Returns the coverage of 1 by the whole interval and by the runs' own noise, and the mean
+    /// half-width. Nothing changes between two runs that start `separation` lengths apart.
     fn coverage(kind: Kind, separation: usize) -> (f64, f64, f64) {
         let (mut ours, mut naive, mut width) = (0, 0, 0.0);
         for run in 0..RUNS {
@@ -367,14 +371,14 @@ mod tests {
             let (ours, _, width) = coverage(kind, separation);
             assert!(ours >= 0.92, "{kind:?} {separation}: covers {ours}, +- {width}");
         }
-        // A walk has no level to come back to; only runs that adjoin can be told.
+        // A walk has no level to return to; only adjoining runs can be distinguished.
         let (walk, _, width) = coverage(Kind::Walk, 1);
         assert!(walk >= 0.86, "a random walk is covered in {walk}, +- {width}");
     }
 
     #[test]
     fn the_runs_own_noise_alone_is_far_too_narrow() {
-        // The run's own noise knows of memory, as far as the run is long enough to show it.
+        // The run's own noise reflects memory only as far as the run is long enough to show it.
         for (kind, separation, most) in [(Kind::Ar(0.3), 4, 0.8), (Kind::Flicker, 8, 0.7)] {
             let (_, naive, _) = coverage(kind, separation);
             assert!(naive <= most, "{kind:?}: {naive}");
@@ -383,7 +387,7 @@ mod tests {
 
     #[test]
     fn without_drift_the_price_is_bounded() {
-        // Independent rounds of 3 %: the least that an interval of this many can have.
+        // Independent rounds of 3 %: the smallest width that an interval of this many can have.
         let least = 1.96 * 0.03 * (2.0 / ROUNDS as f64).sqrt();
         let (_, _, width) = coverage(Kind::White, 1);
         assert!(width < 4.5 * least, "{width} against {least}");

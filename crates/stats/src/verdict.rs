@@ -1,5 +1,5 @@
-//! What a comparison concludes. It refuses to conclude where the interval does not carry it, and
-//! every sentence names what it is about.
+//! Words the conclusion of a comparison. It refuses to conclude if the interval does not support a
+//! conclusion, and every sentence names its subject.
 
 use super::conclusion::{
     Concludes, Conclusion, RatioChange, differs, no_difference, size_words, unresolved, width,
@@ -9,45 +9,45 @@ use super::refusal::Refusal;
 use super::round::percent_up;
 use serde::Serialize;
 
-/// The conclusion; fractions of the baseline.
+/// Conclusion of a comparison, in fractions of the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
     /// The stack is slower: the interval excludes zero.
     Costs {
-        /// 1 - R, above zero.
+        /// Estimated cost 1 - R, above zero.
         cost: f64,
         /// Distance to the farther bound.
         half_width: f64,
-        /// Lower bound of it.
+        /// Lower bound of the cost.
         low: f64,
-        /// Upper bound of it.
+        /// Upper bound of the cost.
         high: f64,
     },
-    /// The stack is faster.
+    /// The stack is faster: the interval excludes zero.
     Gains {
-        /// R - 1, above zero.
+        /// Estimated gain R - 1, above zero.
         gain: f64,
         /// Distance to the farther bound.
         half_width: f64,
-        /// Lower bound of it.
+        /// Lower bound of the gain.
         low: f64,
-        /// Upper bound of it.
+        /// Upper bound of the gain.
         high: f64,
     },
     /// Zero is within the interval and both bounds are within the zone.
     NoDifference {
-        /// The larger bound.
+        /// Distance from zero to the farther bound.
         above: f64,
     },
-    /// Nothing can be said.
+    /// No conclusion can be drawn.
     Unresolved {
         /// Half-width, where there is an interval.
         half_width: Option<f64>,
-        /// What was found, where there is an interval.
+        /// Estimated change, where there is an interval.
         #[serde(skip_serializing_if = "Option::is_none")]
         change: Option<RatioChange>,
-        /// Why.
+        /// Reason why nothing is concluded.
         reason: Refusal,
     },
 }
@@ -55,7 +55,7 @@ pub enum Verdict {
 impl Concludes for Verdict {}
 
 impl From<Conclusion> for Verdict {
-    /// Of a rate: less of it is a cost.
+    /// Words a conclusion about a rate: less of it is a cost.
     fn from(found: Conclusion) -> Verdict {
         match found {
             Conclusion::Less(change) => {
@@ -77,7 +77,8 @@ impl From<Conclusion> for Verdict {
 }
 
 impl Verdict {
-    /// The change behind it, where it has an interval and zero is not all that is said.
+    /// Returns the change that the verdict rests on. There is none without an interval, nor for a
+    /// verdict of no difference.
     pub fn change(&self) -> Option<RatioChange> {
         match self {
             Verdict::Costs { cost, low, high, .. } => {
@@ -91,7 +92,7 @@ impl Verdict {
         }
     }
 
-    /// Why nothing was concluded.
+    /// Returns the reason why nothing was concluded.
     pub fn reason(&self) -> Option<&Refusal> {
         match self {
             Verdict::Unresolved { reason, .. } => Some(reason),
@@ -99,12 +100,12 @@ impl Verdict {
         }
     }
 
-    /// Whether something was concluded.
+    /// Returns true if something was concluded.
     pub fn is_resolved(&self) -> bool {
         !matches!(self, Verdict::Unresolved { .. })
     }
 
-    /// `costs 6.12 % +- 0.78 %`, without a subject; for a table's cell.
+    /// Returns the verdict without a subject, for a table's cell: `costs 6.12 % +- 0.78 %`.
     pub fn phrase(&self) -> String {
         match self {
             Verdict::Costs { cost: value, low, high, .. } => {
@@ -129,13 +130,13 @@ impl Verdict {
         }
     }
 
-    /// The phrase with what it is about: `costs 6.12 % +- 0.78 % of 4k random-read IOPS at iodepth
-    /// 32 x 4`.
+    /// Returns the verdict with its subject: `costs 6.12 % +- 0.78 % of 4k random-read IOPS at
+    /// iodepth 32 x 4`.
     pub fn sentence(&self, subject: &str) -> String {
         self.about(subject).to_string()
     }
 
-    /// The same with its figures apart.
+    /// Returns the sentence as a phrase, with its figures separate.
     pub fn about(&self, subject: &str) -> Phrase {
         let size = |value: f64, low: f64, high: f64| RatioChange { value, low, high };
         match self {

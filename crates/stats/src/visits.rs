@@ -1,16 +1,16 @@
-//! Stacks that cannot be up together: the unit is the visit, not the round, since what a set-up did
-//! to the stack (placement, attach, boot) is the same for all its rounds. Refuses fewer than 4
-//! pairs, or fewer than 3 where attaches were asked for.
+//! Compares stacks that cannot be up together. The unit is the visit, not the round, since the
+//! effect of a set-up on the stack (placement, attach, boot) is the same for all its rounds. Fewer
+//! than 4 pairs are refused, or fewer than 3 where attaches were asked for.
 
 use super::ratio::Difference;
 use super::refusal::Refusal;
 use super::spread::mean;
 use super::student::Uncertain;
 
-/// Pairs that an interval needs.
+/// Number of pairs that an interval needs.
 pub const LEAST: usize = 4;
-/// The same where a scenario asks for attaches: each holds all stacks, so that a pair differs by
-/// less.
+/// Number of pairs that an interval needs where a scenario asks for attaches: each holds all
+/// stacks, so a pair differs by less.
 pub const LEAST_ATTACHES: usize = 3;
 
 /// A ratio from paired visits with its 95 % interval.
@@ -18,18 +18,18 @@ pub const LEAST_ATTACHES: usize = 3;
 pub struct VisitRatio {
     /// Geometric mean of the visits' ratios.
     pub ratio: f64,
-    /// Lower bound.
+    /// Lower bound of the interval.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound of the interval.
     pub high: f64,
-    /// Pairs of visits.
+    /// Number of pairs of visits.
     pub visits: usize,
     /// Logarithm of the ratio with its standard error.
     pub log: Uncertain,
 }
 
 impl VisitRatio {
-    /// Student's t interval around a mean of logarithms.
+    /// Builds Student's t interval around a mean of logarithms.
     fn around(log: Uncertain, visits: usize) -> VisitRatio {
         let half_width = log.half_width(0.95);
         VisitRatio {
@@ -42,8 +42,8 @@ impl VisitRatio {
     }
 }
 
-/// Student's t interval on the log ratios of the rates `(A, B)` of paired visits, of so many pairs
-/// or more: [`LEAST`] or [`LEAST_ATTACHES`].
+/// Estimates the ratio by Student's t interval on the log ratios of the rates `(A, B)` of paired
+/// visits. It needs `least` pairs or more: [`LEAST`] or [`LEAST_ATTACHES`].
 ///
 /// # Errors
 /// [`Refusal`] below that many pairs or when a visit completed nothing (a logarithm of zero).
@@ -53,10 +53,10 @@ pub fn of_at_least(least: usize, visits: &[(f64, f64)]) -> Result<VisitRatio, Re
     Ok(VisitRatio::around(log, logs.len()))
 }
 
-/// What [`paired`] estimates, without an interval: one pair is enough.
+/// Returns the estimate of [`of_at_least`] without an interval: one pair is enough.
 ///
 /// # Errors
-/// As [`paired`], but for the number of pairs.
+/// As [`of_at_least`], but for the number of pairs.
 pub fn point(visits: &[(f64, f64)]) -> Result<f64, Refusal> {
     match log_ratios(visits)?.as_slice() {
         [] => Err(Refusal::TooFewVisits { have: 0 }),
@@ -64,7 +64,8 @@ pub fn point(visits: &[(f64, f64)]) -> Result<f64, Refusal> {
     }
 }
 
-/// Student's t interval on the differences B - A of the values of paired visits.
+/// Estimates the difference by Student's t interval on the differences B - A of the values of
+/// paired visits.
 ///
 /// # Errors
 /// [`Refusal`] below `least` pairs, or for a value that is not a number.
@@ -77,7 +78,7 @@ pub fn difference(least: usize, visits: &[(f64, f64)]) -> Result<Difference, Ref
     Ok(Difference { value: found.value, half_width: found.half_width(0.95), rounds: visits.len() })
 }
 
-/// Mean of independent values with its standard error.
+/// Returns the mean of independent values with its standard error.
 fn mean_of(least: usize, values: &[f64]) -> Result<Uncertain, Refusal> {
     let k = values.len();
     if k < least.max(2) {

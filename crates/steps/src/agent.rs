@@ -45,7 +45,7 @@ pub fn serve(what: Serve) -> Result<()> {
     }
 }
 
-/// As PID 1 of a guest: serves the port, then powers off.
+/// Runs this process as PID 1 of a guest, if it is that: serves the port, then powers off.
 pub fn init_if_pid_1() -> Option<ExitCode> {
     init::is_init().then(|| init::run(serve_port))
 }

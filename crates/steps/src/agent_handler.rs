@@ -1,4 +1,4 @@
-//! What the agent's end of the wire can do, in any place: the machine's facts, its steps, the
+//! Abilities of the agent's end of the wire, in any place: the machine's facts, its steps, the
 //! guard's look at a path, the quiesce gate.
 
 use super::wire::{Handler, ProgressLine};
@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Of the whole machine's dirty pages, which others make too, so many are quiet; of our own files'
-/// none.
+/// Most dirty bytes of the whole machine, which others make too, that count as quiet. Of our own
+/// files none may be dirty.
 const QUIET_OF_ALL: u64 = 8 << 20;
 
-/// What may be written in a place; sent before the first worker is prepared there.
+/// Targets that may be written in a place; sent before the first worker is prepared there.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Allowed {
     /// `--destroy`, by serial or WWN.
@@ -38,7 +38,7 @@ pub struct Allowed {
     pub admitted: Admitted,
 }
 
-/// The handler for this machine. Until it is told otherwise nothing may be written.
+/// Handles requests for this machine. Nothing may be written until it is allowed.
 #[derive(Default)]
 pub struct HostHandler {
     system: RealSystem,
@@ -46,9 +46,9 @@ pub struct HostHandler {
     of_series: Arc<Gauges>,
     kernel_threads: Arc<Mutex<KernelThreads>>,
     allowed: Allowed,
-    /// What this end has let it write itself.
+    /// Devices that this end has let it write itself.
     admitted: Admitted,
-    /// On devices in use by workers, so that nobody mounts them meanwhile.
+    /// Holds on devices in use by workers, so that nobody mounts them meanwhile.
     holds: BTreeMap<PathBuf, Hold>,
 }
 
@@ -74,7 +74,8 @@ impl Handler for HostHandler {
     }
 
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value> {
-        // Told again before and after every visit: layers must be able to open what workers held.
+        // The host sends this again before and after every visit: layers must be able to open what
+        // workers held.
         self.holds.clear();
         self.gauges.forget();
         self.allowed =
@@ -121,7 +122,7 @@ impl Handler for HostHandler {
                 in_flight: self.gauges.in_flight(&devices),
                 gave_up: start.elapsed() >= limit,
             };
-            // What no device tells cannot be waited for.
+            // Do not wait for what no device reports.
             let idle = gate.in_flight.is_none_or(|ios| ios == 0);
             let clean = owed.bytes <= if owed.of_all { QUIET_OF_ALL } else { 0 };
             if gate.gave_up || (idle && clean) {
@@ -161,7 +162,7 @@ impl Handler for HostHandler {
     }
 }
 
-/// A panic in one thread does not keep the others from reading.
+/// Locks the threads. A panic in one thread does not keep the others from reading.
 fn lock(threads: &Mutex<KernelThreads>) -> MutexGuard<'_, KernelThreads> {
     threads.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,34 +11,34 @@ use iotax_journal as store;
 use iotax_units::shell;
 use std::path::Path;
 
-/// What a cleaning did.
+/// Result of a cleaning.
 #[derive(Debug, Default)]
 pub struct Cleaned {
-    /// What is undone now.
+    /// Steps that are undone now.
     pub undone: Vec<Undoing>,
-    /// What is still there, or may be.
+    /// Things that are still there, or may be.
     pub left: Vec<Left>,
-    /// What is worth a word and is no failure.
+    /// Remarks that are no failure.
     pub notes: Vec<String>,
 }
 
-/// What is to be undone.
+/// Steps that are to be undone.
 #[derive(Debug)]
 pub struct Pending {
     /// The steps, first to last.
     pub steps: Vec<Open>,
-    /// What may be left beside them, since the journal is damaged.
+    /// Things that may be left beside them, since the journal is damaged.
     pub unknown: Option<Left>,
 }
 
 impl Pending {
-    /// Whether nothing is to be undone.
+    /// Returns true if nothing is to be undone.
     pub fn is_nothing(&self) -> bool {
         self.steps.is_empty() && self.unknown.is_none()
     }
 }
 
-/// Looks what would be undone.
+/// Finds what would be undone.
 ///
 /// # Errors
 /// When the journal cannot be read, or the run's folder is not ours alone.
@@ -49,7 +49,7 @@ pub fn pending(run_dir: &Path) -> Result<Pending> {
     Ok(Pending { steps, unknown: unknown(run_dir, &log.damage) })
 }
 
-/// What a damaged journal says no more: nobody but a person can find that.
+/// Returns a hint at what a damaged journal no longer names: nobody but a person can find that.
 fn unknown(run_dir: &Path, damage: &[String]) -> Option<Left> {
     if damage.is_empty() {
         return None;

@@ -15,7 +15,7 @@ use std::path::Path;
 /// The table's unit, whatever the devices' blocks are.
 const SECTOR: u64 = 512;
 
-/// Makes the device and tells its path.
+/// Makes the device and returns its path.
 ///
 /// # Errors
 /// When the name is taken ([`NothingMade`]); dmsetup's words.
@@ -45,14 +45,14 @@ fn ready(linear: &MakeLinear) -> Result<()> {
     Ok(())
 }
 
-/// Ours of that name.
+/// Finds our device of that name.
 pub fn ours(name: &str) -> Option<StepOutput> {
     let (device, id) = find_device(&host_probe(), name)?;
     let path = Path::new("/dev").join(device);
     (id == uuid(name)).then(|| StepOutput::found_at(path))
 }
 
-/// Removes it; one that is gone is fine.
+/// Removes the device; one that is gone is fine.
 ///
 /// # Errors
 /// When it is in use, or another has that name ([`NotOurs`]).
@@ -75,7 +75,7 @@ pub fn remove(name: &str) -> Result<()> {
     }
 }
 
-/// Kernel name and UUID of the device of that name.
+/// Finds the kernel name and UUID of the device of that name.
 fn find_device(probe: &Probe, name: &str) -> Option<(String, String)> {
     let of = |device: &String, file: &str| probe.read(sys_block(device).join("dm").join(file));
     let named = |device: &String| of(device, "name").as_deref() == Some(name);
@@ -88,7 +88,7 @@ fn uuid(name: &str) -> String {
     format!("IOTAX-{name}")
 }
 
-/// A line a stretch.
+/// Writes the table, a line for each stretch.
 fn table(stretches: &[Stretch]) -> Result<String> {
     let (mut text, mut at) = (String::new(), 0);
     for Stretch { device, offset, bytes } in stretches {

@@ -26,25 +26,25 @@ pub struct Executor {
     yields: BTreeMap<StepId, StepOutput>,
 }
 
-/// What could not be undone.
+/// Thing that could not be undone.
 #[derive(Debug)]
 pub struct Left {
     pub what: String,
-    /// Where it is, as its step says.
+    /// Place of the thing, as its step says.
     pub place: Place,
-    /// Why it could not be undone.
+    /// Reason why it could not be undone.
     pub cause: anyhow::Error,
     /// The command that a person would type there.
     pub by_hand: Option<String>,
 }
 
 impl Executor {
-    /// An executor with nothing up.
+    /// Makes an executor with nothing up.
     pub fn new(places: PlaceExecutors, journal: Journal, tag: RunTag) -> Executor {
         Executor { places, journal, tag, up: Vec::new(), yields: BTreeMap::new() }
     }
 
-    /// The run that the steps belong to.
+    /// Returns the run that the steps belong to.
     pub fn tag(&self) -> &RunTag {
         &self.tag
     }
@@ -54,7 +54,7 @@ impl Executor {
         self.places.add(place, executor);
     }
 
-    /// In which state is what a step made that is up; `None`: it has none beside being there.
+    /// Reads the state of what a step made that is up; `None`: it has no state beside being there.
     ///
     /// # Errors
     /// When it is not up, or its place does not answer.
@@ -63,7 +63,7 @@ impl Executor {
         self.places.executor_in(&at.place)?.state(&at.op, &made)
     }
 
-    /// How what a step made that is up really is, as its own tools tell it.
+    /// Reads the real settings of what a step made that is up, as its own tools report them.
     ///
     /// # Errors
     /// When it is not up, or its place does not answer.
@@ -72,7 +72,7 @@ impl Executor {
         self.places.executor_in(&at.place)?.settings(&at.op, &made)
     }
 
-    /// Threads that serve I/O for what a step made that is up.
+    /// Returns the threads that serve I/O for what a step made that is up.
     ///
     /// # Errors
     /// When it is not up, or its place does not answer.
@@ -82,7 +82,7 @@ impl Executor {
         Ok((at.place, threads))
     }
 
-    /// A step that is up, as it was performed.
+    /// Returns a step that is up, as it was performed.
     fn made_by(&self, step: StepId) -> Result<(Step, StepOutput)> {
         let up = |open: &Open| {
             (open.step.id == step).then(|| Some((open.step.clone(), open.made.clone()?)))
@@ -91,7 +91,7 @@ impl Executor {
         found.with_context(|| format!("step {step} is not up"))
     }
 
-    /// The executor in a place, to ask it what is no step.
+    /// Returns the executor in a place, to ask it what is no step.
     ///
     /// # Errors
     /// When it was not reached.
@@ -99,7 +99,7 @@ impl Executor {
         self.places.executor_in(place)
     }
 
-    /// Performs one step. On failure what it half made is taken back.
+    /// Performs one step. On failure what it half made is undone.
     ///
     /// # Errors
     /// What could not be done and why; exit code 5 when it could not be taken back either.
@@ -115,7 +115,7 @@ impl Executor {
         self.up.push(Open { seq, boot_id, step: resolved.clone(), made: None });
         match executor.perform(&resolved.op, &self.tag.in_place(&step.place)) {
             Ok(made) => {
-                // Before it is written: what a full disk cannot take is undone from memory.
+                // Kept before it is written: what a full disk cannot take is undone from memory.
                 if let Some(open) = self.up.last_mut() {
                     open.made = Some(made.clone());
                 }
@@ -127,7 +127,7 @@ impl Executor {
         }
     }
 
-    /// The path behind a reference.
+    /// Returns the path of a reference.
     ///
     /// # Errors
     /// When the step that yields it has not been performed, or only a guest knows it.
@@ -139,7 +139,7 @@ impl Executor {
         path.path().map(Path::to_owned)
     }
 
-    /// A command line with what steps yielded in the places of `@below0@`, ...
+    /// Returns a command line with what steps yielded in the places of `@below0@`, ...
     ///
     /// # Errors
     /// When that step has yielded no path.
@@ -158,7 +158,7 @@ impl Executor {
         self.up.pop().map_or(Ok(()), |open| self.journal.undone(open.seq))
     }
 
-    /// How many steps are up: a mark for `undo_to`.
+    /// Returns the number of steps that are up: a mark for `undo_to`.
     pub fn mark(&self) -> usize {
         self.up.len()
     }
@@ -179,7 +179,7 @@ impl Executor {
         report_left(&left)
     }
 
-    /// What undoing found that is worth a word and is no failure, since this was last asked.
+    /// Returns remarks on what undoing found and what is no failure, since the last call.
     pub fn notes(&mut self) -> Vec<String> {
         self.places.notes()
     }
@@ -204,9 +204,9 @@ impl Executor {
     }
 }
 
-/// Undoes one open step and tells what that was, if there was anything: by what it yielded, else by
-/// what is found of it and is not known to be of the `others`, the steps of the run that are open
-/// beside it.
+/// Undoes one open step and returns what that was, if there was anything: by what it yielded, else
+/// by what is found of it and is not known to be of the `others`, the steps of the run that are
+/// open beside it.
 ///
 /// # Errors
 /// What is left, with its cause and the command to run.
@@ -245,7 +245,7 @@ pub fn undo_one(
             open.step.op.check_own(&there, made)?;
             let undone = executor.undo(&open.step.op, &there, made);
             if undone.is_err() && places.gone(&open.step.place) {
-                // It has ended meanwhile.
+                // The place has ended meanwhile.
                 return gone_with_place(places);
             }
             undone?;
@@ -272,8 +272,8 @@ pub fn undo_one(
     })
 }
 
-/// What the other steps of one boot of one place made: names of devices mean something else after
-/// the next, and elsewhere.
+/// Returns what the other steps of one boot of one place made: names of devices mean something else
+/// after the next boot, and elsewhere.
 fn made_beside(open: &Open, others: &[Open]) -> Vec<StepOutput> {
     let is_beside = |other: &&Open| {
         other.seq != open.seq

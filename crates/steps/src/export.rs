@@ -1,5 +1,5 @@
-//! What exports to other machines have in common: configfs, where the kernel's targets are told of
-//! everything, and the looks at a device and an address before anything is made.
+//! Common parts of exports to other machines: configfs, through which the kernel's targets are set
+//! up, and the looks at a device and an address before anything is made.
 
 use super::system::run;
 use super::tool::{load_modules, tool};
@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Where it is mounted.
+/// Folder on which configfs is mounted.
 pub const CONFIGFS: &str = "/sys/kernel/config";
 
 /// Loads the modules and mounts configfs, where that is not done yet. A folder in it is there with
@@ -29,7 +29,7 @@ pub(super) fn ready(folder: &Path, modules: &[&str]) -> Result<()> {
     }
 }
 
-/// Whether the folder was not there before.
+/// Makes a folder, and returns true if it was not there before.
 ///
 /// # Errors
 /// When it cannot be made.
@@ -40,7 +40,7 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
     }
 }
 
-/// A folder that must not be there.
+/// Makes a folder that must not be there.
 ///
 /// # Errors
 /// When it is, or cannot be made.
@@ -130,7 +130,7 @@ pub(super) fn check_address(address: IpAddr, tcp_port: Option<u16>) -> Result<()
     })
 }
 
-/// `ipv4` or `ipv6`, as the kernel's targets call it.
+/// Returns `ipv4` or `ipv6`, as the kernel's targets call it.
 pub(super) fn family(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "ipv4" } else { "ipv6" }
 }

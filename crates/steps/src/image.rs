@@ -1,5 +1,5 @@
-//! Images made by QEMU's storage daemon, which is told by QMP and ends when the image is made, or
-//! when we do. It sees only the stretch that the image may take and refuses to go beyond.
+//! Images made by QEMU's storage daemon, which takes its orders by QMP and ends when the image is
+//! made, or when we do. It sees only the stretch that the image may take and refuses to go beyond.
 
 use super::op::MakeImage;
 use crate::guest::qemu::{Backend, EMPTY_DAEMON, STORAGE_DAEMON, Span, room_node};
@@ -13,13 +13,13 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// An answer of the daemon's; places for the clusters of a large image are reckoned between two of
-/// them.
+/// Time limit of an answer of the daemon's; places for the clusters of a large image are reckoned
+/// between two of them.
 const ANSWER: Duration = Duration::from_secs(120);
-/// How often the job is asked for.
+/// Interval at which the job is asked for.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Makes it.
+/// Makes the image.
 ///
 /// # Errors
 /// With the daemon's words: what is below cannot be opened, or the image does not fit.
@@ -27,7 +27,7 @@ pub(super) fn make(image: &MakeImage) -> Result<()> {
     let (ours, theirs) = UnixStream::pair().context("cannot make a pair of sockets")?;
     let mut daemon = start(image, theirs)?;
     let made = converse(image, ours);
-    // It has done its work, or is of no more use: told to quit it may be gone already.
+    // The daemon has done its work, or is of no more use: it may have quit already.
     let _ = daemon.kill();
     let words = daemon.stderr.take().map(last_words).unwrap_or_default();
     daemon.wait().context("cannot wait for the storage daemon")?;

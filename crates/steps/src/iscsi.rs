@@ -1,4 +1,4 @@
-//! open-iscsi, told by iscsiadm: an interface record of our own, whose initiator name is not the
+//! Logins by open-iscsi's iscsiadm: an interface record of our own, whose initiator name is not the
 //! system's, a node record, and the session. Records and sessions of others are never touched; the
 //! session is known by the target's name.
 
@@ -14,24 +14,24 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
-/// iscsid listens there, in the abstract namespace.
+/// Socket on which iscsid listens, in the abstract namespace.
 const DAEMON: &str = "@ISCSIADM_ABSTRACT_NAMESPACE";
 const STARTS_WITHIN: Duration = Duration::from_secs(15);
-/// Disks show up as the kernel looks for LUNs, after the login.
+/// Time for disks to show up after the login, as the kernel looks for LUNs.
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);
 
-/// The module that carries sessions.
+/// Returns the module that carries sessions.
 fn module(iser: bool) -> &'static str {
     if iser { "ib_iser" } else { "iscsi_tcp" }
 }
 
-/// Has what iscsid needs of the kernel, and tells whether one listens already.
+/// Loads what iscsid needs of the kernel, and returns true if one listens already.
 ///
 /// # Errors
 /// When a module does not load.
 pub fn before_daemon(iser: bool) -> Result<bool> {
     load_modules(&[module(iser)])?;
-    // Of iscsiadm, which makes no folder above it.
+    // Folder of iscsiadm's lock; it makes no folder above it.
     fs::create_dir_all("/run/lock/iscsi").context("cannot make /run/lock/iscsi")?;
     Ok(has_daemon(&Probe::of_files(Path::new("/"))))
 }
@@ -41,7 +41,7 @@ fn has_daemon(probe: &Probe) -> bool {
     sockets.lines().any(|line| line.split_whitespace().last() == Some(DAEMON))
 }
 
-/// Logs in and tells the disk of LUN 0.
+/// Logs in and returns the disk of LUN 0.
 ///
 /// # Errors
 /// When there is no iscsid, it refuses, or the kernel shows no disk.
@@ -57,7 +57,8 @@ pub fn login(login: &ConnectIscsi) -> Result<PathBuf> {
     shown().context("the disk went away")
 }
 
-/// From the interface to the session. Nothing of it is taken up again by the system after a reboot.
+/// Returns the commands from the interface to the session. The system takes none of it up again
+/// after a reboot.
 fn commands(login: &ConnectIscsi) -> Vec<Vec<String>> {
     let iface = |words: &[&str]| strings(&[&["-m", "iface", "-I", &login.iface], words].concat());
     let set = |name: &str, value: &str| strings(&["-o", "update", "-n", name, "-v", value]);
@@ -69,7 +70,7 @@ fn commands(login: &ConnectIscsi) -> Vec<Vec<String>> {
         [iface(&[]), set("iface.transport_name", transport)].concat(),
         of_node(strings(&["-o", "new"])),
         of_node(set("node.startup", "manual")),
-        // Two tries: iscsid's default of eight of them is minutes in which nobody is told why.
+        // Two tries: iscsid's default of eight takes minutes in which nobody learns why.
         of_node(set("node.session.initial_login_retry_max", "2")),
     ];
     all.extend(login.settings.iter().map(|(name, value)| of_node(set(name, value))));
@@ -89,7 +90,7 @@ fn iscsiadm(words: &[String]) -> Result<String> {
     run(&mut tool("iscsiadm", words))
 }
 
-/// The disk of a target's LUN 0 behind a session.
+/// Finds the disk of LUN 0 in a session with a target.
 pub fn disk(probe: &Probe, iqn: &str) -> Option<PathBuf> {
     sessions(probe, iqn).into_iter().find_map(|session| {
         let device = session.join("device");
@@ -102,15 +103,15 @@ pub fn disk(probe: &Probe, iqn: &str) -> Option<PathBuf> {
     })
 }
 
-/// Sessions with a target.
+/// Finds the sessions with a target.
 fn sessions(probe: &Probe, iqn: &str) -> Vec<PathBuf> {
     let class = Path::new("/sys/class/iscsi_session");
     let folders = probe.names(class).into_iter().map(|name| class.join(name));
     folders.filter(|folder| probe.read(folder.join("targetname")).as_deref() == Some(iqn)).collect()
 }
 
-/// How the session with a target and its first connection are, by the kernel's names: what both
-/// ends agreed to.
+/// Reads the settings of the session with a target and of its first connection, by the kernel's
+/// names: what both ends agreed to.
 pub fn settings_of(probe: &Probe, iqn: &str) -> ThingSettings {
     let session = [
         "initial_r2t",
@@ -145,7 +146,7 @@ pub fn settings_of(probe: &Probe, iqn: &str) -> ThingSettings {
     all
 }
 
-/// `host6`, of the target's name that the session shows: `target6:0:0`.
+/// Returns `host6`, of the target's name that the session shows: `target6:0:0`.
 fn session_host(probe: &Probe, session: &Path) -> Option<String> {
     let names = probe.names(session.join("device"));
     let number =
@@ -153,23 +154,24 @@ fn session_host(probe: &Probe, session: &Path) -> Option<String> {
     names.iter().find_map(number)
 }
 
-/// Targets that anybody here has a session with.
+/// Returns the targets that anybody here has a session with.
 pub fn targets(probe: &Probe) -> Vec<String> {
     let class = Path::new("/sys/class/iscsi_session");
     let name = |session: String| probe.read(class.join(session).join("targetname"));
     probe.names(class).into_iter().filter_map(name).collect()
 }
 
-/// Whether a part of it is there: the session, the node record or the interface.
+/// Returns true if a part of it is there: the session, the node record or the interface.
 ///
 /// # Errors
-/// When iscsiadm cannot tell.
+/// When iscsiadm cannot find out.
 pub fn is_known(login: &ConnectIscsi) -> Result<bool> {
     let has_session = !sessions(&Probe::of_files(Path::new("/")), &login.iqn).is_empty();
     Ok(has_session || has_node(login)? || has_iface(login)?)
 }
 
-/// Its record is that of an interface: without that iscsiadm finds none, and ends otherwise.
+/// Returns true if the node record is there. It is that of an interface: without that iscsiadm
+/// finds no record, and ends otherwise.
 fn has_node(login: &ConnectIscsi) -> Result<bool> {
     Ok(has_iface(login)? && has_record(&node(login))?)
 }
@@ -187,7 +189,8 @@ fn has_record(words: &[String]) -> Result<bool> {
     }
 }
 
-/// It ends with 21 (no objects found), but where an interface has no file (2.1.8: with 6).
+/// Returns true if iscsiadm found no record. It ends with 21 (no objects found), but where an
+/// interface has no file (2.1.8: with 6).
 fn is_no_record(told: &Output) -> bool {
     let words = || String::from_utf8_lossy(&told.stderr).into_owned();
     match told.status.code() {
@@ -197,7 +200,7 @@ fn is_no_record(told: &Output) -> bool {
     }
 }
 
-/// Takes all parts of it away, in whatever state they are.
+/// Removes all parts of it, in whatever state they are.
 ///
 /// # Errors
 /// When open-iscsi refuses, or the session stays.
@@ -220,7 +223,7 @@ pub fn logout(login: &ConnectIscsi) -> Result<()> {
     }
 }
 
-/// What a person would type.
+/// Returns the command line that a person would type.
 pub fn logout_by_hand(login: &ConnectIscsi) -> String {
     let node = shell::line(node(login));
     format!(
@@ -278,7 +281,7 @@ mod tests {
         assert_eq!(disk(&machine.probe, "iqn.x:ru"), None);
     }
 
-    /// As open-iscsi 2.1.8 told of records that were there and were not.
+    /// Answers of open-iscsi 2.1.8 about records that were there and were not.
     #[test]
     fn only_what_iscsiadm_says_is_not_there_is_not_there() {
         use std::os::unix::process::ExitStatusExt;

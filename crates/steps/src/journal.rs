@@ -14,18 +14,18 @@ use std::path::Path;
 /// File name within the run directory.
 pub const FILE: &str = iotax_journal::JOURNAL;
 
-/// Version of its lines, which is not the record's: an older iotax that cannot read a run's figures
-/// must still clean up behind it.
+/// Version of the journal's lines, which is not the record's: an older iotax that cannot read a
+/// run's figures must still clean up after it.
 const VERSION: u32 = 2;
 
-/// A run performs thousands of steps at most: a larger file is nothing that iotax wrote, and must
-/// not fill the memory.
+/// Bytes of the largest journal. A run performs thousands of steps at most: a larger file is
+/// nothing that iotax wrote, and must not fill the memory.
 const LARGEST: u64 = 64 << 20;
 
-/// At most so many faults are listed; the others are counted.
+/// Most faults that are listed; the others are counted.
 const MOST_DAMAGE: usize = 10;
 
-/// One line of the journal.
+/// Line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "snake_case")]
 pub enum JournalEntry {
@@ -35,7 +35,7 @@ pub enum JournalEntry {
         seq: u64,
         /// The boot it was done in: loop devices, mounts and processes end with it.
         boot_id: String,
-        /// What, with every path resolved.
+        /// Step, with every path resolved.
         step: Box<Step>,
     },
     Done {
@@ -48,7 +48,7 @@ pub enum JournalEntry {
     },
 }
 
-/// Something that was begun and not undone.
+/// Step that was begun and not undone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Open {
     /// Number within the run.
@@ -56,7 +56,7 @@ pub struct Open {
     /// The boot it was done in.
     pub boot_id: String,
     pub step: Step,
-    /// What it made; `None` when the run ended between intent and done.
+    /// Output of the step; `None` when the run ended between intent and done.
     pub made: Option<StepOutput>,
 }
 
@@ -68,8 +68,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the journal of a run, new or to go on with. What a kill tore of its last line is taken
-    /// away.
+    /// Opens the journal of a run, new or to go on with. Removes what a kill tore of its last line.
     ///
     /// # Errors
     /// When the file cannot be opened or read.
@@ -88,7 +87,7 @@ impl Journal {
         Ok(Journal { file, next_seq, appended: 0 })
     }
 
-    /// Writes the intent and gives its number.
+    /// Writes the intent and returns its number.
     ///
     /// # Errors
     /// When it could not be made durable: the step must not be done then.
@@ -142,13 +141,13 @@ impl JournalEntry {
     }
 }
 
-/// What a journal says.
+/// Content of a journal.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// Its whole entries, in order.
+    /// Whole entries, in order.
     pub entries: Vec<JournalEntry>,
-    /// What is wrong with it beyond a torn last line, which a kill explains: something may be left
-    /// that no entry names.
+    /// Damage beyond a torn last line, which a kill explains: something may be left that no entry
+    /// names.
     pub damage: Vec<String>,
     left_out: u64,
     tail: Tail,
@@ -156,12 +155,13 @@ pub struct Log {
     whole: u64,
 }
 
-/// What is after the last end of a line.
+/// Rest after the last end of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Tail {
     #[default]
     None,
-    /// What a kill or a full disk left of an entry, of which nothing had been done yet.
+    /// Beginning of an entry that a kill or a full disk cut off, and of which nothing had been done
+    /// yet.
     Torn,
     /// A line without its end, of which nothing is lost.
     Unended,
@@ -249,7 +249,7 @@ impl Log {
     }
 }
 
-/// Whether a kill can have left it of an entry: its beginning.
+/// Returns true if a kill can have left this of an entry: its beginning.
 fn is_torn(line: &[u8]) -> bool {
     const BEGINNING: &[u8] = b"{\"v\":";
     let length = line.len().min(BEGINNING.len());
@@ -268,7 +268,7 @@ fn entry(line: &[u8]) -> Result<JournalEntry, String> {
         .map_err(|error| format!("this iotax does not know such a step ({error})"))
 }
 
-/// What was begun and not undone, in the order in which it was begun.
+/// Returns the steps that were begun and not undone, in the order in which they were begun.
 pub fn open_steps(entries: &[JournalEntry]) -> Vec<Open> {
     let mut open: Vec<Option<Open>> = Vec::new();
     let mut places: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
@@ -297,8 +297,8 @@ pub fn open_steps(entries: &[JournalEntry]) -> Vec<Open> {
     open.into_iter().flatten().collect()
 }
 
-/// Tests kill iotax at every record: `IOTAX_CRASH_AT=3:before` dies by SIGKILL just before the
-/// fourth record of this process, `3:after` just after it. Not in release builds.
+/// Kills this process at a record, for tests: `IOTAX_CRASH_AT=3:before` makes it die by SIGKILL
+/// just before its fourth record, `3:after` just after it. Not in release builds.
 #[cfg(debug_assertions)]
 fn crash_point(appended: u64, side: &str) {
     let wanted = std::env::var("IOTAX_CRASH_AT").unwrap_or_default();

@@ -11,27 +11,26 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How objects are told apart.
+/// Separator of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// Each is a line.
+    /// Puts each on a line.
     Lines,
-    /// One follows the other, with nothing between them.
+    /// Puts one after the other, with nothing between them.
     Bare,
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Debug)]
 pub enum SocketError {
     /// The other end closed the connection.
     Closed,
-    /// Nothing, or not all of it, came within that time.
+    /// Reports that nothing, or not all of it, came within that time.
     TimedOut(Duration),
-    /// Something came that is not the protocol.
+    /// Reports that something came that is not the protocol.
     Garbled {
-        /// What is wrong with it.
         why: String,
-        /// Its first 200 bytes.
+        /// First 200 bytes of what came.
         found: String,
     },
     /// The socket itself failed.
@@ -39,7 +38,7 @@ pub enum SocketError {
 }
 
 impl SocketError {
-    /// Of something that is not the protocol.
+    /// Reports something that is not the protocol.
     pub fn garbled(why: impl Into<String>, found: &[u8]) -> SocketError {
         let found = String::from_utf8_lossy(&found[..found.len().min(200)]).into_owned();
         SocketError::Garbled { why: why.into(), found }
@@ -62,7 +61,7 @@ pub struct JsonSocket {
     longest: usize,
     limit: Duration,
     received: Vec<u8>,
-    /// So many bytes of what was received have no end of a line.
+    /// Number of received bytes that are known to have no end of a line.
     searched: usize,
     last_id: u64,
 }
@@ -94,7 +93,7 @@ impl JsonSocket {
         Ok(JsonSocket::on(connect_within(path, limit)?, framing, longest, limit))
     }
 
-    /// On a stream that is connected already.
+    /// Talks on a stream that is connected already.
     pub fn on(stream: UnixStream, framing: Framing, longest: usize, limit: Duration) -> JsonSocket {
         JsonSocket {
             stream,
@@ -111,13 +110,13 @@ impl JsonSocket {
         &self.stream
     }
 
-    /// The id of the latest request.
+    /// Returns the id of the latest request.
     pub fn last_id(&self) -> u64 {
         self.last_id
     }
 
-    /// Sends a request with an id of its own and gives the first object that is not to be skipped,
-    /// within the limit.
+    /// Sends a request with an id of its own and returns the first object that is not to be
+    /// skipped, within the limit.
     ///
     /// # Errors
     /// [`SocketError`].
@@ -149,7 +148,7 @@ impl JsonSocket {
         sent.map_err(|source| SocketError::from_io(source, self.limit))
     }
 
-    /// The next whole object, however it was cut up or run together with others.
+    /// Returns the next whole object, however it was cut up or run together with others.
     ///
     /// # Errors
     /// [`SocketError`].
@@ -167,7 +166,7 @@ impl JsonSocket {
         }
     }
 
-    /// The first object of what was received, if it is whole, and its bytes.
+    /// Returns the first object of what was received, if it is whole, and its bytes.
     fn first(&mut self) -> Result<Option<(Value, usize)>, SocketError> {
         let is_too_long = self.received.len() > self.longest;
         if self.framing == Framing::Bare {

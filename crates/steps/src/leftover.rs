@@ -21,7 +21,7 @@ const RUN_VARIABLE: &str = "IOTAX_RUN";
 /// The run whose steps this process performs, one run at a time.
 static CURRENT_RUN: Mutex<String> = Mutex::new(String::new());
 
-/// From now on, marks the programs that are started with this run's id.
+/// Marks from now on the programs that are started with this run's id.
 pub(crate) fn begin_run(run_id: &str) {
     run_id.clone_into(&mut CURRENT_RUN.lock().unwrap_or_else(PoisonError::into_inner));
 }

@@ -1,14 +1,14 @@
-//! What a guest made on a drive that outlives it. A guest takes what was made in it along when it
-//! ends, and its superblocks stay where they lie: on a file of the run that is removed, or on a
-//! drive of somebody's.
+//! Superblocks that a guest made on a drive that outlives it. A guest takes what was made in it
+//! along when it ends, and its superblocks stay where they lie: on a file of the run that is
+//! removed, or on a drive of somebody's.
 
 use super::Place;
 use super::journal::Open;
 use super::op::Op;
 use std::collections::BTreeSet;
 
-/// What a reader must know of a step whose guest has ended before it was undone; `None`: nothing of
-/// it is left anywhere.
+/// Returns what a reader must know of a step whose guest has ended before it was undone; `None`:
+/// nothing of it is left anywhere.
 pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String> {
     let operation = open.step.op.operation();
     if !open.step.op.survives_reboot() || operation.irreversible().is_none() {
@@ -28,7 +28,7 @@ pub fn superblocks_left_by_guest(open: &Open, others: &[Open]) -> Option<String>
     ))
 }
 
-/// Drives of this host that a guest has, as far as a step says.
+/// Returns the drives of this host that a guest has, as far as a step says.
 fn drives_of(guest: &Place, step: &Open) -> Vec<String> {
     match &step.step.op {
         Op::PassThrough(taken) => vec![taken.disk.display().to_string()],

@@ -80,13 +80,13 @@ pub enum PathRef {
     Yield(StepId),
     /// The disk with this serial, asked of the place where the load runs.
     Serial(String),
-    /// The disk behind this PCI address (`0000:00:10.0`) of the place where the load runs.
+    /// The disk at this PCI address (`0000:00:10.0`) of the place where the load runs.
     Pci(String),
     /// A bdev of a running SPDK target, which is no file or device of any kernel.
     Bdev {
         /// The target's JSON-RPC socket.
         rpc: PathBuf,
-        /// Its name there, or an alias of it.
+        /// Name of the bdev there, or an alias of it.
         name: String,
     },
     /// A pool of a Ceph cluster: each layer on it makes an image of its own there.
@@ -109,7 +109,7 @@ pub struct RbdImage {
 }
 
 impl PathRef {
-    /// The path itself, once resolved.
+    /// Returns the path itself, once resolved.
     ///
     /// # Errors
     /// When an earlier step has not yielded it yet, only a guest can know it, or it has none.
@@ -134,7 +134,7 @@ impl PathRef {
         }
     }
 
-    /// The target's socket and the name of a bdev.
+    /// Returns the target's socket and the name of a bdev.
     ///
     /// # Errors
     /// When it is not a bdev.
@@ -162,19 +162,19 @@ impl std::fmt::Display for PathRef {
     }
 }
 
-/// One change of a machine.
+/// Change of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// Position in the plan.
     pub id: StepId,
-    /// Where it is executed.
+    /// Place where it is executed.
     pub place: Place,
-    /// What it is for, one clause for `plan`.
+    /// Purpose of the step, one clause for `plan`.
     pub why: String,
     pub op: op::Op,
 }
 
-/// What a step made.
+/// Output of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepOutput {
     /// A device or a file.
@@ -186,7 +186,7 @@ pub struct StepOutput {
     /// Bytes of a file that was made: with the inode, its identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// It was there before and is ours from an earlier run: not undone.
+    /// True if it was there before and is ours from an earlier run: not undone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reused: bool,
     /// A process that was started.
@@ -198,12 +198,12 @@ pub struct StepOutput {
 }
 
 impl StepOutput {
-    /// Of what is found at a path.
+    /// Makes the output for what is found at a path.
     pub fn found_at(path: impl Into<PathBuf>) -> StepOutput {
         StepOutput { path: Some(path.into()), ..StepOutput::default() }
     }
 
-    /// For a reader: the path or the process.
+    /// Shows the path or the process to a reader.
     pub fn shown(&self) -> String {
         match (&self.path, &self.process) {
             (Some(path), _) => path.display().to_string(),
@@ -221,14 +221,14 @@ pub struct ProcessId {
     pub start_time: u64,
 }
 
-/// The end of a run's id, which is enough to tell runs apart: at most 11 letters, for names that
-/// may not be long.
+/// Returns the end of a run's id, which is enough to distinguish runs: at most 11 letters, for
+/// names that may not be long.
 pub fn short_id(run_id: &str) -> &str {
     let from = run_id.char_indices().rev().nth(10).map_or(0, |(at, _)| at);
     run_id[from..].trim_start_matches('-')
 }
 
-/// What a run is told about itself when its steps are performed.
+/// Identity of a run whose steps are performed.
 #[derive(Clone, Debug)]
 pub struct RunTag {
     /// The run's id; every name that a step makes carries it.
@@ -237,7 +237,7 @@ pub struct RunTag {
 }
 
 impl RunTag {
-    /// The run's folder in a place.
+    /// Returns the run's folder in a place.
     pub fn directory_in(&self, place: &Place) -> PathBuf {
         match place {
             Place::Host => self.run_dir.clone(),
@@ -245,8 +245,8 @@ impl RunTag {
         }
     }
 
-    /// Whether a name carries the run's id, or the end of it that short names have. Names of iSCSI
-    /// and NVMe are in small letters.
+    /// Returns true if a name carries the run's id, or the end of it that short names have. Names
+    /// of iSCSI and NVMe are in small letters.
     pub fn is_in(&self, name: &str) -> bool {
         name.to_ascii_lowercase().contains(&short_id(&self.run_id).to_ascii_lowercase())
     }
@@ -255,8 +255,8 @@ impl RunTag {
         RunTag { run_id: self.run_id.clone(), run_dir: self.directory_in(place) }
     }
 
-    /// Of a run that is only looked at: what its steps name lies nowhere, but as fully named as
-    /// that of a real one.
+    /// Makes the tag of a run that is only looked at: what its steps name does not exist, but is as
+    /// fully named as that of a real one.
     pub fn of_none() -> RunTag {
         RunTag { run_id: "RUN".into(), run_dir: "/RUN-DIRECTORY".into() }
     }

@@ -34,8 +34,8 @@ pub struct Lun<'a> {
     pub wwn: &'a str,
 }
 
-/// Folder of a backstore. The first adapter of each kind is everybody's: folders in it are told
-/// apart by name.
+/// Returns the folder of a backstore. The first adapter of each kind is everybody's: the names of
+/// its folders distinguish them.
 pub fn backstore(block: bool, name: &str) -> PathBuf {
     adapter(block).join(name)
 }
@@ -44,17 +44,17 @@ fn adapter(block: bool) -> PathBuf {
     Path::new(TARGET).join("core").join(if block { "iblock_0" } else { "fileio_0" })
 }
 
-/// Folder of the vhost fabric. The kernel has one when somebody has made it.
+/// Returns the folder of the vhost fabric. The kernel has one when somebody has made it.
 pub fn fabric() -> PathBuf {
     Path::new(TARGET).join("vhost")
 }
 
-/// Folder of a port of it.
+/// Returns the folder of a port of that fabric.
 pub fn port(wwn: &str) -> PathBuf {
     fabric().join(wwn)
 }
 
-/// Makes the backstore, the port and the LUN. Tells the fabric's folder, if it was not there
+/// Makes the backstore, the port and the LUN. Returns the fabric's folder, if it was not there
 /// before.
 ///
 /// # Errors
@@ -73,18 +73,18 @@ pub fn export(lun: &Lun) -> Result<Option<PathBuf>> {
     Ok(made.then(fabric))
 }
 
-/// The initiator's name: the port's with another vendor's first digit.
+/// Returns the initiator's name: the port's with another vendor's first digit.
 fn nexus(wwn: &str) -> String {
     wwn.replacen("naa.5", "naa.6", 1)
 }
 
-/// Has the kernel's target, with the modules of a fabric.
+/// Loads the kernel's target, with the modules of a fabric.
 fn ready(fabric: &[&str]) -> Result<()> {
     let modules = [&["target_core_mod", "target_core_iblock", "target_core_file"], fabric].concat();
     export::ready(Path::new(TARGET), &modules)
 }
 
-/// Makes a backstore and tells its folder.
+/// Makes a backstore and returns its folder.
 fn make_store(store: &Store) -> Result<PathBuf> {
     let folder = backstore(store.block, store.name);
     export::make(&adapter(store.block))?;
@@ -100,7 +100,7 @@ fn make_store(store: &Store) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// What LIO is told of the backing.
+/// Returns the control line that gives LIO the backing.
 fn control(store: &Store) -> Result<String> {
     let path = store.backing.to_str().context("a path that is not UTF-8")?;
     ensure!(!path.contains([',', '\n']), "LIO cannot be told of {path}: it has a comma");
@@ -112,7 +112,7 @@ fn control(store: &Store) -> Result<String> {
     })
 }
 
-/// Whether a part of it is there.
+/// Returns true if a part of the export is there.
 pub fn is_exported(name: &str, wwn: &str) -> bool {
     port(wwn).exists() || has_store(name)
 }
@@ -121,8 +121,8 @@ fn has_store(name: &str) -> bool {
     [true, false].into_iter().any(|block| backstore(block, name).exists())
 }
 
-/// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made
-/// for it.
+/// Removes all parts of it, in whatever state they are, and the fabric's folder that was made for
+/// it.
 ///
 /// # Errors
 /// When a part is still in use.
@@ -135,7 +135,7 @@ pub fn unexport(block: bool, name: &str, wwn: &str, fabric: Option<&Path>) -> Re
     remove_store(block, name, fabric)
 }
 
-/// Takes a backstore away, and what was made for it and has no other in it.
+/// Removes a backstore, and what was made for it and has no other in it.
 fn remove_store(block: bool, name: &str, fabric: Option<&Path>) -> Result<()> {
     export::remove(&backstore(block, name))?;
     // Others may have backstores in the adapter or ports in the fabric, and then they stay.
@@ -144,8 +144,8 @@ fn remove_store(block: bool, name: &str, fabric: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// A fabric's folder that was made for what is taken away. A journal is not believed about folders
-/// elsewhere.
+/// Removes a fabric's folder that was made for what is removed now. A journal is not believed about
+/// folders elsewhere.
 fn remove_fabric(fabric: Option<&Path>, target: &Path) {
     if let Some(fabric) = fabric.filter(|fabric| fabric.parent() == Some(target)) {
         let _ = fs::remove_dir(fabric);

@@ -1,4 +1,4 @@
-//! Loop devices as the kernel shows them, and by what ours are told from a person's: the file
+//! Loop devices as the kernel shows them, and what distinguishes ours from a person's: the file
 //! below, whatever its name is by now, and how much of it is shown.
 
 use super::system::{NotOurs, run, wait_until};
@@ -22,14 +22,14 @@ pub struct FileId {
 pub struct LoopOf<'a> {
     /// Path of the file or block device below, when it was attached.
     pub backing: &'a Path,
-    /// Its identity, which outlives its name; older journals have none.
+    /// Identity of the file, which outlives its name; older journals have none.
     pub file: Option<FileId>,
     /// Bytes of it that are shown. Ours are always attached with a limit; a person's rarely are,
     /// and must never be taken for ours.
     pub bytes: u64,
 }
 
-/// Attaches one.
+/// Attaches a loop device.
 ///
 /// # Errors
 /// When losetup refuses, or direct I/O is wanted and the file system below refuses it.
@@ -54,7 +54,7 @@ pub(super) fn attach(of: &LoopOf, direct_io: bool, read_only: bool) -> Result<Pa
     Ok(device)
 }
 
-/// Loop devices that are attached like that.
+/// Returns the loop devices that are attached like that.
 ///
 /// # Errors
 /// When they cannot be listed.
@@ -62,7 +62,7 @@ pub fn attached(of: &LoopOf) -> Result<Vec<PathBuf>> {
     Ok(loops()?.filter(|device| is_loop_of(device, of)).map(|device| dev_of(&device)).collect())
 }
 
-/// Detaches one that is still like that.
+/// Detaches a loop device that is still like that.
 ///
 /// # Errors
 /// [`NotOurs`] where it is not; when something holds it.
@@ -88,18 +88,20 @@ pub fn detach(device: &Path, of: &LoopOf) -> Result<()> {
     }
 }
 
-/// A loop device on a file, whoever attached it. Where the kernel shows no devices, none is known.
+/// Finds a loop device on a file, whoever attached it. Where the kernel shows no devices, none is
+/// known.
 pub(super) fn any_on(file: &Path) -> Option<PathBuf> {
     let is_on = |device: &PathBuf| loop_backing(device).is_some_and(|of| same_path(&of, file));
     loops().into_iter().flatten().find(is_on).map(|device| dev_of(&device))
 }
 
-/// The kernel shows a loop's file with all links resolved; people name it as they like.
+/// Compares two paths. The kernel shows a loop's file with all links resolved; people name it as
+/// they like.
 fn same_path(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Loop devices, as folders of sysfs.
+/// Lists the loop devices, as folders of sysfs.
 fn loops() -> Result<impl Iterator<Item = PathBuf>> {
     let entries = fs::read_dir("/sys/block").context("cannot read /sys/block")?;
     Ok(entries.flatten().map(|entry| entry.path()).filter(|path| path.join("loop").is_dir()))
@@ -109,8 +111,8 @@ fn dev_of(sysfs: &Path) -> PathBuf {
     Path::new("/dev").join(sysfs.file_name().unwrap_or_default())
 }
 
-/// Whether a loop device is attached like that. A file that was removed or renamed since is known
-/// by its inode.
+/// Returns true if a loop device is attached like that. A file that was removed or renamed since is
+/// known by its inode.
 fn is_loop_of(sysfs: &Path, of: &LoopOf) -> bool {
     let limit = fs::read_to_string(sysfs.join("loop/sizelimit")).unwrap_or_default();
     // Without a limit it is a person's.

@@ -15,8 +15,8 @@ use std::time::Duration;
 /// The name of the volume that loads and layers above see.
 pub const VOLUME: &str = "data";
 
-/// Volumes may be members. Discards would punch holes below, a backup would stay behind, and
-/// dmeventd would live on.
+/// Settings for every call of LVM. Volumes may be members. Discards would punch holes below, a
+/// backup would stay there, and dmeventd would live on.
 const CONFIG: &str = "devices { scan_lvs=1 issue_discards=0 } backup { backup=0 archive=0 } activation { monitoring=0 }";
 
 /// A volume group and its members.
@@ -32,12 +32,13 @@ pub struct VolumeGroup<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Physical {
     device: PathBuf,
-    /// Empty: it belongs to none.
+    /// Name of its group; empty: it belongs to none.
     group: String,
 }
 
 impl VolumeGroup<'_> {
-    /// UUID of a physical volume: the same for the same run, group and number, and no other's.
+    /// Returns the UUID of a physical volume: the same for the same run, group and number, and no
+    /// other's.
     pub fn uuid(&self, number: usize) -> String {
         let part = |salt: usize| {
             let text = format!("{salt} {} {} {number}", self.run_id, self.name);
@@ -82,7 +83,8 @@ impl VolumeGroup<'_> {
         node.canonicalize().with_context(|| format!("cannot look at {}", node.display()))
     }
 
-    /// Whether anything of it is there, with the volume's device if it has come to that.
+    /// Finds out if anything of the group is there, and returns the volume's device if it has come
+    /// to that.
     ///
     /// # Errors
     /// When LVM cannot be asked.
@@ -90,7 +92,7 @@ impl VolumeGroup<'_> {
         Ok((!self.ours()?.is_empty()).then(|| self.node().canonicalize().ok()))
     }
 
-    /// Takes it away, whole or in parts; what is gone is fine.
+    /// Removes the group, whole or in parts; what is gone is fine.
     ///
     /// # Errors
     /// [`NotOurs`] when a physical volume of ours is in another's group; what LVM says, when
@@ -126,7 +128,7 @@ impl VolumeGroup<'_> {
         self.run(&all, &std::iter::once("pvremove".to_owned()).chain(devices).collect::<Vec<_>>())
     }
 
-    /// Where the volume is found.
+    /// Returns the path at which the volume is found.
     pub fn node(&self) -> PathBuf {
         Path::new("/dev").join(self.name).join(VOLUME)
     }
@@ -155,13 +157,14 @@ impl VolumeGroup<'_> {
     }
 }
 
-/// Members that are there, by the kernel's names. After a reboot a loop device is not, and takes
-/// all of ours along.
+/// Returns the members that are there, by the kernel's names. After a reboot a loop device is not,
+/// and takes all of ours along.
 fn present(members: &[&Path]) -> Vec<PathBuf> {
     members.iter().filter_map(|member| member.canonicalize().ok()).collect()
 }
 
-/// How the volumes of a group over these members really are, by LVM's names of a report's fields.
+/// Reads the real settings of the volumes of a group over these members, by LVM's names of a
+/// report's fields.
 ///
 /// # Errors
 /// When LVM cannot be asked.
@@ -183,14 +186,14 @@ pub fn settings_of(group: &str, members: &[&Path]) -> Result<ThingSettings> {
     settings::volumes(&run(&mut command(&present(members), &words.map(str::to_owned)))?, VOLUME)
 }
 
-/// `pvcreate`, which asks before it wipes what the guard has let it.
+/// Returns the words of `pvcreate`, which asks before it wipes what the guard has let it.
 fn physical_words(uuid: &str, bytes: u64, device: &Path) -> Vec<String> {
     let words = ["pvcreate", "--norestorefile", "--uuid", uuid, "--setphysicalvolumesize"];
     let rest = [format!("{bytes}b"), device.display().to_string()];
     words.into_iter().map(str::to_owned).chain(rest).collect()
 }
 
-/// Asked before anything is written.
+/// Checks that LVM can be limited to named devices. Asked before anything is written.
 fn sees_named_devices() -> Result<()> {
     let told = output(&mut tool("lvm", ["help", "pvcreate"]))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -212,7 +215,7 @@ fn is_too_old(words: &str) -> bool {
     ["unrecognised option", "unrecognized option"].iter().any(|told| words.contains(told))
 }
 
-/// A command of LVM's that sees these devices only.
+/// Returns a command of LVM's that sees these devices only.
 fn command(devices: &[PathBuf], words: &[String]) -> Command {
     let seen: Vec<String> = devices.iter().map(|device| device.display().to_string()).collect();
     let mut command = tool("lvm", [""; 0]);
@@ -222,7 +225,7 @@ fn command(devices: &[PathBuf], words: &[String]) -> Command {
     command
 }
 
-/// What LVM says in these cases has no word of what to do.
+/// Adds a hint to an error: what LVM says in these cases has no word of what to do.
 fn with_hint(error: anyhow::Error) -> anyhow::Error {
     let text = format!("{error:#}");
     let hint = match () {
@@ -252,8 +255,8 @@ struct LvmRow {
     vg_name: String,
 }
 
-/// Of a report of `pvs` those with a known UUID. One that the group misses has no device, but a
-/// word (`[unknown]`).
+/// Parses a report of `pvs` and returns the physical volumes with a known UUID. One that the group
+/// misses has no device, but a word (`[unknown]`).
 fn physical_of(text: &str, known: &[String]) -> Result<Vec<Physical>> {
     let report: Report =
         serde_json::from_str(text).context("cannot understand what lvm pvs reports")?;

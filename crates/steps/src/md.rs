@@ -1,7 +1,7 @@
-//! The kernel's RAID (md) by mdadm and by what sysfs tells of an array: making one, taking it away
-//! and its superblocks with it, failing a member, rebuilding it, waiting for a sync. Ours are known
-//! by their name, which the superblock of every member has. A member that is in an array, or
-//! carries a superblock of one, is refused: it is somebody's.
+//! The kernel's RAID (md) by mdadm and sysfs: making an array, taking it away and its superblocks
+//! with it, failing a member, rebuilding it, waiting for a sync. Ours are known by their name,
+//! which the superblock of every member has. A member that is in an array, or carries a superblock
+//! of one, is refused: it is somebody's.
 
 use super::StepOutput;
 use super::op::CreateArray;
@@ -17,14 +17,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a device may be held by somebody who only looks at it: udev, mostly.
+/// Time for which somebody who only looks at a device may hold it: udev, mostly.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// A sync that could run and does not within that time never will.
+/// Time after which a sync that could run and does not never will.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
-/// KiB a second: beyond what any drive does, within what the kernel takes.
+/// Limit of a sync in KiB a second: beyond what any drive does, within what the kernel takes.
 const UNBOUND: &str = "100000000";
 
-/// What `mdadm` is told before the members.
+/// Returns the words for `mdadm` before the members.
 pub fn create_words(array: &CreateArray) -> Vec<String> {
     let kib = |bytes: u64| (bytes / KIB).to_string();
     let mut words = vec![
@@ -52,7 +52,7 @@ pub fn create_words(array: &CreateArray) -> Vec<String> {
     words
 }
 
-/// Makes the array and tells its device.
+/// Makes the array and returns its device.
 ///
 /// # Errors
 /// What is wrong with a member, before anything is changed ([`NothingMade`]); mdadm's words.
@@ -73,7 +73,8 @@ pub fn create(array: &CreateArray) -> Result<StepOutput> {
     Ok(yield_of(&device))
 }
 
-/// The array, or nothing but superblocks of it; also where udev has made it again of some members.
+/// Finds the array, or nothing but superblocks of it; also where udev has made it again of some
+/// members.
 ///
 /// # Errors
 /// When mdadm cannot be run, or nothing is found and a member cannot be read.
@@ -86,7 +87,7 @@ pub fn find(array: &CreateArray) -> Result<Option<StepOutput>> {
     Ok(any_of(has.collect())?.then(StepOutput::default))
 }
 
-/// What is known of one member is enough, whatever the others say.
+/// Returns true if any result is: what is known of one member is enough, whatever the others say.
 fn any_of(known: Vec<Result<bool>>) -> Result<bool> {
     let any = known.iter().any(|known| matches!(known, Ok(true)));
     if any {
@@ -152,7 +153,7 @@ fn not_anothers(array: &CreateArray) -> Result<()> {
 /// Declares a member failed and takes it out.
 ///
 /// # Errors
-/// When it is not in the array, or the array lets it not go.
+/// When it is not in the array, or the array does not release it.
 pub fn fail(array: &Path, member: &Path) -> Result<()> {
     let (array, member) = (node(array)?, node(member)?);
     let role = sys_block(&array.name).join("md").join(format!("dev-{}", member.name));
@@ -195,8 +196,8 @@ pub fn rebuild(array: &Path, member: &Path) -> Result<()> {
     run(tool("mdadm", ["--manage"]).arg(&array_path).arg("--add").arg(&path)).map(drop)
 }
 
-/// Waits until every member is whole, as fast as the drives go; `told` what share is done, and it
-/// may end that.
+/// Waits until every member is whole, as fast as the drives go; passes `told` the share that is
+/// done, and it may end that.
 ///
 /// # Errors
 /// When the sync does not run, or `told` wants no more.
@@ -218,7 +219,8 @@ pub fn await_sync(array: &Path, told: ProgressFn<'_>) -> Result<()> {
     waited
 }
 
-/// What writes a bound back as it was: `1000 (system)` is the system's, whatever that is by then.
+/// Returns the value that sets a bound back as it was: `1000 (system)` is the system's, whatever
+/// that is by then.
 fn set_value(shown: &str) -> &str {
     match shown.split_once(' ') {
         Some((_, "(system)")) => "system",
@@ -253,7 +255,7 @@ fn wait_for_sync(name: &str, told: ProgressFn<'_>) -> Result<()> {
     }
 }
 
-/// How far a sync is, to see whether it goes on.
+/// Position of a sync, to see whether it goes on.
 #[derive(Debug, PartialEq, Eq)]
 enum Position {
     /// An array that shares drives with it comes first.
@@ -268,7 +270,7 @@ impl Position {
     }
 }
 
-/// By /proc/mdstat: what `sync_completed` tells is as old as five minutes.
+/// Reads the position from /proc/mdstat, as the value of `sync_completed` may be five minutes old.
 fn position(probe: &Probe, name: &str) -> Position {
     if probe.read(sys_block(name).join("md/sync_completed")).as_deref() == Some("delayed") {
         return Position::Waits;
@@ -282,12 +284,12 @@ fn position(probe: &Probe, name: &str) -> Position {
     Position::At(lines.take_while(|line| line.starts_with(' ')).find_map(blocks))
 }
 
-/// The state of an array by its device; `None`: there is none.
+/// Reads the state of an array by its device; `None`: there is no array.
 pub fn state_of(device: &Path) -> Option<ArrayState> {
     observe(&host_probe(), device.file_name()?.to_str()?)
 }
 
-/// The state of an array as sysfs tells it, by its kernel name (`md127`); `None`: there is none.
+/// Reads the state of an array from sysfs, by its kernel name (`md127`); `None`: there is no array.
 pub fn observe(probe: &Probe, name: &str) -> Option<ArrayState> {
     let folder = sys_block(name).join("md");
     let word = |file: &str| probe.read(folder.join(file));
@@ -313,7 +315,7 @@ pub fn observe(probe: &Probe, name: &str) -> Option<ArrayState> {
     })
 }
 
-/// Whether a member is there and not whole yet.
+/// Returns true if a member is there and not whole yet.
 fn is_spare(probe: &Probe, member: &Path) -> bool {
     let is_member =
         member.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"dev-"));
@@ -323,21 +325,21 @@ fn is_spare(probe: &Probe, member: &Path) -> bool {
             .is_some_and(|words| words.split(',').any(|word| word == "spare"))
 }
 
-/// Of `82000 / 131072`; `none` and `delayed` are no share.
+/// Parses the share of `82000 / 131072`; `none` and `delayed` are no share.
 fn share(text: &str) -> Option<f64> {
     let (done, of) = text.split_once('/')?;
     let (done, of): (f64, f64) = (done.trim().parse().ok()?, of.trim().parse().ok()?);
     (of > 0.0).then(|| (done / of).clamp(0.0, 1.0))
 }
 
-/// What is said of an array, on its device or a member.
+/// Name and UUID of an array, as reported on its device or a member.
 struct ArrayReport {
     name: String,
     uuid: String,
 }
 
 impl ArrayReport {
-    /// mdadm writes the home host before it, where there is room.
+    /// Compares the name. mdadm writes the home host before it, where there is room.
     fn is(&self, name: &str) -> bool {
         bare(&self.name) == bare(name)
     }
@@ -347,18 +349,18 @@ fn bare(name: &str) -> &str {
     name.rsplit_once(':').map_or(name, |(_, name)| name)
 }
 
-/// Of what `--export` prints.
+/// Parses what `--export` prints.
 fn of_export(text: &str) -> Option<ArrayReport> {
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     let uuid = value("MD_UUID").or(value("MD_METADATA"))?.to_owned();
     Some(ArrayReport { name: value("MD_NAME").unwrap_or_default().to_owned(), uuid })
 }
 
-/// The superblock on a device, if there is one.
+/// Reads the superblock on a device, if there is one.
 fn superblock(member: &Path) -> Result<Option<ArrayReport>> {
     let mut command = tool("mdadm", ["--examine", "--export"]);
     let output = output(command.arg(member))?;
-    // It ends with 1 both where there is none and where it cannot open the device.
+    // It ends with 1 both without a superblock and where it cannot open the device.
     let words = String::from_utf8_lossy(&output.stderr);
     match output.status.success() {
         true => Ok(of_export(&String::from_utf8_lossy(&output.stdout))),
@@ -367,7 +369,8 @@ fn superblock(member: &Path) -> Result<Option<ArrayReport>> {
     }
 }
 
-/// Kernel names of the arrays of that name that hold a member, or that the name leads to.
+/// Returns the kernel names of the arrays of that name that hold a member, or that the name leads
+/// to.
 fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
     let probe = host_probe();
     let by_name = Path::new("/dev/md").join(&array.name).canonicalize().ok();
@@ -386,14 +389,14 @@ fn arrays_of(array: &CreateArray) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// What an array says of itself; `None`: it has no superblock, or is gone meanwhile.
+/// Asks an array for its name and UUID; `None`: it has no superblock, or is gone meanwhile.
 fn named(array: &str) -> Result<Option<ArrayReport>> {
     let mut command = tool("mdadm", ["--detail", "--export"]);
     let output = output(command.arg(format!("/dev/{array}")))?;
     Ok(of_export(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// The members, after a look at each and at the name.
+/// Returns the members, after a look at each and at the name.
 fn ready(array: &CreateArray) -> Result<Vec<BlockNode>> {
     let probe = host_probe();
     let module = match array.level {
@@ -457,7 +460,7 @@ fn are_even(members: &[BlockNode]) -> Result<()> {
     Ok(())
 }
 
-/// What to do about members of unequal size.
+/// Hint at what to do about members of unequal size.
 pub const UNEVEN_HINT: &str =
     "name drives of one size, or say how much of each is used: mdraid(...,size=SIZE)";
 
@@ -472,7 +475,7 @@ fn bounds(array: &CreateArray, device: &str) -> Result<()> {
     Ok(())
 }
 
-/// Members that are devices still.
+/// Returns the members that are devices still.
 fn members_there(array: &CreateArray) -> Vec<BlockNode> {
     array.members.iter().filter_map(|member| node(member.path().ok()?).ok()).collect()
 }

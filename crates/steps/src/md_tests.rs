@@ -1,5 +1,5 @@
-//! What mdadm is told, and what its words and sysfs mean; outputs are those of mdadm 4.2 and Linux
-//! 6.1 in a lab.
+//! Words for mdadm, and the meaning of its words and of sysfs; outputs are those of mdadm 4.2 and
+//! Linux 6.1 in a lab.
 
 use super::*;
 use crate::PathRef;
@@ -61,7 +61,7 @@ fn an_array_is_known_by_its_name_with_and_without_the_home_host() {
     let said = of_export(of_member).unwrap();
     assert!(said.is("iotax-abc-md0") && !said.is("iotax-abc-md1") && !said.is("abc-md0"));
     assert_eq!(said.uuid, "584e76a1:8e53c57a:fbbebe14:62debcd0");
-    // Of one that udev has begun to make of two members.
+    // Report of an array that udev has begun to make of two members.
     let inactive = "MD_METADATA=1.2\nMD_UUID=584e76a1:8e53c57a:fbbebe14:62debcd0\nMD_DEVNAME=x\nMD_NAME=iotax-abc-md0\n";
     assert!(of_export(inactive).unwrap().is("iotax-abc-md0"));
     assert!(of_export("").is_none());
@@ -99,7 +99,7 @@ fn the_state_of_an_array_is_read_from_sysfs() {
     assert_eq!(running("1\n", "recover\n", "delayed\n", "none\n"), waits);
     let first = ArrayState::Syncing { done: 0.5 };
     assert_eq!(running("0\n", "resync\n", "65536 / 131072\n", "65536\n"), first);
-    // Not begun yet.
+    // The sync has not begun yet.
     assert_eq!(running("0\n", "idle\n", "none\n", "0\n"), ArrayState::Syncing { done: 0.0 });
 }
 

@@ -11,20 +11,21 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where an export is served.
+/// Address at which an export is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NbdAddress<'a> {
     Tcp(std::net::SocketAddr),
     Unix(&'a Path),
 }
 
-/// A server that was started a moment ago listens by then.
+/// Time within which a server that was started a moment ago listens.
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
 
-/// A server that takes the connection and says nothing more would hold the client for ever.
+/// Time limit of a connection. A server that takes it and says nothing more would hold the client
+/// for ever.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(30);
 
-/// Connects and tells the block device.
+/// Connects and returns the block device.
 ///
 /// # Errors
 /// When the server does not answer, or no device is free.
@@ -51,8 +52,8 @@ pub fn connect(export: &str, server: NbdAddress, connections: u32) -> Result<Pat
     shown().context("the device went away")
 }
 
-/// Over a socket of a process of its own: a connection made by netlink would belong to nobody that
-/// bears a name.
+/// Returns the words for a connection over a socket of a process of its own: a connection made by
+/// netlink would belong to nobody that bears a name.
 fn words(export: &str, server: NbdAddress, connections: u32, device: &Path) -> Vec<String> {
     let mut words: Vec<String> = match server {
         NbdAddress::Tcp(at) => vec![at.ip().to_string(), at.port().to_string()],
@@ -79,7 +80,7 @@ fn size(probe: &Probe, device: &Path) -> u64 {
     probe.number(attribute(device, "size")).unwrap_or(0)
 }
 
-/// One that nobody has: it has no process, and no size.
+/// Finds a device that nobody has: it has no process, and no size.
 fn free(probe: &Probe) -> Option<PathBuf> {
     let is_free = |device: &PathBuf| {
         size(probe, device) == 0 && !probe.path_below(attribute(device, "pid")).exists()
@@ -87,7 +88,7 @@ fn free(probe: &Probe) -> Option<PathBuf> {
     devices(probe).find(is_free)
 }
 
-/// The device whose process is that of an export.
+/// Finds the device whose process is that of an export.
 pub fn device_of(probe: &Probe, export: &str) -> Option<PathBuf> {
     let is_of = |device: &PathBuf| {
         let pid = probe.number(attribute(device, "pid"));
@@ -100,7 +101,7 @@ pub fn device_of(probe: &Probe, export: &str) -> Option<PathBuf> {
     devices(probe).find(is_of)
 }
 
-/// Whether a part of it is there: the device, or the process that is about to have one.
+/// Returns true if a part of it is there: the device, or the process that is about to have one.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -109,8 +110,8 @@ pub fn is_connected(export: &str) -> Result<bool> {
     Ok(device_of(&probe, export).is_some() || !clients(export)?.is_empty())
 }
 
-/// Processes of nbd-client for an export. Its server, and whoever looks for it, may have the name
-/// in their command line too.
+/// Finds the processes of nbd-client for an export. Its server, and whoever looks for it, may have
+/// the name in their command line too.
 fn clients(export: &str) -> Result<Vec<ProcessId>> {
     process::processes(|words| is_client(words, export))
 }
@@ -133,7 +134,7 @@ pub fn disconnect(export: &str) -> Result<()> {
     if wait_until(Duration::from_secs(5), gone).is_ok() {
         return Ok(());
     }
-    // One that has not come to a device.
+    // A client may not have come to a device yet.
     clients(export)?.iter().try_for_each(process::kill)?;
     match device_of(&probe, export) {
         Some(device) => bail!("{} is still connected to {export}", device.display()),

@@ -15,7 +15,7 @@ fn root() -> PathBuf {
     Path::new(CONFIGFS).join("nvmet")
 }
 
-/// Folder of a subsystem.
+/// Returns the folder of a subsystem.
 pub fn folder(nqn: &str) -> PathBuf {
     root().join("subsystems").join(nqn)
 }
@@ -28,7 +28,7 @@ fn port(number: u16) -> PathBuf {
     root().join("ports").join(number.to_string())
 }
 
-/// The modules of the target and of a transport.
+/// Returns the modules of the target and of a transport.
 fn modules(transport: &str) -> Vec<&'static str> {
     let own = match transport {
         "tcp" => "nvmet-tcp",
@@ -38,7 +38,7 @@ fn modules(transport: &str) -> Vec<&'static str> {
     vec!["nvmet", own]
 }
 
-/// Makes it and tells its folder.
+/// Makes the subsystem and returns its folder.
 ///
 /// # Errors
 /// When something is in the way, the kernel has no such target, or refuses a part.
@@ -97,12 +97,13 @@ fn listen(subsystem: &ExportNvmf, port: &Path) -> Result<()> {
         })
 }
 
-/// Whether a part of it is there. The port goes before the subsystem that it is known by.
+/// Returns true if a part of it is there. The port goes before the subsystem that it is known by.
 pub fn is_exported(subsystem: &ExportNvmf) -> bool {
     folder(&subsystem.nqn).exists() || host(&subsystem.host_nqn).exists()
 }
 
-/// How it is shown, by configfs's names. Kernels differ in which of them they have.
+/// Reads the settings of the subsystem, by configfs's names. Kernels differ in which of them they
+/// have.
 pub fn settings_of(probe: &Probe, subsystem: &ExportNvmf) -> ThingSettings {
     let port = [
         "addr_trtype",
@@ -118,7 +119,7 @@ pub fn settings_of(probe: &Probe, subsystem: &ExportNvmf) -> ThingSettings {
     all
 }
 
-/// Takes all parts of it away, in whatever state they are.
+/// Removes all parts of it, in whatever state they are.
 ///
 /// # Errors
 /// When a part is still in use.
@@ -136,7 +137,7 @@ pub fn unexport(subsystem: &ExportNvmf) -> Result<()> {
     export::remove(&host(&subsystem.host_nqn))
 }
 
-/// What a person would type.
+/// Returns the command line that a person would type.
 pub fn unexport_by_hand(subsystem: &ExportNvmf) -> String {
     let (nqn, host, port) = (&subsystem.nqn, &subsystem.host_nqn, subsystem.port_id);
     let links = [

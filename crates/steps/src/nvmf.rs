@@ -1,4 +1,4 @@
-//! The kernel's NVMe host over a fabric, told through /dev/nvme-fabrics: one controller of a
+//! The kernel's NVMe host over a fabric, driven through /dev/nvme-fabrics: one controller of a
 //! subsystem, known by the subsystem's NQN. Controllers of any other NQN are never touched.
 
 use super::op::ConnectNvmf;
@@ -12,10 +12,10 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Devices show up as the kernel looks for namespaces, after the connection.
+/// Time for devices to show up after the connection, as the kernel looks for namespaces.
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);
 
-/// The words that /dev/nvme-fabrics takes.
+/// Returns the words that /dev/nvme-fabrics takes.
 fn words(connection: &ConnectNvmf) -> String {
     let ConnectNvmf { nqn, transport, host_nqn, host_id, .. } = connection;
     let mut words = vec![format!("nqn={nqn}"), format!("transport={transport}")];
@@ -29,7 +29,7 @@ fn words(connection: &ConnectNvmf) -> String {
     words.join(",")
 }
 
-/// Connects and tells the namespace's block device.
+/// Connects and returns the namespace's block device.
 ///
 /// # Errors
 /// When the kernel does not connect, or shows no namespace.
@@ -57,14 +57,14 @@ pub fn connect(connection: &ConnectNvmf) -> Result<PathBuf> {
 fn tell(words: &str) -> Result<()> {
     let mut fabrics = fs::OpenOptions::new().read(true).write(true).open("/dev/nvme-fabrics")?;
     fabrics.write_all(words.as_bytes()).with_context(|| format!("\"{words}\""))?;
-    // The number of the new controller, of which the NQN tells as much; whoever does not read it
-    // has not connected.
+    // The answer is the number of the new controller, which the NQN identifies just as well;
+    // whoever does not read it has not connected.
     let told = fabrics.read(&mut [0; 256])?;
     ensure!(told > 0, "the kernel tells no controller");
     Ok(())
 }
 
-/// The block device of a subsystem's namespace.
+/// Finds the block device of a subsystem's namespace.
 pub fn device(probe: &Probe, nqn: &str) -> Option<PathBuf> {
     // The subsystem's own where several ways to it are one device, else the controller's
     // (nvme_core.multipath=N).
@@ -78,27 +78,27 @@ pub fn device(probe: &Probe, nqn: &str) -> Option<PathBuf> {
     names.next().map(|name| Path::new("/dev").join(name))
 }
 
-/// `nvme3n1`, and neither the controller `nvme3` nor a hidden way `nvme3c3n1`.
+/// Returns true for `nvme3n1`, and false for the controller `nvme3` and a hidden way `nvme3c3n1`.
 fn is_namespace(name: &str) -> bool {
     let numbers = name.strip_prefix("nvme").and_then(|rest| rest.split_once('n'));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     numbers.is_some_and(|(subsystem, namespace)| digits(subsystem) && digits(namespace))
 }
 
-/// Controllers of a subsystem.
+/// Returns the controllers of a subsystem.
 pub fn controllers(probe: &Probe, nqn: &str) -> Vec<PathBuf> {
     of_nqn(probe, "/sys/class/nvme", nqn).collect()
 }
 
-/// How the connection to a subsystem is, by the kernel's names: what both ends agreed to may be
-/// less than was asked for.
+/// Reads the settings of the connection to a subsystem, by the kernel's names: what both ends
+/// agreed to may be less than was asked for.
 pub fn settings_of(probe: &Probe, nqn: &str) -> ThingSettings {
     let names = ["transport", "address", "queue_count", "sqsize", "kato", "reconnect_delay"];
     let told = controllers(probe, nqn).into_iter().next();
     told.map(|controller| settings::files(probe, &controller, &names)).unwrap_or_default()
 }
 
-/// What was asked of the kernel and the target did not give, in words.
+/// Returns in words what was asked of the kernel and the target did not give.
 pub fn falls_short(probe: &Probe, nqn: &str, options: &[String]) -> Vec<String> {
     let told = settings_of(probe, nqn);
     // One queue is for administration, and a queue's size is counted from 0.

@@ -1,5 +1,5 @@
 //! Partition tables by sfdisk. Ours is known by its id. A device that has a table is refused,
-//! whoever wrote it; of ours only what tells it as a table is wiped again.
+//! whoever wrote it; of ours only what marks it as a table is wiped again.
 
 use super::StepOutput;
 use super::op::MakePartition;
@@ -12,17 +12,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long the kernel may take to show or forget a partition.
+/// Time that the kernel may take to show or forget a partition.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The id that a table gets from the name of what is made, as sfdisk writes it: no other run has
-/// it.
+/// Returns the id that a table gets from the name of what is made, as sfdisk writes it: no other
+/// run has it.
 pub fn id_from(table: &str, name: &str) -> String {
     let id = guid(name);
     if table == "gpt" { id } else { format!("0x{}", id[..8].to_lowercase()) }
 }
 
-/// Writes the table and tells the partition.
+/// Writes the table and returns the partition.
 ///
 /// # Errors
 /// When there is a table, or the device can have none ([`NothingMade`]); sfdisk's words.
@@ -52,7 +52,7 @@ pub fn create(wanted: &MakePartition) -> Result<StepOutput> {
     Ok(yield_of(&made))
 }
 
-/// Our table, with its partition where the kernel knows that.
+/// Finds our table, with its partition where the kernel knows that.
 ///
 /// # Errors
 /// When sfdisk cannot be run.
@@ -62,7 +62,7 @@ pub fn find(wanted: &MakePartition) -> Result<Option<StepOutput>> {
     Ok(ours.then(|| the_one(&disk).map_or_else(StepOutput::default, |made| yield_of(&made))))
 }
 
-/// Takes our table away; one that is gone is fine.
+/// Removes our table; one that is gone is fine.
 ///
 /// # Errors
 /// When the partition is in use, or there is another table by now ([`NotOurs`]).
@@ -118,12 +118,12 @@ fn ready(wanted: &MakePartition) -> Result<BlockNode> {
     Ok(disk)
 }
 
-/// Whether the kernel has the very partition.
+/// Returns true if the kernel has the very partition.
 fn is_known(wanted: &MakePartition, disk: &BlockNode) -> bool {
     the_one(disk).is_some_and(|known| (known.start, known.bytes) == (wanted.start, wanted.bytes))
 }
 
-/// In sectors: sizes with a unit would be aligned by sfdisk.
+/// Returns the script for sfdisk, in sectors: it would align sizes with a unit.
 fn script(wanted: &MakePartition, sector: u64) -> Result<String> {
     let MakePartition { table, id, name, start, bytes, .. } = wanted;
     ensure!(
@@ -139,7 +139,7 @@ fn script(wanted: &MakePartition, sector: u64) -> Result<String> {
     })
 }
 
-/// Id of the partition table on a disk, if there is one.
+/// Reads the id of the partition table on a disk, if there is one.
 fn id_on(disk: &BlockNode) -> Result<Option<String>> {
     let mut command = with_disk(tool("sfdisk", ["--json"]), disk);
     let output = output(&mut command)?;
@@ -158,7 +158,7 @@ fn id_of(json: &str) -> Result<String> {
     Ok(table["id"].as_str().or(table["label"].as_str()).unwrap_or("without an id").to_owned())
 }
 
-/// The one partition that the kernel knows.
+/// Returns the one partition that the kernel knows.
 fn the_one(disk: &BlockNode) -> Option<BlockNode> {
     block::partitions(&host_probe(), disk).into_iter().next()
 }

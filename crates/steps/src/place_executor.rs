@@ -1,4 +1,4 @@
-//! Who performs steps in a place: this machine's system here, an agent elsewhere. A guest of the
+//! Executors of steps in a place: this machine's system here, an agent elsewhere. A guest of the
 //! run takes all that was made in it along when it ends; a host over SSH keeps it, and is reached
 //! again to be cleaned.
 
@@ -20,27 +20,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Performs operations in one place. Errors say what could not be done and why.
 pub trait PlaceExecutor: Send {
-    /// Identity of the place's present boot.
+    /// Returns the identity of the place's present boot.
     fn boot_id(&mut self) -> Result<String>;
-    /// The device of a disk that only the place knows.
+    /// Finds the device of a disk that only the place knows.
     fn locate(&mut self, key: &DiskKey) -> Result<PathBuf>;
-    /// The operation with what it must know of the place before it changes it.
+    /// Returns the operation with what it must know of the place before it changes it.
     fn observed(&mut self, op: Op) -> Result<Op>;
     fn perform(&mut self, op: &Op, tag: &RunTag) -> Result<StepOutput>;
-    /// What an interrupted attempt made.
+    /// Finds what an interrupted attempt made.
     fn find(&mut self, op: &Op, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
     fn undo(&mut self, op: &Op, tag: &RunTag, made: &StepOutput) -> Result<()>;
-    /// In which state what it made is, where that is more than being there.
+    /// Reads the state of what a step made, where that is more than being there.
     fn state(&mut self, op: &Op, made: &StepOutput) -> Result<Option<ArrayState>>;
-    /// How what it made really is.
+    /// Reads the real settings of what a step made.
     fn settings(&mut self, op: &Op, made: &StepOutput) -> Result<ThingSettings>;
-    /// Threads that serve I/O for what it made.
+    /// Returns the threads that serve I/O for what it made.
     fn threads(&mut self, op: &Op, made: &StepOutput) -> Result<Vec<ServingThread>>;
-    /// What undoing found that is worth a word and is no failure, since this was last asked.
+    /// Returns remarks on what undoing found and what is no failure, since the last call.
     fn notes(&mut self) -> Vec<String>;
-    /// What of these is lacking there.
+    /// Returns which of these needs the place lacks.
     fn lacking(&mut self, asked: &[AskedNeed]) -> Result<Lacking>;
-    /// What of these needs (ids of `host::needs`) is unmet there.
+    /// Returns which of these needs (ids of `host::needs`) are unmet there.
     ///
     /// # Errors
     /// As [`PlaceExecutor::lacking`].
@@ -50,15 +50,15 @@ pub trait PlaceExecutor: Send {
         let missing = |(at, what)| Some(needs.get::<usize>(at)?.lacking(&distribution, what));
         Ok(lacking.into_iter().filter_map(missing).collect())
     }
-    /// From now on tells whoever watches how far something long is; they may end it.
+    /// Reports from now on to `watcher` how far something long is; it may end it.
     fn watched_by(&mut self, _watcher: SharedWatcher) {}
-    /// Whether the place has ended, with all that was made in it.
+    /// Returns true if the place has ended, with all that was made in it.
     fn is_gone(&mut self) -> bool {
         false
     }
 }
 
-/// What a place lacks.
+/// Unmet needs of a place.
 #[derive(Debug, Default)]
 pub struct Lacking {
     /// Index of what was asked, and what is lacking, in words.
@@ -68,7 +68,7 @@ pub struct Lacking {
 }
 
 impl Lacking {
-    /// What the machine of the probe lacks.
+    /// Returns the needs that the machine of the probe does not meet.
     pub fn on(probe: &Probe, asked: &[AskedNeed]) -> Lacking {
         let lacking =
             asked.iter().enumerate().filter_map(|(at, need)| Some((at, need.lacking(probe)?)));
@@ -76,10 +76,10 @@ impl Lacking {
     }
 }
 
-/// One who watches all places.
+/// Watcher of all places.
 pub type SharedWatcher = Arc<Mutex<Watcher>>;
 
-/// Tells the one who watches.
+/// Reports progress to the watcher.
 pub fn tell(watcher: &SharedWatcher, progress: StepProgress) -> ControlFlow<()> {
     let mut watcher = watcher.lock().unwrap_or_else(PoisonError::into_inner);
     (*watcher)(progress)
@@ -91,16 +91,16 @@ pub type Reach = Box<dyn FnMut(&Place) -> Result<Box<dyn PlaceExecutor>> + Send>
 /// The executors of a run, by place.
 pub struct PlaceExecutors {
     known: BTreeMap<Place, Box<dyn PlaceExecutor>>,
-    /// Why places could not be reached: each try may take as long as a connection does.
+    /// Reasons why places could not be reached: each try may take as long as a connection does.
     unreached: BTreeMap<Place, String>,
     reach: Reach,
     watcher: Option<SharedWatcher>,
-    /// Of places that are gone.
+    /// Notes from places that are gone.
     notes: Vec<String>,
 }
 
 impl PlaceExecutors {
-    /// With this host's only; others are added as they are reached.
+    /// Makes the executors of this host only; others are added as they are reached.
     pub fn with_host(executor: Box<dyn PlaceExecutor>) -> PlaceExecutors {
         PlaceExecutors::reaching(
             executor,
@@ -108,8 +108,8 @@ impl PlaceExecutors {
         )
     }
 
-    /// With this host's only, and somebody who watches what takes long, here and in places that are
-    /// added.
+    /// Makes the executors of this host only, with somebody who watches what takes long, here and
+    /// in places that are added.
     pub fn watched(
         watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
     ) -> PlaceExecutors {
@@ -119,7 +119,8 @@ impl PlaceExecutors {
         PlaceExecutors { watcher: Some(watcher), ..PlaceExecutors::with_host(Box::new(system)) }
     }
 
-    /// With this host's; hosts over SSH are reached when something of theirs is wanted.
+    /// Makes the executors of this host; hosts over SSH are reached when something of theirs is
+    /// wanted.
     pub fn reaching(executor: Box<dyn PlaceExecutor>, reach: Reach) -> PlaceExecutors {
         let (known, unreached, notes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let mut places = PlaceExecutors { known, unreached, reach, watcher: None, notes };
@@ -127,13 +128,13 @@ impl PlaceExecutors {
         places
     }
 
-    /// The same where hosts over SSH are reached when something of theirs is wanted.
+    /// Reaches hosts over SSH by `reach`, once something of theirs is wanted.
     #[must_use]
     pub fn reaching_by(self, reach: Reach) -> PlaceExecutors {
         PlaceExecutors { reach, ..self }
     }
 
-    /// Adds one, or puts it in another's stead.
+    /// Adds an executor, or replaces that of the place.
     pub fn add(&mut self, place: &Place, mut executor: Box<dyn PlaceExecutor>) {
         if let Some(watcher) = &self.watcher {
             executor.watched_by(Arc::clone(watcher));
@@ -142,7 +143,7 @@ impl PlaceExecutors {
         self.known.insert(place.clone(), executor);
     }
 
-    /// The executor in a place.
+    /// Returns the executor in a place.
     ///
     /// # Errors
     /// It was not reached, or cannot be.
@@ -164,8 +165,8 @@ impl PlaceExecutors {
         Ok(executor.as_mut())
     }
 
-    /// Whether a place has ended with all that was made in it: a guest of the run that runs no
-    /// more.
+    /// Returns true if a place has ended with all that was made in it: a guest of the run that no
+    /// longer runs.
     pub fn gone(&mut self, place: &Place) -> bool {
         match self.known.get_mut(place) {
             Some(executor) => executor.is_gone(),
@@ -173,12 +174,12 @@ impl PlaceExecutors {
         }
     }
 
-    /// Notes what nobody is there to tell any more.
+    /// Adds a note that no executor is left to make.
     pub fn note(&mut self, text: String) {
         self.notes.push(text);
     }
 
-    /// What all of them found that is worth a word, since this was last asked.
+    /// Returns the remarks of all executors since the last call.
     pub fn notes(&mut self) -> Vec<String> {
         let of_places = self.known.values_mut().flat_map(|executor| executor.notes());
         std::mem::take(&mut self.notes).into_iter().chain(of_places).collect()

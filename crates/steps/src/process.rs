@@ -9,8 +9,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-/// The process of this user whose command line carries `tag` as a word: anybody can start one that
-/// does.
+/// Finds the process of this user whose command line carries `tag` as a word: anybody can start one
+/// that does.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -19,7 +19,7 @@ pub fn process_of_tag(tag: &str) -> Result<Option<ProcessId>> {
     Ok(all.into_iter().find(|process| process.pid != std::process::id() && is_mine(process.pid)))
 }
 
-/// Whether that very process is this user's and its command line carries `tag` as a word.
+/// Returns true if that very process is this user's and its command line carries `tag` as a word.
 pub fn carries(process: &ProcessId, tag: &str) -> bool {
     is_mine(process.pid) && has_word(process.pid, tag) && runs(process)
 }
@@ -29,8 +29,8 @@ fn has_word(pid: u32, tag: &str) -> bool {
     command.split(|byte| *byte == 0).any(|word| word == tag.as_bytes())
 }
 
-/// The owner of its folder in /proc may be root's (a process that is not to be looked into), its
-/// effective user is not.
+/// Returns true if a process is this user's. The owner of its folder in /proc may be root's (a
+/// process that is not to be looked into), its effective user is not.
 pub(crate) fn is_mine(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
@@ -38,7 +38,7 @@ pub(crate) fn is_mine(pid: u32) -> bool {
     effective == Some(rustix::process::geteuid().as_raw())
 }
 
-/// Processes that run whose command line, word by word, is as wanted.
+/// Finds running processes whose command line, word by word, is as wanted.
 ///
 /// # Errors
 /// When /proc cannot be read.
@@ -58,9 +58,9 @@ pub fn processes(is_wanted: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> 
     Ok(found)
 }
 
-/// The same of a process that was started a moment ago. A starter goes on as soon as the new
-/// program has its memory, and the kernel fills in the command line a little later: on a busy
-/// machine that can be seen.
+/// Finds the process with a tag as [`process_of_tag`] does, where it was started a moment ago. A
+/// starter goes on as soon as the new program has its memory, and the kernel fills in the command
+/// line a little later: on a busy machine that can be seen.
 ///
 /// # Errors
 /// As [`process_of_tag`].
@@ -77,7 +77,7 @@ pub fn started_process(tag: &str) -> Result<Option<ProcessId>> {
 }
 
 /// Ends that very process by SIGKILL, as a crash would, and waits until it is gone. Whoever started
-/// it takes its traces down as ever.
+/// it removes its traces as ever.
 ///
 /// # Errors
 /// When the kernel refuses, or it is still there after 10 s.
@@ -91,21 +91,21 @@ pub fn kill(process: &ProcessId) -> Result<()> {
         .with_context(|| format!("process {} does not end by SIGKILL", process.pid))
 }
 
-/// Pid and start time of a process that exists.
+/// Returns pid and start time of a process that exists.
 pub fn process_id(pid: u32) -> Option<ProcessId> {
     stat(pid).map(|stat| ProcessId { pid, start_time: stat.start_time })
 }
 
-/// Whether that very process is there and no zombie. While other threads of it are still ending, so
-/// are its files and sockets.
+/// Returns true if that very process is there and no zombie. While other threads of it are still
+/// ending, so are its files and sockets.
 pub fn runs(process: &ProcessId) -> bool {
     let lives = |stat: &Stat| !matches!(stat.state, 'Z' | 'X') || stat.threads > 1;
     stat(process.pid).is_some_and(|stat| stat.start_time == process.start_time && lives(&stat))
 }
 
-/// How a process of ours ended that nobody has waited for yet, a moment given to one that is just
-/// ending: `signal: 9 (SIGKILL)`, `exit status: 1`. `None`: it runs, is unknown, or its end was not
-/// kept for us.
+/// Describes how a process of ours ended that nobody has waited for yet, a moment given to one that
+/// is just ending: `signal: 9 (SIGKILL)`, `exit status: 1`. `None`: it runs, is unknown, or its end
+/// was not kept for us.
 pub fn end_of(process: &ProcessId) -> Option<String> {
     // A stream closes before its process is through.
     let _ = wait_until(ENDS_WITHIN, || !runs(process));
@@ -125,7 +125,7 @@ pub(crate) struct Stat {
     exit_code: Option<i32>,
 }
 
-/// The name before the fields may have spaces and parentheses.
+/// Parses the stat file of a process. The name before the fields may have spaces and parentheses.
 pub(crate) fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_ascii_whitespace().collect();

@@ -11,10 +11,10 @@ use std::os::unix::fs::PermissionsExt;
 /// Values by the name of their file.
 pub type QueueSettings = BTreeMap<String, String>;
 
-/// Decides which values others may have, so it comes first.
+/// Name of the setting that comes first, as it decides which values others may have.
 const SCHEDULER: &str = "scheduler";
 
-/// Those of a disk that can be written.
+/// Reads the settings of a disk that can be written.
 pub fn settings(probe: &Probe, disk: &str) -> QueueSettings {
     let folder = sys_block(disk).join("queue");
     let can_be_written = |name: &String| {
@@ -25,18 +25,19 @@ pub fn settings(probe: &Probe, disk: &str) -> QueueSettings {
     names.filter_map(|name| Some((name.clone(), chosen(&probe.read(folder.join(name))?)))).collect()
 }
 
-/// Of `[none] mq-deadline kyber` the word in brackets, else all of it (`write back`).
+/// Returns the word in brackets of `[none] mq-deadline kyber`, or all of a text without brackets
+/// (`write back`).
 pub fn chosen(text: &str) -> String {
     let word = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     word.unwrap_or(text).to_owned()
 }
 
-/// How often settings are looked at again. The kernel shows a disk that it adds before it has set
-/// all of them (`disk_update_readahead` comes last in `device_add_disk`).
+/// Number of looks at settings. The kernel shows a disk that it adds before it has set all of them
+/// (`disk_update_readahead` comes last in `device_add_disk`).
 const LOOKS: usize = 3;
 
-/// Writes back what is not as it was until that holds, and tells what could not be. `pause` gives
-/// the kernel a moment.
+/// Writes back what is not as it was until that holds, and returns what could not be written.
+/// `pause` gives the kernel a moment.
 pub fn restore_for_good(
     probe: &Probe,
     disk: &str,
@@ -51,7 +52,7 @@ pub fn restore_for_good(
     notes
 }
 
-/// Writes back what is not as it was, and tells what could not be.
+/// Writes back what is not as it was, and returns what could not be written.
 fn restore(probe: &Probe, disk: &str, was: &QueueSettings) -> Vec<String> {
     let (first, others): (Vec<_>, Vec<_>) = was.iter().partition(|(name, _)| *name == SCHEDULER);
     let mut notes = Vec::new();

@@ -1,6 +1,6 @@
-//! Steps in a place that is not this process: what is asked of the agent there (the payload of
-//! `step`, docs/wire.md), what it tells, and the executor here that does so. The connection is one
-//! of its own, so that a step that takes minutes is in nobody's way.
+//! Steps in a place that is not this process: the requests to the agent there (the payload of
+//! `step`, docs/wire.md), its answers, and the executor here that sends them. The connection serves
+//! steps only, so that a step that takes minutes is in nobody's way.
 
 use super::wire::message::{Response, WireRequest};
 use super::wire::peer::Peer;
@@ -21,19 +21,19 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// From the end of a guest's stream to that of its QEMU.
+/// Time from the end of a guest's stream to that of its QEMU.
 const END_GRACE: Duration = Duration::from_secs(5);
 
-/// To find a disk, in a place that is busy.
+/// Time limit for finding a disk in a place that is busy.
 const LOOK_LIMIT: Duration = Duration::from_secs(60);
 
-/// What is asked of the agent in a place.
+/// Requests to the agent in a place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum StepRequest {
-    /// Which boot this is.
+    /// Asks for the id of the boot.
     BootId,
-    /// The operation with what it must know before it changes anything.
+    /// Adds to an operation what it must know before it changes anything.
     Observe {
         op: Op,
     },
@@ -41,11 +41,11 @@ pub enum StepRequest {
         op: Op,
         run: RunOfStep,
     },
-    /// What an interrupted attempt made.
+    /// Finds what an interrupted attempt made.
     Find {
         op: Op,
         run: RunOfStep,
-        /// What other steps are known to have made there.
+        /// Outputs that other steps are known to have made there.
         others: Vec<StepOutput>,
     },
     Undo {
@@ -53,24 +53,24 @@ pub enum StepRequest {
         run: RunOfStep,
         made: StepOutput,
     },
-    /// In which state what it made is.
+    /// Reads the state of what a step made.
     State {
         op: Op,
         made: StepOutput,
     },
-    /// How what it made really is.
+    /// Reads the real settings of what a step made.
     Settings {
         op: Op,
         made: StepOutput,
     },
-    /// Threads that serve I/O for what it made.
+    /// Asks for the threads that serve I/O for what it made.
     Threads {
         op: Op,
         made: StepOutput,
     },
-    /// What undoing found that is worth a word.
+    /// Asks for remarks on what undoing found.
     Notes,
-    /// Which of these needs are unmet.
+    /// Asks which of these needs are unmet.
     Missing {
         needs: Vec<AskedNeed>,
     },
@@ -93,7 +93,7 @@ impl RunOfStep {
     }
 }
 
-/// What the agent tells.
+/// Answers of the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "told", rename_all = "snake_case")]
 pub enum StepAnswer {
@@ -103,19 +103,19 @@ pub enum StepAnswer {
     Observed {
         op: Op,
     },
-    /// What was made or found.
+    /// Output that was made or found.
     Made {
-        /// `None`: nothing was found.
+        /// Output; `None`: nothing was found.
         made: Option<StepOutput>,
     },
     /// The state of what was made.
     State {
-        /// `None`: it has none beside being there.
+        /// State; `None`: it has none beside being there.
         now: Option<ArrayState>,
     },
-    /// How what was made is.
+    /// Settings of what was made.
     Settings {
-        /// As its tools tell it.
+        /// Settings as the tools of the thing report them.
         settings: ThingSettings,
     },
     /// Threads that serve I/O for what was made.
@@ -127,18 +127,18 @@ pub enum StepAnswer {
         notes: Vec<String>,
     },
     Missing {
-        /// Their places in the question, with what is lacking.
+        /// Positions of the needs in the question, with what is lacking.
         lacking: Vec<(usize, String)>,
-        /// By which packages are named there.
+        /// Distribution by which packages are named there.
         distribution: Vec<String>,
     },
-    /// It could not be done.
+    /// Reports that the request failed.
     Refused {
         /// The whole chain of causes.
         why: String,
         /// Exit code that the cause asks for.
         code: u8,
-        /// The thing is somebody else's now.
+        /// True if the thing is somebody else's now.
         #[serde(default)]
         not_ours: bool,
         #[serde(default)]
@@ -146,7 +146,7 @@ pub enum StepAnswer {
     },
 }
 
-/// The agent's half.
+/// Answers a request as the agent's half.
 ///
 /// # Errors
 /// When the question is not understood; what could not be done is an answer.
@@ -195,7 +195,7 @@ fn act(executor: &mut dyn PlaceExecutor, asked: StepRequest) -> Result<StepAnswe
     })
 }
 
-/// Whether a place has ended.
+/// Returns true once a place has ended.
 pub type Gone = Box<dyn FnMut() -> bool + Send>;
 
 /// The executor in a place that an agent serves.
@@ -203,13 +203,13 @@ pub struct RemoteExecutor {
     peer: Peer,
     gone: Gone,
     watcher: Option<SharedWatcher>,
-    /// For the end of a place whose stream has ended.
+    /// True once it has waited for the end of a place whose stream has ended.
     waited: bool,
 }
 
 impl RemoteExecutor {
-    /// By a connection that has said hello and that nobody else uses. `gone` tells whether the
-    /// place has ended, and all in it.
+    /// Takes a connection that has said hello and that nobody else uses. `gone` returns true once
+    /// the place has ended, and all in it.
     pub fn new(peer: Peer, gone: Gone) -> RemoteExecutor {
         RemoteExecutor { peer, gone, watcher: None, waited: false }
     }
@@ -320,7 +320,7 @@ impl PlaceExecutor for RemoteExecutor {
     fn notes(&mut self) -> Vec<String> {
         match self.ask(&StepRequest::Notes) {
             Ok(StepAnswer::Notes { notes }) => notes,
-            // Whatever is the matter, undoing has told of it.
+            // Ignore other answers: undoing has reported whatever is the matter.
             _ => Vec::new(),
         }
     }

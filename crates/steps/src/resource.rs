@@ -1,4 +1,4 @@
-//! What operations do: a resource is made, found again and taken away, or one that is there is
+//! Effects of operations: a resource is made, found again and taken away, or one that is there is
 //! changed. On this machine each does so itself; what the simulated twin knows of each is in
 //! `simulated`.
 
@@ -10,15 +10,16 @@ use super::{RunTag, StepOutput};
 use anyhow::Result;
 use std::ops::ControlFlow;
 
-/// A file, a device, a mount, a process, an array, an export: something that is made under a name
-/// of the run's and taken away again. Errors say what could not be done and why.
+/// Thing that is made under a name of the run's and removed again: a file, a device, a mount, a
+/// process, an array, an export. Errors say what could not be done and why.
 pub trait ManagedResource {
-    /// Whether it, or a part of it, is still there after a reboot (a file is, a mount is not).
+    /// Returns true if it, or a part of it, is still there after a reboot (a file is, a mount is
+    /// not).
     fn survives(&self) -> bool {
         false
     }
 
-    /// Whether it is left in place when it is undone.
+    /// Returns true if it is left in place when it is undone.
     fn stays(&self, made: &StepOutput) -> bool {
         made.reused
     }
@@ -27,43 +28,43 @@ pub trait ManagedResource {
     /// done when this fails is found again by `find`.
     fn make(&self, system: &mut RealSystem, tag: &RunTag) -> Result<StepOutput>;
 
-    /// It, or what there is of it after an interrupted attempt. `others` are what other steps of
-    /// the run are known to have made: that is never this step's.
+    /// Finds it, or what there is of it after an interrupted attempt. `others` are what other steps
+    /// of the run are known to have made: that is never this step's.
     fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
 
-    /// Takes it away, whole or in parts; one that is gone is fine. What is no longer the one that
-    /// was made is refused ([`super::system::NotOurs`]).
+    /// Removes it, whole or in parts; one that is gone is fine. What is no longer the one that was
+    /// made is refused ([`super::system::NotOurs`]).
     fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()>;
 
-    /// What a reader of the figures must know of it.
+    /// Returns what a reader of the figures must know of it.
     fn notes(&self, _made: &StepOutput) -> Vec<String> {
         Vec::new()
     }
 
-    /// In which state it is, where that is more than being there; it is asked between slices, so it
-    /// must not take long.
+    /// Reads its state, where that is more than being there. It is asked between slices, so it must
+    /// not take long.
     fn state(&self, _made: &StepOutput) -> Result<Option<ArrayState>> {
         Ok(None)
     }
 
-    /// Threads that serve I/O for it, other than the load; asked once it is up.
+    /// Returns the threads that serve I/O for it, other than the load; asked once it is up.
     fn threads(&self, _made: &StepOutput) -> Result<Vec<ServingThread>> {
         Ok(Vec::new())
     }
 
-    /// How it really is, where what was asked for does not say all of it; asked once it is up,
-    /// before anything is measured.
+    /// Reads its real settings, where what was asked for does not say all of it. It is asked once
+    /// it is up, before anything is measured.
     fn settings(&self, _made: &StepOutput) -> Result<ThingSettings> {
         Ok(ThingSettings::new())
     }
 }
 
-/// Who is told what share of something long is done, 0 to 1, and may end it.
+/// Receives the share of something long that is done, 0 to 1, and may end it.
 pub type ProgressFn<'a> = &'a mut dyn FnMut(f64) -> ControlFlow<()>;
 
-/// What is done to a resource that is there: a file filled, a member failed, a sync waited for. It
-/// goes with the resource, so nothing of it is undone on its own. Errors say what could not be done
-/// and why.
+/// Change of a resource that is there: a file filled, a member failed, a sync waited for. It goes
+/// with the resource, so nothing of it is undone on its own. Errors say what could not be done and
+/// why.
 pub trait ResourceChange {
     fn make(&self, system: &mut RealSystem) -> Result<()>;
 }

@@ -1,6 +1,6 @@
-//! How a thing that a step made really is, as its own tools or the kernel tell it: what was asked
-//! for is in the step, what came of it may be another (a default of a version, a size that was
-//! rounded, an offer that the other end did not take).
+//! Real settings of a thing that a step made, as its own tools or the kernel report them: what was
+//! asked for is in the step, what came of it may be another (a default of a version, a size that
+//! was rounded, an offer that the other end did not take).
 
 use anyhow::{Context, Result};
 use iotax_host::probe::Probe;
@@ -8,10 +8,10 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Names and values as whoever tells them spells them; bytes are plain numbers.
+/// Names and values as their source spells them; bytes are plain numbers.
 pub type ThingSettings = BTreeMap<String, String>;
 
-/// Those files of a folder of the kernel's that are there and say something.
+/// Reads those files of a folder of the kernel's that are there and are not empty.
 pub fn files(probe: &Probe, folder: &Path, names: &[&str]) -> ThingSettings {
     let told = |name: &&str| {
         let value = probe.read(folder.join(name)).filter(|value| !value.is_empty())?;
@@ -20,15 +20,15 @@ pub fn files(probe: &Probe, folder: &Path, names: &[&str]) -> ThingSettings {
     names.iter().filter_map(told).collect()
 }
 
-/// What `zfs get -H -p` and `zpool get -H -p` print with `-o property,value`: a line each, a tab
-/// between. What has no value has `-`.
+/// Parses what `zfs get -H -p` and `zpool get -H -p` print with `-o property,value`: a line each, a
+/// tab between. A property without a value has `-`.
 pub fn properties(text: &str) -> ThingSettings {
     let lines = text.lines().filter_map(|line| line.split_once('\t'));
     let told = lines.filter(|(_, value)| *value != "-");
     told.map(|(name, value)| (name.to_owned(), value.trim_end().to_owned())).collect()
 }
 
-/// What `lvs --reportformat json` tells of all in one group.
+/// Report of `lvs --reportformat json` on all volumes in one group.
 #[derive(Deserialize)]
 struct Lvs {
     report: Vec<SettingPart>,
@@ -39,8 +39,8 @@ struct SettingPart {
     lv: Vec<BTreeMap<String, String>>,
 }
 
-/// Fields of the volume `main` by their names, of others after the name of theirs: `pool
-/// chunk_size`. What is empty, 0 or unknown does not apply.
+/// Parses a report: fields of the volume `main` by their names, of others after the name of theirs:
+/// `pool chunk_size`. What is empty, 0 or unknown does not apply.
 ///
 /// # Errors
 /// When that is no such report.

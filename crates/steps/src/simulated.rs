@@ -1,7 +1,7 @@
-//! The simulated twin of a machine: which resources are there, what they stand on, and what a
-//! person has set. That is enough to test that a plan is undone from any prefix, without root. It
-//! refuses what the real one refuses: taking away what another is on, making what exists,
-//! changing what is not there.
+//! The simulated twin of a machine: which resources are there, what they are on, and what a person
+//! has set. That is enough to test that a plan is undone from any prefix, without root. It refuses
+//! what the real one refuses: taking away what another is on, making what exists, changing what is
+//! not there.
 
 use super::ceph::Before;
 use super::loops::FileId;
@@ -28,10 +28,10 @@ const PARAMETER: &str = "zfs_arc_max";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimulatedSystem {
     pub resources: Vec<Simulated>,
-    /// What a person has set until the next boot; a resource may change it.
+    /// Settings that a person has made until the next boot; a resource may change them.
     pub settings: QueueSettings,
     pub boot: u32,
-    /// The operation with this number (from 0) does its work and then reports a failure.
+    /// Number (from 0) of the operation that does its work and then reports a failure.
     pub fail_at: Option<u32>,
     pub changes: u32,
 }
@@ -39,20 +39,20 @@ pub struct SimulatedSystem {
 /// A resource on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated {
-    /// What no other is called, its name as the last word.
+    /// Unique key of the resource, its name as the last word.
     pub key: String,
     /// The run that made it; `None`: somebody else did.
     pub run: Option<String>,
-    /// What its step yielded.
+    /// Output of its step.
     pub made: StepOutput,
-    /// What it is on.
+    /// Paths that it is on.
     pub below: Vec<PathBuf>,
-    /// Whether a reboot leaves it.
+    /// True if it survives a reboot.
     pub survives: bool,
 }
 
 impl Simulated {
-    /// What has no path goes by that.
+    /// Returns the name by which what has no path goes.
     fn name(&self) -> &str {
         name_of(&self.key)
     }
@@ -70,7 +70,7 @@ impl Simulated {
     }
 }
 
-/// By what a resource is known once it is made.
+/// Identity of a resource once it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KnownBy {
     /// A name or path that it was given.
@@ -81,14 +81,15 @@ enum KnownBy {
     Process,
 }
 
-/// What the twin knows of an operation that makes something.
+/// Facts that the twin knows of an operation that makes something.
 struct Model {
-    /// What no other resource is called, its name or path as the last word: `md iotax-RUN-md0`.
+    /// Unique key of the resource, its name or path as the last word: `md iotax-RUN-md0`.
     key: String,
-    /// What must stay as long as it is there: what it is on or has open, by path or by name.
+    /// Resources that must stay as long as it is there: what it is on or has open, by path or by
+    /// name.
     below: Vec<PathBuf>,
     known_by: KnownBy,
-    /// Whether one of ours that is there already is used again.
+    /// True if one of ours that is there already is used again.
     reuses: bool,
     survives: bool,
     /// Settings of the machine that are lost or changed as long as it is there, and put back when
@@ -97,7 +98,7 @@ struct Model {
 }
 
 impl Model {
-    /// `None`: the operation changes something that is there.
+    /// Returns the model of an operation; `None`: the operation changes something that is there.
     fn from_op(op: &Op) -> Option<Model> {
         let (key, below) = key_and_below(op)?;
         let known_by = match op {
@@ -202,7 +203,7 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
     })
 }
 
-/// Path or name of what an operation changes, once resolved.
+/// Returns the path or name of what an operation changes, once resolved.
 fn changed(op: &Op) -> Result<&Path> {
     match op {
         Op::FillFile(it) => it.file.path(),
@@ -224,7 +225,7 @@ fn changed(op: &Op) -> Result<&Path> {
     }
 }
 
-/// Those of the paths that are known.
+/// Returns those of the paths that are known.
 fn known<'a>(paths: impl IntoIterator<Item = &'a PathRef>) -> Vec<PathBuf> {
     paths.into_iter().filter_map(|path| path.path().ok().map(Path::to_owned)).collect()
 }
@@ -234,12 +235,12 @@ fn with(mut paths: Vec<PathBuf>, another: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The name of a bdev.
+/// Returns the name of a bdev.
 fn bdev(path: &PathRef) -> Vec<PathBuf> {
     path.bdev().map(|(_, name)| PathBuf::from(name)).into_iter().collect()
 }
 
-/// The last word of a resource's key.
+/// Returns the last word of a resource's key.
 fn name_of(key: &str) -> &str {
     key.rsplit(' ').next().unwrap_or_default()
 }
@@ -257,24 +258,24 @@ impl SimulatedSystem {
         });
     }
 
-    /// A reboot: what lives in the kernel is gone, files stay.
+    /// Reboots: what lives in the kernel is gone, files stay.
     pub fn reboot(&mut self) {
         self.resources.retain(|resource| resource.survives);
         self.settings.clear();
         self.boot += 1;
     }
 
-    /// The same without what only tests and counts need.
+    /// Returns a copy without what only tests and counts need.
     pub fn contents(&self) -> SimulatedSystem {
         SimulatedSystem { fail_at: None, changes: 0, boot: 0, ..self.clone() }
     }
 
-    /// Whether something is there that has this path or name.
+    /// Returns true if something is there that has this path or name.
     fn has(&self, path: &Path) -> bool {
         self.resources.iter().any(|resource| resource.is_at(path))
     }
 
-    /// What the step yields that makes such a resource.
+    /// Returns the output of a step that makes such a resource.
     fn yield_of(&self, model: &Model) -> StepOutput {
         let key = &model.key;
         let (kind, name) = (key.split(' ').next().unwrap_or_default(), Path::new(name_of(key)));

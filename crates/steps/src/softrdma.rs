@@ -1,6 +1,6 @@
 //! RDMA for a fabric: the device that there is on the way, or one in software (rdma_rxe), on a
-//! network card or on a pair of virtual ones of our own. Whatever it is, it is told: software says
-//! nothing about RDMA hardware.
+//! network card or on a pair of virtual ones of our own. Whatever it is, a note says so: software
+//! says nothing about RDMA hardware.
 
 use super::export;
 use super::system::run;
@@ -23,7 +23,7 @@ pub struct RdmaNames {
     pub peer: String,
 }
 
-/// Those with a short part of a run's id.
+/// Returns the names with a short part of a run's id.
 pub fn names(short: &str) -> RdmaNames {
     RdmaNames {
         rdma: format!("ixr{short}"),
@@ -32,7 +32,7 @@ pub fn names(short: &str) -> RdmaNames {
     }
 }
 
-/// Makes a pair of cards, one with the address and an RDMA device on it, and tells the device's
+/// Makes a pair of cards, one with the address and an RDMA device on it, and returns the device's
 /// folder.
 ///
 /// # Errors
@@ -57,7 +57,8 @@ pub fn make_own(names: &RdmaNames, address: IpAddr, prefix: u8) -> Result<PathBu
     add(names, &names.card)
 }
 
-/// The RDMA device on the card that has an address; one in software is made where there is none.
+/// Returns the RDMA device on the card that has an address; one in software is made where there is
+/// no device.
 ///
 /// # Errors
 /// When no card has it, or a tool fails.
@@ -69,7 +70,7 @@ pub fn device_at(names: &RdmaNames, address: IpAddr) -> Result<PathBuf> {
     on(names, card)
 }
 
-/// The same of the card by which an address is reached.
+/// Returns the RDMA device on the card by which an address is reached, as [`device_at`] does.
 ///
 /// # Errors
 /// When it is not reached, or a tool fails.
@@ -92,10 +93,11 @@ fn on(names: &RdmaNames, card: &str) -> Result<PathBuf> {
     }
 }
 
-/// rdma_rxe uses crc32, which some kernels have in modules that it does not ask for.
+/// Loads the modules. rdma_rxe uses crc32, which some kernels have in modules that it does not ask
+/// for.
 fn load() -> Result<()> {
     for module in ["crc32_generic", "crc32_pclmul"] {
-        // Where there is none it is built in, or not of this machine.
+        // A module that is not there is built in, or not of this machine.
         drop(run(&mut tool("modprobe", ["-q", module])));
     }
     load_modules(&["rdma_rxe"])
@@ -106,26 +108,26 @@ fn add(names: &RdmaNames, card: &str) -> Result<PathBuf> {
     Ok(Path::new(DEVICES).join(&names.rdma))
 }
 
-/// `3: eth0    inet 10.0.0.1/24 brd ...`
+/// Parses `3: eth0    inet 10.0.0.1/24 brd ...`
 fn card_with(told: &str) -> Option<&str> {
     let name = told.lines().next()?.split_whitespace().nth(1)?;
-    // A virtual card is told with what it is on: `eth0.5@eth0`.
+    // A virtual card is shown with what it is on: `eth0.5@eth0`.
     name.split('@').next()
 }
 
-/// `10.0.0.1 via 10.1.0.1 dev eth0 src ...`
+/// Parses `10.0.0.1 via 10.1.0.1 dev eth0 src ...`
 fn card_to(told: &str) -> Option<&str> {
     let mut words = told.split_whitespace().skip_while(|word| *word != "dev");
     words.nth(1)
 }
 
-/// The RDMA device with a port on a card.
+/// Finds the RDMA device with a port on a card.
 fn device_of(probe: &Probe, card: &str) -> Option<PathBuf> {
     let devices = probe.names(DEVICES).into_iter().map(|name| Path::new(DEVICES).join(name));
     devices.into_iter().find(|device| cards_of(probe, device).iter().any(|name| name == card))
 }
 
-/// The cards of a device's ports.
+/// Returns the cards of a device's ports.
 fn cards_of(probe: &Probe, device: &Path) -> Vec<String> {
     let ports = probe.names(device.join("ports")).into_iter();
     let folders = ports.map(|port| device.join("ports").join(port).join("gid_attrs/ndevs"));
@@ -137,7 +139,7 @@ fn cards_of(probe: &Probe, device: &Path) -> Vec<String> {
     cards
 }
 
-/// What a reader of the figures must know of the device in that folder.
+/// Returns what a reader of the figures must know of the device in that folder.
 pub fn note(probe: &Probe, device: &Path) -> String {
     let name = device.file_name().unwrap_or_default().to_string_lossy();
     let cards = cards_of(probe, device);
@@ -149,12 +151,12 @@ pub fn note(probe: &Probe, device: &Path) -> String {
     };
     match probe.link_name(device.join("device/driver")) {
         Some(driver) => format!("RDMA by {name} ({driver}){on}"),
-        // One in software is on no device of its own.
+        // A device in software is on no device of its own.
         None => format!("RDMA by software (rdma_rxe{on}): not representative of RDMA hardware"),
     }
 }
 
-/// Whether a part of it is there.
+/// Returns true if a part of it is there.
 pub fn is_there(names: &RdmaNames) -> bool {
     Path::new(DEVICES).join(&names.rdma).exists()
         || [&names.card, &names.peer].into_iter().any(|card| has(card))
@@ -164,7 +166,7 @@ fn has(card: &str) -> bool {
     Path::new(CARDS).join(card).exists()
 }
 
-/// Takes away what was made under these names; a device that was there before has another.
+/// Removes what was made under these names; a device that was there before has another.
 ///
 /// # Errors
 /// When a tool fails, or something stays.
@@ -182,7 +184,7 @@ pub fn unmake(names: &RdmaNames) -> Result<()> {
     }
 }
 
-/// What a person would type.
+/// Returns the command line that a person would type.
 pub fn unmake_by_hand(names: &RdmaNames) -> String {
     format!(
         "rdma link delete {}; ip link delete {}",
@@ -205,7 +207,7 @@ mod tests {
         );
     }
 
-    /// As iproute2 6.1 told it.
+    /// Output of iproute2 6.1.
     #[test]
     fn the_card_of_an_address_and_that_toward_one_are_read() {
         let own = "4: ixadeadbeef    inet 169.254.9.1/30 scope global ixadeadbeef\\       valid_lft forever preferred_lft forever\n";

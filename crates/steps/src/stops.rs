@@ -1,6 +1,6 @@
-//! When this process itself was stopped: by a signal, by the suspend of its machine, by the pause
-//! of a virtual one. A thread sleeps and looks at the clock; what it slept too long, and did not
-//! wait for a processor, it was stopped. A slice that such a stop overlaps says nothing of a stack,
+//! Stops of this process itself: by a signal, by the suspend of its machine, by the pause of a
+//! virtual one. A thread sleeps and looks at the clock; the time that it slept too long, without a
+//! wait for a processor, was a stop. A slice that such a stop overlaps says nothing of a stack,
 //! even where the load runs in a guest: the slices of its round are no neighbours any more.
 
 use rustix::time::{ClockId, clock_gettime};
@@ -9,32 +9,35 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How often the thread looks: ten times a second cost a processor a ten thousandth of its time.
+/// Interval of the thread's looks: ten times a second cost a processor a ten thousandth of its
+/// time.
 const TICK: Duration = Duration::from_millis(100);
-/// A shorter stop cannot be distinguished from a busy machine. With eight busy threads and a build
+/// Shortest stop that can be distinguished from a busy machine. With eight busy threads and a build
 /// on two processors no tick in 20 s was later than 0.11 s, the wait for a processor left out.
 const LEAST: Duration = Duration::from_millis(250);
-/// The same where the kernel does not tell how long a thread waited for a processor, with which it
-/// was 0.38 s.
+/// Shortest stop where the kernel does not report how long a thread waited for a processor. With
+/// that wait the latest tick was 0.38 s.
 const LEAST_UNKNOWN: Duration = Duration::from_secs(1);
-/// The thread ticks soon after a stop ends; a machine so busy that it does not is not waited for.
+/// Longest wait for the thread's tick, which comes soon after a stop ends; a machine so busy that
+/// it does not is not waited for.
 const OVERDUE: Duration = Duration::from_secs(2);
 
-/// How long the process was stopped.
+/// Length of a stop of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessStop {
-    /// On the clock that times are measured by, which stands still while a machine is suspended.
+    /// Length on the clock that times are measured by, which does not advance while a machine is
+    /// suspended.
     pub counted: Duration,
     pub whole: Duration,
 }
 
-/// What the thread knows when it looks.
+/// State of the thread's clocks at one look.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     at: Instant,
-    /// Since boot, suspends included.
+    /// Time since boot, suspends included.
     boot: Duration,
-    /// How long the thread has waited for a processor so far.
+    /// Time that the thread has waited for a processor so far.
     waited: Option<Duration>,
 }
 
@@ -45,7 +48,7 @@ impl Look {
         Look { at: Instant::now(), boot, waited: schedstat.and_then(waited) }
     }
 
-    /// The stop between this look and the next, `tick` later, if there was one.
+    /// Returns the stop between this look and the next, `tick` later, if there was one.
     fn stop_before(&self, next: &Look, tick: Duration) -> Option<ProcessStop> {
         let passed = next.at.saturating_duration_since(self.at);
         let waited = self.waited.zip(next.waited).map(|(from, to)| to.saturating_sub(from));
@@ -59,7 +62,7 @@ impl Look {
     }
 }
 
-/// The second figure of a thread's schedstat, nanoseconds.
+/// Reads the second figure of a thread's schedstat, nanoseconds.
 fn waited(schedstat: &File) -> Option<Duration> {
     let mut text = [0; 96];
     let length = schedstat.read_at(&mut text, 0).ok()?;
@@ -67,10 +70,10 @@ fn waited(schedstat: &File) -> Option<Duration> {
     Some(Duration::from_nanos(second.parse().ok()?))
 }
 
-/// What was seen so far.
+/// Stops that were seen so far.
 struct SeenStops {
     last: Instant,
-    /// When each was over.
+    /// Stops, each with the time at which it was over.
     stops: Vec<(Instant, ProcessStop)>,
 }
 
@@ -109,11 +112,11 @@ fn seen() -> MutexGuard<'static, SeenStops> {
     seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// How long this process was stopped since then; `None`: it was not, as far as is known.
+/// Returns how long this process was stopped since then; `None`: it was not, as far as is known.
 pub fn since(began: Instant) -> Option<ProcessStop> {
     SEEN.get()?;
     let asked = Instant::now();
-    // Just continued, others may ask before the thread has looked.
+    // Just after a stop, others may ask before the thread has looked.
     while asked.saturating_duration_since(seen().last) > 2 * TICK && asked.elapsed() < OVERDUE {
         std::thread::sleep(TICK / 20);
     }

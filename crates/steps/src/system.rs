@@ -36,47 +36,48 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A resource that was created belongs to somebody else now, or a program that still runs is using
-/// it. It was left alone, and the user is not told to remove it.
+/// it. It was left alone, and the user is not asked to remove it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NotOurs(pub String);
 
-/// The context of a failure before anything was changed: nothing is taken back, as what would be
-/// found is somebody else's.
+/// The context of a failure before anything was changed: nothing is undone, as what would be found
+/// is somebody else's.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing was changed")]
 pub struct NothingMade;
 
-/// What operations ask of a machine before they change it.
+/// Questions that operations ask of a machine before they change it.
 pub trait Observer {
-    /// Who a device is, where it can be told.
+    /// Returns the identity of a device, where it can be found out.
     fn identity(&self, path: &Path) -> Option<Identity>;
-    /// Which file a path leads to.
+    /// Returns the file that a path leads to.
     fn file_id(&self, path: &Path) -> Option<FileId>;
-    /// Settings of the queue of a disk that a person could have made.
+    /// Reads the settings of the queue of a disk that a person could have made.
     fn queue_settings(&self, disk: &Path) -> QueueSettings;
-    /// What ZFS's cache may hold.
+    /// Reads how much ZFS's cache may hold.
     fn arc(&self) -> ArcLimit;
-    /// Whether an SPDK target has the transport already, where it says so.
+    /// Returns true if an SPDK target has the transport already, where it says so.
     fn has_spdk_transport(&self, export: &ExportSpdkNvmf) -> Option<bool>;
-    /// How a virtual machine with that disk is set for its next start, as its manager says it.
+    /// Reads the settings of a virtual machine with that disk for its next start, as its manager
+    /// reports them.
     fn machine(&self, vm: &Vm, disk: &str) -> Option<String>;
-    /// Which cluster an image of Ceph's is in, and where it is mapped already; `None`: the cluster
-    /// does not answer.
+    /// Returns which cluster an image of Ceph's is in, and where it is mapped already; `None`: the
+    /// cluster does not answer.
     fn image_before(&self, conf: &Path, pool: &str, image: &str) -> Option<Before>;
 }
 
-/// How long to wait for leftover programs: the longest time that a system tool was seen to take
-/// (zpool create on many disks).
+/// Time to wait for leftover programs: the longest time that a system tool was seen to take (zpool
+/// create on many disks).
 const LEFTOVER_LIMIT: Duration = Duration::from_secs(120);
-/// After this time a wait is reported to the user.
+/// Time after which a wait is reported to the user.
 const TOLD_AFTER: Duration = Duration::from_secs(2);
-/// After Ctrl-C, a wait ends when it has taken this long in total.
+/// Longest wait in total after Ctrl-C.
 const STOPPED_WITHIN: Duration = Duration::from_secs(10);
 /// Interval between two checks for something that ends by itself.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
-/// How far something long is.
+/// Progress of something long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepProgress {
@@ -84,11 +85,12 @@ pub enum StepProgress {
     Filled(u64),
     /// Share of a sync that is done, 0 to 1.
     Synced(f64),
-    /// What is waited for, in words, and for how long at most: it was undone, and is there still.
+    /// Condition that is waited for, in words, and the longest wait: the thing was undone, and is
+    /// still there.
     Waits(String),
 }
 
-/// Whoever is told how far something is, and may stop it.
+/// Receives the progress of something, and may stop it.
 pub type Watcher = dyn FnMut(StepProgress) -> ControlFlow<()> + Send;
 
 #[derive(Default)]
@@ -99,7 +101,7 @@ pub struct RealSystem {
     /// Called while a file is filled or a sync waited for; `Break` stops with an error.
     watcher: Option<Box<Watcher>>,
     notes: Vec<String>,
-    /// Whether no program of an earlier iotax or of a failed step can be running; `None` if no step
+    /// True if no program of an earlier iotax or of a failed step can be running; `None` if no step
     /// was performed or undone yet.
     is_settled: Option<bool>,
     /// Time at which the wait for such programs began.
@@ -127,12 +129,12 @@ impl Observer for RealSystem {
     }
 
     fn has_spdk_transport(&self, export: &ExportSpdkNvmf) -> Option<bool> {
-        // One that does not answer refuses what follows in its own words.
+        // A target that does not answer refuses what follows in its own words.
         spdk::nvmf::has_transport(export).ok()
     }
 
     fn machine(&self, vm: &Vm, disk: &str) -> Option<String> {
-        // One that cannot be asked is refused by the change itself.
+        // For a manager that cannot be asked, the change itself is refused.
         hypervisor::hypervisor_of(vm.manager)
             .saved(vm, disk, &|words, input| hypervisor::asked(vm, words, input))
             .ok()
@@ -222,19 +224,19 @@ impl PlaceExecutor for RealSystem {
 }
 
 impl RealSystem {
-    /// A machine whose fills and syncs tell how far they are and can be stopped.
+    /// Makes a machine whose fills and syncs report their progress and can be stopped.
     pub fn watched(
         watcher: impl FnMut(StepProgress) -> ControlFlow<()> + Send + 'static,
     ) -> RealSystem {
         RealSystem { watcher: Some(Box::new(watcher)), ..RealSystem::default() }
     }
 
-    /// Tells how far something is; whoever watches may end it.
+    /// Reports the progress of something; whoever watches may end it.
     pub fn tell(&mut self, progress: StepProgress) -> ControlFlow<()> {
         self.watcher.as_mut().map_or(ControlFlow::Continue(()), |watcher| watcher(progress))
     }
 
-    /// Tells what share of a sync is done.
+    /// Reports what share of a sync is done.
     pub fn synced(&mut self) -> impl FnMut(f64) -> ControlFlow<()> {
         |share| self.tell(StepProgress::Synced(share))
     }
@@ -290,7 +292,7 @@ impl RealSystem {
         Ok(())
     }
 
-    /// Notes what is worth a word and is no failure.
+    /// Notes a remark that is no failure.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
     }
@@ -317,7 +319,7 @@ impl RealSystem {
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
             .stderr(out)
-            // Its own group: Ctrl-C is for iotax, which takes the guest down in order.
+            // A process group of its own: Ctrl-C is for iotax, which takes the guest down in order.
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {}", argv[0]))?;
@@ -331,7 +333,7 @@ impl RealSystem {
     /// # Errors
     /// When it ends, or has made none after a while.
     pub fn await_socket(&mut self, socket: &Path, process: &ProcessId, log: &Path) -> Result<()> {
-        // Its own words are the reason, if it has ended.
+        // If the process has ended, its own words are the reason.
         drop(wait_until(Duration::from_secs(20), || socket.exists() || !self.alive(process)));
         if socket.exists() {
             return Ok(());
@@ -346,7 +348,7 @@ impl RealSystem {
     /// # Errors
     /// [`NotOurs`] where its command line does not; when it does not end.
     pub fn end_process(&mut self, process: &ProcessId, tag: &str) -> Result<()> {
-        // One that was started a moment ago may not show its command line yet.
+        // A process that was started a moment ago may not show its command line yet.
         let carries = || wait_until(Duration::from_secs(2), || carries(process, tag)).is_ok();
         if self.alive(process) && !carries() && self.alive(process) {
             let pid = process.pid;
@@ -360,7 +362,7 @@ impl RealSystem {
                 return Ok(());
             }
             if let Some(pid) = rustix::process::Pid::from_raw(process.pid as i32) {
-                // It may have ended in between: the check below tells.
+                // It may have ended in between: the check below finds out.
                 let _ = rustix::process::kill_process(pid, signal);
             }
             if wait_until(Duration::from_secs(5), || !self.alive(process)).is_ok() {
@@ -370,19 +372,19 @@ impl RealSystem {
         bail!("process {} does not end, even by SIGKILL", process.pid)
     }
 
-    /// Whether that very process runs; an ended child of ours is reaped on the way.
+    /// Returns true if that very process runs; an ended child of ours is reaped on the way.
     fn alive(&mut self, process: &ProcessId) -> bool {
         self.children.retain_mut(|child| !matches!(child.try_wait(), Ok(Some(_))));
         runs(process)
     }
 }
 
-/// The files of this machine.
+/// Returns the files of this machine.
 pub(super) fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 
-/// The kernel's random id of this boot.
+/// Reads the kernel's random id of this boot.
 ///
 /// # Errors
 /// When /proc is not there.
@@ -408,7 +410,7 @@ pub(super) fn remove_file(path: &Path) -> Result<()> {
     gone_is_fine(fs::remove_file(path)).with_context(|| format!("cannot remove {}", path.display()))
 }
 
-/// Runs a command to its end and gives its standard output.
+/// Runs a command to its end and returns its standard output.
 ///
 /// # Errors
 /// When it cannot be run, does not end, or fails: its words.

@@ -1062,7 +1062,8 @@ fn a_process_of_this_user_is_ended_only_by_a_word_of_its_command_line() {
     reaper.join().unwrap().unwrap();
 }
 
-/// Whatever a line of a journal has become, the entries around it are read and the damage is told.
+/// Reads the entries around a damaged line of a journal, whatever it has become, and reports the
+/// damage.
 #[test]
 fn a_damaged_line_is_told_unless_a_kill_tore_the_last() {
     let (folder, machine) = (tempfile::tempdir().unwrap(), machine());
@@ -1282,7 +1283,7 @@ fn a_journal_of_many_steps_is_read_in_a_pass() {
     assert!(open.iter().all(|open| open.seq % 2 == 1 && open.made.is_some()));
 }
 
-/// By the time that a mkfs or losetup opens what it was told, that may be another's: whoever looks
+/// By the time that a mkfs or losetup opens what it was given, that may be another's: whoever looks
 /// what a killed run left waits for it.
 #[test]
 fn what_goes_on_behind_a_killed_run_is_waited_for_before_what_is_below_is_let_go() {

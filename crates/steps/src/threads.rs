@@ -9,18 +9,19 @@ use std::fs;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingThread {
     pub id: ThreadId,
-    /// What a reader calls it and those like it: `md127_raid5`, `vhost`, `reactor`.
+    /// Name that a reader gives it and those like it: `md127_raid5`, `vhost`, `reactor`.
     pub name: String,
-    /// It polls: it computes all the time, whether there is work or not.
+    /// True if it polls: it computes all the time, whether there is work or not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub polls: bool,
-    /// The rest of what it is there for is done by the threads that hand I/O to it.
+    /// True if the threads that hand I/O to it do the rest of what it is there for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_part: bool,
-    /// It runs a virtual CPU of a guest: a part of what the guest costs its host, and of no engine.
+    /// True if it runs a virtual CPU of a guest: a part of what the guest costs its host, and of no
+    /// engine.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_vcpu: bool,
-    /// It is a thread of the kernel.
+    /// True if it is a thread of the kernel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_kernel: bool,
 }
@@ -31,10 +32,10 @@ impl ServingThread {
     }
 }
 
-/// What reactors of SPDK are called in the kernel, before their number.
+/// Prefix of the names of SPDK's reactors in the kernel, before their number.
 const REACTOR: &str = "reactor_";
 
-/// All threads of a process; none when it is gone.
+/// Returns all threads of a process; empty when it is gone.
 pub fn of_process(pid: u32) -> Vec<ServingThread> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let thread = |entry: fs::DirEntry| {
@@ -46,7 +47,7 @@ pub fn of_process(pid: u32) -> Vec<ServingThread> {
     all
 }
 
-/// Threads of the kernel whose names are as wanted.
+/// Returns the threads of the kernel whose names are as wanted.
 pub fn of_kernel(is_wanted: impl Fn(&str) -> bool) -> Vec<ServingThread> {
     let thread = |entry: fs::DirEntry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
@@ -59,16 +60,16 @@ pub fn of_kernel(is_wanted: impl Fn(&str) -> bool) -> Vec<ServingThread> {
     fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(thread).collect()
 }
 
-/// Threads of an array of the kernel's: one that works, and one more while it is synced. The reader
-/// or writer does the rest.
+/// Returns the threads of an array of the kernel's: one that works, and one more while it is
+/// synced. The reader or writer does the rest.
 pub fn of_array(device: &str) -> Vec<ServingThread> {
     let own =
         of_kernel(|thread| thread.strip_prefix(device).is_some_and(|rest| rest.starts_with('_')));
     own.into_iter().map(|thread| ServingThread { in_part: true, ..thread }).collect()
 }
 
-/// What serves a guest: all threads of its QEMU, its virtual CPUs marked, and the kernel's vhost
-/// threads.
+/// Returns the threads that serve a guest: all threads of its QEMU, its virtual CPUs marked, and
+/// the kernel's vhost threads.
 pub fn of_qemu(pid: u32) -> Vec<ServingThread> {
     let vhost = format!("vhost-{pid}");
     let is_vcpu = |name: &str| name.starts_with("CPU ") || name.starts_with("ALL CPUs");
@@ -89,7 +90,8 @@ pub fn of_qemu(pid: u32) -> Vec<ServingThread> {
     named.collect()
 }
 
-/// Reactors of an SPDK target, each of which takes a core; of another program all of its threads.
+/// Returns the reactors of an SPDK target, each of which takes a core; of another program all of
+/// its threads.
 pub fn of_target(pid: u32) -> Vec<ServingThread> {
     let all = of_process(pid);
     let reactor = |thread: &ServingThread| thread.name.starts_with(REACTOR);

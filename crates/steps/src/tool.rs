@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// What only asks answers by then, or waits for a device that does not.
+/// Time limit of a command that only asks: it answers by then, or waits for a device that does not.
 const ASKS_WITHIN: Duration = Duration::from_secs(120);
-/// What changes something may first have to write what others left in memory.
+/// Time limit of a command that changes something: it may first have to write what others left in
+/// memory.
 const CHANGES_WITHIN: Duration = Duration::from_secs(15 * 60);
-/// What writes the more the larger a drive is: mkfs.ext4 all inode tables (1.5 % of it), LVM what a
-/// cache has not written back.
+/// Time limit of a command that writes more the larger a drive is: mkfs.ext4 all inode tables (1.5
+/// % of it), LVM what a cache has not written back.
 const WRITES_WITHIN: Duration = Duration::from_secs(4 * 3600);
 
 /// Words of programs that change something; of a program that is not here every use may.
@@ -43,7 +44,7 @@ const CHANGING: &[(&str, &str)] = &[
     ("sfdisk", "--quiet"),
 ];
 
-/// Whether what a program is told there changes anything.
+/// Returns true if a program called with these words changes anything.
 fn changes(program: &str, words: &[&str]) -> bool {
     let known = CHANGING.iter().find(|(name, _)| *name == program);
     known.is_none_or(|(_, changing)| {
@@ -79,8 +80,8 @@ pub(crate) fn trusted_program(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A program with its arguments, not run yet. Those of system administration are in folders that a
-/// user's `PATH` may lack.
+/// Returns a program with its arguments, not run yet. Programs of system administration are in
+/// folders that a user's `PATH` may lack.
 pub(super) fn tool(
     program: impl AsRef<Path>,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
@@ -91,7 +92,7 @@ pub(super) fn tool(
     command
 }
 
-/// A command as a person would type it: without its environment, and without the folder of a
+/// Shows a command as a person would type it: without its environment, and without the folder of a
 /// program.
 pub(super) fn typed(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
@@ -124,7 +125,7 @@ fn limit_of(command: &Command) -> Duration {
     }
 }
 
-/// The same within so long, with something on its standard input.
+/// Runs a program as [`output`] does, within `limit` and with `script` on its standard input.
 ///
 /// # Errors
 /// As [`output`].
@@ -142,7 +143,7 @@ pub(super) fn output_within(
     Ok(output)
 }
 
-/// The same run to its end with a script on its standard input; gives its standard output.
+/// Runs a program to its end with a script on its standard input; returns its standard output.
 ///
 /// # Errors
 /// When it cannot be run or fails: its words.
@@ -151,7 +152,7 @@ pub(super) fn run_with(mut command: Command, script: &str) -> Result<String> {
     checked_output(&typed(&command), output_within(&mut command, limit, Some(script))?)
 }
 
-/// The same run to its end within so long; gives its standard output.
+/// Runs a program to its end within `limit`; returns its standard output.
 ///
 /// # Errors
 /// When it cannot be run, does not end, or fails: its words.
@@ -159,7 +160,7 @@ pub(super) fn run_within(mut command: Command, limit: Duration) -> Result<String
     checked_output(&typed(&command), output_within(&mut command, limit, None)?)
 }
 
-/// What a program said that did what it should.
+/// Returns the standard output of a program that did what it should.
 ///
 /// # Errors
 /// When it failed: its words.
@@ -176,7 +177,7 @@ pub(super) fn checked_output(shown: &str, output: Output) -> Result<String> {
 /// known.
 ///
 /// # Errors
-/// When there is none, or modprobe refuses.
+/// When there is no such module, or modprobe refuses.
 pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
     let is_loaded =
         |module: &&&str| Path::new("/sys/module").join(module.replace('-', "_")).exists();
@@ -187,14 +188,14 @@ pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
     }
 }
 
-/// Waits until udev has dealt with what was told of devices, where there is a udev: it opens what
-/// has changed, and what it has open cannot be taken away.
+/// Waits until udev has dealt with the events of devices, where there is a udev: it opens what has
+/// changed, and what it has open cannot be taken away.
 pub(super) fn settle() {
     let _ = output(&mut tool("udevadm", ["settle", "--timeout=30"]));
 }
 
-/// What was done of each by itself: nobody is kept waiting for who failed, and all failures are
-/// told.
+/// Combines the results of things that were done each by itself: nobody is kept waiting for who
+/// failed, and all failures are reported.
 ///
 /// # Errors
 /// Those of the results; of several the first is the cause and the others are in its words.
@@ -208,11 +209,11 @@ pub(super) fn all_of(results: Vec<Result<()>>) -> Result<()> {
     }
 }
 
-/// 128 bits as 8-4-4-4-12 hexadecimal digits that are the same for the same text.
+/// Returns 128 bits as 8-4-4-4-12 hexadecimal digits that are the same for the same text.
 pub fn guid(text: &str) -> String {
     let word = |salt: u8| crc32fast::hash(format!("{salt} {text}").as_bytes());
     let (a, b, c, d) = (word(0), word(1), word(2), word(3));
-    // Of version 4, as a random one is.
+    // Bits of version 4, as a random one has.
     let (b, c) = (b & 0xffff_0fff | 0x4000, c & 0x3fff_ffff | 0x8000_0000);
     format!("{a:08X}-{:04X}-{:04X}-{:04X}-{:04X}{d:08X}", b >> 16, b & 0xffff, c >> 16, c & 0xffff)
 }

@@ -19,14 +19,14 @@ use std::time::Duration;
 /// The driver that keeps a function for a guest.
 pub const DRIVER: &str = "vfio-pci";
 
-/// A drive resets and its namespaces are scanned: two seconds for most, and ten for some after a
-/// switch.
+/// Time for a drive to come back. It resets and its namespaces are scanned: two seconds for most,
+/// and ten for some after a switch.
 const COMES_BACK: Duration = Duration::from_secs(30);
 
-/// A guest's memory is unpinned before its QEMU releases the group.
+/// Time for a guest's QEMU to release the group, before which the guest's memory is unpinned.
 const LETS_GO: Duration = Duration::from_secs(10);
 
-/// udev names a disk within a second after the kernel has; it may have more to do.
+/// Time for udev to name a disk: within a second after the kernel has; it may have more to do.
 const LINK_FOLLOWS: Duration = Duration::from_secs(5);
 
 impl PassThrough {
@@ -34,14 +34,14 @@ impl PassThrough {
         pci::driver(probe, &self.address).as_deref() == Some(driver)
     }
 
-    /// Whether the disk is there under its name, on this very function.
+    /// Returns true if the disk is there under its name, on this very function.
     fn is_back(&self, probe: &Probe) -> bool {
         let real = probe.path_below(&self.disk).canonicalize();
         let name = real.ok().and_then(|disk| disk.file_name()?.to_str().map(str::to_owned));
         name.is_some_and(|name| pci::of_disk(probe, &name).as_deref() == Some(&*self.address))
     }
 
-    /// What is to be said where the disk came back under another name. A link of udev's takes a
+    /// Returns the note for a disk that came back under another name. A link of udev's takes a
     /// moment.
     fn other_name(&self, probe: &Probe) -> Option<String> {
         wait_until(LINK_FOLLOWS, || self.is_back(probe)).err()?;
@@ -61,7 +61,8 @@ impl PassThrough {
         tell_kernel(&bound.join("unbind"), &self.address)
     }
 
-    /// From this host's driver to vfio-pci; the hold is on a disk that is gone with the unbind.
+    /// Moves the function from this host's driver to vfio-pci. The hold is on a disk that is gone
+    /// with the unbind.
     fn hand_over(&self, probe: &Probe, hold: Hold) -> Result<()> {
         tell_kernel(&probe.path_below(pci::folder(&self.address).join("driver_override")), DRIVER)?;
         self.unbind(probe)?;
@@ -69,7 +70,7 @@ impl PassThrough {
         self.bind(probe, DRIVER)
     }
 
-    /// Has the kernel find its driver.
+    /// Asks the kernel to find the function's driver.
     fn bind(&self, probe: &Probe, driver: &str) -> Result<()> {
         tell_kernel(&probe.path_below("/sys/bus/pci/drivers_probe"), &self.address)?;
         ensure!(
@@ -80,8 +81,8 @@ impl PassThrough {
         Ok(())
     }
 
-    /// Whatever is refused here is refused before anything was changed. From here on nobody can
-    /// mount the disk, or use it for RAID, LVM or swap.
+    /// Claims the disk. Whatever is refused here is refused before anything was changed. From here
+    /// on nobody can mount the disk, or use it for RAID, LVM or swap.
     fn claim(&self, probe: &Probe) -> Result<Hold> {
         if let Some(other) = wanted_driver(probe, &self.address) {
             bail!("somebody else keeps {} for {other} (driver_override)", self.address);
@@ -113,13 +114,13 @@ impl PassThrough {
     }
 }
 
-/// The only driver that may have a function, if anybody said so.
+/// Returns the only driver that may have a function, if anybody said so.
 fn wanted_driver(probe: &Probe, address: &str) -> Option<String> {
     probe.read(pci::folder(address).join("driver_override")).filter(|driver| driver != "(null)")
 }
 
-/// Who has a function's IOMMU group open, or the function itself (iommufd), as the QEMU of a guest
-/// does.
+/// Finds who has a function's IOMMU group open, or the function itself (iommufd), as the QEMU of a
+/// guest does.
 fn users(probe: &Probe, address: &str) -> Vec<String> {
     let group = pci::group(probe, address).map(|group| Path::new("/dev/vfio").join(group));
     let own = probe.names(pci::folder(address).join("vfio-dev")).into_iter();
@@ -132,7 +133,7 @@ fn users(probe: &Probe, address: &str) -> Vec<String> {
     found.into_iter().map(|finding| finding.text).collect()
 }
 
-/// Its rules may set the disk up, and would do so after us.
+/// Waits for udev: its rules may set the disk up, and would do so after us.
 fn let_udev_finish(probe: &Probe) {
     if probe.path_below("/run/udev/control").exists() {
         // Where it does not within 10 s, or is not there, the disk is there all the same.
@@ -140,7 +141,8 @@ fn let_udev_finish(probe: &Probe) {
     }
 }
 
-/// Gives a function to vfio-pci and tells the file of its group, by which a guest's QEMU opens it.
+/// Gives a function to vfio-pci and returns the file of its group, by which a guest's QEMU opens
+/// it.
 ///
 /// # Errors
 /// [`NothingMade`] when somebody uses the disk, the group or a neighbour in it, or another driver
@@ -160,14 +162,15 @@ pub fn take(probe: &Probe, drive: &PassThrough) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Whether vfio-pci has the function, or is meant to: the very first thing that [`take`] changes.
+/// Returns true if vfio-pci has the function, or is meant to: the very first thing that [`take`]
+/// changes.
 pub fn is_taken(probe: &Probe, address: &str) -> bool {
     wanted_driver(probe, address).as_deref() == Some(DRIVER)
         || pci::driver(probe, address).as_deref() == Some(DRIVER)
 }
 
 /// Gives a function back to the driver that it had, and waits until its disk is there again. A name
-/// that has become another's is no failure, as the kernel deals its names out again: it is said.
+/// that has become another's is no failure, as the kernel assigns its names again: a note says so.
 ///
 /// # Errors
 /// [`NotOurs`] when a third driver or a guest has it: it is left alone. When the old driver does
@@ -187,7 +190,7 @@ pub fn give_back(probe: &Probe, drive: &PassThrough) -> Result<Option<String>> {
         let users = users(probe, &drive.address).join("; ");
         return Err(NotOurs(format!("a guest has {}: left alone ({users})", drive.address)).into());
     }
-    // A lone end of line empties it.
+    // A lone end of line empties the file.
     tell_kernel(&probe.path_below(pci::folder(&drive.address).join("driver_override")), "\n")?;
     if driver.as_deref() != Some(&*drive.driver) {
         drive.unbind(probe)?;
@@ -232,8 +235,8 @@ mod tests {
         std::os::unix::fs::symlink(format!("/sys/bus/pci/drivers/{driver}"), link).unwrap();
     }
 
-    /// A process that has the group open: a device of another number would not do, so a real one
-    /// stands for it.
+    /// Makes a process that has the group open: a device of another number would not do, so a real
+    /// one takes its place.
     fn guest(machine: &MadeUpMachine) {
         machine.put(&[
             ("/proc/4711/comm", "qemu-system-x86"),
@@ -266,7 +269,7 @@ mod tests {
         assert_eq!(wanted_driver(&machine.probe, ADDRESS), None, "nothing was written");
     }
 
-    /// The kernel's end of `unbind` is a pipe here, at which the handing over stands still.
+    /// Uses a pipe as the kernel's end of `unbind`, at which the handing over stops.
     #[test]
     fn nobody_can_mount_a_drive_until_it_is_unbound() {
         let (machine, Some(device)) = (server(), Loop::with_size(1 << 20)) else { return };

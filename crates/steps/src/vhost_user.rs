@@ -1,6 +1,6 @@
-//! A vhost-user socket asked what it serves: the few messages by which QEMU asks a disk of
-//! vhost-user-blk for its size, sent without a guest's memory, so that nothing is read or written.
-//! The process that listens there is trusted no further than that.
+//! Questions to a vhost-user socket about what it serves: the few messages by which QEMU asks a
+//! disk of vhost-user-blk for its size, sent without a guest's memory, so that nothing is read or
+//! written. The process that listens there is trusted no further than that.
 
 use crate::ProcessId;
 use crate::json_socket::connect_within;
@@ -19,11 +19,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VhostDisk {
     pub bytes: u64,
-    /// How many queues it has at most; `None`: it does not report it.
+    /// Most queues of the disk; `None`: it does not report them.
     pub queues: Option<u64>,
 }
 
-/// A server that has another guest, or hangs, does not answer.
+/// Time limit of an answer: a server that has another guest, or hangs, does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// The version of the protocol, and the mark of an answer.
 const VERSION: u32 = 1;
@@ -38,9 +38,9 @@ const GET_PROTOCOL_FEATURES: u32 = 15;
 const SET_PROTOCOL_FEATURES: u32 = 16;
 const GET_QUEUE_NUM: u32 = 17;
 const GET_CONFIG: u32 = 24;
-/// What follows the header of GET_CONFIG: offset, size and flags, before the bytes themselves.
+/// Bytes that follow the header of GET_CONFIG: offset, size and flags, before the bytes themselves.
 const BEFORE_CONFIG: usize = 12;
-/// Whatever a block of the disk has.
+/// Unit of the disk's size, whatever a block of the disk has.
 const SECTOR: u64 = 512;
 
 /// Asks the socket of that path what it serves.
@@ -55,8 +55,8 @@ pub fn look(path: &Path) -> Result<VhostDisk> {
         .with_context(|| format!("{} does not answer as a disk of vhost-user-blk", path.display()))
 }
 
-/// The sockets from which a running QEMU has its disks, as far as a process listens on them in this
-/// network namespace.
+/// Returns the sockets from which a running QEMU has its disks, as far as a process listens on them
+/// in this network namespace.
 pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     let line = fs::read(format!("/proc/{}/cmdline", qemu.pid)).unwrap_or_default();
     let line = String::from_utf8_lossy(&line).into_owned();
@@ -69,7 +69,7 @@ pub fn watched(qemu: &ProcessId) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| listening.contains_key(path)).collect()
 }
 
-/// The process that listens on a socket, without a connection to it.
+/// Finds the process that listens on a socket, without a connection to it.
 pub fn server(path: &Path) -> Option<u32> {
     let socket = PathBuf::from(format!("socket:[{}]", listening().get(path)?));
     let listens = |pid: &u32| {
@@ -80,8 +80,8 @@ pub fn server(path: &Path) -> Option<u32> {
     processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(listens)
 }
 
-/// What became of sockets that were listened on, as a clause; `None`: they still are. No connection
-/// is made: the server of a disk would see each.
+/// Returns as a clause what became of sockets that were listened on; `None`: they still are. No
+/// connection is made: the server of a disk would see each.
 pub fn lost(watched: &[PathBuf]) -> Option<String> {
     let listening = if watched.is_empty() { BTreeMap::new() } else { listening() };
     let gone = watched.iter().find(|path| !listening.contains_key(*path))?;
@@ -91,7 +91,7 @@ pub fn lost(watched: &[PathBuf]) -> Option<String> {
     ))
 }
 
-/// Paths of the Unix sockets that take connections, with the inode of each.
+/// Returns the paths of the Unix sockets that take connections, with the inode of each.
 fn listening() -> BTreeMap<PathBuf, String> {
     const ACCEPTS: u32 = 1 << 16;
     let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
@@ -120,7 +120,8 @@ fn connect(path: &Path) -> Result<UnixStream> {
     })
 }
 
-/// Whether it is a socket, and one of root or of this user in folders that nobody else can write.
+/// Checks that it is a socket, and one of root or of this user in folders that nobody else can
+/// write.
 fn is_safe(path: &Path) -> Result<()> {
     let real = match path.canonicalize() {
         Ok(real) => real,

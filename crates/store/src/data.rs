@@ -1,4 +1,4 @@
-//! A stored run as the plain data that reports are made of, and that a resumed run goes on from.
+//! A stored run as plain data, from which reports are made and a resumed run continues.
 
 use super::reader::no_run;
 use super::segment::Histograms;
@@ -18,55 +18,54 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
-/// Gives the histogram at an offset as found in a sample; `None` for a torn frame.
+/// Returns the histogram at an offset as found in a sample; `None` for a torn frame.
 pub type HistogramSource = Box<dyn Fn(u64) -> Option<Histogram>>;
-/// Gives the short slices at an offset as found in a [`SeriesUp`]; `None` for a torn frame.
+/// Returns the short slices at an offset as found in a [`SeriesUp`]; `None` for a torn frame.
 pub type ShortSliceSource = Box<dyn Fn(u64) -> Option<Vec<ShortSlice>>>;
 
-/// All records of one run, whole or partial: one that is still going or was killed is as good as a
-/// finished one.
+/// All records of one run, whole or partial: a run that is still going or was killed is as good as
+/// a finished one.
 pub struct RunData {
-    /// What was asked for.
+    /// Request of the run, and the program that ran it.
     pub start: RunStart,
-    /// What drives are rated at: what iotax knows, with what the run was given over it.
+    /// Ratings of drives that iotax knows, overridden by those that the run was given.
     pub ratings: Ratings,
-    /// Facts of each place.
     pub places: Vec<PlaceFacts>,
-    /// What layers made, as it was read back.
+    /// Layers as they were set up, read back.
     pub layers: Vec<LayerUp>,
-    /// What serves stacks beside their load, in the order of the record.
+    /// Threads that serve stacks besides their load, in the order of the record.
     pub serving: Vec<Serving>,
-    /// Workers that came up.
+    /// Workers that started.
     pub workers: Vec<WorkerUp>,
-    /// Lengths and orders of slices, a workload each.
+    /// Lengths and orders of slices, one entry per workload.
     pub designs: Vec<DesignUp>,
-    /// Rates at which latencies are compared, a workload each.
+    /// Rates at which latencies are compared, one entry per workload.
     pub matched: Vec<Matched>,
-    /// Why stacks were measured apart that could be up together.
+    /// Reason why stacks that could be up together were measured apart.
     pub apart: Option<String>,
     /// First writes that were begun.
     pub laying_out: Vec<LayingOut>,
     /// First writes before anything was measured.
     pub laid_out: Vec<LaidOut>,
-    /// How far passes over drives came, in the order of the record.
+    /// Progress of passes over drives, in the order of the record.
     pub passes: Vec<Passes>,
-    /// Rounds that preconditioned, a visit and a workload each.
+    /// Rounds of preconditioning, one entry per visit and workload.
     pub preconditioned: Vec<Preconditioned>,
     /// Clocks of places against the host's, in the order of the record.
     pub clocks: Vec<Clocks>,
     /// Clusters of storage between slices, in the order of the record.
     pub clusters: Vec<ClusterReading>,
-    /// In the order of the record.
+    /// Slices of load, in the order of the record.
     pub slices: Vec<Slice>,
     /// Series of short slices, in the order of the record.
     pub series: Vec<SeriesUp>,
-    /// How rates began in short slices, one for each visit, stack and workload.
+    /// Behaviour of rates at the start of short slices, one for each visit, stack and workload.
     pub transients: Vec<TransientUp>,
-    /// What devices counted, beside the I/O issued: one record per visit, stack and workload.
+    /// Counters of devices, next to the I/O issued: one record per visit, stack and workload.
     pub device_traffic: Vec<DeviceTraffic>,
     /// Durability trials, in the order of the record.
     pub trials: Vec<DurabilityTrial>,
-    /// What stacks gave back of what was written to them, in the order of the record.
+    /// Results of reading back what was written to stacks, in the order of the record.
     pub verified: Vec<Verification>,
     /// Files that results were imported from.
     pub imported_files: Vec<ImportedFile>,
@@ -76,26 +75,26 @@ pub struct RunData {
     pub histograms: HistogramSource,
     /// Slices of the series.
     pub short_slices: ShortSliceSource,
-    /// In the order of the record.
+    /// Warnings, in the order of the record.
     pub warnings: Vec<Warning>,
-    /// When it went on after a kill.
+    /// Times at which it was resumed after a kill.
     pub resumed: Vec<String>,
-    /// Workload and why measuring it ended.
+    /// Workloads, each with the reason why its measurement ended.
     pub ends: Vec<(String, String)>,
-    /// Visits that were measured to their end: visit, set, workload.
+    /// Visits that were measured completely: visit, set, workload.
     pub visits_ended: Vec<(u32, u32, String)>,
-    /// How the run ended; `None`: still running, or killed.
+    /// Outcome of the run; `None`: still running, or killed.
     pub outcome: Option<String>,
-    /// Whether it went on when this was read.
+    /// True if the run was going on when this was read.
     pub is_running: bool,
-    /// Lines of the index that were cut off or damaged, and count as absent.
+    /// Number of lines of the index that were cut off or damaged, and count as absent.
     pub torn: u64,
     /// Sound records of kinds that this version does not know, by kind.
     pub unknown: BTreeMap<String, u64>,
 }
 
 impl RunData {
-    /// A run that has just begun: nothing is recorded but its start, and its own ratings are not
+    /// Returns a run that has just begun: only its start is recorded, and its own ratings are not
     /// read.
     pub fn begun(start: RunStart) -> RunData {
         RunData {
@@ -162,7 +161,7 @@ impl RunData {
             RunRecord::Imported(result) => self.imported.push(result),
             RunRecord::Warning(warning) => self.warnings.push(warning),
             RunRecord::Resumed { at } => {
-                // What ended before and went on has not ended.
+                // A run that ended before and was continued has not ended.
                 self.outcome = None;
                 self.resumed.push(at);
             }
@@ -180,9 +179,9 @@ impl RunData {
         RunState::from_outcome(self.outcome.as_deref(), self.is_running)
     }
 
-    /// Visits of sets, by number and set, in which a clock ran too far apart under that load:
-    /// nothing of it that was timed there counts. What ended before it in the same visit does: it
-    /// has a comparison of its own.
+    /// Returns visits of sets, by number and set, in which a clock drifted too far under that load:
+    /// no times of them count. Workloads that ended before it in the same visit do count, as they
+    /// have their own comparison of clocks.
     pub fn wrongly_timed(&self, workload: &str) -> BTreeSet<(u32, u32)> {
         let of_it = self.clocks.iter().filter(|one| one.is_of(workload));
         let wrong = of_it.filter(|one| one.to.too_far_apart_since(&one.from).is_some());
@@ -215,8 +214,8 @@ pub fn load(folder: &Path) -> Result<RunData, StoreError> {
     Ok(run)
 }
 
-/// What iotax knows with the run's own over it. They were sound when it began; a file that this
-/// iotax does not take is told.
+/// Returns the ratings that iotax knows, overridden by the run's own. These were sound when the run
+/// began; a file that this iotax does not accept becomes a warning.
 fn ratings(texts: &[String]) -> (Ratings, Vec<Warning>) {
     let mut unread = Vec::new();
     let all = texts.iter().fold(known().clone(), |all, text| {
@@ -231,8 +230,8 @@ fn ratings(texts: &[String]) -> (Ratings, Vec<Warning>) {
     (all, unread)
 }
 
-/// What went wrong, without what a guest's console or ssh said before that, which stays in the
-/// record.
+/// Returns the first line of an error, without what a guest's console or ssh said before, which
+/// stays in the record.
 pub fn first_line(words: &str) -> String {
     let line = words.lines().next().unwrap_or_default();
     line.strip_suffix("; its last words:").unwrap_or(line).to_owned()

@@ -1,5 +1,5 @@
-//! Parses every example of docs/result-format.md, and a run of each format, which must be readable
-//! forever.
+//! Tests that parse every example of docs/result-format.md, and a run of each format, which must
+//! stay readable forever.
 
 use super::index::{self, ParsedLine};
 use super::{RunData, Store, load, segment};
@@ -83,7 +83,8 @@ fn the_segment_header_is_as_shown() {
     assert_eq!(crc32fast::hash(&shown[..12]).to_le_bytes(), shown[12..]);
 }
 
-/// What is in the folders is never written again: if this test fails, the reader is wrong.
+/// Keeps old runs readable: the files in these folders are never written again, so if this test
+/// fails, the reader is wrong.
 #[test]
 fn golden_runs_stay_readable() {
     for run in [golden(1), golden(2), golden(3)] {

@@ -13,7 +13,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes the folder of runs where needed (0700) and checks it and all above it.
+    /// Makes the folder of runs if needed (0700) and checks it and all folders above it.
     ///
     /// # Errors
     /// [`StoreError::Unsafe`], [`StoreError::NoFolder`].
@@ -32,7 +32,7 @@ impl Store {
     /// Makes the run's folder (new, 0700) and opens it for writing.
     ///
     /// # Errors
-    /// As [`Store::open`]; a folder of that name that exists.
+    /// Fails as [`Store::open`] does, and if a folder of that name exists.
     pub fn create(runs_dir: &Path, id: &str) -> Result<Writer, StoreError> {
         let store = Store::open(runs_dir)?;
         let folder = store.runs_dir.join(id);
@@ -47,7 +47,7 @@ impl Store {
         Writer::open(&folder)
     }
 
-    /// Opens an existing run to go on with it.
+    /// Opens an existing run to continue it.
     ///
     /// # Errors
     /// [`StoreError::Busy`] while another process writes it; the folder's owner or mode.
@@ -55,7 +55,7 @@ impl Store {
         Writer::open(&ours(folder)?)
     }
 
-    /// The folder of runs, without links.
+    /// Returns the folder of runs, without links.
     pub fn runs_dir(&self) -> &Path {
         &self.runs_dir
     }

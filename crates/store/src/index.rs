@@ -1,12 +1,12 @@
-//! Lines of the index: an envelope with length and CRC around a record's exact bytes. A line that
-//! is not whole is torn, not an error; a sound line of a newer format is an error.
+//! Lines of the index: an envelope with length and CRC around a record's exact bytes. An incomplete
+//! line is torn, not an error; a sound line of a newer format is an error.
 
 use super::{FORMAT, StoreError, line};
 use iotax_model::record::imported::ImportedResult;
 use iotax_model::record::{RunRecord, Slice};
 use serde::Deserialize;
 
-/// What a line holds.
+/// Content of one line.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -18,13 +18,13 @@ pub(super) enum ParsedLine {
     Unknown(String),
     /// Cut off or damaged.
     Torn,
-    /// Sound, and of that newer format.
+    /// A sound line of this newer format.
     Newer(u32),
-    /// Sound, and yet not what its kind says: kind and cause.
+    /// A sound line whose content does not fit its kind: kind and cause.
     Malformed(String, String),
 }
 
-/// The line of a record, with its newline.
+/// Returns the line of a record, with its newline.
 ///
 /// # Errors
 /// [`StoreError::Unwritable`].
@@ -41,8 +41,8 @@ pub(super) fn decode(line: &[u8]) -> ParsedLine {
     }
 }
 
-/// Nearly all lines are slices, or imported results, and serde's tagged enum would parse each of
-/// them twice.
+/// Parses a record. Nearly all lines are slices or imported results, and serde's tagged enum would
+/// parse each of them twice.
 fn record(rec: &str) -> ParsedLine {
     if rec.starts_with("{\"record\":\"slice\",") {
         return match serde_json::from_str::<Slice>(rec) {
@@ -75,7 +75,7 @@ fn unreadable(rec: &str, error: &serde_json::Error) -> ParsedLine {
     ParsedLine::Unknown(kind)
 }
 
-/// The kinds of this version; a test holds them against [`RunRecord`].
+/// Kinds of this version; a test compares them with [`RunRecord`].
 const KINDS: [&str; 27] = [
     "run",
     "place",

@@ -1,5 +1,5 @@
 //! Runs on disk (docs/result-format.md): append-only, readable while they are written and after a
-//! kill. Refuses folders that others may write to; never takes a torn frame for a result.
+//! kill. Refuses folders that others may write to, and never takes a torn frame for a result.
 #![forbid(unsafe_code)]
 
 mod data;

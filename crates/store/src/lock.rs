@@ -1,5 +1,5 @@
-//! Whether a run is going: the process that drives it holds a lock in its folder, which the kernel
-//! releases however it dies.
+//! Shows if a run is going: the process that drives it holds a lock in its folder, which the kernel
+//! releases however the process dies.
 
 use super::LOCK;
 use super::StoreError;
@@ -8,20 +8,20 @@ use rustix::fs::FlockOperation;
 use std::fs::File;
 use std::path::Path;
 
-/// Held as long as it lives.
+/// Lock that is held while the value lives.
 #[derive(Debug)]
 pub struct RunLock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
 impl RunLock {
-    /// Whether the run is going; nothing is written for the answer. A folder that cannot be asked
-    /// is that of no run of ours.
+    /// Returns true if the run is going, without writing anything. A folder that cannot be checked
+    /// belongs to no run of ours.
     pub fn is_held(folder: &Path) -> bool {
         let Ok(Some(file)) = private::open(folder, LOCK, Purpose::Show) else { return false };
         let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
         matches!(locked, Err(rustix::io::Errno::WOULDBLOCK))
     }
 
-    /// Takes it; `None` when the run is going.
+    /// Takes the lock; `None` if the run is going.
     ///
     /// # Errors
     /// When the lock file cannot be opened, or the folder is not ours alone.

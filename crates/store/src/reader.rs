@@ -1,5 +1,5 @@
-//! Reads runs, whole ones and those still being written or torn by a kill. Only folders are read
-//! here; nothing is measured, locked or changed.
+//! Reads runs, whole ones and those still being written or torn by a kill. This module only reads
+//! folders; it measures, locks and changes nothing.
 
 use super::index::{self, ParsedLine};
 use super::is_id;
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 pub struct RunSummary {
     pub id: String,
     pub folder: PathBuf,
-    /// When it began and what for; or why that cannot be read.
+    /// Start of the run, with its time and scenario; or why it cannot be read.
     pub start: Result<RunStart, String>,
-    /// Its outcome; `None`: it still runs or was killed.
+    /// Outcome of the run; `None`: it still runs or was killed.
     pub outcome: Option<String>,
 }
 
-/// What a pass over an index leaves behind.
+/// Counts from one pass over an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Lines that were cut off or damaged.
@@ -68,17 +68,17 @@ pub fn stream(folder: &Path, mut take: impl FnMut(RunRecord)) -> Result<Tally, S
     Ok(tally)
 }
 
-/// A record is far shorter: a longer line is nothing that iotax wrote, and must not fill the
-/// memory.
+/// Length limit of a line. A record is far shorter: iotax wrote no longer line, and one must not
+/// fill the memory.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// A line with its newline, or as much of it as one may be long.
+/// Reads a line with its newline, up to the longest length allowed.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<usize> {
     reader.take(LONGEST_LINE).read_until(b'\n', line)
 }
 
-/// All folders that bear a run's id, whatever is in them: what is to be cleaned is in the journal,
-/// also where the record is gone.
+/// Returns all folders with a run's id as their name, whatever is in them: the journal says what to
+/// clean, even if the record is gone.
 ///
 /// # Errors
 /// [`StoreError::System`] when the folder of runs cannot be read.
@@ -98,7 +98,7 @@ pub fn folders(runs_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(folders)
 }
 
-/// All runs, oldest first. A folder of runs that does not exist has none.
+/// Returns all runs, oldest first. If the folder of runs does not exist, there are none.
 ///
 /// # Errors
 /// [`StoreError::System`] when the folder cannot be read.
@@ -107,14 +107,14 @@ pub fn list(runs_dir: &Path) -> Result<Vec<RunSummary>, StoreError> {
     let folders = folders(runs_dir)?.into_iter().filter(has_index);
     let mut runs: Vec<RunSummary> =
         folders.map(|folder| summary(&run_id_of(&folder), folder)).collect();
-    // Two runs may begin in one second: the id's second half is random.
+    // Two runs may begin in one second: the second half of the id is random.
     let began =
         |run: &RunSummary| run.start.as_ref().map(|start| start.at.clone()).unwrap_or_default();
     runs.sort_by_key(|run| (run.id[..run.id.len().min(15)].to_owned(), began(run), run.id.clone()));
     Ok(runs)
 }
 
-/// The folder of a run: by its id, `last`, or a path with a slash in it.
+/// Returns the folder of a run: by its id, `last`, or a path with a slash in it.
 ///
 /// # Errors
 /// [`StoreError::NoRun`].
@@ -133,7 +133,7 @@ pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
         return Err(no_run(format!("not found under {}", runs_dir.display())));
     };
     match folder.join(INDEX).symlink_metadata() {
-        // What it is, is looked at when it is opened.
+        // The folder is examined when it is opened.
         Ok(_) => Ok(folder),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             Err(no_run(format!("{} is another user's: {}", folder.display(), error.kind())))
@@ -143,7 +143,7 @@ pub fn find(runs_dir: &Path, name: &str) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// The run that began last, whatever came of it.
+/// Returns the run that began last, whatever its outcome.
 ///
 /// # Errors
 /// [`StoreError::NoRun`].
@@ -154,7 +154,8 @@ pub fn newest(runs_dir: &Path) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// The newest that measured anything; a run that was refused at its start hides no result.
+/// Returns the newest run that measured anything; a run that was refused at its start hides no
+/// result.
 fn last(mut runs: Vec<RunSummary>) -> Option<PathBuf> {
     let at = runs
         .iter()
@@ -167,12 +168,12 @@ fn measured_load(run: &RunSummary) -> bool {
     run.folder.join(SEGMENT).metadata().is_ok_and(|meta| meta.len() > 0)
 }
 
-/// Printed figures may have no histograms.
+/// Returns true for an imported run: printed figures may have no histograms.
 fn is_imported(run: &RunSummary) -> bool {
     run.start.as_ref().is_ok_and(|start| start.imported.is_some())
 }
 
-/// Durability trials have no latencies, and few records.
+/// Returns true for durability trials, which have no latencies and few records.
 fn tried(run: &RunSummary) -> bool {
     let asked = run.start.as_ref().is_ok_and(|start| start.scenario.durability.is_some());
     let mut trials = 0;
@@ -186,7 +187,7 @@ pub(super) fn no_run(folder: &Path, why: &str) -> StoreError {
     StoreError::NoRun { what: folder.display().to_string(), why: Some(why.to_owned()) }
 }
 
-/// From the two ends of the index: a long run is listed as fast as a short one.
+/// Reads a summary from the two ends of the index: a long run is listed as fast as a short one.
 fn summary(id: &str, folder: PathBuf) -> RunSummary {
     let start = first_record(&folder);
     let outcome = last_record(&folder).and_then(|record| match record {
@@ -213,7 +214,7 @@ fn first_record(folder: &Path) -> Result<RunStart, String> {
     }
 }
 
-/// The record of the last line, if the line is whole and ends within the last 64 KiB.
+/// Returns the record of the last line, if the line is whole and ends within the last 64 KiB.
 fn last_record(folder: &Path) -> Option<RunRecord> {
     use std::os::unix::fs::FileExt;
     let file = private::open(folder, INDEX, Purpose::Show).ok()??;

@@ -14,21 +14,22 @@ const MAGIC: &[u8; 4] = b"IOTH";
 const VERSION: u16 = 1;
 const LAYOUT: u16 = 1;
 const SERIES_MAGIC: &[u8; 4] = b"IOTS";
-/// Five LEB128 numbers a slice.
+/// Layout with five LEB128 numbers per slice.
 const SERIES_LAYOUT: u16 = 1;
 const HEADER_LEN: usize = 16;
 const PAYLOAD_LIMIT: usize = 16 << 20;
-/// Slices are read in the order in which they were written: most frames are in the block read last.
+/// Size of a read. Slices are read in the order in which they were written, so most frames are in
+/// the block read last.
 const READ_AHEAD: usize = 1 << 20;
 
-/// The bytes of a histogram's frame.
+/// Returns the bytes of a histogram's frame.
 pub(super) fn encode(histogram: &Histogram) -> Vec<u8> {
     frame_of(MAGIC, LAYOUT, &histogram.encode())
 }
 
-/// The bytes of a frame of short slices: of each its worker, the time since the start of the one
-/// before (of the first: its start), the length of its window, I/Os and the time that it took, as
-/// LEB128 numbers. That is some 12 bytes a slice.
+/// Returns the bytes of a frame of short slices. Each slice has its worker, the time since the
+/// start of the previous slice (for the first: its start), the length of its window, its I/Os and
+/// the time that it took, as LEB128 numbers: some 12 bytes in all.
 pub(super) fn encode_series(slices: &[ShortSlice]) -> Vec<u8> {
     let (mut payload, mut before_ns) = (Vec::with_capacity(12 * slices.len()), 0);
     for slice in slices {
@@ -98,18 +99,18 @@ fn crc_of(header: &[u8], payload: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// What lies at an offset.
+/// Content of the segment at an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stored {
     Whole(Histogram),
-    /// Nothing usable: the frame is cut off or damaged.
+    /// Unusable content: the frame is cut off or damaged.
     Torn,
 }
 
 /// Histograms of a run by their offsets.
 #[derive(Debug)]
 pub struct Histograms {
-    /// `None`: the file is not there, all frames count as torn.
+    /// Open file; `None` if it does not exist, so that all frames count as torn.
     file: Option<File>,
     path: PathBuf,
     block: Mutex<Block>,
@@ -131,8 +132,8 @@ impl Histograms {
         Ok(Histograms { file, path, block: Mutex::default() })
     }
 
-    /// The histogram at `offset`, `None` when it is torn or of a layout that this version cannot
-    /// read.
+    /// Returns the histogram at `offset`; `None` if it is torn or of a layout that this version
+    /// cannot read.
     pub fn get(&self, offset: u64) -> Option<Histogram> {
         match self.read_at(offset) {
             Ok(Stored::Whole(histogram)) => Some(histogram),
@@ -151,14 +152,14 @@ impl Histograms {
         .map(|histogram| histogram.map_or(Stored::Torn, Stored::Whole))
     }
 
-    /// The short slices at `offset`, `None` as in [`Histograms::get`].
+    /// Returns the short slices at `offset`; `None` as in [`Histograms::get`].
     pub fn series(&self, offset: u64) -> Option<Vec<ShortSlice>> {
         let decode =
             |payload: &[u8]| decode_series(payload).ok_or_else(|| "a number is cut off".to_owned());
         self.frame(offset, SERIES_MAGIC, SERIES_LAYOUT, decode).ok().flatten()
     }
 
-    /// What `decode` makes of the frame at `offset`; `None`: it is torn, or of another kind.
+    /// Reads the frame at `offset` with `decode`; `None` if it is torn or of another kind.
     fn frame<T>(
         &self,
         offset: u64,
@@ -200,7 +201,7 @@ impl Histograms {
         Ok(())
     }
 
-    /// The bytes from `offset`, or `None` where the file ends before.
+    /// Returns the bytes from `offset`, or `None` if the file ends before.
     fn bytes<'b>(
         &self,
         block: &'b mut Block,
@@ -238,7 +239,7 @@ impl Block {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Offsets beyond what a file can have come from a damaged index.
+                // Offsets beyond the size limit of files come from a damaged index.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => break,
                 Err(error) => return Err(error),
             }

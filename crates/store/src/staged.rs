@@ -1,6 +1,6 @@
-//! A run that is there whole or not at all: it is written under another name beside the runs, which
-//! no reader takes for one, and gets its own at the end. One that was given up is removed; what a
-//! kill left is removed by the next.
+//! A run that exists completely or not at all. It is written under another name next to the runs,
+//! which no reader takes for a run, and gets its own name at the end. A run that was given up is
+//! removed, and the next one removes what a kill left.
 
 use super::appender::{Appender, sync_folder};
 use super::is_id;
@@ -13,12 +13,12 @@ use std::io::Read;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// The index with its first record, before it takes the other's place.
+/// Index with its first record, before it replaces the other one.
 const WHOLE: &str = "index.whole";
 const BEFORE: &str = ".";
 const BEHIND: &str = ".part";
 
-/// A run that is being written and is none yet.
+/// A run that is being written and does not count yet.
 #[derive(Debug)]
 pub struct Staged {
     folder: PathBuf,
@@ -27,7 +27,7 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Begins a run of that id.
+    /// Begins a run with this id.
     ///
     /// # Errors
     /// As [`Store::create`].
@@ -49,19 +49,19 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Writes to it; `None` only once it is kept.
+    /// Returns the writer; `None` only once the run is kept.
     pub fn writer(&mut self) -> Option<&mut Writer> {
         self.writer.as_mut()
     }
 
-    /// Makes it a run, on the disk, whose first record is `start`, which may tell what only the
-    /// others showed; gives its folder.
+    /// Turns it into a run on the disk whose first record is `start`, and returns its folder.
+    /// `start` may hold facts that only the other records showed.
     ///
     /// # Errors
     /// [`StoreError::System`] and the like; it is then removed.
     pub fn keep(mut self, start: &RunRecord) -> Result<PathBuf, StoreError> {
         let rest = self.writer.take();
-        // Its lock is held until it has its name: what nobody holds is removed by others.
+        // Its lock is held until it has its name: others remove runs that nobody holds.
         let mut index = Appender::open(&self.folder, WHOLE)?;
         lock(&index, &self.folder)?;
         index.append(&index::encode(start)?)?;
@@ -85,14 +85,14 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // Kept, it has another name; else there is nobody left to tell, and the next import tries
-        // again.
+        // A kept run has another name by now. Otherwise there is nobody left to report to, and the
+        // next import tries again.
         self.writer = None;
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Appends a file to another, a piece at a time.
+/// Appends a file to another, one piece at a time.
 fn copy(from: &Path, to: &mut Appender) -> Result<(), StoreError> {
     let failed = |error| StoreError::system("read", from, error);
     let mut file = File::open(from).map_err(failed)?;
@@ -107,7 +107,7 @@ fn copy(from: &Path, to: &mut Appender) -> Result<(), StoreError> {
 
 const PIECE: usize = 1 << 20;
 
-/// Those of processes that are gone: nobody holds the lock of their index.
+/// Removes leftovers of processes that are gone: nobody holds the lock of their index.
 fn remove_left_over(runs_dir: &Path) {
     for entry in std::fs::read_dir(runs_dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -116,7 +116,7 @@ fn remove_left_over(runs_dir: &Path) {
             .and_then(|name| name.strip_prefix(BEFORE))
             .and_then(|name| name.strip_suffix(BEHIND));
         if id.is_some_and(is_id) && is_nobodys(&entry.path()) {
-            // What cannot be removed is in nobody's way.
+            // A folder that cannot be removed does no harm.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

@@ -1,5 +1,6 @@
 //! Appends to a run. Each record reaches the kernel before the call returns, so that a kill loses
-//! nothing; `sync` makes it outlive the power. What a full disk cut off is taken away again.
+//! nothing; `sync` makes it survive a power loss. A record that a full disk cut off is removed
+//! again.
 
 use super::appender::{Appender, sync_folder};
 use super::{INDEX, SEGMENT, StoreError, index, line, segment};
@@ -13,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The only writer of a run.
+/// Only writer of a run.
 #[derive(Debug)]
 pub struct Writer {
     folder: PathBuf,
@@ -22,7 +23,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Opens both files, makes them where needed, and ends a torn last line.
+    /// Opens both files, makes them if needed, and ends a torn last line.
     pub(super) fn open(folder: &Path) -> Result<Writer, StoreError> {
         let mut index = Appender::open(folder, INDEX)?;
         lock(&index, folder)?;
@@ -36,7 +37,7 @@ impl Writer {
         &self.folder
     }
 
-    /// Whether the run's folder is still there: what is written to removed files is lost.
+    /// Returns an error if the run's folder is gone: anything written to removed files is lost.
     ///
     /// # Errors
     /// [`StoreError::Removed`].
@@ -75,7 +76,7 @@ impl Writer {
         self.index.append(&index::encode(record)?).map(|_| ())
     }
 
-    /// Stores lines of records that were made by [`line_of`], all or none.
+    /// Stores lines of records made by [`line_of`], all or none.
     ///
     /// # Errors
     /// As [`Writer::append`].
@@ -83,7 +84,7 @@ impl Writer {
         self.index.append(lines).map(|_| ())
     }
 
-    /// Waits until all of it is on the disk; called at verdicts, not at slices, where it would be
+    /// Waits until everything is on the disk. Called at verdicts, not at slices, where it would add
     /// load.
     ///
     /// # Errors
@@ -94,7 +95,7 @@ impl Writer {
     }
 }
 
-/// The line of a record in the index, with its newline.
+/// Returns the line of a record in the index, with its newline.
 ///
 /// # Errors
 /// [`StoreError::Unwritable`].
@@ -102,7 +103,7 @@ pub fn line_of(record: &RunRecord) -> Result<Vec<u8>, StoreError> {
     index::encode(record)
 }
 
-/// That of an imported result, without a copy of it.
+/// Returns the line of an imported result, without copying the result.
 ///
 /// # Errors
 /// As [`line_of`].
@@ -116,8 +117,8 @@ pub fn imported_line(result: &ImportedResult) -> Result<Vec<u8>, StoreError> {
     line::encode(&Tagged { result }).map_err(StoreError::Unwritable)
 }
 
-/// Waits a moment: a child being started elsewhere in this process holds a copy of a lock just
-/// given back, from its fork to its exec.
+/// Locks the index. It waits a moment: a child being started elsewhere in this process holds a copy
+/// of a lock just released, from its fork to its exec.
 pub(super) fn lock(index: &Appender, folder: &Path) -> Result<(), StoreError> {
     for _ in 0..50 {
         match rustix::fs::flock(index.file(), FlockOperation::NonBlockingLockExclusive) {

@@ -1,10 +1,10 @@
-//! What the page cache still owes to one file or block device: cachestat(2), Linux 6.5 and newer.
-//! The machine's own counters (`Dirty` in /proc/meminfo) are everybody's.
+//! Bytes that the page cache still owes to one file or block device: cachestat(2), Linux 6.5 and
+//! newer. The machine's own counters (`Dirty` in /proc/meminfo) are everybody's.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The same number on every architecture, as of all system calls since 424.
+/// Number of the system call, one on every architecture, as for all system calls since 424.
 const CACHESTAT: libc::c_long = 451;
 
 /// struct cachestat_range of linux/mman.h; a length of 0 is to the end.
@@ -26,7 +26,7 @@ struct Pages {
     recently_evicted: u64,
 }
 
-/// Bytes of a file or block device that wait to be written back or are being written.
+/// Counts the bytes of a file or block device that wait to be written back or are being written.
 ///
 /// # Errors
 /// `ENOSYS` from kernels before 6.5, `EOPNOTSUPP` from hugetlbfs, `EPERM` where a sandbox forbids

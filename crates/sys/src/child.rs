@@ -13,11 +13,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Where the kernel cannot tell when a child ends (before 5.3), it is looked at so often.
+/// Interval of looks at a child where the kernel cannot report when it ends (before 5.3).
 const LOOKS: Duration = Duration::from_millis(5);
 
-/// How a child ended; `None`: it has not, within that time. It sleeps meanwhile: the child may be a
-/// load generator on the same processor.
+/// Returns how a child ended; `None`: it has not, within that time. It sleeps meanwhile: the child
+/// may be a load generator on the same processor.
 ///
 /// # Errors
 /// When it cannot be waited for.
@@ -34,33 +34,33 @@ pub fn ended_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exi
     }
 }
 
-/// A killed process has ended within this time, unless it hangs in the kernel.
+/// Time within which a killed process has ended, unless it hangs in the kernel.
 const DIES_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long to read on after a child has ended. Its own output is in the pipes by then; the
-/// processes that it started may write a last line.
+/// Time to read on after a child has ended. Its own output is in the pipes by then; the processes
+/// that it started may write a last line.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Maximum number of bytes that are read from one pipe. The longest output seen from a system
 /// program is a tenth of it.
 pub const LONGEST_OUTPUT: usize = 16 << 20;
 
-/// Within this time a program that only looks something up has answered, or it is waiting for a
+/// Time in which a program that only looks something up has answered, or else it is waiting for a
 /// device that does not answer.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(120);
 
-/// How a child ended that was given some time.
+/// End of a child that was given some time.
 #[derive(Debug)]
 pub enum ChildEnd {
-    /// By itself, with what it wrote into its pipes.
+    /// The child ended by itself, with what it wrote into its pipes.
     Whole(Output),
-    /// By itself, and something that it started has its pipes still.
+    /// The child ended by itself, and something that it started has its pipes still.
     Held(Output),
-    /// It was killed because it wrote more than [`LONGEST_OUTPUT`].
+    /// The child was killed because it wrote more than [`LONGEST_OUTPUT`].
     Flooded,
-    /// It was killed at the limit.
+    /// The child was killed at the limit.
     Killed,
-    /// It was killed, and is there still: it waits for a device within the kernel.
+    /// The child was killed, and is there still: it waits for a device within the kernel.
     Stuck,
 }
 
@@ -98,8 +98,8 @@ pub fn run_within(child: Child, limit: Duration) -> io::Result<ChildEnd> {
     Ok(run_within_timed(child, limit)?.0)
 }
 
-/// The same, with the CPU time of the child and of those that it has waited for; zero where that
-/// cannot be read.
+/// Runs a child as [`run_within`] does, and also returns the CPU time of the child and of those
+/// that it has waited for; zero where that cannot be read.
 ///
 /// # Errors
 /// As [`run_within`].
@@ -174,7 +174,7 @@ pub fn last_words(pipe: impl Into<OwnedFd>) -> String {
     String::from_utf8_lossy(&pipe.read).into_owned()
 }
 
-/// Our end of a pipe; `None` once the pipe is read to its end.
+/// Reading end of a pipe; `None` once the pipe is read to its end.
 struct Pipe {
     end: Option<OwnedFd>,
     read: Vec<u8>,
@@ -207,9 +207,9 @@ impl Pipe {
 /// CPU time of a process and of those that it has waited for, in whole ticks of the kernel (10 ms).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
-    /// In user mode, nanoseconds.
+    /// CPU time in user mode, nanoseconds.
     pub user_ns: u64,
-    /// In the kernel, nanoseconds.
+    /// CPU time in the kernel, nanoseconds.
     pub system_ns: u64,
 }
 
@@ -256,7 +256,7 @@ fn pause<'a>(sources: impl Iterator<Item = &'a OwnedFd>, tells_of_end: bool, res
     let _ = poll(&mut sources, Some(&rest));
 }
 
-/// The child is killed when the thread that spawns it ends, in whatever way: spawn it from the
+/// Has the child killed when the thread that spawns it ends, in whatever way: spawn it from the
 /// thread that waits for it. A program that gains privileges when it is started (setuid) loses the
 /// bond.
 pub fn ends_with_us(command: &mut Command) -> &mut Command {
@@ -266,9 +266,9 @@ pub fn ends_with_us(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(move || follow(parent)) }
 }
 
-/// The child gets none of this process's descriptors beside the three standard ones: also none that
-/// this one was given by whoever started it, such as the lock of a script, which a child that lives
-/// longer would hold.
+/// Gives the child none of this process's descriptors beside the three standard ones: also none
+/// that this one was given by whoever started it, such as the lock of a script, which a child that
+/// lives longer would hold.
 pub fn inherits_nothing(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec the closure makes one system call; it neither allocates nor
     // locks.

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd};
 const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
 const LAST: u32 = 0x1;
 const UNWRITTEN: u32 = 0x800;
-/// Writes dirty data of the file first.
+/// Flag that writes dirty data of the file first.
 const SYNC: u32 = 0x1;
 /// Number of extents per call.
 const AT_ONCE: usize = 128;

@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What KVM of this machine is worth.
+/// Usability of this machine's KVM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KvmProbe {
     /// Guests run on the processor.
@@ -24,7 +24,7 @@ pub enum KvmProbe {
     Emulated {
         /// Nanoseconds of the probe's loop, the best of three.
         loop_ns: u64,
-        /// What gave it away.
+        /// Observation that gave it away.
         why: String,
     },
     /// No guest can be run.
@@ -37,15 +37,16 @@ pub enum KvmProbe {
 /// Steps of the timed loop (two instructions each).
 pub const LOOP_STEPS: u32 = 10_000;
 
-/// A real processor needs 3 to 20 us for the loop, and some 2 to 50 us for entry and exit, nested
-/// ones included; emulators were seen at 3.5 ms to 26 ms. The limit lies between on a logarithmic
-/// scale.
+/// Longest time of the loop on a real processor. It needs 3 to 20 us for the loop, and some 2 to 50
+/// us for entry and exit, nested ones included; emulators were seen at 3.5 ms to 26 ms. The limit
+/// lies between on a logarithmic scale.
 pub const EMULATED_ABOVE_NS: u64 = 500_000;
 
-/// A vCPU that has not come back by then never will.
+/// Time limit of a vCPU: one that has not come back by then never will.
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 
-/// After the kick; a thread that still hangs in the kernel is left behind, it owns all it uses.
+/// Time limit after the kick. A thread that still hangs in the kernel is left there; it owns all it
+/// uses.
 const KICK_LIMIT: Duration = Duration::from_millis(500);
 
 /// Runs the loop three times in vCPUs of its own and judges the best time. Takes milliseconds, and
@@ -90,7 +91,8 @@ const STACK_AT: u64 = 0x8000;
 const PAGE_TABLES_AT: usize = 0x10000;
 const DONE_PORT: u16 = 0xe9;
 
-/// Runs code in a fresh vCPU on a thread of its own; the time until it writes to port 0xe9.
+/// Runs code in a fresh vCPU on a thread of its own, and returns the time until it writes to port
+/// 0xe9.
 fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
     let guest = Guest::new(code)?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -99,7 +101,8 @@ fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
     let thread = std::thread::Builder::new()
         .name("kvm-probe".into())
         .spawn(move || {
-            // The receiver may have given up; there is nobody left to tell then.
+            // Ignore the error: the receiver may have given up, and nobody else waits for the
+            // result.
             let _ = sender.send(run(guest, &seen));
         })
         .map_err(|error| format!("cannot start the probe's thread: {error}"))?;
@@ -116,7 +119,7 @@ fn time_code(code: &[u8], limit: Duration) -> Result<u64, String> {
     }
 }
 
-/// Of something that the kernel leaves for a signal.
+/// Most attempts at a request that the kernel abandons for a signal.
 const MOST_ASKED: u32 = 100;
 
 fn run(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
@@ -139,8 +142,8 @@ fn run(mut guest: Guest, stop: &AtomicBool) -> Result<u64, String> {
 
 extern "C" fn ignore_signal(_: libc::c_int) {}
 
-/// A signal makes KVM_RUN return EINTR. It is sent until the thread has answered or the limit is
-/// over, as one that arrives just before KVM_RUN is lost.
+/// Sends a signal that makes KVM_RUN return EINTR. It is sent until the thread has answered or the
+/// limit is over, as one that arrives just before KVM_RUN is lost.
 fn kick(thread: &JoinHandle<()>, receiver: &Receiver<Result<u64, String>>) {
     let signal = libc::SIGRTMIN() + 7;
     // SAFETY: a zeroed sigaction is valid (empty mask, no flags); the handler only returns, so it
@@ -170,8 +173,8 @@ fn kick(thread: &JoinHandle<()>, receiver: &Receiver<Result<u64, String>>) {
     }
 }
 
-/// One vCPU in 64-bit mode over 2 MiB of memory. Fields are dropped in this order: the vCPU and the
-/// VM before the memory that they map.
+/// A guest with one vCPU in 64-bit mode over 2 MiB of memory. Fields are dropped in this order: the
+/// vCPU and the VM before the memory that they map.
 struct Guest {
     vcpu: VcpuFd,
     _vm: VmFd,
@@ -207,8 +210,9 @@ impl Guest {
     }
 }
 
-/// The kernel gives up the making of a VM for any signal that waits, work of io_uring's among them:
-/// that is asked again, as QEMU does, and no reason to do without KVM.
+/// Repeats a request that a signal interrupted, as QEMU does: the kernel gives up the making of a
+/// VM for any signal that waits, work of io_uring's among them. That is no reason to do without
+/// KVM.
 fn undisturbed<T>(
     mut ask: impl FnMut() -> Result<T, kvm_ioctls::Error>,
 ) -> Result<T, kvm_ioctls::Error> {
@@ -235,7 +239,7 @@ fn open_failure(errno: i32) -> String {
     }
 }
 
-/// The code, and page tables that map the first 2 MiB to itself with one large page.
+/// Writes the code, and page tables that map the first 2 MiB to itself with one large page.
 fn fill(memory: &mut [u8], code: &[u8]) {
     memory[CODE_AT..CODE_AT + code.len()].copy_from_slice(code);
     let tables =
@@ -246,7 +250,7 @@ fn fill(memory: &mut [u8], code: &[u8]) {
     }
 }
 
-/// 64-bit mode, as real mode is emulated by KVM itself on old Intel processors and would say
+/// Enters 64-bit mode, as real mode is emulated by KVM itself on old Intel processors and would say
 /// nothing.
 fn enter_long_mode(vcpu: &VcpuFd) -> Result<(), kvm_ioctls::Error> {
     let mut sregs: kvm_sregs = vcpu.get_sregs()?;
@@ -305,7 +309,7 @@ impl Memory {
         Ok(Memory { start })
     }
 
-    /// Only before the vCPU runs: afterwards the guest writes here too.
+    /// Returns the memory. Only before the vCPU runs: afterwards the guest writes here too.
     fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is MEMORY_BYTES long, readable, writable and zeroed, and borrowed
         // mutably.

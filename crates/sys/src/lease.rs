@@ -1,4 +1,4 @@
-//! Whether we are the only opener of a file: a write lease is granted only then. It also notices
+//! Check that we are the only opener of a file: a write lease is granted only then. It also notices
 //! openers inside the kernel (loop, nfsd, LIO), which no /proc/PID/fd shows.
 
 use std::fs::File;
@@ -8,7 +8,8 @@ use std::os::fd::AsRawFd;
 // Linux value (asm-generic/fcntl.h); the same on every architecture that we build for.
 const F_SETSIG: libc::c_int = 10;
 
-/// True when nobody else has `file` open for writing (and, on kernels that count readers, reading).
+/// Returns true when nobody else has `file` open for writing (and, on kernels that count readers,
+/// reading).
 ///
 /// # Errors
 /// EACCES when the file is another user's and we lack CAP_LEASE; EINVAL where the file system

@@ -1,5 +1,5 @@
-//! What a loop device is attached to, as the kernel knows it: sysfs shows only the path, and no
-//! path of a file that was removed.
+//! The file that a loop device is attached to, as the kernel knows it: sysfs shows only the path,
+//! and no path of a file that was removed.
 
 use std::fs::File;
 use std::io;

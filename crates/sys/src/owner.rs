@@ -58,8 +58,8 @@ fn fault(meta: &Metadata, is_last: bool) -> Option<String> {
         .then(|| format!("owner {uid}{caller}, mode {:04o}", mode & 0o7777))
 }
 
-/// Whether sudo started this program for that user. It explains a refusal and decides nothing:
-/// anybody can set the variable.
+/// Returns true if sudo started this program for that user. It explains a refusal and decides
+/// nothing: anybody can set the variable.
 fn is_caller_of_sudo(uid: u32) -> bool {
     geteuid().is_root() && std::env::var("SUDO_UID").is_ok_and(|caller| caller == uid.to_string())
 }

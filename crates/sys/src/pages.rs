@@ -1,4 +1,4 @@
-//! Which pages memory lies on.
+//! Kinds of pages that memory lies on.
 
 use std::mem::MaybeUninit;
 

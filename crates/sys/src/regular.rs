@@ -11,7 +11,7 @@ use std::path::Path;
 /// Maximum size of a file that people write by hand, or that a program wrote as its log.
 pub const LONGEST_TEXT: u64 = 16 << 20;
 
-/// How much of the end of a log an error may show.
+/// Most bytes of the end of a log that an error may show.
 pub const LAST_WORDS: u64 = 16 << 10;
 
 /// Opens a regular file for reading. Opening never blocks, neither for the writer of a pipe nor for

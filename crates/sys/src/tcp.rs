@@ -1,9 +1,9 @@
-//! What the kernel knows of a TCP connection (`TCP_INFO`).
+//! Figures of the kernel about a TCP connection (`TCP_INFO`).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Some of it, as `ss -ti` prints.
+/// Figures of a TCP connection, some of those that `ss -ti` prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Bytes of a segment that are sent at most, without headers.
@@ -16,7 +16,7 @@ pub struct TcpInfo {
     pub retransmits: u32,
 }
 
-/// Of a connected socket.
+/// Reads the state of a connected socket.
 ///
 /// # Errors
 /// When it is no TCP socket.

@@ -4,14 +4,14 @@
 
 use std::time::{Duration, Instant};
 
-/// Long enough that both ends are known to some millionths of it.
+/// Length of the measurement: long enough that both ends are known to some millionths of it.
 const OVER: Duration = Duration::from_millis(20);
-/// Of so many readings the one that nothing came between counts.
+/// Number of readings, of which the one that nothing came between counts.
 const READINGS: usize = 16;
 
-/// In kHz, measured against CLOCK_MONOTONIC for 20 ms; `None`: no x86-64. Where the counter follows
-/// the processor's frequency this is the rate of these 20 ms: QEMU's translator has no better one,
-/// whatever its guest's kernel would find.
+/// Measures the rate in kHz against CLOCK_MONOTONIC for 20 ms; `None`: no x86-64. Where the counter
+/// follows the processor's frequency this is the rate of these 20 ms: QEMU's translator has no
+/// better one, whatever its guest's kernel would find.
 pub fn khz() -> Option<u32> {
     let from = reading()?;
     std::thread::sleep(OVER);
@@ -21,7 +21,7 @@ pub fn khz() -> Option<u32> {
     u32::try_from((ticks * 1_000_000).div_ceil(passed_ns.max(1))).ok().filter(|khz| *khz > 0)
 }
 
-/// The counter, and the time in the middle of the narrowest pair of readings around it.
+/// Reads the counter, and the time in the middle of the narrowest pair of readings around it.
 fn reading() -> Option<(Instant, u64)> {
     let around = || {
         let before = Instant::now();

@@ -1,4 +1,4 @@
-//! Whether io_uring answers: a sysctl, a seccomp filter or an old kernel may forbid it.
+//! Check that io_uring answers: a sysctl, a seccomp filter or an old kernel may forbid it.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};

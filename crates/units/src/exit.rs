@@ -1,6 +1,6 @@
 //! Exit codes, documented constants, and the error that carries one to `main`.
 
-/// Done.
+/// Everything was done (0).
 pub const DONE: u8 = 0;
 /// A finding or a regression.
 pub const FINDING: u8 = 1;
@@ -13,34 +13,34 @@ pub const MEASUREMENT_FAILED: u8 = 4;
 /// An undo is incomplete: something of a run is still there.
 pub const UNDO_INCOMPLETE: u8 = 5;
 
-/// An error with the exit code it leads to. Found again in an `anyhow` chain by `code_of`.
+/// An error with the exit code it leads to. `code_of` finds it again in an `anyhow` chain.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failed {
-    /// One of the constants above.
+    /// Exit code, one of the constants above.
     pub code: u8,
-    /// Lower-case fragment: the object, the cause, `hint: ...`.
+    /// Lower-case fragment that names the object, the cause, `hint: ...`.
     pub message: String,
 }
 
 impl Failed {
-    /// Bad input (2).
+    /// Builds an error of bad input (2).
     pub fn input(message: impl Into<String>) -> Self {
         Failed { code: BAD_INPUT, message: message.into() }
     }
 
-    /// Unmet need (3).
+    /// Builds an error of an unmet need (3).
     pub fn need(message: impl Into<String>) -> Self {
         Failed { code: UNMET_NEED, message: message.into() }
     }
 
-    /// Failed measurement (4).
+    /// Builds an error of a failed measurement (4).
     pub fn measurement(message: impl Into<String>) -> Self {
         Failed { code: MEASUREMENT_FAILED, message: message.into() }
     }
 }
 
-/// The exit code of an error: that of the outermost `Failed` in its chain, else 4.
+/// Returns the exit code of an error: that of the outermost `Failed` in its chain, otherwise 4.
 pub fn code_of(error: &anyhow::Error) -> u8 {
     error
         .chain()
@@ -48,11 +48,11 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         .map_or(MEASUREMENT_FAILED, |failed| failed.code)
 }
 
-/// Does what reads a page of somebody's: a fault of ours in one page must not take the others with
-/// it.
+/// Runs `work`, which reads a page of another party, and catches its panic: a fault of iotax in one
+/// page must not take the others with it.
 ///
 /// # Errors
-/// What a panic said, in words for whoever named the page.
+/// The message of the panic, in words for the user who named the page.
 pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|payload| {
         let said = payload.downcast_ref::<String>().map(String::as_str);
@@ -88,7 +88,7 @@ pub fn of_io(message: impl std::fmt::Display, error: &std::io::Error) -> Failed 
     Failed { code, message: format!("{message}: {error}{hint}") }
 }
 
-/// Why the system refused to have a file read, where it is one of the two usual causes.
+/// Returns the reason why the system refused to read a file, if it is one of the two usual causes.
 pub fn unreadable(error: &std::io::Error) -> Option<&'static str> {
     match error.kind() {
         std::io::ErrorKind::NotFound => Some("there is no such file"),

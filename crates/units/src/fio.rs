@@ -1,18 +1,18 @@
-//! The words of fio's job files, for those who run them and those who read them on pages.
+//! Parses the words of fio's job files, for code that runs them and code that reads them on pages.
 
-/// The name in `[global]`, alone on its line; it may be empty.
+/// Returns the name in `[global]`, alone on its line; it may be empty.
 pub fn section(line: &str) -> Option<&str> {
     line.trim().strip_prefix('[')?.strip_suffix(']').map(str::trim)
 }
 
-/// Key and value of `bs=4k`; a bare `time_based` has no value.
+/// Returns key and value of `bs=4k`; a bare `time_based` has no value.
 pub fn option(line: &str) -> (&str, Option<&str>) {
     line.split_once('=')
         .map_or((line.trim(), None), |(key, value)| (key.trim(), Some(value.trim())))
 }
 
-/// A number as fio 3 reads it with kb_base=1024: `4k`, `4kb`, `4Ki` are 4096, and `4KiB` is 4000
-/// (checked with fio 3.33).
+/// Parses a number as fio 3 reads it with kb_base=1024: `4k`, `4kb`, `4Ki` are 4096, and `4KiB` is
+/// 4000 (checked with fio 3.33).
 pub fn number(word: &str) -> Option<u64> {
     let lower = word.to_ascii_lowercase();
     if let Some(hex) = lower.strip_prefix("0x") {
@@ -34,8 +34,9 @@ pub fn number(word: &str) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// Bytes of `4k`, `128K`, `64.0K`, `1m`, `4096` as fio prints them and people write them. What has
-/// an i (`4KiB`) is read by 1000 in some versions and by 1024 in others, so it is none.
+/// Parses the bytes of `4k`, `128K`, `64.0K`, `1m`, `4096` as fio prints them and people write
+/// them. A size with an i (`4KiB`) is read by 1000 in some versions and by 1024 in others, so it is
+/// not accepted.
 pub fn printed_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();

@@ -1,12 +1,12 @@
-//! The one way out for text of others (names, paths, what tools and pages say): what would move a
-//! cursor, change colours, turn the direction of writing or hide is shown as `\u{1b}` instead.
-//! Whatever lays text out uses [`shown`], whatever writes it out [`lines`], or [`json`] where it is
-//! JSON.
+//! Escapes all text of others (names, paths, output of tools, pages) before it is shown. Characters
+//! that would move a cursor, change colours, turn the direction of writing or hide are shown as
+//! `\u{1b}` instead. Code that lays text out uses [`shown`]; code that writes it out uses
+//! [`lines`], or [`json`] for JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character does something to the text around it, or cannot be seen.
+/// Returns true if a character affects the text around it, or cannot be seen.
 pub fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -14,23 +14,24 @@ pub fn acts(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' | '\u{ad}' | '\u{180e}')
 }
 
-/// One line of text in which nothing acts.
+/// Returns one line of text in which no character acts.
 pub fn shown(text: &str) -> String {
     shown_line(text).replace('\t', " ")
 }
 
-/// The same, where tabs have columns of their own.
+/// Returns one line of text in which no character acts except tabs, which have columns of their
+/// own.
 pub fn shown_line(text: &str) -> String {
     escaped(&text.replace('\n', " "), |c| c == '\t', escape).into_owned()
 }
 
-/// Whole text of our own as it may be written out: only ends of lines and tabs stay.
+/// Returns whole text of our own as it may be written out: only ends of lines and tabs stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'), escape)
 }
 
-/// JSON of the same meaning in which nothing acts: only strings can hold what acts, and there
-/// `\u202e` is what it stands for.
+/// Returns JSON of the same meaning in which no character acts. Only strings can hold such a
+/// character, and there it is written as an escape like `\u202e`.
 pub fn json(text: &str) -> Cow<'_, str> {
     escaped(
         text,

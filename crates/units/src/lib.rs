@@ -1,5 +1,5 @@
-//! Quantities as people write them. A size without a unit is refused: `4` may mean bytes,
-//! blocks or KiB, and fio and QEMU disagree. They agree on `4G`, which is 4 GiB.
+//! Parses and prints quantities as people write them. A size without a unit is refused: `4` may
+//! mean bytes, blocks or KiB, and fio and QEMU disagree. They agree on `4G`, which is 4 GiB.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -46,7 +46,7 @@ const TIME_UNITS: &[(&str, f64)] = &[
 /// binary unit.
 ///
 /// # Errors
-/// A clause that says what is wrong and what would do.
+/// A clause that says what is wrong and what would be accepted.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split_number(text)?;
     if unit.is_empty() {
@@ -65,7 +65,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     whole_bytes(number * *factor as f64, text)
 }
 
-/// Returns the binary unit that `k`, `Ki` or `kib` stands for, in upper or lower case.
+/// Returns the binary unit that `k`, `Ki` or `kib` means, in upper or lower case.
 fn binary_unit(word: &str) -> Option<&'static str> {
     let word = word.to_ascii_lowercase();
     let short = |name: &str| {
@@ -85,7 +85,7 @@ fn whole_bytes(bytes: f64, text: &str) -> Result<u64, String> {
 /// Parses `30s`, `5 min`, `50ms`.
 ///
 /// # Errors
-/// A clause that says what is wrong and what would do.
+/// A clause that says what is wrong and what would be accepted.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_number(text)?;
     if unit.is_empty() {
@@ -115,31 +115,31 @@ pub fn parse_percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A figure as somebody printed it, in the unit that its text is scaled to.
+/// A figure as printed by some tool, in the unit that its text is scaled to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrintedValue {
-    /// As it is there.
+    /// Value as it is printed.
     pub value: f64,
-    /// The least that rounds to it; 0 of a bound.
+    /// The least value that rounds to it; 0 for a bound.
     pub low: f64,
-    /// The most.
+    /// The largest value that rounds to it.
     pub high: f64,
 }
 
-/// What a printed figure may count: its units, each with how much it is.
+/// Quantity that a printed figure counts, which decides its units and their factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// I/Os a second, plain or with `k` or `M`.
+    /// I/Os per second, plain or with `k` or `M`.
     PerSecond,
-    /// Bytes a second.
+    /// Data rate in bytes per second.
     BytesPerSecond,
-    /// Nanoseconds.
+    /// Time, converted to nanoseconds.
     Time,
 }
 
 const RATE_UNITS: &[(&str, f64)] = &[("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6)];
 
-/// Of networks, in bytes.
+/// Units of network rates, converted to bytes per second.
 const BIT_UNITS: &[(&str, f64)] =
     &[("Gbit/s", 1.25e8), ("Gbps", 1.25e8), ("Mbit/s", 1.25e5), ("Mbps", 1.25e5)];
 
@@ -147,7 +147,7 @@ const BIT_UNITS: &[(&str, f64)] =
 /// lie. Half a unit of the last digit to either side is rounding: `26.0k` is 25.95k to 26.05k.
 ///
 /// # Errors
-/// A clause that says what is wrong and what would do.
+/// A clause that says what is wrong and what would be accepted.
 pub fn parse_printed(text: &str, counted: Counted) -> Result<PrintedValue, String> {
     let (body, digits, unit) = split_printed(text)?;
     let sizes = || SIZE_UNITS.iter().map(|(name, factor)| (format!("{name}/s"), *factor as f64));
@@ -190,7 +190,7 @@ pub fn parse_printed_share(text: &str) -> Result<PrintedValue, String> {
     }
 }
 
-/// The value, its digits, and the unit after them.
+/// Splits a printed figure into its value, its digits, and the unit after them.
 fn split_printed(text: &str) -> Result<(f64, &str, &str), String> {
     let bare = text.trim();
     let bare = bare.strip_prefix('<').unwrap_or(bare).trim_start();
@@ -229,7 +229,7 @@ fn names<T>(units: &[(&str, T)]) -> String {
     units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
-/// Prints bytes with the largest binary unit that keeps them whole, else two decimals.
+/// Formats bytes with the largest binary unit that keeps them whole, else two decimals.
 pub fn show_bytes(bytes: u64) -> String {
     for (name, factor) in [("TiB", 1u64 << 40), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)] {
         if bytes >= factor {
@@ -244,26 +244,28 @@ pub fn show_bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Stands for the size of a drive that nobody has looked at yet: larger than any, even in 128
-/// parts, and small enough that sums of many do not overflow.
+/// Placeholder for the size of a drive that has not been inspected yet: larger than any drive, even
+/// divided into 128 parts, and small enough that sums of many do not overflow.
 pub const UNKNOWN_BYTES: u64 = 1 << 56;
 
-/// Whether a size, or what layers make of one, is of a drive that nobody has looked at yet.
+/// Returns true if a size, or a size that layers derive from it, belongs to a drive that has not
+/// been inspected yet.
 pub fn is_unknown(bytes: u64) -> bool {
     bytes >= UNKNOWN_BYTES >> 7
 }
 
-/// [`show_bytes`] of a size that may not be known yet.
+/// Formats a size with [`show_bytes`], or says that it is not known yet.
 pub fn show_size(bytes: u64) -> String {
     if is_unknown(bytes) { "an unknown number of bytes".to_owned() } else { show_bytes(bytes) }
 }
 
-/// A size in a command line that is only shown: `word`, or `SIZE` while it is not known.
+/// Returns a size for a command line that is only shown: `word`, or `SIZE` while the size is not
+/// known.
 pub fn size_word(bytes: u64, word: impl ToString) -> String {
     if is_unknown(bytes) { "SIZE".to_owned() } else { word.to_string() }
 }
 
-/// A whole number with its thousands grouped: `12,300`.
+/// Formats a whole number with its thousands grouped: `12,300`.
 pub fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.round());
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |rest| ("-", rest));
@@ -276,13 +278,13 @@ pub fn grouped(value: f64) -> String {
     format!("{sign}{}", groups.join(","))
 }
 
-/// `1 slice`, `2 slices`.
+/// Formats a count with its noun: `1 slice`, `2 slices`.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// Names in a sentence; three or more that go on counting are told by their ends: `host, vm0 to
-/// vm15`.
+/// Lists names for a sentence. Three or more consecutive numbers are shortened to their ends:
+/// `host, vm0 to vm15`.
 pub fn show_names(names: impl IntoIterator<Item: ToString>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
     let mut runs: Vec<Vec<&str>> = Vec::new();
@@ -299,15 +301,15 @@ pub fn show_names(names: impl IntoIterator<Item: ToString>) -> String {
     runs.iter().map(said).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a name is the one before with the next number.
+/// Returns true if a name is the one before with the next number.
 fn goes_on(last: &str, name: &str) -> bool {
     let number = last.trim_start_matches(|c: char| !c.is_ascii_digit());
     let Ok(counted) = number.parse::<u64>() else { return false };
     name == format!("{}{}", &last[..last.len() - number.len()], counted.saturating_add(1))
 }
 
-/// A time of the record (RFC 3339) for people: `2026-11-22 18:33:19 UTC`; what is none stays as it
-/// is.
+/// Formats a time of the record (RFC 3339) for people: `2026-11-22 18:33:19 UTC`. Text that is not
+/// a time is returned unchanged.
 pub fn show_time(at: &str) -> String {
     match at.parse::<jiff::Timestamp>() {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
@@ -315,7 +317,8 @@ pub fn show_time(at: &str) -> String {
     }
 }
 
-/// The same to the minute, for a column that says that it is UTC.
+/// Formats a time of the record to the minute, for a column whose title says UTC. Text that is not
+/// a time is returned unchanged.
 pub fn show_minute(at: &str) -> String {
     match at.parse::<jiff::Timestamp>() {
         Ok(time) => time.strftime("%Y-%m-%d %H:%M").to_string(),
@@ -323,7 +326,7 @@ pub fn show_minute(at: &str) -> String {
     }
 }
 
-/// Nanoseconds for people, with three digits: `198.9 us`.
+/// Formats nanoseconds for people, with three digits: `198.9 us`.
 pub fn show_ns(ns: f64) -> String {
     let (value, unit) = match ns.abs() {
         n if n >= 1e9 => (ns / 1e9, "s"),
@@ -339,7 +342,7 @@ pub fn show_ns(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// Each once, in the order in which they come.
+/// Returns each item once, in order of first appearance.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen = Vec::new();
     for item in items {
@@ -350,7 +353,7 @@ pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     seen
 }
 
-/// The middle value, or the mean of the middle two; of none not a number.
+/// Returns the middle value, or the mean of the middle two; not a number if there are no values.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_by(f64::total_cmp);

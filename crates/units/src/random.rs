@@ -1,6 +1,6 @@
 //! A small fast random generator: SplitMix64 (Steele, Lea and Flood 2014), one addition and two
-//! multiplications a number. Good enough to scatter offsets, to fill buffers and to draw orders,
-//! and short enough to be the same for ever; not for secrets.
+//! multiplications per number. It is good enough to scatter offsets, to fill buffers and to draw
+//! orders, and short enough never to change. Do not use it for secrets.
 
 /// A stream of random numbers; the same seed gives the same numbers in every version of iotax.
 #[derive(Clone, Debug)]
@@ -9,19 +9,19 @@ pub struct Random {
 }
 
 impl Random {
-    /// Streams of different `seed` or `stream` do not resemble each other.
+    /// Starts a stream; streams of different `seed` or `stream` do not resemble each other.
     pub fn new(seed: u64, stream: u64) -> Random {
         let seeded = Random::from_state(seed).next();
         let state = seeded ^ stream.wrapping_mul(0xd1b5_4a32_d192_ed03);
         Random { state: Random::from_state(state).next() }
     }
 
-    /// The published generator, whose counter is at `state`.
+    /// Returns the published generator, with its counter at `state`.
     pub fn from_state(state: u64) -> Random {
         Random { state }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[expect(
         clippy::should_implement_trait,
         reason = "it never ends, and a loop over it would not either"
@@ -35,13 +35,14 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `limit`, by multiply and shift: no division, a bias of at most limit / 2^64.
+    /// Returns a number below `limit`, by multiply and shift: no division, a bias of at most limit
+    /// / 2^64.
     #[inline]
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// True in `percent` of 100 cases.
+    /// Returns true in `percent` of 100 cases.
     #[inline]
     pub fn chance(&mut self, percent: u8) -> bool {
         self.below(100) < u64::from(percent)

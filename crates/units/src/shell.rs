@@ -1,11 +1,11 @@
-//! Commands that a person copies into a POSIX shell, and scripts for one: every word arrives there
-//! as it is, and shows all that is in it. Refuses nothing: there is no word that cannot be written.
+//! Prints commands that a person copies into a POSIX shell, and scripts for one. Every word arrives
+//! there unchanged, and shows all its characters. No word is refused: every word can be written.
 
 use crate::harmless::acts;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// One word, quoted where it has to be.
+/// Returns one word, quoted if it has to be.
 pub fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     match text {
@@ -15,18 +15,19 @@ pub fn word(text: &str) -> String {
     }
 }
 
-/// A path as one word. What is no UTF-8 in it is lost, as it is everywhere in a message.
+/// Returns a path as one word. Parts that are not UTF-8 are lost, as they are everywhere in a
+/// message.
 pub fn path(path: impl AsRef<Path>) -> String {
     word(&path.as_ref().to_string_lossy())
 }
 
-/// Several words.
+/// Joins several words into a line, each quoted if it has to be.
 pub fn line(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     words.into_iter().map(|one| word(one.as_ref())).collect::<Vec<_>>().join(" ")
 }
 
-/// A word with what would act on a terminal, by its bytes. Ends of lines at its end are lost to
-/// `$()`.
+/// Writes a word that contains characters that act on a terminal, with those as bytes. Line ends at
+/// its end are lost to `$()`.
 fn printed(text: &str) -> String {
     let mut format = String::new();
     for c in text.chars() {
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// The words that a shell makes of a line.
+    /// Returns the words that a shell makes of a line.
     fn heard(line: &str) -> Vec<String> {
         let script = format!("printf '%s\\0' {line}");
         let output = Command::new("sh").args(["-c", &script]).output().unwrap();

@@ -1,5 +1,5 @@
-//! From what was named to pages: files, folders in the order of names, standard input. One file is
-//! in memory at a time. What is no page is reported with why.
+//! Reads the named files, folders (in the order of names) and standard input into pages. One file
+//! is in memory at a time. A file that is not a page is reported with the reason.
 
 use iotax_audit::container;
 use iotax_audit::page::AuditedPage;
@@ -11,15 +11,15 @@ use std::io::Result;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// The name of standard input.
+/// Name of standard input.
 pub(super) const STANDARD_INPUT: &str = "-";
 
-/// What there is in a file.
+/// Content of a file.
 pub(super) enum Content {
     Pages(Vec<AuditedPage>),
-    /// It is no page: why.
+    /// The file is not a page; holds the reason.
     NoPage(String),
-    /// It cannot be read: why.
+    /// The file cannot be read; holds the reason.
     Refused(String),
 }
 
@@ -28,7 +28,7 @@ type Tell<'a> = &'a mut dyn FnMut(&str, Content) -> Result<()>;
 /// Reads one file after the other.
 ///
 /// # Errors
-/// Those of `tell`.
+/// Returns the errors of `tell`.
 pub(super) fn each(sources: &[PathBuf], tell: Tell) -> Result<()> {
     for path in sources {
         let name = path.display().to_string();
@@ -39,7 +39,7 @@ pub(super) fn each(sources: &[PathBuf], tell: Tell) -> Result<()> {
         }
         match std::fs::metadata(path) {
             Ok(meta) if meta.is_dir() => folder(path, tell)?,
-            // It may have no end.
+            // A device may have no end.
             Ok(meta) if meta.file_type().is_block_device() || meta.file_type().is_char_device() => {
                 let why = "it is a device, no page; hint: - reads standard input";
                 tell(&name, Content::Refused(why.to_owned()))?;
@@ -51,7 +51,7 @@ pub(super) fn each(sources: &[PathBuf], tell: Tell) -> Result<()> {
     Ok(())
 }
 
-/// All pages of a folder.
+/// Reads all pages of a folder.
 fn folder(top: &Path, tell: Tell) -> Result<()> {
     let mut any = false;
     for (path, kind) in folder::below(top) {
@@ -88,14 +88,15 @@ fn content(name: &str, read: Result<Vec<u8>>) -> Content {
     }
 }
 
-/// Whether a container other than that of plain text, which takes anything, knows the bytes.
+/// Returns true if a container knows the bytes, other than that of plain text, which accepts
+/// anything.
 fn is_container(bytes: &[u8]) -> bool {
     container::ALL
         .split_last()
         .is_some_and(|(_, others)| others.iter().any(|one| (one.knows)(bytes)))
 }
 
-/// First bytes, what they are of, what would make text of it.
+/// First bytes of a file, what they mean, and a command that makes text of it.
 const MAGIC: &[(&[u8], &str)] = &[
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -109,13 +110,13 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a ZIP archive; hint: unzip it and name the folder"),
 ];
 
-/// Bytes that are looked at.
+/// Number of bytes that are examined.
 const LOOKED_AT: usize = 1 << 16;
-/// Of so many bytes one may be of no text: a console's escapes, a page that a crash filled with
-/// zeros a bit.
+/// Number of bytes of which one may not be text, as with a console's escapes, or a page that a
+/// crash filled partly with zeros.
 const ONE_OF: usize = 32;
 
-/// Why bytes are no text of any encoding.
+/// Returns why bytes are not text in any encoding.
 fn no_text(bytes: &[u8]) -> Option<String> {
     if let Some((_, what)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some((*what).to_owned());

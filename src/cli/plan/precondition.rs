@@ -1,4 +1,4 @@
-//! Of a plan, what preconditioning writes before anything is measured and how long that takes, as
+//! Plans of preconditioning: what it writes before anything is measured and how long that takes, as
 //! far as it is known.
 
 use super::{View, long_time};
@@ -9,10 +9,10 @@ use iotax_model::scenario::precondition::LEAST_ROUNDS;
 use iotax_model::scenario::{DriveRatings, Scenario, SteadyLimit, Workload};
 use iotax_units::{counted, show_bytes, show_ns};
 
-/// The passes and the rounds; empty where neither was asked for.
+/// Describes the passes and the rounds; empty if neither is requested.
 ///
 /// # Errors
-/// When a list of media has a list in it.
+/// Fails if a list of media has a list in it.
 pub fn shown(view: &View, ground: &PlanGround) -> Result<String> {
     let spec = ground.scenario.measure.precondition;
     let mut text = String::new();
@@ -50,7 +50,7 @@ fn passes(view: &View, scenario: &Scenario, batch: &Batch) -> String {
     }
 }
 
-/// Drives of a batch are written at the same time.
+/// Estimates the time of a batch, whose drives are written at the same time.
 fn takes(scenario: &Scenario, batch: &Batch) -> String {
     let rate = scenario.rating.as_ref().and_then(|rating| rating.value(DriveRatings::Write));
     let bytes = batch
@@ -72,7 +72,7 @@ fn takes(scenario: &Scenario, batch: &Batch) -> String {
     }
 }
 
-/// What is done before each load that writes, whenever a set was set up.
+/// Describes the work before each load that writes, whenever a set was set up.
 fn rounds(ground: &PlanGround) -> Option<String> {
     let (scenario, layout) = (ground.scenario, ground.layout);
     let spec = scenario.measure.precondition;

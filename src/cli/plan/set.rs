@@ -1,5 +1,5 @@
-//! A set of a plan: its steps, where guests that are alike are one line, and what is measured in
-//! it. On request every step as it is carried out, with the whole command lines.
+//! A set of a plan: its steps, with one line for guests that are alike, and the measured targets.
+//! On request it shows every step as it is carried out, with the whole command lines.
 
 use super::View;
 use iotax_layers::guest::GuestPlan;
@@ -10,7 +10,8 @@ use iotax_steps::{PathRef, Place, Step};
 use iotax_units::shell;
 use iotax_units::{distinct, show_names};
 
-/// Its steps, numbered from one: a guest's own as one line, unless their commands are asked for.
+/// Returns the steps of a set, numbered from one. A guest's own steps are one line, unless their
+/// commands are requested.
 pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
     if view.commands {
         return plan.steps.iter().map(|step| line(view, step)).collect();
@@ -43,7 +44,7 @@ pub fn steps(view: &View, plan: &SetPlan, stacks: &[Stack]) -> String {
     folded(&lines)
 }
 
-/// What a step, or the steps of a guest, are shown as.
+/// Text of a step, or of the steps of a guest, with its first and last number.
 struct StepLines {
     /// Number of the first step.
     first: String,
@@ -52,9 +53,9 @@ struct StepLines {
 }
 
 impl StepLines {
-    /// The text without numbers of steps, names that the run makes up and offsets.
+    /// Returns the text without numbers of steps, names that the run makes up, and offsets.
     fn shape(&self) -> String {
-        // Letters, then digits: a guest.
+        // Letters, then digits: the name of a guest.
         let is_numbered = |word: &str| {
             let word = word.trim_end_matches([':', ',']);
             let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -74,12 +75,12 @@ impl StepLines {
     }
 }
 
-/// The longest group of steps that is looked for again and again.
+/// Longest group of steps whose repetitions are searched for.
 const LONGEST_GROUP: usize = 4;
-/// From this many repetitions on, only the first and the last are shown.
+/// Number of repetitions from which only the first and the last are shown.
 const FOLDED_FROM: usize = 4;
 
-/// Of steps that repeat and differ only in names and offsets, shows the first and the last.
+/// Shows only the first and the last of steps that repeat and differ only in names and offsets.
 fn folded(lines: &[StepLines]) -> String {
     let shapes: Vec<String> = lines.iter().map(StepLines::shape).collect();
     let (mut text, mut at) = (String::new(), 0);
@@ -106,7 +107,7 @@ fn folded(lines: &[StepLines]) -> String {
     text
 }
 
-/// One step as it is carried out.
+/// Describes one step as it is carried out.
 pub fn line(view: &View, step: &Step) -> String {
     let place = if step.place.is_host() { String::new() } else { format!("@{}: ", step.place) };
     let number = format!("  {}. {place}", step.id + 1);
@@ -122,8 +123,8 @@ pub fn line(view: &View, step: &Step) -> String {
     }
 }
 
-/// The commands of an engine that iotax does not know, one a line; on request those too that find,
-/// undo and ask.
+/// Shows the commands of an engine that iotax does not know, one per line; on request also those
+/// that find, undo and query.
 fn by_tool(view: &View, number: &str, made: &MakeByTool) -> String {
     let indent = " ".repeat(number.len());
     let head = view.paragraph(number, &format!("create {} with [tool.{}]", made.name, made.tool));
@@ -150,17 +151,18 @@ fn by_tool(view: &View, number: &str, made: &MakeByTool) -> String {
     }
 }
 
-/// Words for a shell, broken where the next would not fit; one longer than a line stays whole.
+/// Formats words for a shell, with a break before one that does not fit; a word longer than a line
+/// stays whole.
 fn command(view: &View, first: &str, words: &[String]) -> String {
     let indent = " ".repeat(first.len() + 2);
     let mut lines = vec![first.to_owned()];
     let mut fresh = true;
-    // An option stays beside its value.
+    // An option stays on the line of its value.
     let is_option = |word: &String| word.starts_with('-');
     for words in words.chunk_by(|one, next| is_option(one) && !is_option(next)) {
         let word = shell::line(words);
         let used = lines.last().map_or(0, |line| line.chars().count());
-        // Room for the sign that the command goes on.
+        // Leaves room for the continuation mark.
         if !fresh && used + 1 + word.chars().count() + 2 > view.width {
             lines.push(indent.clone());
             fresh = true;
@@ -173,7 +175,7 @@ fn command(view: &View, first: &str, words: &[String]) -> String {
     lines.join(" \\\n") + "\n"
 }
 
-/// What guests have in common that are told in one line.
+/// Common description of guests that are shown in one line.
 type Summary = (String, Vec<String>);
 
 fn summary(guest: &GuestPlan, plan: &SetPlan, stacks: &[Stack]) -> Summary {
@@ -185,7 +187,7 @@ fn summary(guest: &GuestPlan, plan: &SetPlan, stacks: &[Stack]) -> Summary {
     (guest.outline(), guest.disk_outlines().into_iter().zip(&guest.paths).map(disk).collect())
 }
 
-/// Stacks whose load goes to that disk of a guest.
+/// Returns the stacks whose load goes to that disk of a guest.
 fn served<'a>(
     guest: &'a GuestPlan,
     path: &'a PathRef,
@@ -222,7 +224,7 @@ fn set_lines(
     Some(StepLines { first, last, text })
 }
 
-/// `3-8`; where other steps stand between those of the guests, the last alone.
+/// Returns `3-8`, or only the last number if other steps lie between those of the guests.
 fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> String {
     let (first, last) = (first.map_or(0, |id| id + 1), last.map_or(0, |id| id + 1));
     let own: usize = guests.iter().map(|guest| guest.steps.len()).sum();
@@ -232,7 +234,7 @@ fn numbers(first: Option<&u32>, last: Option<&u32>, guests: &[&GuestPlan]) -> St
     }
 }
 
-/// What is loaded, and where.
+/// Describes the targets of the load, and where they are.
 pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> String {
     let line = |(index, exposed): &(usize, iotax_layers::ExposedDevice)| {
         let copies = exposed.copies.iter().map(|(place, _)| place);
@@ -251,7 +253,7 @@ pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> Str
             }
         };
         let target = match paths.as_slice() {
-            // The guest's own line has its disks.
+            // The guest's own line shows its disks.
             _ if exposed.paths == [PathRef::Nothing] => String::new(),
             _ if in_guest && !view.commands => String::new(),
             [path] => format!(", target {path}"),

@@ -1,5 +1,5 @@
-//! `iotax selfcheck`: what iotax proves of itself. `stats`: the simulated comparisons and the table
-//! of what must hold.
+//! `iotax selfcheck`: tests of iotax itself. `stats` runs the simulated comparisons and checks the
+//! table of requirements.
 
 mod own;
 
@@ -66,7 +66,7 @@ struct Stats {
     to: Destination,
 }
 
-/// Runs the command; recorded series lie in the folder of the runs.
+/// Runs the command; recorded series are in the folder of the runs.
 ///
 /// # Errors
 /// When a series cannot be recorded or read, or the report cannot be written.
@@ -87,7 +87,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     };
     let json = is_json(stats.json, &stats.to)?;
     let stop = stop::flag()?;
-    // Before anything is measured: one that is damaged would end it afterwards.
+    // This comes before any measurement: a damaged series would end the command afterwards.
     let mut local = own::stored(runs)?;
     for file in &stats.series {
         local.push(own::read(file)?);
@@ -101,7 +101,7 @@ pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     Ok(if found.holds { DONE } else { FINDING })
 }
 
-/// Asked for, or by the ending of the output file.
+/// Returns true if JSON is requested, or the output file has its ending.
 fn is_json(asked: bool, to: &Destination) -> Result<bool> {
     to.check(asked.then_some("json"))?;
     match to.format() {

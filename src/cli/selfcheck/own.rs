@@ -1,5 +1,5 @@
-//! Noise series of one's own machine: where they lie, reading and recording them. A damaged one is
-//! refused with file and line, and none is written over.
+//! Noise series of one's own machine: their folder, reading and recording them. A damaged series is
+//! refused with file and line, and none is overwritten.
 
 use crate::cli::progress::Recording;
 use crate::cli::{say_aside, stop};
@@ -15,11 +15,11 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Folder within that of the runs; no run can be called so, and `list` passes over it.
+/// Folder within that of the runs; no run can have this name, and `list` skips it.
 const FOLDER: &str = ".noise";
 const ENDING: &str = "csv";
 
-/// All series that were recorded, by name.
+/// Returns all recorded series by name.
 ///
 /// # Errors
 /// When the folder cannot be read, or a series in it is damaged.
@@ -39,10 +39,10 @@ pub fn stored(runs: &Path) -> Result<Vec<NoiseSource>> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// One series.
+/// Reads one series.
 ///
 /// # Errors
-/// Bad input with the file and what is wrong in which line.
+/// Bad input with the file, the fault and its line.
 pub fn read(file: &Path) -> Result<NoiseSource> {
     let text = read_text(file)
         .map_err(|error| Failed::input(format!("cannot read {}: {error}", file.display())))?;
@@ -52,7 +52,7 @@ pub fn read(file: &Path) -> Result<NoiseSource> {
         .map_err(|why| Failed::input(format!("{}: {why}; {hint}", file.display())).into())
 }
 
-/// Records a series of a target and stores it; gives its file.
+/// Records a series of a target and stores it; returns its file.
 ///
 /// # Errors
 /// When the target may not be read, cannot be, or the series not be stored.
@@ -80,9 +80,9 @@ pub fn record(
     let date = now.strftime("%Y-%m-%d %H:%M UTC");
     let what = format!("4k random reads at depth {iodepth} of {}, recorded {date}", quarry.text);
     let text = series::text(&what, &rows);
-    // What later checks would refuse is not kept.
+    // A series that later checks would refuse is not kept.
     series::parse(&file_name(&quarry.path, ""), &text).map_err(|why| {
-        // A tenth more than it takes at the pace that was seen.
+        // A tenth more than the time at the observed pace.
         let enough =
             1.1 * f64::from(seconds) * series::LEAST_ROWS as f64 / rows.len().max(1) as f64;
         let hint = format!("hint: --seconds {:.0}, or a smaller --iodepth", enough.ceil());
@@ -93,7 +93,7 @@ pub fn record(
     Ok(file)
 }
 
-/// From the last part of the target's path: letters, digits and dashes stay.
+/// Makes a name from the last part of the target's path: letters, digits and dashes stay.
 fn file_name(path: &Path, date: &str) -> String {
     let last = path.file_name().unwrap_or_default().to_string_lossy();
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };

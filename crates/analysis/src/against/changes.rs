@@ -1,5 +1,5 @@
-//! What changed: rate, latency and CPU time of each stack, new over old; as they stand, and against
-//! the baseline of their own run. The second is what a verdict is about wherever it exists.
+//! Changes of rate, latency and CPU time of each stack, new over old: plain, and against the
+//! baseline of their own run. The verdict is about the second wherever it exists.
 
 use super::{
     ChargeLimit, LimitCall, LimitLine, RateChange, RegressionLimits, RunChange, ServiceLevelChange,
@@ -21,21 +21,22 @@ use iotax_stats::round::percent_up;
 use iotax_stats::unpaired::{self, LimitOutcome};
 use iotax_stats::{Concludes, Digits, Refusal, Verdict};
 
-/// Runs whose starts cannot be read are taken to be this far apart.
+/// Seconds between runs whose starts cannot be read.
 const UNKNOWN_APART_S: f64 = 365.0 * 86_400.0;
 
-/// What divides out within a run takes the machine's drift along; what a ratio wanders beside that
-/// was not seen to grow with the time between runs (docs/decisions/unpaired-runs.md).
+/// Separation of ratios within a run. Drift of the machine divides out within a run. The remaining
+/// variation of a ratio was not seen to grow with the time between runs
+/// (docs/decisions/unpaired-runs.md).
 const ADJOINING: f64 = 1.0;
 
-/// Longer than so many times is no advice.
+/// Longest advisable extension of the runs, as a factor.
 const BEARABLE: f64 = 50.0;
 
 /// One workload that both runs have.
 pub(super) struct MatchedWorkload<'a> {
-    /// Of the old run and of the new one.
+    /// Views of the old run and of the new one.
     pub(super) sides: [&'a WorkloadView<'a>; 2],
-    /// Indices of the stacks that both have.
+    /// Indices of the stacks that both runs have.
     pub(super) stacks: &'a [[usize; 2]],
     baseline: Option<[usize; 2]>,
     separation: f64,
@@ -62,18 +63,18 @@ impl<'a> MatchedWorkload<'a> {
         &self.sides[run].sides[stack[run]]
     }
 
-    /// Directions of a mix.
+    /// Returns the directions of a mix.
     fn directions(&self) -> &'static [IoDirection] {
         self.sides[1].directions()
     }
 
-    /// The stricter of the two runs' zones.
+    /// Returns the stricter of the two runs' zones.
     fn zone(&self) -> f64 {
         let zone = |run: usize| self.sides[run].run.start.scenario.measure.equivalence;
         zone(0).min(zone(1))
     }
 
-    /// Why a stack has no rounds in one of the runs.
+    /// Returns the reason why a stack has no rounds in one of the runs.
     fn absence(&self, stack: [usize; 2]) -> Option<Refusal> {
         let absent = [0, 1].into_iter().find(|run| self.side(*run, stack).rounds.is_empty())?;
         let reason = match self.sides[absent].absence(stack[absent]) {
@@ -86,8 +87,9 @@ impl<'a> MatchedWorkload<'a> {
         })
     }
 
-    /// Why latencies do not compare: on a schedule those of fio begin when it issues an I/O, ours
-    /// when it was due. Why CPU times do not: others computed all the time.
+    /// Returns the reason why figures do not compare. On a schedule fio's latencies begin when it
+    /// issues an I/O, ours when the I/O was due. CPU times do not compare if others computed all
+    /// the time.
     fn unlike(&self, stack: [usize; 2], of: FigureKind) -> Option<Refusal> {
         let reason = match of {
             FigureKind::Rate(..) => return None,
@@ -108,8 +110,8 @@ impl<'a> MatchedWorkload<'a> {
         reason.map(|reason| Refusal::NotMeasured { reason })
     }
 
-    /// Why the figures of a stack are not representative, and whether only one run's are not: then
-    /// they are not comparable either.
+    /// Returns the reason why the figures of a stack are not representative, and whether this holds
+    /// for only one run: then they are not comparable either.
     fn emulated(&self, stack: [usize; 2]) -> Option<(String, bool)> {
         let of = |run: usize| self.sides[run].emulated(stack[run]);
         match (of(0), of(1)) {
@@ -121,7 +123,7 @@ impl<'a> MatchedWorkload<'a> {
     }
 }
 
-/// New over old, or why not.
+/// Change from old to new, or the reason why it is missing.
 pub(super) struct ChangeEstimate {
     pub(super) change: Result<unpaired::UnpairedChange, Refusal>,
     value: Option<f64>,
@@ -176,7 +178,7 @@ impl ChangeEstimate {
     }
 }
 
-/// As it stands, and against the baseline of its own run.
+/// Estimates the change: plain, and against the baseline of its own run.
 fn found(
     matched: &MatchedWorkload,
     stack: [usize; 2],
@@ -220,7 +222,7 @@ fn change(matched: &MatchedWorkload, stack: [usize; 2], of: FigureKind) -> RunCh
     RunChange { as_it_stands: plain.figure(), against_own_baseline: own.figure() }
 }
 
-/// All changes under one workload.
+/// Returns all changes under one workload.
 pub(super) fn workload(
     matched: &MatchedWorkload,
     limits: RegressionLimits,
@@ -265,7 +267,7 @@ fn stack(
     }
 }
 
-/// Latency or CPU time against the rise that is accepted.
+/// Judges latency or CPU time against the accepted rise.
 fn charge(matched: &MatchedWorkload, at: [usize; 2], of: FigureKind, limit: f64) -> ChargeLimit {
     let (plain, own) = found(matched, at, of);
     let (judged, used) = match own.change {
@@ -293,7 +295,7 @@ fn charge(matched: &MatchedWorkload, at: [usize; 2], of: FigureKind, limit: f64)
     }
 }
 
-/// `loop, new against old: mean latency +12.1 % +- 2.0 %`.
+/// Returns the sentence: `loop, new against old: mean latency +12.1 % +- 2.0 %`.
 pub(super) fn charge_sentence(
     stack: &str,
     figure: &str,
@@ -310,7 +312,7 @@ pub(super) fn charge_sentence(
     format!("{stack}, new against old{words}: {figure} {change}")
 }
 
-/// Whether each stack keeps the service levels of either run, in both.
+/// Compares how each stack keeps the service levels of either run, in both runs.
 fn service_levels(
     matched: &MatchedWorkload,
     at: [usize; 2],
@@ -373,7 +375,7 @@ fn rate(
         Some(_) => cannot_tell("there is no verdict"),
         None => judge(&used.change, judged, limit),
     });
-    // Where the limit says what would settle it, that settles the verdict too.
+    // If the limit says what would settle it, that settles the verdict too.
     let settle = match &limit {
         Some(limit) if limit.sentence.contains(SETTLE) => String::new(),
         _ => verdict.reason().and_then(Refusal::remedy).map(settle_words).unwrap_or_default(),
@@ -397,8 +399,8 @@ fn rate(
     }
 }
 
-/// The verdict where the regime of writes allows none, and words that say of which run: the regimes
-/// of the runs differ, or one of the runs has no verdict in its own report.
+/// Returns the verdict if the regime of writes allows none, with words that name the run: the
+/// regimes of the runs differ, or one of the runs has no verdict in its own report.
 fn withheld(
     matched: &MatchedWorkload,
     at: [usize; 2],
@@ -422,7 +424,8 @@ fn withheld(
     })
 }
 
-/// Whether only one run is emulated, and the words for it; a baseline that is used counts too.
+/// Returns whether only one run is emulated, with the words for it. A baseline that is used counts
+/// too.
 fn label(
     matched: &MatchedWorkload,
     at: [usize; 2],
@@ -458,7 +461,7 @@ fn cannot_tell(reason: &str) -> LimitLine {
     LimitLine { call: LimitCall::CannotTell, sentence: format!("cannot be told: {reason}") }
 }
 
-/// Against the largest loss that is accepted.
+/// Judges a change against the largest accepted loss.
 pub(super) fn judge(
     found: &Result<unpaired::UnpairedChange, Refusal>,
     judged: VerdictBasis,
@@ -467,7 +470,8 @@ pub(super) fn judge(
     judged_in_words(found, judged, limit, &format!("a loss beyond {}", percent_word(limit)))
 }
 
-/// Against the largest rise that is accepted: what takes 1.25 times as long has 0.8 of the speed.
+/// Judges a change against the largest accepted rise: what takes 1.25 times as long has 0.8 of the
+/// speed.
 pub(super) fn judge_rise(
     found: &Result<unpaired::UnpairedChange, Refusal>,
     judged: VerdictBasis,
@@ -522,7 +526,7 @@ fn judged_in_words(
 
 const SETTLE: &str = "to settle it:";
 
-/// What would tell whether the change is beyond the limit.
+/// Returns advice on what would show whether the change is beyond the limit.
 fn settle(found: &unpaired::UnpairedChange, judged: VerdictBasis, limit: f64) -> String {
     let distance = (found.ratio / (1.0 - limit)).ln().abs();
     match found.longer(distance).filter(|times| *times <= BEARABLE) {
@@ -547,8 +551,8 @@ fn settle(found: &unpaired::UnpairedChange, judged: VerdictBasis, limit: f64) ->
     }
 }
 
-/// `5 %` from a fraction.
+/// Formats a fraction as a percentage: `5 %`.
 pub(super) fn percent_word(fraction: f64) -> String {
-    // A fraction that was read from percents has more digits than were written.
+    // A fraction that was read from a percentage has more digits than were written.
     format!("{} %", (fraction * 1e8).round() / 1e6)
 }

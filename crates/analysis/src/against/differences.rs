@@ -1,5 +1,5 @@
-//! What differs between two runs beside their figures: scenario, generator, machine, boot; and what
-//! is weak about each. A difference that nobody meant is the likeliest cause of a change.
+//! Differences between two runs other than their figures (scenario, generator, machine, boot), and
+//! the weaknesses of each. A difference that nobody intended is the likeliest cause of a change.
 
 use super::WORDS;
 use super::changes::MatchedWorkload;
@@ -14,10 +14,10 @@ use iotax_store::RunData;
 use iotax_units::{show_bytes, show_ns};
 use jiff::Timestamp;
 
-/// Kinds of a run's own warnings that say nothing about a comparison.
+/// Kinds of a run's own warnings that are irrelevant to a comparison.
 const OF_ONE_RUN: [&str; 2] = ["note", "target"];
 
-/// Seconds between the starts of the runs, whichever came first.
+/// Returns the seconds between the starts of the runs, whichever came first.
 pub(super) fn apart_s(old: &RunData, new: &RunData) -> Option<f64> {
     Some(seconds_from(old, new)?.abs())
 }
@@ -27,7 +27,7 @@ fn seconds_from(old: &RunData, new: &RunData) -> Option<f64> {
     Some((at(new)?.as_millisecond() - at(old)?.as_millisecond()) as f64 / 1e3)
 }
 
-/// All differences, then what each run itself warns of.
+/// Returns all differences, then the warnings of each run itself.
 pub(super) fn warnings(
     runs: [&RunData; 2],
     readings: &[Vec<WorkloadView>; 2],
@@ -51,7 +51,8 @@ pub(super) fn warnings(
     all
 }
 
-/// What a stack costs that gives back something else than was written to it comes second here too.
+/// Returns the alarm of a run whose stacks returned something other than what was written to them.
+/// The cost of such a stack is secondary here too.
 fn wrong_data(word: &str, run: &RunData) -> Option<WarningReport> {
     let alarm = verification::verification(run)?.alarm()?;
     Some(WarningReport::new("wrong_data", &format!("{word} run"), alarm))
@@ -77,7 +78,7 @@ fn order(runs: [&RunData; 2]) -> Vec<WarningReport> {
 
 fn state(word: &str, run: &RunData) -> Option<WarningReport> {
     let said = match run.state() {
-        // Of these the run's own warnings tell.
+        // The run's own warnings report these.
         RunState::Complete | RunState::Running | RunState::Killed => return None,
         RunState::Failed => format!("it failed: {}", run.outcome.as_deref().unwrap_or_default()),
         state => format!("it ended before its time: {}", state.word()),
@@ -85,7 +86,7 @@ fn state(word: &str, run: &RunData) -> Option<WarningReport> {
     Some(WarningReport::new("partial", &format!("{word} run"), said))
 }
 
-/// `what` was this and is that; nothing when it is the same.
+/// Reports a fact that was `old` and is `new`; `None` if it is the same.
 fn differs(kind: &str, subject: &str, old: &str, new: &str) -> Option<WarningReport> {
     (old != new).then(|| {
         WarningReport::new(
@@ -146,7 +147,7 @@ fn of_places([old, new]: [&RunData; 2]) -> Vec<WarningReport> {
     all
 }
 
-/// What a place is, by the kinds of warning; `None` is not known and differs from nothing.
+/// Returns the facts of a place by kind of warning; `None` is unknown and differs from nothing.
 fn facts(place: &PlaceFacts) -> Vec<(&'static str, Option<String>)> {
     let facts = &place.facts;
     let cpu = &facts.cpu;
@@ -195,8 +196,8 @@ fn facts(place: &PlaceFacts) -> Vec<(&'static str, Option<String>)> {
     ]
 }
 
-/// Every run measures again what it tells translated guests of their counter: a last digit that
-/// differs is none of theirs.
+/// Removes a word that every run sets again from a measurement for translated guests: a last digit
+/// that differs there is no difference.
 fn without_measured_rate(command_line: &str) -> String {
     let words = command_line.split_whitespace().filter(|word| !word.starts_with("tsc_early_khz="));
     words.collect::<Vec<_>>().join(" ")
@@ -218,7 +219,7 @@ fn of_place(old: &PlaceFacts, new: &PlaceFacts) -> Vec<WarningReport> {
     all
 }
 
-/// What the workers say: engine, place and bytes in use.
+/// Compares what the workers report: engine, place and bytes in use.
 fn of_workers(matched: &MatchedWorkload) -> Vec<WarningReport> {
     let worker = |run: usize, stack: usize| {
         let reading = matched.sides[run];

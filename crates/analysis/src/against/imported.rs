@@ -1,6 +1,6 @@
-//! Two runs of which one or both were imported: the same loads on the same systems, new over old,
-//! as it stands. What a single run of others leaves open is not known, and no verdict is given on
-//! it.
+//! Comparison of two runs, at least one of them imported: the same loads on the same systems, new
+//! over old, without a baseline. Nobody knows what a single run of others leaves open, so it gets
+//! no verdict.
 
 use super::changes::{self, ChangeEstimate};
 use super::{
@@ -27,12 +27,12 @@ use iotax_store::RunData;
 use iotax_units::counted;
 use std::collections::HashMap;
 
-/// Whether one of them was.
+/// Returns true if either run was imported.
 pub(super) fn any(runs: [&RunData; 2]) -> bool {
     runs.iter().any(|run| run.start.imported.is_some())
 }
 
-/// What was loaded or asked.
+/// Load or request that was made.
 #[derive(Clone)]
 enum ItemKind<'a> {
     Load(&'a ReportedLoad, ImportedDirection, Option<ImportedPart>),
@@ -54,7 +54,7 @@ struct ImportedLoad<'a> {
     systems: Vec<(&'a str, SystemFigures<'a>, Option<SystemFigures<'a>>)>,
 }
 
-/// Compares them.
+/// Compares the two runs.
 ///
 /// # Errors
 /// [`RunMismatch`], when there is nothing to compare.
@@ -125,7 +125,7 @@ fn items<'a>(run: &'a RunData, readings: &'a [WorkloadView<'a>]) -> Vec<Imported
 }
 
 fn printed(loaded: LoadResults<'_>) -> ImportedLoad<'_> {
-    // All systems by the same word: a rate and a bandwidth have no ratio.
+    // All systems by the same metric, since a rate and a bandwidth have no ratio.
     let told = |metric: &str| {
         loaded.systems.iter().all(|group| SystemRuns::from_group(group, metric).len() > 0)
     };
@@ -169,7 +169,8 @@ fn measured<'a>(reading: &'a WorkloadView<'a>) -> ImportedLoad<'a> {
 }
 
 impl ItemKind<'_> {
-    /// Whether it is the same load; `strict`: by the same engine, as far as both tell.
+    /// Returns true if it is the same load; `strict` also requires the same engine, as far as both
+    /// report it.
     fn is(&self, other: &ItemKind, strict: bool) -> bool {
         match (self, other) {
             (ItemKind::Load(a, way_a, part_a), ItemKind::Load(b, way_b, part_b)) => {
@@ -189,8 +190,8 @@ impl ItemKind<'_> {
     }
 }
 
-/// Whether a measured load is what an output tells, as far as it does; a mix has no rate of one
-/// way.
+/// Returns true if a measured load is the one that an output describes, as far as it does. A mix
+/// has no rate of one direction.
 fn is_load(workload: &Workload, load: &ReportedLoad, way: ImportedDirection) -> bool {
     let [job] = workload.jobs.as_slice() else { return false };
     let one_way = match way {
@@ -210,7 +211,7 @@ fn is_load(workload: &Workload, load: &ReportedLoad, way: ImportedDirection) -> 
         && (job.fsync, job.fdatasync) == (0, 0)
 }
 
-/// Indices of what is the same in both.
+/// Returns the indices of loads that are the same in both runs.
 fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, RunMismatch> {
     let mut pairs: Vec<[usize; 2]> = Vec::new();
     let mut taken = [vec![false; items[0].len()], vec![false; items[1].len()]];
@@ -232,7 +233,7 @@ fn pairs(items: &[Vec<ImportedLoad>; 2]) -> Result<Vec<[usize; 2]>, RunMismatch>
     Ok(pairs)
 }
 
-/// Which system of one run is which of the other.
+/// Assignment of the systems of one run to those of the other.
 struct SystemPairs<'a> {
     pairs: Vec<[&'a str; 2]>,
     only: Vec<OnlyIn>,
@@ -240,7 +241,7 @@ struct SystemPairs<'a> {
 }
 
 impl<'a> SystemPairs<'a> {
-    /// By their names; where each run has only one, it is that.
+    /// Pairs systems by name; if each run has only one, these form the pair.
     fn from_items(items: &[Vec<ImportedLoad<'a>>; 2]) -> Result<SystemPairs<'a>, RunMismatch> {
         let names = |run: usize| {
             let mut names: Vec<&str> = Vec::new();
@@ -299,7 +300,7 @@ fn only(items: &[Vec<ImportedLoad>; 2], pairs: &[[usize; 2]]) -> impl Iterator<I
     of(0).into_iter().chain(of(1))
 }
 
-/// That figures are others', and from how many files.
+/// Returns a warning that the figures are others', and from how many files.
 fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
     let import = run.start.imported.as_ref()?;
     let files = counted(u64::from(import.files), "file", "files");
@@ -307,7 +308,7 @@ fn origin((word, run): (&str, &RunData)) -> Option<WarningReport> {
     Some(WarningReport { kind: "imported".into(), subject: format!("{word} run"), text })
 }
 
-/// What differs in loads that count as the same.
+/// Returns the differences between loads that count as the same.
 fn unlike(old: &ImportedLoad, new: &ImportedLoad) -> Option<WarningReport> {
     let text = match (&old.what, &new.what) {
         (ItemKind::Load(a, ..), ItemKind::Load(b, ..)) => {
@@ -427,7 +428,7 @@ impl SystemFigures<'_> {
     }
 }
 
-/// New over old; printed digits widen it.
+/// Estimates new over old; the rounding of printed digits widens the interval.
 fn found([old, new]: [&SystemFigures; 2], of: FigureKind) -> ChangeEstimate {
     let apart = match (old, new) {
         (SystemFigures::Printed(old), SystemFigures::Printed(new)) => separation(old, new),
@@ -445,7 +446,7 @@ fn found([old, new]: [&SystemFigures; 2], of: FigureKind) -> ChangeEstimate {
     found
 }
 
-/// Too few runs on either side.
+/// Returns the refusal if either side has too few runs.
 fn no_spread(old: &SystemFigures, new: &SystemFigures) -> Option<Refusal> {
     match (old, new) {
         (SystemFigures::Printed(old), SystemFigures::Printed(new)) => {

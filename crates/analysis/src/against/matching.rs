@@ -1,5 +1,5 @@
-//! Which workload and which stack of one run is which of the other: by what they are, not by their
-//! names alone. Nothing is paired twice, and what is not paired is listed.
+//! Matching of workloads and stacks of two runs: by what they are, not by their names alone.
+//! Nothing is paired twice, and what is not paired is listed.
 
 use super::{OnlyIn, RunMismatch, WORDS, names};
 use crate::findings::WarningReport;
@@ -13,8 +13,8 @@ pub(super) struct MatchedPairs {
     pub(super) warnings: Vec<WarningReport>,
 }
 
-/// Workloads are the same when their jobs are, whatever they are called; of several that are, the
-/// one with the same engine and name is taken first.
+/// Pairs workloads with the same jobs, whatever their names. If several match, the one with the
+/// same engine and name is taken first.
 ///
 /// # Errors
 /// [`RunMismatch::NothingInCommon`].
@@ -38,14 +38,14 @@ pub(super) fn workloads(scenarios: [&Scenario; 2]) -> Result<MatchedPairs, RunMi
     Ok(MatchedPairs { pairs, only, warnings: Vec::new() })
 }
 
-/// What jobs are called and the seed of their offsets do not make another load.
+/// Returns true if the jobs are the same apart from their names and the seed of their offsets.
 fn same_load(a: &Workload, b: &Workload) -> bool {
     let bare = |job: &Job| Job { name: String::new(), randseed: 0, ..job.clone() };
     a.jobs.len() == b.jobs.len() && a.jobs.iter().zip(&b.jobs).all(|(a, b)| bare(a) == bare(b))
 }
 
-/// Stacks are the same when their one-line forms are; where only the names are (another path), that
-/// is said.
+/// Pairs stacks with the same one-line form. If only the names match (another path), this is
+/// reported.
 ///
 /// # Errors
 /// [`RunMismatch::NothingInCommon`].
@@ -83,7 +83,7 @@ fn unlike(old: &Stack, new: &Stack) -> Option<WarningReport> {
     }
 }
 
-/// Pairs by the first rule, then of what is left by the second, and so on; in the order of the new
+/// Pairs by the first rule, then what is left by the second, and so on, in the order of the new
 /// run.
 fn paired<T>(old: &[T], new: &[T], rules: &[fn(&T, &T) -> bool]) -> Vec<[usize; 2]> {
     let mut pairs: Vec<[usize; 2]> = Vec::new();

@@ -1,6 +1,6 @@
-//! Two stored runs against each other: what both measured, what changed, and whether drift could
-//! explain it. What is in one run only is listed. Refuses the same run twice, runs that
-//! measured nothing, and runs with nothing in common.
+//! Comparison of two stored runs: what both measured, what changed, and whether drift could explain
+//! it. What only one run has is listed. Refuses the same run twice, runs that measured nothing, and
+//! runs with nothing in common.
 
 mod changes;
 mod differences;
@@ -21,7 +21,8 @@ use iotax_model::scenario::{Scenario, ServiceLevel};
 use iotax_store::RunData;
 
 impl RunComparison {
-    /// Whether a change is surely beyond its limit, or a service level is broken that was not.
+    /// Returns true if a change is surely beyond its limit, or if a service level is broken that
+    /// was kept before.
     pub fn fails(&self) -> bool {
         self.calls().any(|call| call == LimitCall::Fails)
     }
@@ -40,7 +41,7 @@ impl RunComparison {
     }
 }
 
-/// Why two runs cannot be compared.
+/// Reason why two runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunMismatch {
     #[error(
@@ -51,7 +52,7 @@ pub enum RunMismatch {
         "the run {0} measured nothing: it has no whole round; hint: `iotax report {0}` says why"
     )]
     NothingMeasured(String),
-    /// Trials have no rates.
+    /// Durability trials, which have no rates.
     #[error(
         "the run {0} has durability trials, which are not compared; hint: set their reports side by side: `iotax report {0} OTHER`"
     )]
@@ -62,11 +63,9 @@ pub enum RunMismatch {
     )]
     NothingInCommon {
         what: &'static str,
-        /// Those of the old run.
         old: String,
-        /// Those of the new run.
         new: String,
-        /// How they are told to be the same.
+        /// Hint on how the two are matched.
         hint: &'static str,
     },
 }
@@ -146,7 +145,7 @@ fn emulated(runs: [&RunData; 2]) -> Vec<String> {
     WORDS.into_iter().zip(runs).flat_map(of).collect()
 }
 
-/// The runs by their order.
+/// Words for the runs in their order.
 const WORDS: [&str; 2] = ["old", "new"];
 
 fn names<T>(items: &[T], name: impl Fn(&T) -> &str) -> String {
@@ -154,7 +153,7 @@ fn names<T>(items: &[T], name: impl Fn(&T) -> &str) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Service levels that either run names, and how many of them are judged in each.
+/// Service levels that either run names, and the number of them judged in each.
 struct ServiceLevels {
     levels: Vec<ServiceLevel>,
     many: usize,
@@ -214,7 +213,7 @@ fn not_excluded(found: &RunComparison) -> Vec<String> {
     lines
 }
 
-/// The baseline's index if both runs have one and the same.
+/// Returns the index of the baseline if both runs have the same one.
 fn common_baseline(scenarios: [&Scenario; 2], stacks: &[[usize; 2]]) -> Option<[usize; 2]> {
     let baselines = scenarios.map(|scenario| scenario.baseline);
     stacks.contains(&baselines).then_some(baselines)

@@ -126,7 +126,7 @@ fn drift_is_named_where_it_could_explain_a_difference() {
     assert_eq!(limit.call, LimitCall::CannotTell);
     assert!(limit.sentence.contains("the estimate is a loss beyond 5 %"), "{}", limit.sentence);
     assert!(limit.sentence.contains("to settle it"), "{}", limit.sentence);
-    // What met all stacks alike is no change of any of them.
+    // A change that affects all stacks alike is no change of any of them.
     for other in ["loop", "fs(xfs)", "delay(us=10)"] {
         let change = &rate(&found, other).change.against_own_baseline;
         assert!((change.value().unwrap() - 1.0).abs() < 1e-9, "{other}: {change:?}");

@@ -1,11 +1,11 @@
-//! The most that drives allow: how many I/Os of the drives one I/O of the whole takes, by the
-//! arithmetic of its layout. What layers above the drives cost is not in it, so that nothing but a
-//! cache gets past it. METHOD.md has the formulas.
+//! The most that drives allow: the number of drive I/Os that one I/O of the whole takes, by the
+//! arithmetic of its layout. The cost of layers above the drives is not included, so only a cache
+//! can exceed this bound. METHOD.md has the formulas.
 
 use super::cover::CoveredPart;
 use super::layout::{Layout, LayoutSpread};
 
-/// The load, as far as drives see it.
+/// The load as drives see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriveLoad {
     pub reads: f64,
@@ -13,17 +13,16 @@ pub struct DriveLoad {
     pub random: f64,
     /// Bytes of an I/O.
     pub bs: u64,
-    /// Places at which sequential I/Os may stand at one time: threads, in all guests.
+    /// Number of places at which sequential I/Os may be at one time: threads, in all guests.
     pub streams: u64,
-    /// Whether the drives are known not to turn: then parity that a read skips costs no time.
+    /// True if the drives are known not to rotate: parity that a read skips then costs no time.
     pub flash: bool,
-    /// Of drives one after the other, those that the load is on; `None`: nobody knows how large
-    /// they are.
+    /// Part of concatenated drives that the load is on; `None`: nobody knows their sizes.
     pub covered: Option<CoveredPart>,
 }
 
-/// What one I/O of the whole takes: of each drive's time, that of so many reads and writes of the
-/// load's own size.
+/// Cost of one I/O of the whole: time of each drive, as a number of reads and writes of the load's
+/// own size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IoCost {
     pub reads: f64,
@@ -43,24 +42,24 @@ impl IoCost {
 /// The cost of a load on a layout.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadNeed {
-    /// Of an I/O at a random place, and of one that follows the last.
+    /// Cost of an I/O at a random place; `sequential` is that of an I/O that follows the last.
     pub random: IoCost,
     pub sequential: IoCost,
-    /// Share of the former.
+    /// Share of random I/Os.
     pub share: f64,
-    /// Which arithmetic, in words; empty where every I/O is one of a drive.
+    /// Arithmetic that was used, in words; empty where every I/O is one I/O of a drive.
     pub rule: String,
-    /// Whether a write waits for reads.
+    /// True if a write waits for reads.
     pub reads_first: bool,
-    /// What the layout may do to get past it, beside a cache.
+    /// Means by which the layout may exceed the bound, apart from a cache.
     pub unless: Option<&'static str>,
 }
 
 impl LoadNeed {
-    /// Of a load on a layout.
+    /// Computes the need of a load on a layout.
     ///
     /// # Errors
-    /// Why nothing follows.
+    /// Returns the reason why nothing follows.
     pub fn for_load(layout: &Layout, ask: &DriveLoad) -> Result<LoadNeed, String> {
         let case = BoundCase {
             layout,
@@ -72,21 +71,21 @@ impl LoadNeed {
         case.need()
     }
 
-    /// Both places of it together.
+    /// Returns the cost of random and sequential I/Os together.
     pub fn cost(&self) -> IoCost {
         self.random.times(self.share).plus(self.sequential.times(1.0 - self.share))
     }
 }
 
-/// I/Os a second of a drive, of the load's own size.
+/// I/Os a second of a drive, at the load's own size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriveRates {
     pub reads: f64,
     pub writes: f64,
 }
 
-/// I/Os a second of drives whose every second is spent on one of these, each cost at the rates of
-/// its place; 0 without any.
+/// Returns the I/Os a second of drives that spend every second on one of these parts, each cost at
+/// the rates of its place; 0 if there is no cost.
 pub fn rate(parts: &[(IoCost, DriveRates)]) -> f64 {
     let time = |ios: f64, rate: f64| if ios > 0.0 { ios / rate } else { 0.0 };
     let all: f64 = parts
@@ -105,7 +104,7 @@ struct BoundCase<'a> {
     reads_first: bool,
 }
 
-/// Where an I/O stands.
+/// Position of an I/O.
 #[derive(Clone, Copy, PartialEq)]
 enum IoPosition {
     Random,
@@ -120,7 +119,7 @@ impl BoundCase<'_> {
         };
         let (random, sequential) =
             (at(share, IoPosition::Random)?, at(1.0 - share, IoPosition::Sequential)?);
-        // Of several arrays each has its part of the I/Os.
+        // With several arrays, each has its part of the I/Os.
         let part = 1.0 / self.layout.arrays as f64;
         let (random, sequential) = (random.times(part), sequential.times(part));
         let (rule, reads_first, unless) = (self.rules.join("; "), self.reads_first, self.unless());
@@ -171,8 +170,8 @@ impl BoundCase<'_> {
         Ok(IoCost { reads, writes: 0.0 })
     }
 
-    /// Random I/Os reach every drive that has a part of the region; what is in order is on one,
-    /// unless several threads stand at several places.
+    /// Returns the cost on concatenated drives. Random I/Os reach every drive that has a part of
+    /// the region. Sequential ones are on one drive, unless several threads are at several places.
     fn linear(&mut self, place: IoPosition) -> Result<f64, String> {
         let covered = self.ask.covered.ok_or(UNKNOWN_PART)?;
         if covered.drives < self.layout.drives {
@@ -185,8 +184,9 @@ impl BoundCase<'_> {
         Ok(1.0 / (covered.drives.min(self.ask.streams.max(1)) as f64))
     }
 
-    /// Of a degraded set the copies that are left answer for all of its share, where one drive's
-    /// copies are all on the same others; else all that are left share it, at best evenly.
+    /// Returns the share of reads on a mirror's drive. In a degraded set the remaining copies
+    /// answer for all of its share, if one drive's copies are all on the same others. Else all
+    /// remaining drives share it, at best evenly.
     fn mirror_read(&mut self, copies: f64, groups: bool) -> Result<f64, String> {
         match self.layout.failed {
             0 => Ok(1.0 / self.drives),
@@ -210,7 +210,7 @@ impl BoundCase<'_> {
                 rows / chunks / alive
             }
             IoPosition::Random => 1.0 / self.drives,
-            // Whole rows of a stripe: any as many chunks as there are of data give them all.
+            // Whole rows of a stripe: any chunks, as many as there are data chunks, give them all.
             IoPosition::Sequential if self.ask.flash => 1.0 / alive,
             IoPosition::Sequential => {
                 self.rule(format!("{data} of {} drives are data", self.drives));
@@ -219,15 +219,15 @@ impl BoundCase<'_> {
         }
     }
 
-    /// Chunks that are read for so many of a row: where one of these is lost, any as many as there
-    /// are of data, of which those that are wanted anyhow are a part.
+    /// Returns the chunks that are read when so many of a row are wanted. If one of them is lost,
+    /// as many chunks are read as a row has data, and the wanted ones are among them.
     fn degraded_row(&self, wanted: f64, data: f64, lost: f64) -> f64 {
         let whole = |at: u64| (self.drives - lost - at as f64) / (self.drives - at as f64);
         let none_lost: f64 = (0..wanted as u64).map(whole).product();
         none_lost * wanted + (1.0 - none_lost) * if wanted > 0.0 { data } else { 0.0 }
     }
 
-    /// A block is read as a whole, from all drives that have a part of it.
+    /// Reads a block as a whole, from all drives that have a part of it.
     fn raidz_read(
         &mut self,
         place: IoPosition,
@@ -248,8 +248,8 @@ impl BoundCase<'_> {
         }
     }
 
-    /// Parts of a block, in I/Os of the load's size: one is no cheaper for being smaller than that
-    /// many bytes.
+    /// Returns the parts of a block in I/Os of the load's size: a part smaller than that costs no
+    /// less.
     fn pieces(&mut self, data: f64, block: u64, sector: u64) -> f64 {
         let columns = data.min(block.div_ceil(sector) as f64);
         let pieces = columns.min((block as f64 / self.ask.bs as f64).max(1.0));
@@ -300,8 +300,8 @@ impl BoundCase<'_> {
         }
     }
 
-    /// Of what is no whole stripe, either the old data and parity is read, or the rest of the data,
-    /// whichever is less.
+    /// Returns the cost of a write with parity. If it is smaller than a whole stripe, either the
+    /// old data and parity is read, or the rest of the data, whichever is less.
     fn parity_write(
         &mut self,
         place: IoPosition,
@@ -348,11 +348,11 @@ impl BoundCase<'_> {
         IoCost { reads: reads / chunks / self.drives, writes: writes / chunks / self.drives }
     }
 
-    /// One drive of a stripe is lost: that of the data, one of parity, or one that the write does
-    /// not touch.
+    /// Returns the cost with one drive of a stripe lost: the drive of the data, one of parity, or
+    /// one that the write does not touch.
     fn degraded_write(&mut self, data: f64, parity: f64) -> IoCost {
         let (drives, alive) = (self.drives, self.drives - 1.0);
-        // How often, its reads, its writes.
+        // Weight, reads and writes of each case.
         let of_data = (1.0, data - 1.0, parity);
         let of_parity = (parity, if parity > 1.0 { parity.min(data - 1.0) } else { 0.0 }, parity);
         let beside = (data - 1.0, 1.0 + parity, 1.0 + parity);
@@ -398,7 +398,7 @@ mod tests {
     const WRITE: f64 = 100.0;
     const DRIVE: DriveRates = DriveRates { reads: READ, writes: WRITE };
 
-    /// Of drives of 400 reads and 100 writes a second.
+    /// Returns the bound for drives of 400 reads and 100 writes a second.
     fn most(layout: &Layout, ask: &DriveLoad) -> f64 {
         rate(&[(LoadNeed::for_load(layout, ask).unwrap().cost(), DRIVE)])
     }

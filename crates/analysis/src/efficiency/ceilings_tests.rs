@@ -1,5 +1,4 @@
-//! What is known of drives, links and networks by what places tell of them, as bounds on made-up
-//! machines.
+//! Bounds on simulated machines, from what places report about drives, links and networks.
 
 use super::*;
 use crate::{RunData, findings, twin};
@@ -22,7 +21,7 @@ fn sequential(run: &mut RunData) {
     }
 }
 
-/// In a slot of PCIe 3.0.
+/// Returns the drive in a slot of PCIe 3.0.
 fn pro() -> Device {
     let mut device = twin::pro();
     device.pcie.as_mut().unwrap().speed = Some("8.0 GT/s PCIe".into());
@@ -95,7 +94,7 @@ fn what_is_not_known_of_a_drive_is_no_ceiling() {
     assert_eq!(nothing(pro(), |run| run.places[0].facts.cpu.under_hypervisor = None), ["rated"]);
     let odd = PcieLink { speed: Some("Unknown".into()), ..pro().pcie.unwrap() };
     assert_eq!(nothing(Device { pcie: Some(odd), ..pro() }, same), ["rated"]);
-    // A file that was not there when its place was recorded is told by its folder.
+    // A file that was not there when its place was recorded is described by its folder.
     let file = |folder: &str| {
         let folder = PathBuf::from(folder);
         let mut run = on_a_drive(pro(), sequential);
@@ -105,7 +104,7 @@ fn what_is_not_known_of_a_drive_is_no_ceiling() {
         bounds(&run).len()
     };
     assert_eq!([file("/srv/x.img"), file("/srv"), file("/")], [2, 2, 0]);
-    // Of several drives as one nobody can say which answered.
+    // With several drives in one, nobody can say which answered.
     let two = |run: &mut RunData| {
         run.places[0].facts.targets[0].devices.push(Device { name: "nvme2n1".into(), ..pro() });
     };
@@ -420,7 +419,7 @@ fn tcp_between_other_places_or_in_the_other_direction_is_none() {
         }
     };
     assert_eq!(over_a_network(writes), None, "sent, where the load reads");
-    // From the other end, what is sent is what is read.
+    // Seen from the other end, data that is sent is data that is read.
     let turned = over_a_network(|run| {
         writes(run);
         run.start.scenario.stacks[1].medium = Medium::Net {

@@ -1,37 +1,37 @@
-//! How much of drives that stand one after the other a load reaches: its region is that of the
-//! smallest of the compared stacks, which may lie on the first of them alone.
+//! Part of concatenated drives that a load reaches: its region is that of the smallest of the
+//! compared stacks, which may lie on the first of them alone.
 
 use super::layout::{Layout, LayoutSpread};
 
-/// The part of such drives that a load is on.
+/// Part of such drives that a load is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoveredPart {
-    /// How many drives' worth: I/Os at random places are so many times those of the drive that has
-    /// most of the region.
+    /// Number of drives that the region is worth: the rate of I/Os at random places is this many
+    /// times that of the drive with most of the region.
     pub worth: f64,
-    /// How many have a part of it that is worth a word.
+    /// Number of drives with a part worth mentioning.
     pub drives: u64,
 }
 
-/// What a load is on: stretches of the whole, one or one a guest or part.
+/// Region that a load is on: one stretch of the whole, or one per guest or part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadRegion {
-    /// Where each begins within its part.
+    /// Start of each stretch within its part.
     pub offset: u64,
     pub bytes: u64,
-    /// Equal parts of the whole.
+    /// Number of equal parts of the whole.
     pub parts: u64,
 }
 
-/// A drive that has less than this part of what the fullest one has is none: LVM's own extent,
-/// rounding.
+/// Smallest part of a drive that counts, relative to the fullest drive. Less comes from LVM's own
+/// extent, or from rounding.
 const WORTH_A_WORD: f64 = 0.02;
-/// btrfs takes no more than this part of a file system for a chunk of data.
+/// Divisor of a file system's size that limits the chunks of data that btrfs takes.
 const CHUNKS_AT_LEAST: u64 = 10;
 
 impl CoveredPart {
-    /// Of drives of so many bytes each. `None` of a layout that turns from drive to drive all the
-    /// time: every region is on all.
+    /// Returns the covered part of drives with `member` bytes each. `None` for a layout that
+    /// alternates between drives all the time: every region is on all of them.
     pub fn by_region(layout: &Layout, member: u64, region: &LoadRegion) -> Option<CoveredPart> {
         let LayoutSpread::Linear { chunk } = layout.spread else { return None };
         let whole = layout.drives * member;
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(covered(None, region(0, 400 * GIB, 1)), (4.0, 4));
         assert_eq!(covered(None, region(0, 150 * GIB, 1)), (1.5, 2), "two thirds are on the first");
         assert_eq!(covered(None, region(50 * GIB, 100 * GIB, 1)), (2.0, 2));
-        // What LVM keeps of the first for itself.
+        // LVM keeps a part of the first drive for itself.
         assert_eq!(covered(None, region(0, 100 * GIB + (4 << 20), 1)), (1.0, 1));
         // A quarter of the whole for each of four guests.
         assert_eq!(covered(None, region(0, 10 * GIB, 4)), (4.0, 4));

@@ -1,6 +1,6 @@
-//! The drives that a stack is on, where its place tells each of them by itself: model,
-//! capacity, links. What is not told, or may be several drives as one, is not known, and nothing is
-//! said of it.
+//! The drives that a stack is on, where its place reports each of them separately: model, capacity,
+//! links. A drive that is not reported, or that may be several drives in one, counts as unknown,
+//! and nothing is said about it.
 
 use iotax_facts::machine::{Device, TargetFacts};
 use iotax_hardware::ratings::{DriveMatch, Ratings};
@@ -8,21 +8,21 @@ use iotax_model::record::PlaceFacts;
 use iotax_model::scenario::{Medium, Stack};
 use iotax_store::RunData;
 
-/// The drives of a stack, one a member of its medium, all of them different.
+/// Drives of a stack, one per member of its medium, all of them different.
 pub(super) struct Hardware<'a> {
     drives: Vec<MatchedDrive<'a>>,
 }
 
-/// One drive where it is.
+/// One drive with its place.
 #[derive(Clone, Copy)]
 pub(super) struct MatchedDrive<'a> {
     pub(super) place: &'a PlaceFacts,
-    /// As that tells it.
+    /// The drive as its place reports it.
     pub(super) device: &'a Device,
 }
 
 impl<'a> Hardware<'a> {
-    /// `None` where not all members are a drive each.
+    /// Finds the drives of a stack; `None` unless each member is a drive of its own.
     pub(super) fn from_run(run: &'a RunData, stack: &'a Stack) -> Option<Hardware<'a>> {
         let drives: Option<Vec<MatchedDrive>> =
             stack.medium.members().iter().map(|member| drive(run, member)).collect();
@@ -41,7 +41,7 @@ impl<'a> Hardware<'a> {
         &self.drives
     }
 
-    /// What they are rated at, if all are of one model: of the sizes that they have.
+    /// Returns the rating of the drives for the sizes that they have, if all are of one model.
     pub(super) fn rating<'r>(&self, ratings: &'r Ratings) -> Option<DriveMatch<'r>> {
         let of = |drive: &MatchedDrive| {
             ratings.rating_of(drive.device.model.as_ref()?, Some(drive.device.bytes? as f64))
@@ -56,8 +56,8 @@ impl<'a> Hardware<'a> {
     }
 }
 
-/// What its place tells of a member, as often as it was recorded. A file that was not there yet is
-/// told by its folder.
+/// Returns everything that its place reports about a member, as often as it was recorded. A file
+/// that was not there yet is described by its folder.
 pub(super) fn targets<'a>(
     run: &'a RunData,
     member: &'a Medium,
@@ -89,7 +89,8 @@ fn drive<'a>(run: &'a RunData, member: &'a Medium) -> Option<MatchedDrive<'a>> {
     })
 }
 
-/// The one drive below all of them: the others are its partitions, or made of what is below them.
+/// Returns the one drive below all of them: the others are its partitions, or are built on what is
+/// below them.
 fn only_drive(devices: &[Device]) -> Option<&Device> {
     let is_made =
         |device: &Device| ["dm-", "md", "loop"].iter().any(|kind| device.name.starts_with(kind));
@@ -99,7 +100,7 @@ fn only_drive(devices: &[Device]) -> Option<&Device> {
     drives.next().filter(|_| drives.next().is_none())
 }
 
-/// `sda1` of `sda`, `nvme0n1p2` of `nvme0n1`.
+/// Returns true for a partition of a drive: `sda1` of `sda`, `nvme0n1p2` of `nvme0n1`.
 fn is_part_of(part: &str, whole: &str) -> bool {
     let rest = part.strip_prefix(whole).map(|rest| {
         match whole.ends_with(|last: char| last.is_ascii_digit()) {
@@ -125,7 +126,7 @@ mod tests {
         assert_eq!(of(&["loop3", "dm-0", "sda2", "sda"]).as_deref(), Some("sda"));
         assert_eq!(of(&["sda", "sdaa"]), None);
         assert_eq!(of(&["md0", "nvme1n1", "nvme1n1p1", "nvme11n1"]), None);
-        // What answers for a part of it may be the one without a model.
+        // The drive without a model may answer for a part of it.
         assert_eq!(of(&["dm-1", "nvme0n1", "vda"]), None);
         assert_eq!(of(&[]), None);
     }

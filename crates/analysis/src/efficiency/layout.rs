@@ -1,31 +1,31 @@
-//! How the layers of a stack lay data over its drives: which of them joins them, by which level,
-//! with how much of redundancy. It refuses a layout from which nothing follows for what the drives
-//! allow, and says why.
+//! Layout of data over a stack's drives: the layer that joins them, its level and its redundancy. A
+//! layout that says nothing about what the drives allow is refused with the reason.
 
 use iotax_model::layer::layout::{Join, Joined};
 use iotax_model::scenario::{InState, LayerSpec, Medium, Stack};
 
 pub use iotax_model::layer::layout::LayoutSpread;
 
-/// Data over so many drives.
+/// Layout of data over a number of drives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// Drives of the medium, of several arrays those of one.
+    /// Drives of the medium; with several arrays, those of one.
     pub drives: u64,
-    /// Arrays of which each has as many drives, all loaded at once.
+    /// Arrays with the same number of drives each, all loaded at once.
     pub arrays: u64,
     pub spread: LayoutSpread,
-    /// Drives that are lost; none as it is set up.
+    /// Number of lost drives; 0 as it is set up.
     pub failed: u64,
-    /// `RAID5`, `LVM stripe`; empty of drives that nothing joins.
+    /// Name such as `RAID5`, `LVM stripe`; empty for drives that nothing joins.
     pub name: String,
 }
 
 impl Layout {
-    /// Of a stack; where nothing joins its drives, every I/O is one of a drive.
+    /// Determines the layout of a stack. If nothing joins its drives, every I/O is one I/O of a
+    /// drive.
     ///
     /// # Errors
-    /// Why nothing is known of it.
+    /// Returns the reason why nothing is known about it.
     pub fn from_stack(stack: &Stack) -> Result<Layout, String> {
         let all = drives(&stack.medium)?;
         let Some((layer, join)) = known_join(stack) else {
@@ -46,18 +46,18 @@ impl Layout {
         Ok(Layout { drives, arrays, spread, failed: lost(stack)?, name })
     }
 
-    /// Of drives that nothing joins.
+    /// Returns the layout of drives that nothing joins.
     pub fn plain(drives: u64) -> Layout {
         let spread = LayoutSpread::Striped { over: drives };
         Layout { drives, arrays: 1, spread, failed: 0, name: String::new() }
     }
 
-    /// Drives of all arrays.
+    /// Returns the drives of all arrays.
     pub fn all_drives(&self) -> u64 {
         self.drives * self.arrays
     }
 
-    /// `RAID5`, `RAID5 with 1 drive lost`, `2 x RAID5`.
+    /// Returns the words `RAID5`, `RAID5 with 1 drive lost`, `2 x RAID5`.
     pub fn to_sentence(&self) -> String {
         let times = if self.arrays > 1 { format!("{} x ", self.arrays) } else { String::new() };
         match self.failed {
@@ -68,17 +68,17 @@ impl Layout {
     }
 }
 
-/// Whether a layer makes one of several drives.
+/// Returns true if a layer joins several drives into one.
 pub fn is_joined(stack: &Stack) -> bool {
     known_join(stack).is_some() || (is_of_many(stack) && stack.loaded_at_once().is_none())
 }
 
-/// The layer that does, where it is one that is known.
+/// Returns the layer that joins the drives, if it is a known one.
 pub fn joining(stack: &Stack) -> Option<&LayerSpec> {
     known_join(stack).map(|(layer, _)| layer)
 }
 
-/// Bytes on one drive before the next one's turn, with the option that says so.
+/// Returns the bytes on one drive before the next one's turn, with the option that sets them.
 pub fn stripe_unit(stack: &Stack) -> Option<(&'static str, u64)> {
     let layout = Layout::from_stack(stack).ok()?;
     let (layer, join) = known_join(stack)?;
@@ -98,13 +98,13 @@ fn is_of_many(stack: &Stack) -> bool {
     matches!(stack.medium, Medium::Many { .. })
 }
 
-/// Drives that an array does without while it is measured.
+/// Returns the drives that an array lacks while it is measured.
 fn lost(stack: &Stack) -> Result<u64, String> {
     let lost = stack.state.as_ref().map_or(Some(0), InState::lost);
     lost.map(u64::from).ok_or_else(|| "what a rebuild takes of its drives is not known".to_owned())
 }
 
-/// Files of several members may lie on one drive; nobody says.
+/// Returns the number of drives. Several member files may be on one drive, and nobody says so.
 fn drives(medium: &Medium) -> Result<u64, String> {
     let is_file = |member: &Medium| matches!(member, Medium::File { .. });
     match medium {

@@ -1,5 +1,5 @@
-//! Bounds by the links between drives and memory, as they were settled: no payload is above the
-//! largest packets of its link.
+//! Bounds by the links between drives and memory, as negotiated: no payload exceeds what the
+//! largest packets of its link carry.
 
 use super::hardware::{Hardware, MatchedDrive};
 use super::{Efficiency, EfficiencyCase, FigureOrigin, Layout, ReachedBound};
@@ -8,18 +8,19 @@ use iotax_facts::machine::{Cable as Settled, PcieLink};
 use iotax_hardware::{HardwareLink, Rate, rate_text};
 use iotax_load::Job;
 
-/// What the data of a drive cross, one way.
+/// Path that the data of a drive cross, in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LinkPath {
-    /// `PCIe 4.0 x4`, `SAS 12 Gb/s x2`, `PCIe 3.0 x8 of 4 drives`.
+    /// Name such as `PCIe 4.0 x4`, `SAS 12 Gb/s x2`, `PCIe 3.0 x8 of 4 drives`.
     name: String,
     rate: Rate,
-    /// Whether reads and writes share it; else each has as much.
+    /// True if reads and writes share it; else each has that much.
     shared: bool,
 }
 
 impl EfficiencyCase<'_> {
-    /// Against what the links of its drives carry; `None` where they are not known, or not alike.
+    /// Compares the stack with what the links of its drives carry; `None` where they are not known,
+    /// or differ.
     pub(super) fn linked(&self) -> Option<Efficiency> {
         let way = narrowest(self.hardware.as_ref()?)?;
         let found = self
@@ -29,8 +30,8 @@ impl EfficiencyCase<'_> {
         found.could.value().is_some().then_some(found)
     }
 
-    /// Reads go one way and writes the other: the busier way is full first, unless the link carries
-    /// one way at a time.
+    /// Returns the bound by a link. Reads go one way and writes the other: the busier way is full
+    /// first, unless the link carries one way at a time.
     fn against_link(
         &self,
         way: &LinkPath,
@@ -61,15 +62,15 @@ impl EfficiencyCase<'_> {
     }
 }
 
-/// The narrowest part of the way of each drive, if all have one alike.
+/// Returns the narrowest part of the path of each drive, if it is the same for all.
 fn narrowest(hardware: &Hardware) -> Option<LinkPath> {
     let mut all = hardware.drives().iter().map(|drive| link_path(hardware, drive));
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
-/// Only on a machine that is known to be none of somebody's: what is emulated tells links that
-/// nothing crosses.
+/// Returns the path of a drive, only on a machine that is known to be a physical one: an emulated
+/// drive reports links that nothing crosses.
 fn link_path(hardware: &Hardware, drive: &MatchedDrive) -> Option<LinkPath> {
     if drive.place.facts.cpu.under_hypervisor != Some(false) {
         return None;
@@ -91,7 +92,7 @@ fn link_path(hardware: &Hardware, drive: &MatchedDrive) -> Option<LinkPath> {
 
 fn cable(settled: &Settled) -> Option<LinkPath> {
     let number: f64 = settled.speed.split(' ').next()?.parse().ok()?;
-    // sysfs has USB in Mb/s.
+    // sysfs shows USB speeds in Mb/s.
     let gigabits = if settled.kind == "usb" { number / 1000.0 } else { number };
     let link = HardwareLink::of_speed(&settled.kind, gigabits).filter(|link| link.is_cable())?;
     let lanes = if settled.lanes > 1 { format!(" x{}", settled.lanes) } else { String::new() };
@@ -99,7 +100,7 @@ fn cable(settled: &Settled) -> Option<LinkPath> {
     Some(LinkPath { name: link.name() + &lanes, rate, shared: link.is_half_duplex() })
 }
 
-/// A drive's part of a link that so many of the drives share: those of a controller.
+/// Returns a drive's part of a link that `drives` drives share: that of a controller.
 fn pcie(settled: &PcieLink, drives: usize) -> Option<LinkPath> {
     let speed: f64 = settled.speed.as_ref()?.split(' ').next()?.parse().ok()?;
     let link = HardwareLink::of_speed("pcie", speed)?.lanes(u8::try_from(settled.width?).ok()?)?;

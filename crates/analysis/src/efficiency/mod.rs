@@ -1,7 +1,7 @@
-//! A stack against the most that its drives allow: measured, where `each([..])` of the same drives
-//! ran in the same run, by the maker's rating, where the scenario has one or the model is known,
-//! and by the links and networks that their data cross. What no drive explains is told as a doubt
-//! (`doubts`), not hidden here.
+//! A stack against the most that its drives allow. The bound is measured where `each([..])` of the
+//! same drives ran in the same run. Else it comes from the maker's rating, where the scenario has
+//! one or the model is known, and from the links and networks that the data cross. A result that no
+//! drive explains is reported as a doubt (`doubts`), not hidden here.
 
 mod bound;
 #[cfg(test)]
@@ -36,11 +36,12 @@ use iotax_model::scenario::{Medium, Workload};
 use iotax_stats::{Digits, unpaired};
 use std::path::PathBuf;
 
-/// A link of which a load takes less is none of its limits, unless the load is one of bytes.
+/// Share of a link's bandwidth below which the link does not limit a load, unless the load is one
+/// of bytes.
 const OF_LINK: f64 = 0.5;
 
-/// Of every stack of a workload; loads with a rate of their own ask for no more than that, and have
-/// none. Nor have trims, which no layout reckons with.
+/// Returns the efficiency of every stack of a workload. Loads with a rate of their own have none,
+/// since they ask for no more than that. Neither have trims, which no layout accounts for.
 pub fn efficiencies(readings: &[WorkloadView], at: usize, rows: &[StackRow]) -> Vec<Efficiency> {
     let reading = &readings[at];
     if reading.workload.probe.is_some()
@@ -83,20 +84,20 @@ struct EfficiencyCase<'a> {
     stack: usize,
     row: &'a StackRow,
     hardware: Option<&'a Hardware<'a>>,
-    /// The direction of a mix that is held against what is possible of it alone; `None`: the whole
+    /// Direction of a mix that is compared with what is possible for it alone; `None`: the whole
     /// load.
     way: Option<IoDirection>,
 }
 
-/// A bound, and what the stack reaches of it.
+/// A bound, and the share of it that the stack reaches.
 struct ReachedBound {
     need: LoadNeed,
     could: MeasuredFigure,
     share: MeasuredFigure,
     of_all: Option<MeasuredFigure>,
-    /// What else holds the bound down.
+    /// Further limits that hold the bound down.
     also: Option<String>,
-    /// So many times the bound is no doubt yet.
+    /// Factor up to which exceeding the bound raises no doubt yet.
     scatter: f64,
 }
 
@@ -105,7 +106,7 @@ impl EfficiencyCase<'_> {
         &self.reading.run.start.scenario.stacks[self.stack]
     }
 
-    /// Against all of its drives at once, where they were loaded so.
+    /// Compares the stack with all of its drives at once, if the run loaded them so.
     fn measured(&self) -> Option<Efficiency> {
         is_joined(self.stack()).then_some(())?;
         let stacks = &self.reading.run.start.scenario.stacks;
@@ -118,7 +119,8 @@ impl EfficiencyCase<'_> {
         Some(self.finding(by, |case, layout, job| case.against_each(each, layout, job)))
     }
 
-    /// Of the whole load, and of a mix of its reads and writes apart.
+    /// Builds the finding for the whole load, and for a mix also for its reads and writes
+    /// separately.
     fn finding(
         &self,
         by: FigureOrigin,
@@ -181,7 +183,7 @@ impl EfficiencyCase<'_> {
         found
     }
 
-    /// As if every I/O were one of a drive.
+    /// Returns the need if every I/O were one I/O of a drive.
     fn plain_need(&self, layout: &Layout, job: &Job) -> Result<LoadNeed, String> {
         self.need(&Layout::plain(layout.all_drives()), job)
     }
@@ -199,18 +201,18 @@ impl EfficiencyCase<'_> {
         LoadNeed::for_load(layout, &ask)
     }
 
-    /// Targets that every job of the load has at the same time.
+    /// Returns the targets that every job of the load has at the same time.
     fn at_once(&self) -> u64 {
         self.stack().targets()
     }
 
-    /// The part of these that is on one of several arrays.
+    /// Returns the part of these targets that is on one of several arrays.
     fn of_an_array(&self, layout: &Layout) -> u64 {
         (self.at_once() / layout.arrays).max(1)
     }
 
-    /// Of drives one after the other those that the load is on; `None` where nobody recorded how
-    /// large they are.
+    /// Returns the part of concatenated drives that the load is on; `None` if nobody recorded their
+    /// sizes.
     fn covered(&self, layout: &Layout, job: &Job) -> Option<CoveredPart> {
         let members = self.stack().medium.members();
         let smallest =
@@ -224,7 +226,7 @@ impl EfficiencyCase<'_> {
         CoveredPart::by_region(layout, smallest.into_iter().min()?, &region)
     }
 
-    /// Bytes of a drive, as its place tells it.
+    /// Returns the bytes of a drive, as its place reports them.
     fn member_bytes(&self, member: &Medium) -> Option<u64> {
         match member {
             Medium::Drive { place, .. } => {
@@ -238,7 +240,7 @@ impl EfficiencyCase<'_> {
         }
     }
 
-    /// What lies below the target and the medium, as places recorded it.
+    /// Returns the devices below the target and the medium, as places recorded them.
     fn devices(&self) -> impl Iterator<Item = &Device> {
         let run = self.reading.run;
         let media = self.stack().medium.members().iter();
@@ -250,14 +252,15 @@ impl EfficiencyCase<'_> {
         of_media.chain(loaded).flat_map(|target| &target.devices)
     }
 
-    /// Whether the drives are known not to turn.
+    /// Returns true if the drives are known not to rotate.
     fn is_flash(&self) -> bool {
         let mut turning = self.devices().filter_map(|device| device.rotational);
         turning.next() == Some(false) && !turning.any(|turns| turns)
     }
 
-    /// `each` gives the rates of its drives: under this load, and, where the layout reads to write,
-    /// under the same load of reads alone and of writes alone, if the run has them.
+    /// Compares the stack with `each`, which gives the rates of its drives under this load. Where
+    /// the layout reads in order to write, it also uses the rates under the same load of reads
+    /// alone and of writes alone, if the run has them.
     fn against_each(
         &self,
         each: usize,
@@ -265,7 +268,7 @@ impl EfficiencyCase<'_> {
         job: &Job,
     ) -> Result<ReachedBound, String> {
         let need = self.need(layout, job)?;
-        // Of all drives together.
+        // Costs of all drives together.
         let drives = layout.all_drives() as f64;
         let cost =
             IoCost { reads: need.cost().reads * drives, writes: need.cost().writes * drives };
@@ -304,7 +307,7 @@ impl EfficiencyCase<'_> {
         })
     }
 
-    /// The same load with nothing but reads, or writes.
+    /// Returns the workload with the same load of only reads, or only writes.
     fn alone(&self, reads: bool, job: &Job) -> Result<&WorkloadView<'_>, String> {
         let like = |other: &Job| Job {
             name: String::new(),
@@ -336,8 +339,9 @@ impl EfficiencyCase<'_> {
         })
     }
 
-    /// The rate of the stack over that of all drives, so many times: paired where both ran under
-    /// this load, else with the machine's drift between the two in its interval.
+    /// Returns the rate of the stack over that of all drives, multiplied by `times`. The ratio is
+    /// paired where both ran under this load; else its interval includes the machine's drift
+    /// between the two.
     fn times(&self, each: usize, under: &WorkloadView, times: f64) -> MeasuredFigure {
         match under.workload.name == self.reading.workload.name {
             true => self.over(each, times),
@@ -354,7 +358,7 @@ impl EfficiencyCase<'_> {
         let paired = self.reading.pair(&self.reading.sides[each], &self.reading.sides[self.stack]);
         let basis = RoundBasis { quantity: Quantity::Acknowledged, ..self.reading.basis() };
         let found = RateComparison::estimate(self.reading, pair, &paired, basis);
-        // What slices show of themselves spoils the ratio; that it is wide or one of many does not.
+        // Problems that the slices show spoil the ratio. A wide ratio, or one of many, does not.
         let spoilt =
             found.verdict.reason().filter(|reason| reason.is_of_slices()).map(ToString::to_string);
         let figure = found.figure().map("1", |ratio| ratio * times);
@@ -399,7 +403,7 @@ impl EfficiencyCase<'_> {
         }
     }
 
-    /// What the stack reaches, over a bound in I/Os a second that has no interval.
+    /// Returns the stack's rate over a bound in I/Os a second that has no interval.
     fn share_of(&self, bound: f64) -> MeasuredFigure {
         let rate = match self.way {
             None => self.row.iops.clone(),
@@ -410,7 +414,7 @@ impl EfficiencyCase<'_> {
         rate.map("1", |rate| rate / bound)
     }
 
-    /// I/Os a second in the unit that people speak of under this load.
+    /// Converts I/Os a second to the unit that people use for this load.
     fn in_unit(&self, figure: MeasuredFigure, job: &Job) -> MeasuredFigure {
         match subject::rate_unit(self.reading.workload) {
             "B/s" => figure.map("B/s", |ios| ios * job.bs as f64),
@@ -419,7 +423,7 @@ impl EfficiencyCase<'_> {
     }
 }
 
-/// The same load of one direction of a mix.
+/// Returns the same load with one direction of a mix.
 fn only(job: &Job, way: IoDirection) -> Job {
     let rw = match (way == IoDirection::Read, job.rw.random()) {
         (true, true) => Rw::RandRead,
@@ -449,14 +453,14 @@ fn reads_of(job: &Job) -> f64 {
     }
 }
 
-/// How many of the drives' I/Os one of the whole takes, where they are mixed as the load is: then
-/// the drives under the same load say it all.
+/// Returns the number of drive I/Os that one I/O of the whole takes, if their mix equals that of
+/// the load. The drives' result under the same load then suffices.
 fn same_mix(cost: IoCost, reads: f64) -> Option<f64> {
     let all = cost.reads + cost.writes;
     ((cost.reads - reads * all).abs() < 1e-9 * all).then_some(all)
 }
 
-/// Whether both are of the same several drives.
+/// Returns true if both media consist of the same several drives.
 fn same_members(one: &Medium, other: &Medium) -> bool {
     let (Medium::Many { members: one, .. }, Medium::Many { members: other, .. }) = (one, other)
     else {
@@ -469,7 +473,7 @@ fn sum(parts: impl Iterator<Item = MeasuredFigure>) -> MeasuredFigure {
     parts.reduce(plus).unwrap_or_else(|| MeasuredFigure::missing("nothing was measured"))
 }
 
-/// The sum of two figures that may move together: its interval is no wider than theirs end to end.
+/// Adds two figures that may move together: the interval is no wider than theirs end to end.
 fn plus(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
     let (n, caution) = match (&one, &other) {
         (
@@ -494,7 +498,7 @@ fn plus(one: MeasuredFigure, other: MeasuredFigure) -> MeasuredFigure {
     MeasuredFigure::Known { value: value + more, unit, n, of, interval, caution }
 }
 
-/// How many lengths of a load's measuring lie between the starts of two.
+/// Returns the time between the starts of two loads, in lengths of a load's measurement.
 fn separation(pair: [&WorkloadView; 2]) -> f64 {
     let span = |reading: &WorkloadView| {
         let slices =
@@ -557,7 +561,7 @@ fn efficiency_words(found: &Efficiency, workload: &Workload) -> String {
     }
 }
 
-/// Reads and writes of a mix, each against the limit of a load of that direction alone.
+/// Describes reads and writes of a mix, each against the limit of a load of that direction alone.
 fn apart(directions: &[DirectionEfficiency]) -> String {
     let said = |one: &DirectionEfficiency| match (one.share.value(), &one.share) {
         (Some(share), _) => {
@@ -572,8 +576,8 @@ fn apart(directions: &[DirectionEfficiency]) -> String {
     directions.iter().map(said).collect()
 }
 
-/// Why a share of more than all of the bound is no share of the drives; `None` of one that does not
-/// surely pass it.
+/// Returns the reason why a share above the whole bound is no share of the drives; `None` if it
+/// does not surely exceed the bound.
 pub fn above(found: &Efficiency) -> Option<String> {
     let (low, _) = found.share.bounds()?;
     let share = found.share.value().filter(|_| low > found.scatter)?;

@@ -1,5 +1,6 @@
-//! Bounds by the network between the two ends of a layer: every I/O crosses it once at least, reads
-//! one way, writes the other. By what its cards carry, and by what TCP carried in the same run.
+//! Bounds by the network between the two ends of a layer. Every I/O crosses it at least once, reads
+//! in one direction, writes in the other. The bounds are what its cards carry, and what TCP carried
+//! in the same run.
 
 use super::{Efficiency, EfficiencyCase, FigureOrigin, LoadNeed, ReachedBound, reads_of};
 use crate::findings::{Charges, Interval, MeasuredFigure, SampleUnit};
@@ -16,8 +17,8 @@ use iotax_stats::round::three_digits;
 use iotax_store::RunData;
 
 impl EfficiencyCase<'_> {
-    /// Against what the slowest card on its way carries; `None` where nothing leaves a machine, or
-    /// no card tells its speed.
+    /// Compares the stack with what the slowest card on its path carries; `None` if nothing leaves
+    /// a machine, or if no card reports its speed.
     pub(super) fn networked(&self) -> Option<Efficiency> {
         let link = slowest(self.reading.run, self.stack())?;
         let [low, high] = [link.rate().practical.low, link.rate().practical.high].map(rate_text);
@@ -42,12 +43,12 @@ impl EfficiencyCase<'_> {
         found.could.value().is_some().then_some(found)
     }
 
-    /// Against what TCP carried between the two ends of its layer; `None` where that was not
-    /// measured in this run.
+    /// Compares the stack with what TCP carried between the two ends of its layer; `None` if that
+    /// was not measured in this run.
     pub(super) fn carried(&self) -> Option<Efficiency> {
         let stacks = &self.reading.run.start.scenario.stacks;
         let (net, near, far) = measured(stacks, self.stack())?;
-        // What is read comes to the far end.
+        // Data that is read arrives at the far end.
         let comes_in = stacks[net].medium.place() == far;
         let reads = self.reading.workload.jobs.first().is_none_or(|job| reads_of(job) >= 0.5);
         let (_, streams) = self.tcp(net, reads == comes_in)?;
@@ -81,8 +82,8 @@ impl EfficiencyCase<'_> {
         })
     }
 
-    /// The most bytes a second that TCP carried to the place where the probe runs, or from there,
-    /// and in how many streams.
+    /// Returns the most bytes a second that TCP carried to the place where the probe runs, or from
+    /// there, and the number of streams.
     fn tcp(&self, net: usize, receives: bool) -> Option<(MeasuredFigure, u32)> {
         let way = if receives { IoDirection::Read } else { IoDirection::Write };
         let of = |reading: &WorkloadView| {
@@ -97,15 +98,15 @@ impl EfficiencyCase<'_> {
     }
 }
 
-/// Added latency of loads with one I/O in flight, in round trips of the network that their stacks
-/// cross, as sentences.
+/// Returns the added latency of loads with one I/O in flight, in round trips of the network that
+/// their stacks cross, as sentences.
 pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<String> {
     let scenario = &readings[at].run.start.scenario;
     let [job] = readings[at].workload.jobs.as_slice() else { return Vec::new() };
     let of_one = |one: &Charges| {
         let named = |name: &String| scenario.stacks.iter().find(|stack| stack.name == *name);
         let (net, near, far) = measured(&scenario.stacks, named(&one.stack)?)?;
-        // What crosses a network itself is no measure of it.
+        // A stack that crosses a network itself does not measure it.
         crossed(named(&one.against)?).next().is_none().then_some(())?;
         let is_rr = |reading: &&WorkloadView| {
             reading.workload.probe.as_ref().is_some_and(|probe| probe.name == "rr")
@@ -129,8 +130,8 @@ pub fn trips(readings: &[WorkloadView], at: usize, charges: &[Charges]) -> Vec<S
     charges.iter().filter(|_| is_shallow).filter_map(of_one).collect()
 }
 
-/// The stack that is the network between the two ends of a stack's one layer that has two, and
-/// these: where the drive is, where it is used.
+/// Returns the stack that is the network between the two ends of a stack's only layer with two
+/// ends, and these ends: where the drive is, where it is used.
 fn measured(stacks: &[Stack], stack: &Stack) -> Option<(usize, Place, Place)> {
     let mut crossed = crossed(stack);
     let (layer, near, far) = crossed.next().filter(|_| crossed.next().is_none())?;
@@ -138,7 +139,8 @@ fn measured(stacks: &[Stack], stack: &Stack) -> Option<(usize, Place, Place)> {
     Some((net, near, far))
 }
 
-/// Of rounds that are not paired: as far apart as the ends of both intervals allow.
+/// Returns the ratio of figures whose rounds are not paired: its bounds are as far apart as the
+/// ends of both intervals allow.
 fn over(one: MeasuredFigure, bound: &MeasuredFigure) -> MeasuredFigure {
     let (Some(most), interval) = (bound.value(), one.bounds().zip(bound.bounds())) else {
         return bound.clone();
@@ -153,8 +155,8 @@ fn over(one: MeasuredFigure, bound: &MeasuredFigure) -> MeasuredFigure {
     share.with_interval(Some(&interval))
 }
 
-/// `file | nvmf: network between host and ssh:b: 1.10 GiB/s (tcp, 4 streams); this stack reaches
-/// 93.1 %`
+/// Returns the sentence: `file | nvmf: network between host and ssh:b: 1.10 GiB/s (tcp, 4 streams);
+/// this stack reaches 93.1 %`
 pub(super) fn network_words(who: &str, between: &str, streams: u32, found: &Efficiency) -> String {
     let MeasuredFigure::Known { value, unit, .. } = &found.could else { return String::new() };
     let could = Digits::for_value(*value, found.could.bounds(), unit).words();
@@ -167,8 +169,8 @@ pub(super) fn network_words(who: &str, between: &str, streams: u32, found: &Effi
     )
 }
 
-/// Whether a medium is the network between these places, at the address of the layer where it names
-/// one.
+/// Returns true if a medium is the network between these places, at the address of the layer if it
+/// names one.
 fn is_between(medium: &Medium, ends: [&Place; 2], layer: &LayerSpec) -> bool {
     let Medium::Net { place, to, address, .. } = medium else { return false };
     let of_layer = layer.option("address");
@@ -177,7 +179,7 @@ fn is_between(medium: &Medium, ends: [&Place; 2], layer: &LayerSpec) -> bool {
     is_same && (ends == [place, to] || ends == [to, place])
 }
 
-/// Layers whose two ends are in two places: where the drive is, where it is used.
+/// Returns the layers whose two ends are in two places: where the drive is, where it is used.
 fn crossed(stack: &Stack) -> impl Iterator<Item = (&LayerSpec, Place, Place)> {
     stack.layers_in_places().filter_map(|(layer, near)| {
         let far = layer.far.clone().filter(|far| *far != near)?;
@@ -192,8 +194,8 @@ fn slowest(run: &RunData, stack: &Stack) -> Option<HardwareLink> {
     cards.min_by(|one, other| one.rate().most.total_cmp(&other.rate().most))
 }
 
-/// The card by which a place reaches the address of a layer, or has it. What emulates cards tells
-/// speeds that nothing has.
+/// Returns the card by which a place reaches the address of a layer, or the card that has it.
+/// Emulated cards report speeds that do not exist.
 fn card(run: &RunData, place: &Place, layer: &LayerSpec) -> Option<HardwareLink> {
     let address = layer.option("address")?;
     let facts = &run.places.iter().rfind(|known| known.place == *place)?.facts;

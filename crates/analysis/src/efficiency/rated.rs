@@ -1,5 +1,5 @@
-//! Bounds by what makers rate a drive at: the scenario's `[rating]`, else what is known of the
-//! model that the place tells.
+//! Bounds by the maker's rating of a drive: the scenario's `[rating]`, else what is known of the
+//! model that the place reports.
 
 use super::bound::{DriveRates, IoCost, LoadNeed, rate};
 use super::{
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 /// Figures of one drive.
 struct DriveSheet {
-    /// I/Os a second, bytes a second, nanoseconds.
+    /// Rated I/Os a second, bytes a second, nanoseconds.
     figures: BTreeMap<DriveRatings, f64>,
-    /// Whether writes are rated as a cache of SLC takes them.
+    /// True if the rating of writes is for an SLC cache.
     burst: bool,
 }
 
@@ -31,8 +31,9 @@ impl DriveSheet {
         DriveSheet { figures, burst: false }
     }
 
-    /// Of a drive that is known: the best of its sizes, so that none is above. I/Os at random
-    /// places of a disk that turns depend on how far apart they are, and bound nothing.
+    /// Takes the figures of a known drive: the best over its sizes, so that no size exceeds them.
+    /// I/Os at random places of a rotating disk depend on how far apart they are, and give no
+    /// bound.
     fn of_known(drive: &DriveMatch) -> DriveSheet {
         let turns = drive.drive.media == Medium::Hdd;
         let value = |rated: DriveRatings| match rated {
@@ -48,8 +49,8 @@ impl DriveSheet {
 }
 
 impl EfficiencyCase<'_> {
-    /// Against what they are rated at. What is only known of their model is no bound where it says
-    /// nothing of this load.
+    /// Compares the stack with the rating of its drives. If only the model is known and says
+    /// nothing about this load, there is no bound.
     pub(super) fn rated(&self) -> Option<Efficiency> {
         if let Some(rating) = &self.reading.run.start.scenario.rating {
             let by = FigureOrigin::Rated { source: rating.source.clone(), drive: None };
@@ -74,7 +75,7 @@ impl EfficiencyCase<'_> {
         found.could.value().is_some().then_some(found)
     }
 
-    /// With the share of the same bound that was published, where the rate is.
+    /// Adds the published share of the same bound, if the rate was published.
     fn beside_published(&self, found: Efficiency) -> Efficiency {
         let scenario = &self.reading.run.start.scenario;
         let is_it = |figure: &&PublishedFigure| {
@@ -93,7 +94,7 @@ impl EfficiencyCase<'_> {
         Efficiency { sentence: efficiency_words(&found, self.reading.workload), ..found }
     }
 
-    /// Which other model the drives are of than the one that is rated.
+    /// Returns the other model, if the drives are not of the rated one.
     fn other_model(&self, rating: &Rating) -> Option<String> {
         let rated = rating.model.as_ref()?.to_lowercase();
         let models = || self.devices().filter_map(|device| device.model.as_ref());
@@ -140,7 +141,7 @@ impl EfficiencyCase<'_> {
     }
 }
 
-/// I/Os a second of all drives at their rates.
+/// Returns the I/Os a second of all drives at their rated figures.
 fn rated_most(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Result<f64, String> {
     let places = [(need.random, need.share, true), (need.sequential, 1.0 - need.share, false)];
     let mut parts = Vec::new();
@@ -158,7 +159,7 @@ fn rated_most(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Result<f64, Str
 /// Bytes of a rated random I/O.
 const RATED_BS: u64 = 4 << 10;
 
-/// I/Os of that size a second of one drive.
+/// Returns the I/Os a second of one drive at this size.
 fn rated_rate(sheet: &DriveSheet, bs: u64, reads: bool, random: bool) -> Result<f64, String> {
     let (ios, bytes) = if reads {
         (DriveRatings::RandreadIops, DriveRatings::Read)
@@ -177,8 +178,8 @@ fn rated_rate(sheet: &DriveSheet, bs: u64, reads: bool, random: bool) -> Result<
     }
 }
 
-/// The least that an I/O of the whole waits, ns, where all of it is rated: before a write of a part
-/// of a stripe comes what it reads.
+/// Returns the least time in ns that an I/O of the whole waits, if all of it is rated. A write of a
+/// part of a stripe first waits for what it reads.
 fn rated_latency(sheet: &DriveSheet, need: &LoadNeed, job: &Job) -> Option<f64> {
     if need.share < 1.0 || job.bs > RATED_BS {
         return None;

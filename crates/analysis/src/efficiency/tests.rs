@@ -183,7 +183,7 @@ fn several_arrays_at_once_can_do_the_sum_of_each() {
     let lost = findings(&run);
     let lost = of(&lost, "randread", "raid5", "rated");
     assert_eq!(lost.layout, "2 x RAID5 with 1 drive lost");
-    // Of each a fifth of the reads takes all four that are left.
+    // A fifth of the reads of each array takes all four drives that are left.
     assert!((could(lost) - 2.0 * 4.0 * 20e3 / (0.8 + 0.2 * 4.0)).abs() < 1e-6);
 }
 
@@ -348,7 +348,7 @@ fn a_rating_of_another_model_says_nothing_of_these_drives() {
             .value()
             .is_some()
     );
-    // In order and not turning: parity is skipped at no cost.
+    // Sequential reads on drives that do not rotate skip parity at no cost.
     let flash = of(&other, "randread", "raid5", "measured");
     assert!(
         (flash.share.value().unwrap() / flash.of_all.as_ref().unwrap().value().unwrap() - 1.0)
@@ -371,7 +371,7 @@ fn few_in_flight_are_bound_by_the_rated_latency() {
         ("randwrite_latency", "20us"),
     ];
     let one = Job { rw: iotax_load::Rw::RandWrite, ..Job::default() };
-    // What is read before it is written is waited for.
+    // A write waits for the data that is read before it.
     assert!((could(&rated(&writes, one)) - 1.0 / 80e-6).abs() < 1e-3);
     let deep = Job { iodepth: 4096, ..Job::default() };
     assert!((could(&rated(&figures, deep)) - 5e6).abs() < 1e-3);
@@ -508,7 +508,7 @@ fn layouts_are_read_from_the_layers() {
 }
 
 proptest! {
-    /// Whatever the load is, the drives by themselves reach all of what they can do.
+    /// Drives by themselves reach everything that they can do under any load.
     #[test]
     fn all_drives_at_once_are_all_that_they_are(reads in 0.0..=1.0f64, random in 0.0..=1.0f64, drives in 1u64..20, power in 0u32..9) {
         let layout = Layout::plain(drives);
@@ -520,7 +520,7 @@ proptest! {
     }
 }
 
-/// The same of a whole run: as a stack beside itself it is one.
+/// A whole run gives the same: a stack compared with itself is one.
 #[test]
 fn each_against_itself_is_one() {
     let run = twin::arrays();

@@ -1,4 +1,4 @@
-//! Two stored runs against each other.
+//! Comparison of two stored runs.
 
 use super::figure::{MeasuredFigure, SampleUnit};
 use super::{RunIdentity, WarningReport};
@@ -17,19 +17,19 @@ pub struct RunComparison {
     pub emulated: Vec<String>,
     /// Workloads that both runs have.
     pub workloads: Vec<WorkloadChange>,
-    /// What only one of them has.
+    /// Workloads, stacks and system facts that only one run has.
     pub only: Vec<OnlyIn>,
     #[serde(flatten)]
     pub limits: RegressionLimits,
-    /// How limits and service levels were met, over all lines, if there are any.
+    /// Summary over all lines: how limits and service levels were met, if there are any.
     pub result: Option<String>,
-    /// What differs between the runs, and what is weak about each.
+    /// Differences between the runs' conditions, and weaknesses of each run.
     pub warnings: Vec<WarningReport>,
-    /// What the figures do not exclude, as sentences.
+    /// Causes that the figures do not exclude, as sentences.
     pub not_excluded: Vec<String>,
 }
 
-/// The largest changes for the worse that are accepted, each a fraction, as far as they were named.
+/// Largest accepted changes for the worse, each a fraction, as far as they were named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RegressionLimits {
     #[serde(rename = "limit")]
@@ -45,11 +45,11 @@ pub struct RegressionLimits {
 /// One workload in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WorkloadChange {
-    /// Its name in the new run.
+    /// Name of the workload in the new run.
     pub name: String,
     /// `4k random reads at iodepth 32 x 4`.
     pub subject: String,
-    /// What stacks were measured in: `rounds`, or `runs` where results were imported.
+    /// Unit of the sample: `rounds`, or `runs` where results were imported.
     #[serde(skip)]
     pub of: SampleUnit,
     /// Stacks that both runs have.
@@ -59,26 +59,26 @@ pub struct WorkloadChange {
 /// One stack in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StackChange {
-    /// Its name in the new run.
+    /// Name of the stack in the new run.
     pub stack: String,
-    /// Its one-line form in the new run.
+    /// One-line form of the stack in the new run.
     pub text: String,
-    /// Whether it is the baseline of both runs.
+    /// True if it is the baseline of both runs.
     pub baseline: bool,
-    /// Why its figures are not representative.
+    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
-    /// Whole rounds in the old run and in the new one.
+    /// Number of whole rounds in the old run and in the new one.
     pub rounds: (u64, u64),
-    /// Acknowledged; of writes durable too.
+    /// Acknowledged rate, and the durable one too for writes.
     pub rates: Vec<RateChange>,
-    /// Reads and writes apart; only of a mix.
+    /// Reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionChange>,
-    /// Mean latency, both directions.
+    /// Mean latency of both directions.
     pub latency: RunChange,
-    /// CPU time of the place (user and system) an I/O.
+    /// CPU time of the place (user and system) per I/O.
     pub cpu: RunChange,
-    /// Latency and CPU time against their limits, if such were named.
+    /// Latency and CPU time against their limits, if any were named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charges: Vec<ChargeLimit>,
     /// Service levels that either run names.
@@ -86,14 +86,14 @@ pub struct StackChange {
     pub slo: Vec<ServiceLevelChange>,
 }
 
-/// A figure of which less is better, against its limit.
+/// A figure for which less is better, against its limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChargeLimit {
     /// `mean latency` or `CPU per I/O`.
     pub figure: &'static str,
-    /// Which of the two changes is judged.
+    /// The one of the two changes that is judged.
     pub judged: VerdictBasis,
-    /// In words, naming stack and figure.
+    /// Sentence that names stack and figure.
     pub sentence: String,
     pub limit: LimitLine,
 }
@@ -103,11 +103,9 @@ pub struct ChargeLimit {
 pub struct ServiceLevelChange {
     /// `read p99 < 500us`.
     pub level: String,
-    /// In the old run.
     pub old: ServiceVerdict,
-    /// In the new run.
     pub new: ServiceVerdict,
-    /// It fails where the new run breaks what the old one did not.
+    /// Fails where the new run breaks a level that the old one kept.
     pub call: LimitCall,
     pub sentence: String,
 }
@@ -122,9 +120,10 @@ pub struct DirectionChange {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunChange {
-    /// As it stands: the drift of the machine between the runs is in the interval.
+    /// Plain ratio of the new run to the old: its interval includes the drift of the machine
+    /// between the runs.
     pub as_it_stands: MeasuredFigure,
-    /// Of the ratio of the stack to the baseline of its own run.
+    /// Change of the ratio between the stack and the baseline of its own run.
     pub against_own_baseline: MeasuredFigure,
 }
 
@@ -134,20 +133,20 @@ pub struct RateChange {
     /// `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
     pub change: RunChange,
-    /// Which of the two the verdict is about.
+    /// The one of the two changes that the verdict is about.
     pub judged: VerdictBasis,
     pub why: String,
     pub verdict: Verdict,
-    /// In words, naming stack and quantity.
+    /// Sentence that names stack and quantity.
     pub sentence: String,
-    /// Whether the two runs differ by more than their own noise, but not by more than drift may
-    /// have done.
+    /// True if the two runs differ by more than their own noise, but not by more than drift may
+    /// have caused.
     pub drift_could_explain: bool,
-    /// Against the limit, if one was named.
+    /// Judgement against the limit, if one was named.
     pub limit: Option<LimitLine>,
 }
 
-/// What a verdict rests on.
+/// Change that a verdict is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictBasis {
@@ -156,16 +155,15 @@ pub enum VerdictBasis {
     AsItStands,
 }
 
-/// A line against the limit.
+/// A figure judged against the limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitLine {
-    /// The short of it.
     pub call: LimitCall,
-    /// In words; where it cannot be told, with what would settle it.
+    /// Sentence for the call. If the call cannot be made, it includes what would settle it.
     pub sentence: String,
 }
 
-/// Whether a line keeps the limit.
+/// Result of checking a figure against the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitCall {
@@ -174,19 +172,19 @@ pub enum LimitCall {
     CannotTell,
 }
 
-/// What only one run has.
+/// Something that only one run has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OnlyIn {
     pub run: &'static str,
     /// `workload`, `stack` or `system`.
     pub what: &'static str,
     pub name: String,
-    /// What it is, and what is close to it in the other run.
+    /// Description, and what is close to it in the other run.
     pub detail: String,
 }
 
 impl OnlyIn {
-    /// `only in the old run: stack loop (file:/srv/x.img | loop)`.
+    /// Returns a sentence: `only in the old run: stack loop (file:/srv/x.img | loop)`.
     pub fn to_sentence(&self) -> String {
         format!("only in the {} run: {} {} ({})", self.run, self.what, self.name, self.detail)
     }

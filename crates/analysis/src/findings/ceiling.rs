@@ -1,30 +1,30 @@
-//! Ceilings that two stacks ran into.
+//! Ceilings that two stacks reached.
 
 use serde::Serialize;
 
-/// What both sides run into.
+/// Ceiling that both sides reach.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "ceiling", rename_all = "snake_case")]
 pub enum Ceiling {
-    /// The rate that the workload itself asks for.
+    /// Rate that the workload itself asks for.
     OfferedRate {
         offered: f64,
-        /// Achieved shares of it: baseline, stack.
+        /// Achieved shares of the rate: baseline, stack.
         achieved: [f64; 2],
     },
-    /// The load generator's own threads.
+    /// Threads of the load generator.
     Generator {
-        /// Shares of their time that they computed.
+        /// Shares of the threads' time in which they computed.
         busy: [f64; 2],
     },
-    /// The CPUs of the place, or of this host below a guest.
+    /// CPUs of the place, or of this host below a guest.
     Cpus {
-        /// Shares of their time that were idle.
+        /// Idle shares of the CPUs' time.
         idle: [f64; 2],
     },
-    /// A limit that set in while it was measured.
+    /// Rate limit that set in during the measurement.
     RateLimited,
-    /// Both rates are equal and steady.
+    /// Limit that both share: their rates are equal and steady.
     SharedLimit {
         /// Difference of the rates, a fraction.
         difference: f64,
@@ -43,7 +43,7 @@ pub struct MaskingCeiling {
 }
 
 impl MaskingCeiling {
-    /// In two words, for a table's cell.
+    /// Returns two words for a table's cell.
     pub fn short(&self) -> &'static str {
         match self.by {
             Ceiling::OfferedRate { .. } => "offered rate",

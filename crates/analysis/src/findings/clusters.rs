@@ -1,4 +1,4 @@
-//! Clusters of storage, as they were while they were measured.
+//! Clusters of storage in the state that they had while they were measured.
 
 use iotax_model::record::ClusterStatus;
 use serde::Serialize;
@@ -7,17 +7,18 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterFindings {
     pub stacks: Vec<String>,
-    /// How often it was read.
+    /// Number of status readings.
     pub readings: u64,
-    /// Of these, how often it was healthy: all OSDs up and in, all placement groups `active+clean`.
+    /// Number of readings with a healthy cluster: all OSDs up and in, all placement groups
+    /// `active+clean`.
     pub healthy: u64,
-    /// How often it did not answer.
+    /// Number of readings without an answer.
     pub unknown: u64,
-    /// Slices of these stacks that figures are made of.
+    /// Slices of these stacks that the figures are made of.
     pub slices: u64,
-    /// Of these, how many had no healthy reading before them and after them.
+    /// Number of these slices without a healthy reading both before and after them.
     pub slices_not_healthy: u64,
-    /// Whether it was in several states, of which figures are then made together.
+    /// True if the cluster was in several states; the figures then combine them.
     pub changed: bool,
     /// Largest share of copies that were missing.
     pub most_degraded: f64,
@@ -27,16 +28,16 @@ pub struct ClusterFindings {
     pub most_inactive: f64,
     /// Most bytes a second that were recovered or moved.
     pub most_recovering: f64,
-    /// The first reading, and each that differs from the one before it.
+    /// The first reading, and each one that differs from the one before it.
     pub course: Vec<ClusterChange>,
     pub sentence: String,
 }
 
-/// How a cluster was from some moment on.
+/// State of a cluster from some moment on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterChange {
     /// Seconds after the first reading of this load.
     pub after_s: f64,
-    /// The reading; `None`: it did not answer.
+    /// Status that was read; `None`: the cluster did not answer.
     pub status: Option<ClusterStatus>,
 }

@@ -1,4 +1,4 @@
-//! One stack against another.
+//! Comparison of one stack with another.
 
 use super::ceiling::MaskingCeiling;
 use super::charge::ChargeFinding;
@@ -9,12 +9,12 @@ use iotax_stats::checks::{CarryOver, LengthCheck, LevelSplit};
 use iotax_stats::{Phrase, Verdict};
 use serde::Serialize;
 
-/// Which of the two figures of a write.
+/// The two figures of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// What the program sees; of reads, all there is.
+    /// Acknowledged rate as the program sees it; for reads, the only figure.
     Acknowledged,
-    /// With the flush at the end.
+    /// Including the flush at the end.
     Durable,
 }
 
@@ -27,7 +27,7 @@ impl Quantity {
     }
 }
 
-/// What a comparison is about.
+/// Purpose of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonRole {
@@ -46,35 +46,35 @@ impl ComparisonRole {
     }
 }
 
-/// A rate of a stack against the same of the baseline: of all I/Os of a load, or of one direction
+/// Rate of a stack compared with that of the baseline, for all I/Os of a load or for one direction
 /// of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateFinding {
     /// `4k random-read IOPS at iodepth 32 x 4`.
     pub quantity: String,
-    /// The conclusion, with the others of its kind in the run in mind.
+    /// Conclusion, which allows for the others of its kind in the run.
     pub verdict: Verdict,
-    /// What would settle it, where something would.
+    /// Advice on what would settle it, if anything would.
     pub remedy: Option<String>,
-    /// In words, naming stack, baseline and quantity.
+    /// Sentence that names stack, baseline and quantity.
     pub sentence: String,
-    /// The sentence without its stacks, to be said of several at once.
+    /// The sentence without its stacks, so that it can be said of several at once.
     #[serde(skip)]
     pub phrase: Phrase,
     /// Rate of the stack over that of the baseline.
     pub ratio: MeasuredFigure,
-    /// The ratio's interval that holds together with those of the others of its kind in the run.
+    /// Interval of the ratio that holds together with those of the others of its kind in the run.
     pub simultaneous: Option<Interval>,
 }
 
 impl RateFinding {
-    /// Of a conclusion that is not in words yet.
+    /// Creates a conclusion that has no words yet.
     pub fn new(quantity: String, verdict: Verdict, ratio: MeasuredFigure) -> RateFinding {
         let (sentence, phrase) = (String::new(), Phrase::default());
         RateFinding { quantity, verdict, remedy: None, sentence, phrase, ratio, simultaneous: None }
     }
 
-    /// The ratio with the interval that holds together with all others.
+    /// Returns the ratio with the interval that holds together with all others.
     pub fn at_once(&self) -> MeasuredFigure {
         self.ratio.with_interval(self.simultaneous.as_ref())
     }
@@ -83,85 +83,84 @@ impl RateFinding {
 /// One stack against the baseline in one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What it is about.
     #[serde(skip_serializing_if = "ComparisonRole::is_stack")]
     pub role: ComparisonRole,
     pub stack: String,
     pub against: String,
-    /// Which of the two figures of a write; `None` of reads.
+    /// Figure of a write that is compared; `None` for reads.
     #[serde(skip)]
     pub of_write: Option<Quantity>,
-    /// What is found of all I/Os, with all comparisons of the run in mind.
+    /// Finding for all I/Os; it allows for all comparisons of the run.
     #[serde(flatten)]
     pub rate: RateFinding,
-    /// What hides a cost: both run into it.
+    /// Ceiling that both sides reach, so that it hides a cost.
     pub masked: Option<MaskingCeiling>,
-    /// What else was looked for.
+    /// Further checks of the ratio.
     pub checks: RatioChecks,
-    /// Seconds of load on the two.
+    /// Seconds of load on both stacks together.
     pub measured_s: f64,
     /// Percentiles of the stack over those of the baseline: `(direction, quantile, ratio)`.
     pub latency_ratios: Vec<(&'static str, f64, MeasuredFigure)>,
-    /// How many of the stack's I/Os take longer than percentiles of the baseline's.
+    /// Shares of the stack's I/Os that take longer than percentiles of the baseline's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tails: Vec<TailFinding>,
-    /// Reads and writes apart; only of a mix, and with the flush writes alone.
+    /// Reads and writes separately; only for a mix, and with the flush only writes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionComparison>,
-    /// Whether these have sentences: they differ, or the scenario names figures of one.
+    /// True if the directions have sentences: they differ, or the scenario names figures of one.
     #[serde(skip)]
     pub says_directions: bool,
-    /// Why it is not representative.
+    /// Reason why the comparison is not representative.
     pub emulated: Option<String>,
 }
 
 impl Comparison {
-    /// `acknowledged` or `durable` of writes, else empty.
+    /// Returns `acknowledged` or `durable` for writes, else an empty string.
     pub fn write_word(&self) -> &'static str {
         self.of_write.map_or("", Quantity::word)
     }
 
-    /// What is found of all I/Os, or of one direction of a mix.
+    /// Returns the finding for all I/Os, or for one direction of a mix.
     pub fn rate_of(&self, direction: Option<&str>) -> Option<&RateFinding> {
         let Some(direction) = direction else { return Some(&self.rate) };
         self.directions.iter().find(|one| one.direction == direction).map(|one| &one.rate)
     }
 
-    /// What is found of all I/Os, and after it of each direction of a mix.
+    /// Returns the finding for all I/Os, then that of each direction of a mix.
     pub fn rates_mut(&mut self) -> impl Iterator<Item = &mut RateFinding> {
         std::iter::once(&mut self.rate).chain(self.directions.iter_mut().map(|one| &mut one.rate))
     }
 }
 
-/// What was looked for beside the ratio; `None` where too little was measured for it.
+/// Checks made in addition to the ratio; `None` where too little was measured for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RatioChecks {
     /// A break of the level.
     pub level: Option<LevelSplit>,
-    /// Whether a slice depends on whose slice ran before: of the baseline, of the stack.
+    /// Dependence of a slice on the stack whose slice ran before it: for the baseline and for the
+    /// stack.
     pub carry_over: [Option<CarryOver>; 2],
     /// Longer slices against the others.
     pub length: Option<LengthCheck>,
 }
 
-/// What a stack takes more or less than the baseline: figures of which less is better.
+/// Amounts that a stack takes more or less than the baseline, in figures for which less is better.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charges {
     pub stack: String,
     pub against: String,
     /// Mean latency at the matched rate.
     pub latency: ChargeFinding,
-    /// Percentiles at the matched rate, of the stack over those of the baseline: `(direction,
-    /// quantile, ratio)`.
+    /// Percentiles at the matched rate, stack over baseline: `(direction, quantile, ratio)`.
     pub percentiles: Vec<(&'static str, f64, MeasuredFigure)>,
-    /// Mean latency of reads and writes apart; only of a mix.
+    /// Mean latency of reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionCharge>,
-    /// Whether these have sentences.
+    /// True if the directions have sentences.
     #[serde(skip)]
     pub says_directions: bool,
     /// CPU time per I/O at load, host and guest together.
     pub cpu: ChargeFinding,
-    /// Why it is not representative.
+    /// Reason why the figures are not representative.
     pub emulated: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Reads and writes apart, under a load that has both.
+//! Reads and writes separately, under a load that has both.
 
 use super::charge::ChargeFinding;
 use super::comparison::RateFinding;
@@ -12,17 +12,17 @@ pub struct DirectionRow {
     pub iops: MeasuredFigure,
     /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
-    /// Bytes a second with the flush; only of writes.
+    /// Bytes a second including the flush; only for writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durable_bytes_per_s: Option<MeasuredFigure>,
 }
 
-/// One direction of a comparison of rates. It is no comparison of the run's own: the headline and
-/// its family are of the whole mix.
+/// One direction of a comparison of rates. It is not one of the run's own comparisons: the headline
+/// and its family cover the whole mix.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionComparison {
     pub direction: &'static str,
-    /// What is found of it, with all reads and writes apart of the run in mind.
+    /// Finding for this direction; it allows for all separate reads and writes of the run.
     #[serde(flatten)]
     pub rate: RateFinding,
 }
@@ -35,11 +35,11 @@ pub struct DirectionCharge {
     pub latency: ChargeFinding,
 }
 
-/// One direction of a line of a bill; what follows from the line holds of it too.
+/// One direction of a line of a bill; the line's conclusion applies to it too.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BillDirection {
     pub direction: &'static str,
-    /// Rate with the layer over rate without.
+    /// Rate with the layer over the rate without.
     pub ratio: MeasuredFigure,
     /// Added mean latency in ns; only at depth 1.
     pub added_latency: MeasuredFigure,

@@ -1,86 +1,87 @@
-//! A stack against the most that its drives allow.
+//! Comparison of a stack with the most that its drives allow.
 
 use super::figure::MeasuredFigure;
 use serde::Serialize;
 
-/// One stack under one load, against its drives.
+/// One stack under one load, compared with its drives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Efficiency {
     pub stack: String,
-    /// How its layers lay data over the drives: `RAID5`; empty where nothing joins them.
+    /// Layout of data over the drives by the stack's layers: `RAID5`; empty where nothing joins
+    /// them.
     pub layout: String,
     pub drives: u64,
-    /// Where the figures of the drives come from.
+    /// Origin of the drives' figures.
     #[serde(flatten)]
     pub by: FigureOrigin,
-    /// The arithmetic, in words; empty where every I/O is one of a drive.
+    /// The arithmetic in words; empty where every I/O is one I/O of a drive.
     pub rule: String,
-    /// The most that the drives allow, in the unit that people speak of under this load.
+    /// Most that the drives allow, in the unit that people use for this load.
     pub could: MeasuredFigure,
-    /// What the stack reaches, over that.
+    /// Rate that the stack reaches, over that bound.
     pub share: MeasuredFigure,
-    /// The same over what the drives do by themselves, whatever lays data over them; `None` where
-    /// nothing does.
+    /// Rate that the stack reaches, over what the drives do by themselves, whatever the layout;
+    /// `None` where nothing lays data over them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_all: Option<MeasuredFigure>,
-    /// What was published of the same stack and load, over the scenario's rating; `None` where
-    /// nothing was.
+    /// Published figure of the same stack and load, over the scenario's rating; `None` where
+    /// nothing was published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<MeasuredFigure>,
-    /// What the layout may do to get past that bound, beside a cache.
+    /// Means by which the layout may exceed that bound, apart from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unless: Option<&'static str>,
-    /// Reads and writes apart, each against the limit of a load of that direction alone; only of a
-    /// mix.
+    /// Reads and writes separately, each against the limit of a load of that direction alone; only
+    /// for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<DirectionEfficiency>,
-    /// Why its figures are not representative.
+    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
     pub sentence: String,
-    /// So many times the bound is no doubt yet: 1 of what was measured or is a line rate, more of
-    /// what data sheets round.
+    /// Factor up to which exceeding the bound raises no doubt yet: 1 for a measured bound or a line
+    /// rate, more for what data sheets round.
     #[serde(skip)]
     pub scatter: f64,
 }
 
-/// One direction of a mix against what the drives could do if the load were nothing else.
+/// One direction of a mix compared with what the drives could do if the load were nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionEfficiency {
     pub direction: &'static str,
-    /// The most that the drives allow of it alone.
+    /// Most that the drives allow for this direction alone.
     pub could: MeasuredFigure,
-    /// What the stack reaches of it beside the other.
+    /// Rate that the stack reaches in this direction along with the other, over that bound.
     pub share: MeasuredFigure,
-    /// The same over what the drives do of it by themselves; `None` where nothing lays data over
-    /// them.
+    /// Rate that the stack reaches, over what the drives do in this direction by themselves; `None`
+    /// where nothing lays data over them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_all: Option<MeasuredFigure>,
 }
 
-/// Where the figures of the drives come from.
+/// Origin of the drives' figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum FigureOrigin {
-    /// All of them loaded at once, in the same run.
+    /// Measured in the same run with all drives loaded at once.
     Measured { each: String },
     Rated {
         source: String,
-        /// The drive that its model names in what iotax knows or was given; `None` of a scenario's
-        /// own rating.
+        /// Drive that the model name matches in what iotax knows or was given; `None` for a
+        /// scenario's own rating.
         #[serde(skip_serializing_if = "Option::is_none")]
         drive: Option<String>,
     },
-    /// What the data of the drives cross.
+    /// Limit of the link that the drives' data cross.
     Link {
-        /// Its narrowest part: `PCIe 4.0 x4`.
+        /// Narrowest part of the link: `PCIe 4.0 x4`.
         link: String,
     },
-    /// What lies between the two ends of a layer.
+    /// Limit of the network between the two ends of a layer.
     Network {
-        /// Of its slowest card: `25GbE`.
+        /// Speed of the slowest card: `25GbE`.
         network: String,
     },
-    /// What TCP carried between the two ends of a layer, in the same run.
+    /// Rate that TCP carried between the two ends of a layer, in the same run.
     Tcp {
         between: String,
         /// Connections side by side.
@@ -89,7 +90,7 @@ pub enum FigureOrigin {
 }
 
 impl FigureOrigin {
-    /// For a table's cell.
+    /// Returns the word for a table's cell.
     pub fn word(&self) -> &'static str {
         match self {
             FigureOrigin::Measured { .. } => "measured",
@@ -100,7 +101,7 @@ impl FigureOrigin {
         }
     }
 
-    /// What the share is against.
+    /// Returns what the share is measured against.
     pub fn against(&self) -> &str {
         match self {
             FigureOrigin::Measured { each } => each,
@@ -111,7 +112,7 @@ impl FigureOrigin {
         }
     }
 
-    /// Whether it is no drive's, but what the data cross.
+    /// Returns true if the limit belongs to the path of the data and not to a drive.
     pub fn is_on_the_way(&self) -> bool {
         matches!(
             self,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What was counted for a figure.
+/// Unit that a figure's sample is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SampleUnit {
@@ -20,7 +20,7 @@ pub enum SampleUnit {
     Points,
     Blocks,
     Reads,
-    /// Of a cluster's state.
+    /// Readings of a cluster's state.
     Readings,
     Links,
     Ratings,
@@ -49,7 +49,7 @@ impl SampleUnit {
     }
 }
 
-/// A figure, or why there is none.
+/// A figure, or the reason why it has no value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum MeasuredFigure {
@@ -73,12 +73,12 @@ pub enum MeasuredFigure {
 }
 
 impl MeasuredFigure {
-    /// Absent for that reason.
+    /// Creates a figure that is absent for this reason.
     pub fn missing(reason: impl ToString) -> MeasuredFigure {
         MeasuredFigure::Missing { reason: reason.to_string() }
     }
 
-    /// A value with its interval, which nothing weakens.
+    /// Creates a value with its interval and without a caution.
     pub fn known(
         value: f64,
         unit: &'static str,
@@ -88,7 +88,7 @@ impl MeasuredFigure {
         MeasuredFigure::Known { value, unit, n, of, interval, caution: None }
     }
 
-    /// A value for whose interval there is too little.
+    /// Creates a value without an interval, because too little was measured for one.
     pub fn bare(
         value: f64,
         unit: &'static str,
@@ -105,7 +105,7 @@ impl MeasuredFigure {
         self
     }
 
-    /// The same figure with another interval, where there is one to give.
+    /// Returns the figure with another interval, if `other` has one.
     pub fn with_interval(&self, other: Option<&Interval>) -> MeasuredFigure {
         let mut figure = self.clone();
         if let (MeasuredFigure::Known { interval, .. }, Some(other)) = (&mut figure, other) {
@@ -126,7 +126,7 @@ impl MeasuredFigure {
         figure
     }
 
-    /// The value, where there is one.
+    /// Returns the value, if there is one.
     pub fn value(&self) -> Option<f64> {
         match self {
             MeasuredFigure::Known { value, .. } => Some(*value),
@@ -134,7 +134,7 @@ impl MeasuredFigure {
         }
     }
 
-    /// The bounds, where there are some.
+    /// Returns the bounds, if there are any.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         match self {
             MeasuredFigure::Known { interval: Interval::Bounds { low, high, .. }, .. } => {
@@ -144,7 +144,8 @@ impl MeasuredFigure {
         }
     }
 
-    /// The same figure of a value turned or scaled; `map` must be monotone.
+    /// Returns the figure with its value and bounds mapped, inverted or scaled for example; `map`
+    /// must be monotone.
     pub fn map(self, unit: &'static str, map: impl Fn(f64) -> f64) -> MeasuredFigure {
         match self {
             MeasuredFigure::Known { value, n, of, interval, caution, .. } => {
@@ -162,15 +163,15 @@ impl MeasuredFigure {
     }
 }
 
-/// The 95 % interval, or why there is none.
+/// The 95 % interval, or the reason why it is missing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Interval {
     Bounds {
         low: f64,
         high: f64,
-        /// Degrees of freedom of Student's t after it, where it is one: an interval of another
-        /// confidence needs them.
+        /// Degrees of freedom of Student's t, if the interval is of that kind: an interval of
+        /// another confidence needs them.
         #[serde(skip)]
         freedom: Option<f64>,
     },
@@ -184,7 +185,7 @@ impl Interval {
         Interval::Bounds { low, high, freedom: None }
     }
 
-    /// Student's, with so many degrees of freedom.
+    /// Creates an interval of Student's t with these degrees of freedom.
     pub fn of_t(low: f64, high: f64, freedom: f64) -> Interval {
         Interval::Bounds { low, high, freedom: Some(freedom) }
     }

@@ -1,22 +1,22 @@
-//! What layers made.
+//! Results of building the layers.
 
 use iotax_facts::machine::Device;
 use iotax_facts::place::Place;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a layer made, as it really is.
+/// Actual properties of what a layer made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayerReport {
-    /// Stacks that have it below them.
+    /// Stacks that contain the layer.
     pub stacks: Vec<String>,
     pub layer: String,
-    /// Which part of it, where it has several: `target`, `host`.
+    /// Part of the layer, where it has several: `target`, `host`.
     pub part: String,
     pub place: Place,
-    /// As recorded; `None`: it is no device.
+    /// Device as recorded; `None`: the layer makes no device.
     pub device: Option<Device>,
-    /// As its own tools tell it.
+    /// Settings as the layer's own tools report them.
     pub settings: BTreeMap<String, String>,
     pub sentence: String,
 }

@@ -1,12 +1,12 @@
-//! What was done to the drives of each stack before it was measured.
+//! Preconditioning of each stack's drives before the measurement.
 
 use serde::Serialize;
 
-/// What was done of one stack.
+/// Preconditioning of one stack.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreconditionReport {
     pub stack: String,
-    /// Passes over its drives, batch by batch of drives that were written at the same time.
+    /// Passes over its drives, one for each batch of drives that were written at the same time.
     pub passes: Vec<PassesReport>,
     /// Rounds of each load that writes.
     pub loads: Vec<LoadReport>,
@@ -16,13 +16,13 @@ pub struct PreconditionReport {
 /// Passes over drives that were written at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PassesReport {
-    /// Those below the stack.
+    /// Drives below the stack.
     pub drives: Vec<String>,
-    /// How often each was to be written.
+    /// Number of times that each drive was to be written.
     pub passes: u32,
-    /// Bytes of each of them that were to be written, of all passes.
+    /// Bytes of each drive that were to be written, for all passes.
     pub bytes: u64,
-    /// Bytes of each that were written.
+    /// Bytes of each drive that were written.
     pub written: u64,
     /// Bytes a second of these drives together, with flushes; `None`: nothing was written.
     pub bytes_per_s: Option<f64>,
@@ -36,18 +36,18 @@ pub struct LoadReport {
     pub workload: String,
     /// Set-ups after which the rounds were made.
     pub set_ups: u64,
-    /// Of these, in how many the stack was steady at the end of them.
+    /// Number of these set-ups after which the stack was steady at the end of the rounds.
     pub steady: u64,
     /// Fewest rounds of a set-up.
     pub least_rounds: u32,
     pub most_rounds: u32,
     /// Length of a round in nanoseconds.
     pub round_ns: u64,
-    /// Whether the load ran without the rate that it has.
+    /// True if the load ran without its own rate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_rate: bool,
-    /// Bytes written through the stack, in all.
+    /// Total bytes written through the stack.
     pub written: u64,
-    /// Seconds of all, with the other stacks that were up.
+    /// Total seconds, including the other stacks that were up.
     pub seconds: f64,
 }

@@ -1,24 +1,24 @@
-//! What probes say: what they count, single runs of a tool, losses and CPU time of a network.
+//! Results of probes: what they count, single runs of a tool, losses and CPU time of a network.
 
 use super::MeasuredFigure;
 use iotax_probe::{ProbeSpec, ProbeUnit};
 use serde::Serialize;
 
-/// What a probe counts.
+/// Description of what a probe counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProbeReport {
-    /// Head of its figures: `passes/s`, `throughput`, `mean`.
+    /// Heading of its figures: `passes/s`, `throughput`, `mean`.
     pub head: String,
-    /// What one unit does.
+    /// Work of one unit.
     pub about: &'static str,
-    /// Its relative among the field's tools.
+    /// Related tool that is common in the field.
     pub relative: &'static str,
-    /// It counts what comes from the other end only.
+    /// True if it counts only what comes from the other end.
     pub receives: bool,
 }
 
 impl ProbeReport {
-    /// That of a probe that this version knows.
+    /// Returns the report of a probe that this version knows.
     pub fn from_probe(probe: &ProbeSpec) -> Option<ProbeReport> {
         let found = probe.definition().ok()?;
         let head = match probe.unit().ok()? {
@@ -31,46 +31,45 @@ impl ProbeReport {
     }
 }
 
-/// Single runs of a tool, side by side. None of these has an interval: that of the stack's figure
-/// is from whole rounds.
+/// Single runs of a tool. None of these has an interval; that of the stack's figure is from whole
+/// rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ToolRuns {
     pub runs: u64,
-    /// Of the three figures: `1/s`, `B/s`, `ns`.
+    /// Unit of the three figures: `1/s`, `B/s`, `ns`.
     pub unit: &'static str,
-    /// The highest rate, the shortest time.
+    /// Highest rate, or shortest time.
     pub best: f64,
-    /// The middle one, the mean of two.
+    /// Median; with an even number of runs, the mean of the middle two.
     pub median: f64,
     pub mean: f64,
 }
 
-/// What a network probe lost, and what its bytes cost both ends.
+/// Losses of a network probe, and the CPU time that its bytes cost both ends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NetworkRow {
-    /// Datagrams a second that were sent; what arrived of them is the stack's rate. Of others
-    /// `None`.
+    /// Datagrams sent a second; those that arrived are the stack's rate. `None` for other probes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<MeasuredFigure>,
-    /// The share of these, or of requests, of which nothing arrived. Of streams `None`.
+    /// Share of datagrams or requests of which nothing arrived. `None` for streams.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<MeasuredFigure>,
-    /// TCP segments that were sent again for each GiB that arrived. Of datagrams `None`.
+    /// TCP segments retransmitted for each GiB that arrived. `None` for datagrams.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_again_per_gib: Option<MeasuredFigure>,
     /// CPU time of this end's threads for each KiB that arrived, without what the kernel does in
-    /// interrupts. Of round trips `None`.
+    /// interrupts. `None` for round trips.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_here_per_kib: Option<MeasuredFigure>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_there_per_kib: Option<MeasuredFigure>,
 }
 
-/// Of a path that loses more, the rate is not what it carries.
+/// Largest tolerated share of losses. If a path loses more, the rate does not show what it carries.
 const TOLERATED: f64 = 0.01;
 
 impl NetworkRow {
-    /// The share that was lost, where it is more than a hundredth.
+    /// Returns the share that was lost, if it is more than a hundredth.
     pub fn loses(&self) -> Option<f64> {
         self.lost.as_ref()?.value().filter(|lost| *lost > TOLERATED)
     }

@@ -1,25 +1,25 @@
-//! What somebody published beside what was measured.
+//! Published figures next to the measured ones.
 
 use super::figure::MeasuredFigure;
 use serde::Serialize;
 
-/// The published figures of a run's scenario, each beside its own.
+/// Published figures of a run's scenario, each next to the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedFindings {
     /// Title, author, place and date.
     pub source: String,
-    /// What it was measured on.
+    /// Hardware that the published figures were measured on.
     pub hardware: String,
-    /// What else was published that no figure here compares with.
+    /// Further published results that no figure here compares with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// In the order of the scenario.
+    /// Figures in the order of the scenario.
     pub figures: Vec<PublishedFinding>,
-    /// How to read them, what came out, and why some are unresolved.
+    /// Sentences that explain how to read the figures, what came out, and why some are unresolved.
     pub sentences: Vec<String>,
 }
 
-/// One published figure beside the measured one.
+/// One published figure next to the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PublishedFinding {
     /// Name of the workload.
@@ -28,30 +28,30 @@ pub struct PublishedFinding {
     pub subject: String,
     /// `iops`, `durable throughput`, `read p99.9`.
     pub metric: String,
-    /// Which of several printed rows of the metric it is of.
+    /// Printed row of the metric that the figure is from, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     pub stack: String,
-    /// The baseline; of the baseline's own figures `None`, as they have no ratio.
+    /// Baseline of the ratio; `None` for the baseline's own figures, which have no ratio.
     pub against: Option<String>,
-    /// As it was printed.
+    /// Published figure as it was printed.
     pub printed: String,
     pub published: MeasuredFigure,
     pub measured: MeasuredFigure,
-    /// The two ratios to the baseline; `None` of the baseline itself.
+    /// Published and measured ratio to the baseline; `None` for the baseline itself.
     pub ratio: Option<RatioBeside>,
-    /// Why its figures are not representative.
+    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
 }
 
 impl PublishedFinding {
-    /// `write iops`, or `write iops (as its table prints it)`.
+    /// Returns the metric with its note: `write iops`, or `write iops (as its table prints it)`.
     pub fn metric_said(&self) -> String {
         let note = self.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
         format!("{}{note}", self.metric)
     }
 
-    /// Whether it is of the same printed row.
+    /// Returns true if both are from the same printed row.
     pub fn is_of_row(&self, other: &PublishedFinding) -> bool {
         let [ours, others] = [self, other].map(|one| (&one.workload, &one.metric, &one.note));
         ours == others
@@ -61,27 +61,27 @@ impl PublishedFinding {
 /// A published ratio and the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioBeside {
-    /// Of the printed figures.
+    /// Ratio of the printed figures.
     pub published: MeasuredFigure,
-    /// From where to where it may lie, since printed figures are rounded; from 0 where a bound was
-    /// printed.
+    /// Range that the published ratio may have, since printed figures are rounded; from 0 where a
+    /// bound was printed.
     pub rounding: Option<[f64; 2]>,
     pub measured: MeasuredFigure,
-    /// What limit both measured stacks ran into: the ratio is then that of the limit.
+    /// Limit that both measured stacks reached; the ratio is then that of the limit.
     pub masked: Option<String>,
     #[serde(flatten)]
     pub agreement: Agreement,
 }
 
-/// Whether a published ratio and the measured one can be the same.
+/// Agreement of a published ratio with the measured one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "agreement", rename_all = "snake_case")]
 pub enum Agreement {
-    /// The published ratio lies within the measured interval, as far as its printed digits tell; of
-    /// a bound: the whole interval lies below it.
+    /// The published ratio lies within the measured interval, as far as its printed digits show.
+    /// For a bound, the whole interval lies below it.
     Agrees,
     Differs,
-    /// Nothing can be said.
+    /// No conclusion is possible.
     Unresolved {
         reason: String,
     },

@@ -6,14 +6,14 @@ use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioTable {
-    /// What is above it.
+    /// Heading of the table.
     pub name: Option<String>,
-    /// The column that the others are shares of.
+    /// Column that the others are shares of.
     pub percent_of: Option<String>,
     pub columns: Vec<RatioColumn>,
-    /// Its rows, as the workloads of the scenario.
+    /// Rows in the order of the scenario's workloads.
     pub rows: Vec<RatioRow>,
-    /// Why figures in it are not representative.
+    /// Reasons why figures in it are not representative.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub emulated: Vec<String>,
 }
@@ -21,9 +21,9 @@ pub struct RatioTable {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioColumn {
     pub head: String,
-    /// The stack; `None` where the table has none.
+    /// Stack of the row; `None` where the table has none.
     pub stack: Option<String>,
-    /// Why its figures are not representative.
+    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
 }
 
@@ -32,10 +32,10 @@ pub struct RatioRow {
     /// Name of the workload.
     pub workload: String,
     pub metric: String,
-    /// `read` or `write`: the line above once more, of that direction of its mix.
+    /// `read` or `write`, if this line repeats the one above for that direction of its mix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<&'static str>,
-    /// A cell a column.
+    /// One cell per column.
     pub cells: Vec<RatioCell>,
 }
 
@@ -43,20 +43,20 @@ pub struct RatioRow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatioCell {
     pub value: MeasuredFigure,
-    /// Over that of the column that shares are of; `None` of that column, and where none was asked
-    /// for.
+    /// Figure over that of the column that shares are of; `None` for that column, and where no
+    /// shares were asked for.
     pub share: Option<MeasuredFigure>,
-    /// What follows from the share by itself; `None` of latencies.
+    /// Conclusion from the share by itself; `None` for latencies.
     pub verdict: Option<Verdict>,
-    /// What both ran into, where the share is that of a limit.
+    /// Limit that both sides reached, if the share is that of the limit.
     pub masked: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<MeasuredFigure>,
 }
 
 impl RatioCell {
-    /// Whether something follows from its share: not from that of a limit, nor from one of
-    /// latencies without an interval.
+    /// Returns true if its share allows a conclusion. The share of a limit does not, nor does a
+    /// ratio of latencies without an interval.
     pub fn is_resolved(&self) -> bool {
         let has_interval = || self.share.as_ref().is_some_and(|share| share.bounds().is_some());
         self.masked.is_none()

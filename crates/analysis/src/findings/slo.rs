@@ -1,4 +1,4 @@
-//! Service levels: what was asked for, and whether each stack keeps it.
+//! Service levels: the requested ones, and whether each stack keeps them.
 
 use super::figure::MeasuredFigure;
 use iotax_stats::exceedance::ServiceVerdict;

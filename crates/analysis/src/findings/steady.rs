@@ -5,12 +5,12 @@ use iotax_model::scenario::Regime;
 use iotax_stats::steady::Why;
 use serde::Serialize;
 
-/// What is said about the writes of a workload.
+/// Findings about the writes of a workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WritesReport {
-    /// What the verdicts are about.
+    /// Regime that the verdicts are about.
     pub regime: Regime,
-    /// Caches that were known on the path, the largest first.
+    /// Known caches on the path, the largest first.
     pub known_caches: Vec<WriteCache>,
     pub visits: Vec<VisitReport>,
     pub sentences: Vec<String>,
@@ -19,26 +19,26 @@ pub struct WritesReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VisitReport {
     pub visit: u32,
-    /// Bytes that the least written drive got.
+    /// Bytes written to the drive that got the least.
     pub written: f64,
     pub rounds: usize,
-    /// The first of them behind the caches, from 0; `None`: that was not reached.
+    /// Index of the first round past the caches, from 0; `None`: it was not reached.
     pub steady_from: Option<usize>,
-    /// By what it was reached.
+    /// Evidence that it was reached.
     #[serde(flatten)]
     pub why: Why,
     /// Stacks whose pace fell and stayed down.
     pub changes: Vec<ChangeReport>,
 }
 
-/// A fall of pace, in bytes a second; with the flush, where flushes show it.
+/// A fall of pace, in bytes a second. It includes the flush where flushes show it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangeReport {
     /// Name of the stack.
     pub stack: String,
-    /// Bytes that its drive had got in the visit by then.
+    /// Bytes that its drive had received in the visit by then.
     pub written: f64,
     pub before: f64,
-    /// Mean pace after it.
+    /// Mean pace after the fall.
     pub after: f64,
 }

@@ -7,23 +7,23 @@ use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SweepFindings {
-    /// Its name; its points' workloads carry it.
+    /// Name of the sweep; the workloads of its points carry it.
     pub name: String,
     /// `4k random reads over iodepth`.
     pub subject: String,
-    /// The word along the axis.
+    /// The swept word along the axis.
     pub axis: String,
-    /// Unit of its values, as in figures.
+    /// Unit of the axis values, as in figures.
     pub unit: &'static str,
-    /// The word that makes curves, of a grid.
+    /// The swept word that separates the curves of a grid.
     pub curve_word: Option<String>,
-    /// What counts as throughput: `1/s`, or `B/s` where the block size is swept.
+    /// Unit of throughput: `1/s`, or `B/s` where the block size is swept.
     pub throughput: &'static str,
-    /// Points of all curves.
+    /// Number of points on all curves.
     pub points: usize,
-    /// What its figures do not show, as a sentence.
+    /// Sentence that says what the figures do not show.
     pub note: Option<&'static str>,
-    /// One, or one for each value of the second word, from the smallest.
+    /// One curve, or one for each value of the second word, from the smallest.
     pub curves: Vec<Curve>,
 }
 
@@ -39,9 +39,9 @@ pub struct Curve {
 /// A value of a swept word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SweepValue {
-    /// In the unit of the word.
+    /// Value in the unit of the word.
     pub value: u64,
-    /// As it is written: `64k`.
+    /// Value as it is written: `64k`.
     pub shown: String,
 }
 
@@ -49,22 +49,22 @@ pub struct SweepValue {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StackCurve {
     pub stack: String,
-    /// Whether the others are compared with it.
+    /// True if the others are compared with this stack.
     pub baseline: bool,
-    /// Why its figures are not representative.
+    /// Reason why its figures are not representative.
     pub emulated: Option<String>,
-    /// From the smallest value to the largest.
+    /// Points from the smallest value to the largest.
     pub points: Vec<SweptStack>,
-    /// Where its power is greatest.
+    /// Point at which the power is greatest.
     pub knee: Knee,
-    /// Up to which offered rate it kept up, as a sentence; only of sweeps over a rate.
+    /// Sentence that says up to which offered rate it kept up; only for sweeps over a rate.
     pub kept_up: Option<String>,
-    /// Whether its cost changes; writes have two, the baseline none.
+    /// Changes of the cost; writes have two, the baseline has none.
     pub courses: Vec<CostCurve>,
 }
 
 impl StackCurve {
-    /// All that is concluded, from the most asked for.
+    /// Returns all conclusions, the most wanted first.
     pub fn sentences(&self) -> impl Iterator<Item = &str> {
         let courses = self.courses.iter().map(|course| course.sentence.as_str());
         courses.chain([self.knee.sentence.as_str()]).chain(self.kept_up.as_deref())
@@ -84,13 +84,13 @@ pub struct SweptStack {
     pub latency: MeasuredFigure,
     /// Throughput over mean latency.
     pub power: MeasuredFigure,
-    /// I/Os a second that the load offered, of an open loop.
+    /// I/Os a second that the load offered, for an open loop.
     pub offered: Option<f64>,
-    /// Whether the offered rate was achieved, where there is one and a figure.
+    /// True if the offered rate was achieved; `None` without such a rate or without a figure.
     pub kept_up: Option<bool>,
-    /// Against the baseline; writes have two, the baseline none.
+    /// Costs against the baseline; writes have two, the baseline has none.
     pub costs: Vec<PointCost>,
-    /// Reads and writes apart; only of a mix.
+    /// Reads and writes separately; only for a mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directions: Vec<PointDirection>,
 }
@@ -103,62 +103,63 @@ pub struct PointDirection {
     /// Bytes a second (acknowledged).
     pub bytes_per_s: MeasuredFigure,
     pub latency: MeasuredFigure,
-    /// Against the baseline; writes have two, the baseline none.
+    /// Costs against the baseline; writes have two, the baseline has none.
     pub costs: Vec<PointCost>,
 }
 
 /// A stack against the baseline at one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointCost {
-    /// `acknowledged` or `durable` of writes, else empty.
+    /// `acknowledged` or `durable` for writes, else empty.
     pub quantity: &'static str,
-    /// As at the point's workload.
+    /// Verdict of the comparison at the point's workload.
     pub verdict: Verdict,
-    /// What hides a cost: both run into it.
+    /// Ceiling that both sides reach, so that it hides a cost.
     pub masked: Option<MaskingCeiling>,
     /// Rate of the stack over that of the baseline.
     pub ratio: MeasuredFigure,
-    /// The ratio's interval that holds for all points of the sweep at once: of its own kind, a
-    /// direction's by itself.
+    /// Interval of the ratio that holds for all points of the sweep at once. It covers ratios of
+    /// its own kind; a direction's is separate.
     pub simultaneous: Option<Interval>,
-    /// Median latency of the stack over that of the baseline, of a mix that of the first direction.
+    /// Median latency of the stack over that of the baseline; for a mix, that of the first
+    /// direction.
     pub median_latency: Option<MeasuredFigure>,
 }
 
-/// The knee of one stack along one curve, and the sentence that says it.
+/// Knee of one stack along one curve, with its sentence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knee {
     #[serde(flatten)]
     pub place: KneePosition,
-    /// In words, naming the stack.
+    /// Sentence that names the stack.
     pub sentence: String,
 }
 
-/// Where the greatest power is.
+/// Position of the greatest power.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "knee", rename_all = "snake_case")]
 pub enum KneePosition {
     Inside {
         at: SweepValue,
-        /// Points whose power may as well be the greatest.
+        /// Points whose power may be the greatest as well.
         not_told_apart: Vec<SweepValue>,
-        /// Points that say nothing.
+        /// Points without an interval.
         no_interval: Vec<SweepValue>,
     },
-    /// At its edge: the knee may lie beyond.
+    /// At an edge of the curve: the knee may lie beyond it.
     Edge {
         at: SweepValue,
-        /// Points whose power may as well be the greatest.
+        /// Points whose power may be the greatest as well.
         not_told_apart: Vec<SweepValue>,
-        /// Points that say nothing.
+        /// Points without an interval.
         no_interval: Vec<SweepValue>,
     },
-    /// Not to be said.
+    /// No knee can be named.
     None { reason: String },
 }
 
 impl KneePosition {
-    /// The point of greatest power, at an edge too.
+    /// Returns the point of greatest power, even if it is at an edge.
     pub fn knee_value(&self) -> Option<&SweepValue> {
         match self {
             KneePosition::Inside { at, .. } | KneePosition::Edge { at, .. } => Some(at),
@@ -166,7 +167,7 @@ impl KneePosition {
         }
     }
 
-    /// The points that may be the greatest as well.
+    /// Returns the points that may be the greatest as well.
     pub fn not_told_apart(&self) -> &[SweepValue] {
         match self {
             KneePosition::Inside { not_told_apart, .. }
@@ -176,38 +177,38 @@ impl KneePosition {
     }
 }
 
-/// How the cost of a stack goes over one curve, and the sentence that says it.
+/// Change of a stack's cost along one curve, with its sentence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CostCurve {
-    /// `acknowledged` or `durable` of writes, else empty.
+    /// `acknowledged` or `durable` for writes, else empty.
     pub quantity: &'static str,
-    /// Points of the whole sweep, for all of which the intervals hold at once.
+    /// Points of the whole sweep for which the intervals hold at once.
     pub at_once: usize,
     #[serde(flatten)]
     pub change: CostTrend,
-    /// In words, naming stack and baseline.
+    /// Sentence that names stack and baseline.
     pub sentence: String,
 }
 
-/// Whether the cost is the same at all points.
+/// Trend of the cost along a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum CostTrend {
     /// Two points have intervals that exclude each other.
     Changes {
-        /// Where the stack costs more.
+        /// Point where the stack costs more.
         more: CurveEnd,
-        /// Where it costs less.
+        /// Point where the stack costs less.
         less: CurveEnd,
-        /// Whether these are the largest and the smallest cost of all points.
+        /// True if these are the largest and the smallest cost of all points.
         extremes: bool,
     },
-    /// As far as can be told: a ratio within these bounds fits every point.
+    /// No change is visible: a ratio within these bounds fits every point.
     Same {
-        /// Of the rate to that of the baseline.
+        /// Bounds of the rate over that of the baseline.
         ratio: Interval,
     },
-    /// Not to be said.
+    /// No trend can be named.
     Unknown { reason: String },
 }
 
@@ -217,6 +218,6 @@ pub struct CurveEnd {
     pub at: SweepValue,
     /// Rate of the stack over that of the baseline.
     pub ratio: f64,
-    /// Its interval that holds for all points at once.
+    /// Interval of the ratio that holds for all points at once.
     pub interval: Interval,
 }

@@ -1,4 +1,4 @@
-//! The I/O that a load issued, beside the I/O that the block devices below it completed.
+//! I/O that a load issued, and I/O that the block devices below it completed.
 
 use iotax_model::record::{DeviceCounts, IssuedIo};
 use serde::Serialize;
@@ -10,7 +10,7 @@ pub struct TrafficReport {
     pub stack: String,
     /// Name of the workload.
     pub workload: String,
-    /// What its slices issued, inside and outside of their windows.
+    /// I/O that its slices issued, inside and outside of their windows.
     pub issued: IssuedIo,
     /// The lowest devices of each place, those of the load first.
     pub levels: Vec<TrafficLevel>,
@@ -25,7 +25,7 @@ pub struct TrafficReport {
 pub struct TrafficLevel {
     pub place: String,
     pub devices: Vec<String>,
-    /// The sum of what they completed during the slices.
+    /// Sum of what the devices completed during the slices.
     pub seen: DeviceCounts,
     /// I/O of other programs on them in the same length of time, estimated from the time between
     /// the slices.

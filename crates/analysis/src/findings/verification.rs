@@ -4,15 +4,15 @@ use iotax_load::verify::VerifiedBlocks;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Everything about the verification of a run.
+/// Findings about the verification of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verification {
-    /// A row a workload that verifies and stack.
+    /// One row per stack and per workload that verifies.
     pub rows: Vec<VerifiedRow>,
 }
 
 impl Verification {
-    /// Of what is wrong the worst, in words.
+    /// Returns the worst fault in words, if there is any.
     pub fn alarm(&self) -> Option<String> {
         let wrong: Vec<&VerifiedRow> = self.rows.iter().filter(|row| row.wrong() > 0).collect();
         let worst = wrong.iter().max_by_key(|row| row.wrong())?;
@@ -38,27 +38,27 @@ pub struct VerifiedRow {
     pub workload: String,
     pub stack: String,
     pub sizes: Vec<u64>,
-    /// Blocks that were read back after the load, all visits together, without examples.
+    /// Blocks read back after the load, all visits together, without examples.
     pub back: VerifiedBlocks,
-    /// Reads of the load, without examples.
+    /// Reads during the load, without examples.
     pub load: VerifiedBlocks,
     /// Seconds that the reading back took.
     pub took_s: f64,
-    /// Visits of which not all that was written was read back.
+    /// Visits in which not everything written was read back.
     pub not_read: u64,
     pub sentence: String,
-    /// The first wrong blocks, in words.
+    /// Descriptions of the first wrong blocks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
 }
 
 impl VerifiedRow {
-    /// Blocks, and reads, that were not as last written.
+    /// Returns the number of blocks and reads that were not as last written.
     pub fn wrong(&self) -> u64 {
         self.back.wrong() + self.load.wrong()
     }
 
-    /// Whether there is nothing to conclude from.
+    /// Returns true if there is nothing to conclude from.
     pub fn is_empty(&self) -> bool {
         self.back.blocks + self.load.blocks == 0
     }

@@ -1,6 +1,5 @@
-//! Results that were imported, put together: by load and way, and in these by system. Several
-//! results of one system are runs of their own, each as good as a visit; what a single one leaves
-//! open nobody knows.
+//! Imported results, grouped by load and direction, and within these by system. Several results of
+//! one system are separate runs, each as good as a visit. The spread of a single one is unknown.
 
 use iotax_model::record::Better;
 use iotax_model::record::imported::{
@@ -12,28 +11,27 @@ use iotax_stats::unpaired::{self, Level, UnpairedChange};
 use iotax_stats::visits::LEAST;
 use std::collections::HashMap;
 
-/// How many of their own lengths runs are apart whose times are not told: drift grows with the
-/// logarithm of it.
+/// Distance of runs without recorded times, in their own lengths: drift grows with its logarithm.
 pub(crate) const UNKNOWN_APART: f64 = 1e6;
 
-/// All results of one load, one way.
+/// All results of one load in one direction.
 pub(crate) struct LoadResults<'a> {
     pub(crate) load: &'a ReportedLoad,
     pub(crate) way: ImportedDirection,
     pub(crate) part: Option<ImportedPart>,
-    /// In the order in which they come.
+    /// Systems in the order in which they appear.
     pub(crate) systems: Vec<SystemGroup<'a>>,
 }
 
-/// Those of one system.
+/// Results of one system.
 pub(crate) struct SystemGroup<'a> {
     pub(crate) system: &'a str,
     pub(crate) results: Vec<&'a ImportedResult>,
 }
 
-/// What makes results those of one table.
+/// Key shared by the results of one table.
 type TableKey = (String, ImportedDirection, Option<ImportedPart>);
-/// Index of a table, and in it those of systems.
+/// Index of a table, and the indices of systems in it.
 type TableIndices<'a> = (usize, HashMap<&'a str, usize>);
 
 /// Groups results by load and direction, in their order. Results without any I/O, and those that do
@@ -66,7 +64,7 @@ pub(crate) struct SystemRuns<'a> {
 }
 
 impl<'a> SystemRuns<'a> {
-    /// Those that tell it.
+    /// Collects the runs that report the metric.
     pub(crate) fn from_group(group: &SystemGroup<'a>, metric: &str) -> SystemRuns<'a> {
         let mut runs = SystemRuns::default();
         for result in &group.results {
@@ -90,12 +88,12 @@ impl<'a> SystemRuns<'a> {
         self.samples.len()
     }
 
-    /// The mean of all; `None` where there is none.
+    /// Returns the mean of all runs; `None` if there are none.
     pub(crate) fn mean(&self) -> Option<f64> {
         (self.len() > 0).then(|| self.values().sum::<f64>() / self.len() as f64)
     }
 
-    /// What the mean may be by the digits that were printed.
+    /// Returns the range that the mean may have by the printed digits.
     pub(crate) fn rounded(&self) -> Option<[f64; 2]> {
         let ends: Vec<[f64; 2]> =
             self.samples.iter().filter_map(|sample| sample.rounded()).collect();
@@ -103,14 +101,14 @@ impl<'a> SystemRuns<'a> {
         (!ends.is_empty()).then(|| [mean(0), mean(1)])
     }
 
-    /// As it is printed, whichever way is better.
+    /// Returns the level as printed, whichever direction is better.
     pub(crate) fn plain_level(&self) -> Result<Level, Refusal> {
         Level::of_visits(
             &self.values().map(|value| Total { sum: value, items: 1.0 }).collect::<Vec<_>>(),
         )
     }
 
-    /// Of a rate as it is, of a time as what is done in one: so that more is better.
+    /// Returns the level such that more is better: a rate as it is, a time as the work done in one.
     pub(crate) fn level(&self) -> Result<Level, Refusal> {
         let total = |sample: &&ImportedSample| {
             let value = sample.value.unwrap_or(f64::NAN);
@@ -122,7 +120,7 @@ impl<'a> SystemRuns<'a> {
         Level::of_visits(&self.samples.iter().map(total).collect::<Vec<_>>())
     }
 
-    /// The 95 % interval of the mean, with what rounding leaves open.
+    /// Returns the 95 % interval of the mean, including what rounding leaves open.
     pub(crate) fn interval(&self) -> Option<(f64, f64)> {
         let (low, high) = self.level().ok()?.interval();
         let (below, above) = self.slack()?;
@@ -137,14 +135,14 @@ impl<'a> SystemRuns<'a> {
         self.samples.first().is_some_and(|sample| sample.better == Better::Lower)
     }
 
-    /// Factors from the mean to the ends of what rounding leaves open.
+    /// Returns the factors from the mean to the ends of the range that rounding leaves open.
     pub(crate) fn slack(&self) -> Option<(f64, f64)> {
         let (mean, [low, high]) = (self.mean()?, self.rounded()?);
         (mean > 0.0 && low > 0.0).then(|| (low / mean, high / mean))
     }
 
-    /// Mean time at which they ended, and from the first begin to the last end, in seconds; `None`
-    /// where one does not tell.
+    /// Returns the mean time at which the runs ended, and the seconds from the first start to the
+    /// last end; `None` if a run does not report its end.
     fn times(&self) -> Option<(f64, f64)> {
         let ends: Vec<f64> =
             self.results.iter().map(|result| ended_s(result)).collect::<Option<_>>()?;
@@ -157,14 +155,14 @@ impl<'a> SystemRuns<'a> {
     }
 }
 
-/// Seconds on the calendar of its machine.
+/// Returns the seconds on the calendar of the result's machine.
 fn ended_s(result: &ImportedResult) -> Option<f64> {
     let time: jiff::civil::DateTime = result.ended.as_ref()?.parse().ok()?;
     let since = time.since(jiff::civil::date(2000, 1, 1).at(0, 0, 0, 0)).ok()?;
     since.total((jiff::Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())).ok()
 }
 
-/// How many of their own lengths the runs of two systems are apart.
+/// Returns the distance between the runs of two systems, in their own lengths.
 pub(crate) fn separation(a: &SystemRuns, b: &SystemRuns) -> f64 {
     let apart = || {
         let ((at_a, length_a), (at_b, length_b)) = (a.times()?, b.times()?);
@@ -173,8 +171,8 @@ pub(crate) fn separation(a: &SystemRuns, b: &SystemRuns) -> f64 {
     apart().unwrap_or(UNKNOWN_APART)
 }
 
-/// The second over the first, so that more is better: the ratio, and its interval where the runs of
-/// both show their spread.
+/// Returns the second system over the first, so that more is better: the ratio, and its interval
+/// where the runs of both show their spread.
 pub(crate) fn ratio(
     base: &SystemRuns,
     other: &SystemRuns,
@@ -203,7 +201,7 @@ fn change(base: &SystemRuns, other: &SystemRuns) -> Result<UnpairedChange, Refus
     Ok(UnpairedChange { low: found.low * below, high: found.high * above, ..found })
 }
 
-/// The least and the most that the ratio may be by the digits that were printed.
+/// Returns the least and the greatest ratio that the printed digits allow.
 pub(crate) fn rounding(base: &SystemRuns, other: &SystemRuns) -> Option<[f64; 2]> {
     let ([a_low, a_high], [b_low, b_high]) = (base.rounded()?, other.rounded()?);
     let ends = match base.is_time() {

@@ -1,6 +1,6 @@
-//! What an imported run holds: figures as others printed them, a row a system and load. Systems are
-//! compared only where runs of both show their spread; percentiles are shown as they were printed
-//! and never averaged.
+//! Contents of an imported run: figures as others printed them, one row per system and load.
+//! Systems are compared only where the runs of both show their spread. Percentiles are shown as
+//! printed and never averaged.
 
 pub(crate) mod group;
 pub(crate) mod others;
@@ -25,7 +25,7 @@ use iotax_units::{counted, show_names};
 use std::collections::HashMap;
 pub(super) use warnings::warnings;
 
-/// What was imported; `None` of a run that was measured.
+/// Returns the findings of an imported run; `None` for a measured one.
 pub(super) fn imported(run: &RunData) -> Option<ImportedFindings> {
     let import = run.start.imported.as_ref()?;
     let zone = run.start.scenario.measure.equivalence;
@@ -118,7 +118,7 @@ fn spread_unknown(runs: u64) -> String {
     }
 }
 
-/// By I/Os where both tell them, else by bytes.
+/// Compares I/Os where both sides report them, else bytes.
 fn of_rates(
     loaded: &LoadResults,
     base: &SystemGroup,
@@ -159,10 +159,10 @@ fn comparison(
     })
 }
 
-/// Names that a sentence lists.
+/// Most names that a sentence lists.
 const MOST_NAMES: usize = 6;
 
-/// What is concluded of each; where nothing is, one sentence a reason.
+/// Returns the conclusion about each; those without a conclusion share one sentence per reason.
 fn sentences(compared: &[(&str, &ImportedComparison)]) -> Vec<String> {
     let mut all = Vec::new();
     let mut open: Vec<(String, Vec<&str>, &ImportedComparison)> = Vec::new();
@@ -194,7 +194,7 @@ fn sentences(compared: &[(&str, &ImportedComparison)]) -> Vec<String> {
     all
 }
 
-/// What would settle it: of others' results nothing is measured longer here.
+/// Returns what would settle the verdict. Results of others cannot be measured for longer here.
 pub(super) fn remedy(verdict: &Verdict) -> String {
     let words = verdict.reason().and_then(|reason| match reason {
         Refusal::NoSpread { .. } => reason.remedy(),
@@ -226,7 +226,7 @@ fn percentiles(run: &RunData, group: &SystemGroup) -> Vec<ImportedPercentile> {
     }
 }
 
-/// Those that every run printed.
+/// Returns the percentiles that every run printed.
 fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
     let Some((first, others)) = group.results.split_first() else { return Vec::new() };
     let told = first.percentiles.iter().filter_map(|one| {
@@ -245,7 +245,7 @@ fn printed(group: &SystemGroup) -> Vec<ImportedPercentile> {
     told.collect()
 }
 
-/// `None` unless every run has a histogram.
+/// Merges the histograms; `None` unless every run has one.
 fn merged(run: &RunData, group: &SystemGroup) -> Option<Histogram> {
     let mut all = Histogram::new();
     for result in &group.results {
@@ -272,7 +272,7 @@ fn tool(result: &ImportedResult) -> String {
         .join(" ")
 }
 
-/// Why there is no one sentence for a run of others' figures.
+/// Returns the reason why a run of others' figures has no headline.
 pub(super) fn no_headline(found: &ImportedFindings) -> String {
     let of_loads =
         found.workloads.iter().flat_map(|one| &one.rows).filter_map(|row| row.comparison.as_ref());
@@ -291,7 +291,7 @@ pub(super) fn no_headline(found: &ImportedFindings) -> String {
     }
 }
 
-/// What the figures do not exclude.
+/// Returns the causes that the figures do not exclude.
 pub(super) fn not_excluded(found: &ImportedFindings) -> Vec<String> {
     let compared = found
         .workloads

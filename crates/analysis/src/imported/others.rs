@@ -1,4 +1,4 @@
-//! Results that are no I/O: scores, copies, networks. A table a name and unit.
+//! Results other than I/O: scores, copies, networks. There is one table per name and unit.
 
 use super::group::SystemRuns;
 use super::{comparison, sentences, sources, words};
@@ -6,7 +6,7 @@ use crate::findings::imported::{Better, ImportedComparison, OtherResult, OtherRo
 use iotax_model::record::imported::{ImportedPart, ImportedResult, ImportedSample, ReportedLoad};
 use std::collections::HashMap;
 
-/// One name and unit; systems in the order in which they come.
+/// Results of one name and unit; systems in the order in which they appear.
 pub(crate) struct ResultKind<'a> {
     pub(crate) sample: &'a ImportedSample,
     pub(crate) load: &'a ReportedLoad,
@@ -24,7 +24,7 @@ pub(super) fn others(results: &[ImportedResult], base: &str, zone: f64) -> Vec<O
     kinds(results).iter().map(|kind| result(kind, base, zone)).collect()
 }
 
-/// By name, unit and load, in the order in which they come.
+/// Groups results by name, unit and load, in the order in which they appear.
 pub(crate) fn kinds(results: &[ImportedResult]) -> Vec<ResultKind<'_>> {
     let mut kinds: Vec<ResultKind> = Vec::new();
     let mut known: HashMap<(&str, &str, String, Option<ImportedPart>), usize> = HashMap::new();

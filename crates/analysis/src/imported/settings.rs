@@ -1,5 +1,4 @@
-//! What was set otherwise on one side than on the other, as far as the outputs of both tell their
-//! options.
+//! Settings that differ between the two sides, as far as the outputs of both list their options.
 
 use iotax_model::record::imported::ReportedLoad;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +19,7 @@ pub(crate) fn differ(sides: [&[&ReportedLoad]; 2]) -> Option<[String; 2]> {
     (!other.is_empty()).then(|| [said(&here), said(&there)])
 }
 
-/// Values by option; `None` where a load tells none.
+/// Returns the values by option; `None` if a load lists no options.
 fn values_by_option<'a>(loads: &[&'a ReportedLoad]) -> Option<BTreeMap<&'a str, Vec<&'a str>>> {
     let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for load in loads {

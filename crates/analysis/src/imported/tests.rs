@@ -1,4 +1,4 @@
-//! Of imported results: what is compared, what is not, and against whom.
+//! Imported results: what is compared, what is not, and against whom.
 
 use crate::against::{RunMismatch, against};
 use crate::findings::against::RegressionLimits;

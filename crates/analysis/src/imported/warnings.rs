@@ -1,4 +1,4 @@
-//! What a reader of imported figures must know.
+//! Facts that a reader of imported figures must know.
 
 use super::group::{LoadResults, loads};
 use super::others::kinds;
@@ -45,7 +45,7 @@ fn of_file(file: &ImportedFile) -> Vec<WarningReport> {
     all
 }
 
-/// The same bytes under two names are one system's figures at the most.
+/// Warns of files with the same bytes under two names: they are at most the figures of one system.
 fn copied_files(run: &RunData) -> Vec<WarningReport> {
     let mut systems: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
     for result in &run.imported {
@@ -136,7 +136,7 @@ fn unlike_loads(run: &RunData, loads: &[LoadResults]) -> Vec<WarningReport> {
     all.into_iter().map(said).collect()
 }
 
-/// What else was set otherwise on a system than on the one that it is compared with.
+/// Warns of other settings that differ between a system and the one that it is compared with.
 fn unlike(run: &RunData, loaded: &LoadResults) -> Vec<WarningReport> {
     let named = run.start.imported.as_ref().and_then(|import| import.baseline.as_deref());
     let first = run.imported.first().map(|result| result.system.as_str());
@@ -159,7 +159,7 @@ fn unlike(run: &RunData, loaded: &LoadResults) -> Vec<WarningReport> {
     loaded.systems.iter().filter(|group| group.system != base.system).filter_map(of).collect()
 }
 
-/// Tools whose results one table has.
+/// Warns if one table has results of several tools.
 fn tools(run: &RunData, loads: &[LoadResults]) -> Option<WarningReport> {
     let of = |results: &mut dyn Iterator<Item = &ImportedResult>| {
         results.map(tool).collect::<BTreeSet<_>>()

@@ -1,9 +1,9 @@
-//! What was loaded, in words, as far as the output tells.
+//! Description of a load in words, as far as the output describes it.
 
 use iotax_model::record::imported::{ImportedDirection, ImportedPart, ReportedLoad};
 use iotax_model::scenario::block_size_word;
 
-/// `4k randread at iodepth 8 x 2 (libaio)`; of a mix also which way.
+/// Returns the words `4k randread at iodepth 8 x 2 (libaio)`; for a mix also the direction.
 pub(crate) fn subject(
     load: &ReportedLoad,
     way: ImportedDirection,
@@ -18,7 +18,7 @@ pub(crate) fn subject(
     format!("{}{}{engine}{way}{part}", what(load), depth(load))
 }
 
-/// `4k randread IOPS at iodepth 8 x 2`.
+/// Returns the words `4k randread IOPS at iodepth 8 x 2`.
 pub(crate) fn quantity(load: &ReportedLoad, way: ImportedDirection, unit: &str) -> String {
     let way = if is_one_way(load) { String::new() } else { format!(" of {}", way.words()) };
     format!("{} {unit}{way}{}{}", what(load), depth(load), caps(load))
@@ -28,7 +28,7 @@ fn caps(load: &ReportedLoad) -> String {
     load.caps.iter().map(|cap| format!(", {cap}")).collect()
 }
 
-/// `throughput by 4 jobs`; of a result that is no I/O.
+/// Returns the words `throughput by 4 jobs`, for a result other than I/O.
 pub(crate) fn other(metric: &str, load: &ReportedLoad, part: Option<ImportedPart>) -> String {
     let size = load.bs.map(|bs| format!(", blocks of {}", block_size_word(bs))).unwrap_or_default();
     let part = part

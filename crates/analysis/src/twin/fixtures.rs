@@ -1,4 +1,4 @@
-//! The runs that never were: one for everything that a report must cope with.
+//! Simulated runs: one for everything that a report must cope with.
 
 use super::*;
 use iotax_facts::machine::{Device, PcieLink, TargetFacts};
@@ -51,7 +51,8 @@ pub const FIXTURES: [Fixture; 30] = [
     ("networks", networks),
 ];
 
-/// file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about 9 %.
+/// A bill of file | loop | fs(xfs) | delay(us=10) at depth 1 and at depth 32: costs 4, 3 and about
+/// 9 %.
 pub fn bill() -> RunData {
     Twin::new(9, prefixes()).bill().jobs([1, 32]).measured()
 }
@@ -60,7 +61,7 @@ pub fn bill_of_seed(seed: u64) -> RunData {
     Twin::new(seed, prefixes()).bill().measured()
 }
 
-/// The same with a loop device that takes so long an I/O (93,700 ns in the others), a week later on
+/// The bill run with another loop device latency per I/O (93,700 ns in the others), a week later on
 /// another kernel.
 pub fn a_week_later(seed: u64, loop_latency_ns: f64) -> RunData {
     let mut stacks = prefixes();
@@ -92,7 +93,7 @@ fn prefixes() -> Vec<TwinStack> {
     ]
 }
 
-/// The same three prefixes beside what a page that never was says of them: one that agrees, one
+/// Three prefixes with figures that an invented page published about them: one that agrees, one
 /// that differs, a bound, and figures without one of the baseline.
 pub fn published() -> RunData {
     let mut stacks = prefixes();
@@ -127,8 +128,8 @@ pub fn published() -> RunData {
     run
 }
 
-/// A drive whose data sheet is known, on its link, and a loop device on it: 128k in order near
-/// both, and 4k far from them.
+/// A drive with a known data sheet on its link, and a loop device on it: 128k in order reaches
+/// nearly the bound of both, and 4k stays far below.
 pub fn known_drive() -> RunData {
     let stacks = vec![
         stack("bare", "/dev/nvme1n1", 20_000.0),
@@ -140,7 +141,7 @@ pub fn known_drive() -> RunData {
     run
 }
 
-/// All stacks of a run on a drive of a machine that is nobody's guest.
+/// Moves all stacks of a run to a drive of a machine that is nobody's guest.
 pub fn on_a_drive(run: &mut RunData, device: Device) {
     let path = std::path::PathBuf::from("/dev/nvme1n1");
     for stack in &mut run.start.scenario.stacks {
@@ -151,7 +152,7 @@ pub fn on_a_drive(run: &mut RunData, device: Device) {
     facts.targets = vec![TargetFacts { path, file_system: None, devices: vec![device] }];
 }
 
-/// A drive whose data sheet is known, in a slot that could do more.
+/// A drive with a known data sheet, in a slot that could do more.
 pub fn pro() -> Device {
     let pcie = PcieLink {
         address: "0000:01:00.0".into(),
@@ -169,8 +170,8 @@ pub fn pro() -> Device {
     }
 }
 
-/// A network to two hosts, by a tool and by datagrams, of which those to the second host are lost
-/// by the eighth.
+/// A network to two hosts, measured by a tool and by datagrams; an eighth of the datagrams to the
+/// second host is lost.
 pub fn networks() -> RunData {
     let stacks = vec![
         stack("host to ssh:b", "net:ssh:b", 20_000.0),
@@ -222,9 +223,9 @@ pub fn networks() -> RunData {
     run
 }
 
-/// Five drives, and what RAID5, LVM and ZFS make of them: half of the drives' random reads, of
-/// which ZFS answers more than there are, a twelfth of their random writes and an eighth of a mix.
-/// The maker rates the drives.
+/// Five drives with RAID5, LVM and ZFS on them: half of the drives' random reads, of which ZFS
+/// answers more than there are, a twelfth of their random writes and an eighth of a mix. The maker
+/// rates the drives.
 pub fn arrays() -> RunData {
     const LOADS: [Rw; 3] = [Rw::RandRead, Rw::RandWrite, Rw::RandRw];
     let stacks = vec![
@@ -267,9 +268,9 @@ pub fn arrays() -> RunData {
     run
 }
 
-/// Four drives and a RAID5 of them as it was made, with one lost, while that is rebuilt, and whole
-/// again: half of the rate while one is lost, a third while it is rebuilt, once of which it was
-/// whole before its slice ended.
+/// Four drives, and a RAID5 of them as it was made, with one lost, during the rebuild, and whole
+/// again. It reaches half of the rate while one is lost, and a third during the rebuild. One of the
+/// slices of the rebuild ended after the array was whole.
 pub fn states() -> RunData {
     let in_state = |name, latency_ns| stack(name, FILE, latency_ns);
     let stacks = vec![
@@ -329,8 +330,8 @@ pub fn states() -> RunData {
     run
 }
 
-/// Three backends over two protocols, in an emulated lab, with the tables of an article, whose
-/// figures are known of one of them.
+/// Three backends over two protocols, in an emulated lab, with the tables of an article that has
+/// figures of one of them.
 pub fn tables() -> RunData {
     const COLUMNS: [&str; 3] = ["LVM", "mdadm", "ZFS"];
     let backend = |name, latency_ns| TwinStack { place: "lab", ..stack(name, FILE, latency_ns) };
@@ -404,7 +405,7 @@ pub fn tables() -> RunData {
     run
 }
 
-/// I/Os on the loop layer failed.
+/// A run in which I/Os on the loop layer failed.
 pub fn failed() -> RunData {
     let mut stacks = prefixes();
     stacks[1].lives = 0;
@@ -424,7 +425,7 @@ pub fn a_against_a() -> RunData {
     Twin::new(13, vec![stack("file", FILE, 90_000.0), again]).jobs([32]).measured()
 }
 
-/// Four guests that make twice of what one does.
+/// Four guests that achieve twice the rate of one.
 pub fn crowd() -> RunData {
     let guest = |name, text, latency_ns, parts| TwinStack {
         place: "vm",
@@ -522,7 +523,7 @@ fn guest_disk() -> GuestDisk {
     }
 }
 
-/// Killed in the middle of its tenth round.
+/// A run that was killed in the middle of its tenth round.
 pub fn partial() -> RunData {
     let mut twin = Twin::new(
         5,
@@ -545,9 +546,9 @@ pub fn writes() -> RunData {
     twin.measured()
 }
 
-/// Half reads, half writes, at depth 1: a loop device that takes 20 us more a read and 24 us more a
-/// write, and a file system on it under which there are a tenth less reads and a tenth more writes;
-/// beside what a page that never was says of them, which printed one row twice.
+/// Half reads, half writes, at depth 1. The loop device takes 20 us more per read and 24 us more
+/// per write. A file system on it sees a tenth less reads and a tenth more writes. An invented page
+/// published figures about them, and printed one row twice.
 pub fn mixed() -> RunData {
     let mut twin = mix(91);
     (twin.writes, twin.noise_of, twin.matched) = (2048.0, (0.01, 0.003), Some((40, 6_000.0)));
@@ -576,7 +577,7 @@ pub fn mixed() -> RunData {
     run
 }
 
-/// The same loads and stacks, of few I/Os and any seed.
+/// The loads and stacks of [`mixed`], with few I/Os and any seed.
 pub fn mixed_of_seed(seed: u64) -> RunData {
     let mut twin = mix(seed);
     twin.writes = 256.0;
@@ -609,8 +610,8 @@ pub fn visits() -> RunData {
     twin.measured()
 }
 
-/// Over iodepth: the file has its knee at 8; the loop device costs the same at all points, the
-/// guest more the deeper, with its knee at 4.
+/// A sweep over iodepth. The file has its knee at 8. The loop device costs the same at all points;
+/// the guest costs more the deeper, with its knee at 4.
 pub fn sweep() -> RunData {
     sweep_of_seed(20)
 }
@@ -620,7 +621,7 @@ pub fn sweep_of_seed(seed: u64) -> RunData {
     saturating(seed, 8.0).over(&["iodepth"], depths.to_vec()).measured()
 }
 
-/// Writes over the block size.
+/// A sweep of writes over the block size.
 pub fn block_sizes() -> RunData {
     let job = |bs| Job { rw: Rw::RandWrite, bs, iodepth: 4, ..Job::default() };
     let mut twin = saturating(24, 8.0).over(&["bs"], [4096, 16_384, 65_536].map(job).to_vec());
@@ -628,26 +629,27 @@ pub fn block_sizes() -> RunData {
     twin.measured()
 }
 
-/// Over iodepth, with so many servers that even the deepest point is no knee.
+/// A sweep over iodepth, with so many servers that even the deepest point is no knee.
 pub fn rising_sweep() -> RunData {
     let depths = [1, 2, 4, 8].map(|iodepth| Job { iodepth, ..Job::default() });
     saturating(21, 1000.0).over(&["iodepth"], depths.to_vec()).measured()
 }
 
-/// Over iodepth with two block sizes.
+/// A sweep over iodepth with two block sizes.
 pub fn grid() -> RunData {
     let depths = [1, 4, 8, 16, 32];
     let jobs = [4096, 65_536].map(|bs| depths.map(|iodepth| Job { iodepth, bs, ..Job::default() }));
     saturating(22, 8.0).over(&["iodepth", "bs"], jobs.concat()).measured()
 }
 
-/// Half reads, half writes over iodepth.
+/// A sweep of half reads, half writes over iodepth.
 pub fn mixed_sweep() -> RunData {
     let jobs = [1, 4].map(|iodepth| Job { rw: Rw::RandRw, iodepth, ..Job::default() });
     saturating(25, 8.0).over(&["iodepth"], jobs.to_vec()).measured()
 }
 
-/// Over the offered rate; the guest cannot keep up with the last two, the others not with the last.
+/// A sweep over the offered rate. The guest cannot keep up with the last two rates, the others not
+/// with the last.
 pub fn rates() -> RunData {
     let rates = [10_000, 20_000, 32_000, 64_000, 120_000];
     let job = |rate| Job { rate_iops: Some(rate), iodepth: 512, ..Job::default() };
@@ -681,7 +683,7 @@ pub fn three_figures() -> RunData {
     twin.measured()
 }
 
-/// A guest that cannot keep up with the matched rate, of a run that did not record its host's CPU
+/// A guest that cannot keep up with the matched rate, in a run that did not record its host's CPU
 /// time.
 pub fn late() -> RunData {
     let with = |stack: TwinStack, servers| TwinStack { servers: Some(servers), ..stack };
@@ -705,7 +707,7 @@ pub fn masked() -> RunData {
     twin.measured()
 }
 
-/// A limit that sets in after two thirds of the rounds, as of a burst credit that is used up.
+/// A limit that sets in after two thirds of the rounds, like a burst credit that is used up.
 pub fn rate_limited() -> RunData {
     let mut twin = Twin::new(
         38,
@@ -727,11 +729,11 @@ pub fn matrix() -> RunData {
     twin.measured()
 }
 
-/// One of the seeds with which a stack without a cost seems to have one.
+/// Seed with which a stack without a cost seems to have one; there are others.
 const MATRIX_SEED: u64 = 36;
 
-/// So many stacks on a file, each with a cost of its own, the last with the largest, under so many
-/// loads.
+/// A number of stacks on a file, each with a cost of its own, the last with the largest, under a
+/// number of loads.
 pub fn many(stacks: usize, loads: u32) -> RunData {
     let costly = |at: usize| {
         let name = format!("s{at}").leak();
@@ -781,7 +783,7 @@ pub fn attaches() -> RunData {
     run
 }
 
-/// A baseline that is slower beside the others, measured in visits after that was seen.
+/// A baseline that is slower when the others are up, measured in visits after this was noticed.
 pub fn disturbed() -> RunData {
     let mut twin =
         Twin::new(34, vec![stack("file", FILE, 90_000.0), stack("vm", on_file("vm"), 110_000.0)]);
@@ -791,7 +793,7 @@ pub fn disturbed() -> RunData {
     run
 }
 
-/// A bill of workloads that somebody named: a table each, and the joint one.
+/// A bill of workloads that the user named: a table for each, and the joint one.
 pub fn named_bill() -> RunData {
     let mut twin = Twin::new(37, prefixes()).bill().jobs([1, 16]);
     twin.rounds = 32;
@@ -807,13 +809,13 @@ fn saturating(seed: u64, servers: f64) -> Twin {
         stack("vm(vcpus=1)", "file:/srv/iotax.img,size=4GiB | vm(vcpus=1)", 92_000.0),
         servers / 2.0,
     );
-    // A level that wanders less: a knee is of absolute figures, and what wanders is in their
-    // intervals.
+    // A level that wanders less: the knee is of absolute figures, and their intervals include the
+    // wandering.
     Twin { slice_ns: 1e7, noise_of: (0.01, 0.01), ..Twin::new(seed, vec![file, layer, guest]) }
 }
 
-/// Two stacks, 20 kills of the guest and of QEMU each: one keeps everything, the other has an
-/// overlay that goes with QEMU.
+/// Two stacks with 20 kills each of the guest and of QEMU: one keeps everything, the other has an
+/// overlay that is lost with QEMU.
 pub fn durability() -> RunData {
     let vm = |name, text| TwinStack { place: "vm", ..stack(name, text, 900_000.0) };
     let stacks = vec![
@@ -850,7 +852,7 @@ pub fn durability() -> RunData {
     run
 }
 
-/// Mixed random reads and writes that are verified: the file gives back what was written to it, the
+/// Mixed random reads and writes with verification: the file returns what was written to it, the
 /// loop device does not.
 pub fn verified() -> RunData {
     let stacks = vec![
@@ -929,7 +931,7 @@ fn trial(stack: &str, number: u32) -> DurabilityTrial {
     }
 }
 
-/// Others' results of two systems: reads once each, writes in five runs each, one of them copied,
+/// Imported results of two systems: one read each, writes in five runs each, one of them copied,
 /// parts, a score and a time.
 pub fn imported() -> RunData {
     let mut run = Twin::new(61, prefixes()).data;
@@ -977,7 +979,7 @@ fn of_system((system, file, share): (&str, u32, f64)) -> Vec<ImportedResult> {
             ImportedDirection::Write,
             20_000.0 * share * noise,
         );
-        // In turns: the other system half a minute later.
+        // The systems take turns: the other one is half a minute later.
         write.ended = Some(format!("2026-11-23T17:{:02}:{:02}", at.min(4), 30 * file));
         write.uncounted = (at == 5).then_some(Uncounted::Copy { file, line: 1 });
         all.push(write);

@@ -1,5 +1,5 @@
-//! The family of containers: from the bytes of a file to pages of lines. Plain text of any
-//! encoding; HTML, whose tables become rows of `| a | b |` that know which line they come from.
+//! Containers turn the bytes of a file into pages of lines: plain text of any encoding, and HTML,
+//! whose tables become rows of `| a | b |` that know their line in the source.
 
 pub(crate) mod html;
 mod plain;
@@ -11,14 +11,14 @@ pub use plain::is_utf16;
 pub struct Container {
     pub name: &'static str,
     pub knows: fn(&[u8]) -> bool,
-    /// Its pages; what could not be read is listed in them.
+    /// Returns its pages; each lists the parts that could not be read.
     pub read: fn(&str, Vec<u8>) -> Vec<AuditedPage>,
 }
 
-/// All, the one that takes anything last.
+/// All containers; the one that accepts anything comes last.
 pub const ALL: &[&Container] = &[&html::CONTAINER, &plain::CONTAINER];
 
-/// The pages of a file or of standard input.
+/// Returns the pages of a file or of standard input.
 pub fn pages(name: &str, bytes: Vec<u8>) -> Vec<AuditedPage> {
     let known = ALL.iter().find(|container| (container.knows)(&bytes));
     known.map_or_else(Vec::new, |container| (container.read)(name, bytes))

@@ -1,5 +1,5 @@
-//! Plain text: UTF-8, UTF-16 by its mark or its zeros, else the encoding that its bytes look like.
-//! What cannot be decoded is listed, and so is what is no text at all.
+//! Plain text: UTF-8, UTF-16 by its byte order mark or its zeros, else the encoding that its bytes
+//! look like. Parts that cannot be decoded are listed, and so is a file that is not text at all.
 
 use super::Container;
 use crate::page::{AuditedPage, UnreadRange};
@@ -21,7 +21,7 @@ fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
         return page;
     }
     let (text, broken) = decode(bytes, None);
-    // Lines as old Macs end them, and consoles that draw one over the other.
+    // Line ends of old Macs, and of consoles that draw one line over another.
     let text =
         if text.contains('\r') && !text.contains('\n') { text.replace('\r', "\n") } else { text };
     let mut page = match crate::import::prefix::without_colours(&text) {
@@ -37,14 +37,15 @@ fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     page
 }
 
-/// The text of bytes in UTF-16, UTF-8, by their mark, in the encoding that they declare, else the
-/// one that they look like; with the encoding's name where some could not be decoded.
+/// Decodes bytes as UTF-16 or UTF-8 by their byte order mark, by the encoding that they declare,
+/// else by the one that they look like. Returns the text, with the encoding's name if some bytes
+/// could not be decoded.
 pub(super) fn decode(
     bytes: Vec<u8>,
     declared: Option<&'static Encoding>,
 ) -> (String, Option<&'static str>) {
     if let Some(encoding) = wide(&bytes) {
-        // Its own mark, if there is one, is no text: `fio ... > out.json` of PowerShell writes it.
+        // A byte order mark is not part of the text: `fio ... > out.json` in PowerShell writes one.
         let (text, broken) = encoding.decode_with_bom_removal(&bytes);
         return (text.into_owned(), broken.then(|| encoding.name()));
     }
@@ -59,20 +60,20 @@ pub(super) fn decode(
     (text.into_owned(), broken.then(|| used.name()))
 }
 
-/// Whether bytes are text in UTF-16, with or without its mark: half of them are signs that no other
-/// text has.
+/// Returns true if bytes are text in UTF-16, with or without a byte order mark: half of them are
+/// characters that no other text has.
 pub fn is_utf16(bytes: &[u8]) -> bool {
     sixteen(bytes).is_some()
 }
 
-/// UTF-16 by its mark, else by its bytes.
+/// Detects UTF-16 by its byte order mark, else by its bytes.
 fn sixteen(bytes: &[u8]) -> Option<&'static Encoding> {
     let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
     marked.filter(|encoding| *encoding != encoding_rs::UTF_8).or_else(|| wide(bytes))
 }
 
-/// UTF-16 without its mark: of two bytes the one that is nothing in Latin text always is, and the
-/// other never.
+/// Detects UTF-16 without a byte order mark: in Latin text, one byte of each two is always zero and
+/// the other never.
 fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let zeros = |odd: usize| head.iter().skip(odd).step_by(2).filter(|byte| **byte == 0).count();
@@ -83,7 +84,8 @@ fn wide(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// The first bytes of a text for a look at its letters: UTF-16 as letters, all else as it is.
+/// Returns the first bytes of a text for a look at its letters: UTF-16 decoded, everything else as
+/// it is.
 pub(super) fn head(bytes: &[u8], looked_at: usize) -> Cow<'_, str> {
     let head = &bytes[..bytes.len().min(looked_at)];
     match sixteen(head) {
@@ -92,7 +94,8 @@ pub(super) fn head(bytes: &[u8], looked_at: usize) -> Cow<'_, str> {
     }
 }
 
-/// Whether bytes are no UTF-8, and more of them than in any text are signs that no text has.
+/// Returns true if bytes are not UTF-8, and more of them than in any text are characters that no
+/// text has.
 fn binary(bytes: &[u8]) -> bool {
     const SHARE: usize = 50;
     const UTF_32: [[u8; 4]; 2] = [[0xff, 0xfe, 0, 0], [0, 0, 0xfe, 0xff]];
@@ -114,7 +117,7 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Allow)
 }
 
-/// The lines in which something could not be decoded, the first few of them each.
+/// Lists the first lines in which something could not be decoded.
 pub(super) fn undecodable(page: &AuditedPage, encoding: &str) -> Vec<UnreadRange> {
     const TOLD: usize = 8;
     let broken: Vec<usize> =

@@ -1,4 +1,5 @@
-//! Command lines of fio, after a prompt or `sudo`, going on over lines: what they ask for.
+//! Command lines of fio, after a prompt or `sudo` and continued over several lines, and the
+//! settings that they request.
 
 use super::fio::job_file::{self, JobOptions, JobSection};
 use super::{Format, ImportedOutputs, ToolReport};
@@ -13,11 +14,11 @@ pub(crate) const FORMAT: Format = Format {
 
 const WRAPPERS: &str = "sudo time nohup env exec numactl taskset nice ionice chrt stdbuf";
 
-/// Longer commands are cut: nobody types them.
+/// Limit of lines; longer commands are cut, as nobody types them.
 const MOST_LINES: usize = 200;
 
-/// What follows the name of the program, where nothing is before it but a prompt, its path,
-/// wrappers with their options and assignments.
+/// Returns the text after the name of the program, if only a prompt, its path, wrappers with their
+/// options, and assignments precede it.
 fn behind_fio(line: &str) -> Option<&str> {
     let (before, behind) = line.split_once("fio ")?;
     let own = before.rsplit(['$', '#', '%', '>', ';', '&', '|']).next()?;
@@ -34,7 +35,7 @@ fn behind_fio(line: &str) -> Option<&str> {
     (fits && alone).then_some(behind)
 }
 
-/// An option without its dashes, which printing may have made longer (`–direct=1`).
+/// Returns an option without its dashes, which typesetting may have made longer (`–direct=1`).
 fn option_name(word: &str) -> Option<&str> {
     let bare = word.trim_start_matches(['-', '\u{2013}', '\u{2014}', '\u{2212}']);
     (bare.len() < word.len() && bare.starts_with(|letter: char| letter.is_ascii_alphabetic()))
@@ -57,7 +58,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
         .then(|| ImportedOutputs::whole(ToolReport::Asked(job_file::with_globals(sections)), end))
 }
 
-/// The options of a command: `--key=value`, `-key=value`, `--key value`.
+/// Returns the options of a command: `--key=value`, `-key=value`, `--key value`.
 fn options(words: &[&str]) -> JobOptions {
     let mut options = JobOptions::new();
     let plain = |word: &&str| word.trim_matches(['\'', '"', '`']).to_owned();
@@ -76,8 +77,8 @@ fn options(words: &[&str]) -> JobOptions {
     options
 }
 
-/// Each `--name` begins a job, and takes what `--name=global` before it says. What is before
-/// the first name is of its job.
+/// Splits options into jobs. Each `--name` begins a job, which inherits the options of
+/// `--name=global` before it. Options before the first name belong to its job.
 fn sections(line: usize, options: &JobOptions) -> Vec<JobSection> {
     let mut jobs: Vec<JobSection> = vec![(String::new(), line, JobOptions::new())];
     for (key, value) in options {

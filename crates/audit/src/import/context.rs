@@ -1,11 +1,10 @@
-//! Which command or job file an output is of: the last one before it, where its figures are ones
-//! that such a command gives.
+//! Finds the command or job file of an output: the last one before it, if the output's figures fit
+//! such a command.
 
 use super::fio::{Fio, FioForm, FioJobLine, FioReport, snapshots};
 use super::{ResultDirection, ToolOutput, ToolReport};
 
-/// Gives outputs of fio that do not say what was asked for, since their first lines were left out,
-/// what the command before them asks for.
+/// Adds the settings of the command before them to outputs of fio whose first lines were left out.
 pub(super) fn attribute(outputs: &mut [ToolOutput]) {
     let mut asked: Vec<FioJobLine> = Vec::new();
     for output in &mut *outputs {
@@ -23,7 +22,7 @@ pub(super) fn attribute(outputs: &mut [ToolOutput]) {
     give_heads_on(outputs);
 }
 
-/// A text has its head once: what goes on with the same run is of that head, too.
+/// Passes heads on: a text has its head once, and later outputs of the same run share it.
 fn give_heads_on(outputs: &mut [ToolOutput]) {
     for (at, later) in snapshots::followers(outputs).into_iter().enumerate() {
         let ToolReport::Fio(before) = &outputs[at].said else { continue };
@@ -38,12 +37,12 @@ fn give_heads_on(outputs: &mut [ToolOutput]) {
     }
 }
 
-/// Whether a text does not say what was asked for.
+/// Returns true if a text does not state its settings.
 fn lacks_its_head(fio: &Fio) -> bool {
     fio.asked.is_empty() && fio.form == FioForm::Text
 }
 
-/// What was asked of a job: what has its name, and goes the ways that it went.
+/// Returns the settings of a job: those with its name and its directions.
 fn asked_of<'a>(job: &FioReport, asked: &'a [FioJobLine]) -> Option<&'a FioJobLine> {
     let fits = |asked: &&FioJobLine| {
         asked.name == job.name && asked.rw.as_deref().is_some_and(|rw| goes(rw, job))
@@ -51,7 +50,8 @@ fn asked_of<'a>(job: &FioReport, asked: &'a [FioJobLine]) -> Option<&'a FioJobLi
     asked.iter().find(fits)
 }
 
-/// Whether a job went ways that `rw` says (`randread`, `readwrite`, `trimwrite`), and no other.
+/// Returns true if a job did I/O in the directions that `rw` names (`randread`, `readwrite`,
+/// `trimwrite`), and in no other.
 fn goes(rw: &str, job: &FioReport) -> bool {
     let rw = rw.split(':').next().unwrap_or(rw);
     let says = |way: ResultDirection| match way {

@@ -1,5 +1,5 @@
-//! A line that a reader takes apart: words, figures after labels, each with its spot. Parts are
-//! slices of the line, so that where they stand is never kept apart from what they say.
+//! Splits a line for a reader: words, figures after labels, each with its spot. Parts are slices of
+//! the line, so a text and its spot are never kept apart.
 
 use super::OtherToolResult;
 use crate::number::{PrintedNumber, leading, rounded};
@@ -14,15 +14,15 @@ pub(super) struct UnnumberedLine<'a> {
 }
 
 impl<'a> UnnumberedLine<'a> {
-    /// Line `index` of a page; empty after the last.
+    /// Returns line `index` of a page; empty after the last.
     pub(super) fn from_page(page: &'a AuditedPage, index: usize) -> UnnumberedLine<'a> {
         let (text, prefix) = page.bare(index);
         UnnumberedLine { index, prefix, text }
     }
 
-    /// The same for lines that begin with a number of their own, which a page takes for that of a
-    /// listing where several follow one another: the whole line where nothing but `next` would be
-    /// left.
+    /// Returns line `index` of a page whose lines begin with a number of their own. If several such
+    /// lines follow one another, a page takes that number for a listing's. The whole line is kept
+    /// if nothing but `next` would be left.
     pub(super) fn with_number(
         page: &'a AuditedPage,
         index: usize,
@@ -46,9 +46,9 @@ impl<'a> UnnumberedLine<'a> {
         TextSpan::new(self.index, self.prefix + start..self.prefix + start + part.len())
     }
 
-    /// The figure that a part of the line begins with (after spaces and tabs), and what follows it.
-    /// The spot is of its digits. None where the digits go on as a version, a date or a grouped
-    /// number.
+    /// Returns the figure that a part of the line begins with (after spaces and tabs), and the text
+    /// after it. The spot covers its digits. Returns `None` if the digits continue as a version, a
+    /// date or a grouped number.
     pub(super) fn number(&self, part: &'a str, scale: f64) -> Option<(PrintedNumber, &'a str)> {
         let part = part.trim_start_matches([' ', '\t']);
         let (value, bytes, decimals) = leading(part)?;
@@ -67,7 +67,7 @@ impl<'a> UnnumberedLine<'a> {
         rest.is_empty().then_some(figure)
     }
 
-    /// A count that a whole word is: exact.
+    /// Returns the count that a whole word is; it is exact.
     pub(super) fn count(&self, word: &'a str) -> Option<PrintedNumber> {
         let (value, bytes, decimals) = leading(word)?;
         let whole =
@@ -75,7 +75,7 @@ impl<'a> UnnumberedLine<'a> {
         whole.then(|| exact(self.spot(word), value))
     }
 
-    /// The figures of a line that reads as a pattern of `patterns.txt`.
+    /// Returns the figures of a line that matches a pattern of `patterns.txt`.
     pub(super) fn fits(&self, pattern: &str) -> Option<Vec<PrintedNumber>> {
         const SIGNS: [char; 3] = ['#', '@', '*'];
         let (mut rest, mut any) = (self.text, false);
@@ -107,8 +107,9 @@ impl<'a> UnnumberedLine<'a> {
     }
 }
 
-/// Takes lines from one on, over at most so many in a row that are not of the output (`false`), up
-/// to one that ends it (`None`); the line after the last that is.
+/// Walks over lines from one on, and skips a limited number in a row that are not part of the
+/// output (`false`), up to one that ends it (`None`). Returns the index after the last line of the
+/// output.
 pub(super) fn walk(
     page: &AuditedPage,
     from: usize,
@@ -124,17 +125,17 @@ pub(super) fn walk(
     end
 }
 
-/// A figure that stands for itself only: a count.
+/// Returns a figure that represents only itself: a count.
 pub(super) fn exact(spot: TextSpan, value: f64) -> PrintedNumber {
     PrintedNumber { spot, value, low: value, high: value }
 }
 
-/// The same figure as an exact one: a count that was read with its label.
+/// Makes a figure exact: a count that was read with its label.
 pub(super) fn counted(figure: PrintedNumber) -> PrintedNumber {
     exact(figure.spot, figure.value)
 }
 
-/// Bytes that `Mb`, `KiB` or `b` stands for (of 1024), and what follows it.
+/// Returns the bytes that `Mb`, `KiB` or `b` means (in 1024s), and the text after it.
 fn prefixed_bytes(rest: &str) -> Option<(f64, &str)> {
     let power = "KMGT".find(rest.get(..1)?).map_or(0, |at| at + 1);
     let rest = &rest[usize::from(power > 0)..];
@@ -147,7 +148,7 @@ fn exponent(digits: &str) -> f64 {
     written.map_or(1.0, |power| 10f64.powi(power))
 }
 
-/// Bytes of `4k`, `64K`, `1m`, `8192`, `512`: sizes as options and names have them, of 1024.
+/// Returns the bytes of `4k`, `64K`, `1m`, `8192`, `512`: sizes in options and names, in 1024s.
 pub(super) fn size(word: &str) -> Option<u64> {
     iotax_units::fio::printed_size(word.trim_end_matches(['B', 'b']).trim_end_matches('i'))
 }

@@ -1,5 +1,5 @@
-//! The last line of dd, `34359738368 bytes (34 GB) copied, 36.9548 s, 930 MB/s`: GNU's of any age
-//! and language, busybox's (whose MB are of 1024), BSD's, with the records before it.
+//! Last line of dd, `34359738368 bytes (34 GB) copied, 36.9548 s, 930 MB/s`: GNU's of any age and
+//! language, busybox's (whose MB are 1024-based), BSD's, with the records before it.
 
 use super::cut::UnnumberedLine;
 use super::sheet::*;
@@ -24,8 +24,7 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Words that are in the line in the languages that GNU's dd speaks. Some put the word before the
-/// bytes.
+/// Words of that line in the languages of GNU's dd. Some languages put the word before the bytes.
 const COPIED: &str = "copied copiad copiés copié copiats kopiert kopieret kopierade gekopieerd skopiowano zkopírováno \
                       skopírovan kopioitu copiati copiat kopyalandı másolva скопировано скопійовано копиран 复制 複製 コピー 복사 \
                       transferred";
@@ -36,10 +35,10 @@ fn is_copied(line: &str) -> bool {
 
 const LONGEST: usize = 300;
 
-/// The bytes in brackets, in units of 1000 and of 1024.
+/// Names of the bytes in brackets, in units of 1000 and of 1024.
 const SIZES: [&str; 2] = ["the size in brackets", "the other size in brackets"];
 
-/// What is left to see of a line whose progress was drawn over itself.
+/// Returns the visible rest of a line whose progress was drawn over itself.
 fn last_drawn(line: &str) -> &str {
     line.rsplit('\r').next().unwrap_or(line)
 }
@@ -51,7 +50,7 @@ fn drawn(page: &AuditedPage, at: usize) -> UnnumberedLine<'_> {
 
 fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     let mut sheet = result(page, first)?;
-    // `status=progress` and SIGUSR1 print what was copied so far: only the last is a result.
+    // `status=progress` and SIGUSR1 print the progress so far: only the last line is a result.
     while let Some(later) = result(page, sheet.line + 1).filter(|later| goes_on(&sheet, later)) {
         sheet = later;
     }
@@ -62,8 +61,8 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     ImportedOutputs::sheets(vec![sheet], end)
 }
 
-/// Whether a result right after another is of the same copying: more bytes, in more time where
-/// records say that the first was none of progress alone.
+/// Returns true if a result right after another belongs to the same copy: it has more bytes, and
+/// more time if records show that the first was not merely progress.
 fn goes_on(before: &Sheet, later: &Sheet) -> bool {
     let both = |name: &str| Some((before.figure(name)?, later.figure(name)?));
     let Some(((bytes, more), (time, longer))) = both(BYTES).zip(both(TIME)) else { return false };
@@ -73,10 +72,10 @@ fn goes_on(before: &Sheet, later: &Sheet) -> bool {
     }
 }
 
-/// The result whose records or last line begins at a line.
+/// Reads the result whose records or last line begins at a line.
 fn result(page: &AuditedPage, first: usize) -> Option<Sheet> {
     let mut sheet = Sheet::new(first, Some(ResultDirection::Both));
-    // Only of whole records is it known how many I/Os they were.
+    // The number of I/Os is known only for whole records.
     for [all, whole, cut] in
         [["", "the records in", "the cut records in"], [IOS, "the records", "the cut records"]]
     {
@@ -100,7 +99,7 @@ fn result(page: &AuditedPage, first: usize) -> Option<Sheet> {
     Some(sheet)
 }
 
-/// `33+0 records in`, in any language.
+/// Reads `33+0 records in`, in any language.
 fn records(line: &UnnumberedLine) -> Option<[PrintedNumber; 2]> {
     let text = Some(line.text).filter(|text| text.len() <= LONGEST)?;
     let mut words = text.split_whitespace().filter(|word| word.contains('+'));
@@ -144,7 +143,7 @@ fn last_line(line: &UnnumberedLine, sheet: &mut Sheet) -> Option<()> {
     rest.trim_matches([' ', ')']).is_empty().then_some(())
 }
 
-/// A number with a point, or with a decimal comma as most of Europe has it.
+/// Reads a number with a point, or with a decimal comma as in most of Europe.
 fn local_number<'a>(line: &UnnumberedLine<'a>, text: &'a str) -> Option<(PrintedNumber, &'a str)> {
     let run = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let whole = run(text);
@@ -169,7 +168,7 @@ const UNITS: [[&str; 6]; 3] = [
     ["B/s", "KB/s", "MB/s", "GB/s", "TB/s", "PB/s"],
 ];
 
-/// `930 MB/s`, `33 MiB`, `12.2GB/s` (no space: busybox's, of 1024).
+/// Reads `930 MB/s`, `33 MiB`, `12.2GB/s` (without a space: busybox's, 1024-based).
 fn sized<'a>(
     line: &UnnumberedLine<'a>,
     text: &'a str,

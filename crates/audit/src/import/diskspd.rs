@@ -1,5 +1,5 @@
-//! DiskSpd's text, 2.0 to 2.2: a sheet a time span, and one a line of its tables, which are of
-//! bytes over the time of the span.
+//! DiskSpd's text, 2.0 to 2.2: one sheet per time span, and one per line of its tables, whose bytes
+//! are over the time of the span.
 
 use super::cut::{MIB, UnnumberedLine, counted, size, walk};
 use super::sheet::*;
@@ -20,13 +20,12 @@ pub(crate) const FORMAT: Format = Format {
 
 const PROFILE: &str = "Input parameters:";
 
-/// The head of a table of threads.
+/// Returns true for the head of a table of threads.
 fn is_head(line: &str) -> bool {
     line.starts_with("thread |") && line.contains("bytes") && line.contains("I/Os")
 }
 
-/// Titles of tables, the way that each is of, and the column of its latencies among the
-/// percentiles.
+/// Titles of tables, the direction of each, and the column of its latencies among the percentiles.
 const TABLES: [(&str, ResultDirection, usize); 3] = [
     ("Total IO", ResultDirection::Both, 2),
     ("Read IO", ResultDirection::Read, 0),
@@ -42,10 +41,10 @@ const COLUMNS: [SheetField; 4] = [
 
 const LATENCY: SheetField = ms(MEAN);
 
-/// Lines of the profile between two that are known, and blank lines.
+/// Number of lines of the profile between two that are known, and of blank lines.
 const STRANGE: usize = 12;
 
-/// What was asked of a target, by the profile.
+/// Settings of a target, from the profile.
 #[derive(Default)]
 struct DiskspdTarget {
     block: Option<u64>,
@@ -57,18 +56,18 @@ struct DiskspdTarget {
 #[derive(Default)]
 struct DiskspdReader {
     targets: Vec<DiskspdTarget>,
-    /// Sheets of the spans that are read.
+    /// Sheets of the spans read so far.
     sheets: Vec<Sheet>,
     span: Option<Sheet>,
-    /// Its tables: threads and their total.
+    /// Tables of the span: threads and their total.
     tables: [Option<(Vec<Sheet>, Option<Sheet>)>; 3],
-    /// Which table is being read; the title of the next.
+    /// Index of the table being read; `title` is that of the next.
     table: usize,
     title: Option<usize>,
-    /// Percent (0 of the least, 100 of the most) and nanoseconds of reads, writes, all; `None`
-    /// before their head.
+    /// Percent (0 for the least, 100 for the greatest) and nanoseconds of reads, writes, all;
+    /// `None` before their head.
     tiles: Option<Vec<(f64, [Option<PrintedNumber>; 3])>>,
-    /// Whether the profile has been read; a second one is of the next output.
+    /// True if the profile has been read; a second profile belongs to the next output.
     profile: bool,
 }
 
@@ -77,7 +76,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let end = walk(page, line, STRANGE, |_, at| {
         let here = UnnumberedLine::with_number(page, at, "|");
         let known = reader.step(&here, at)?;
-        // The profile names many options; after tables what is strange is not of this output.
+        // The profile names many options; after tables an unknown line is not part of this output.
         let lost = !known && !here.text.trim().is_empty() && reader.span.is_some();
         (!lost).then_some(known)
     });
@@ -86,7 +85,8 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
 }
 
 impl DiskspdReader {
-    /// Whether the line is one of the output; None where it is the first of the next.
+    /// Reads a line; returns true if the line is known, and `None` if it is the first of the next
+    /// output.
     fn step(&mut self, line: &UnnumberedLine, at: usize) -> Option<bool> {
         let text = line.text.trim();
         if text == PROFILE {
@@ -103,7 +103,7 @@ impl DiskspdReader {
             self.title = Some(title);
         } else if is_head(text) {
             self.span.get_or_insert_with(|| Sheet::new(at, None));
-            // Without its title it is that of all I/Os.
+            // A table without its title is that of all I/Os.
             self.table = self.title.take().unwrap_or(0);
             return self.tables[self.table].replace(Default::default()).is_none().then_some(true);
         } else if self.span.is_none() {
@@ -162,8 +162,8 @@ impl DiskspdReader {
         Some(())
     }
 
-    /// Takes the lines of a span in as sheets: totals of each way are its results, or lines of
-    /// threads where there are no totals.
+    /// Adds the lines of a span as sheets. The totals of each direction are its results, or the
+    /// lines of threads if there are no totals.
     fn end_of_span(&mut self) {
         let (tables, tiles) =
             (std::mem::take(&mut self.tables), self.tiles.take().unwrap_or_default());
@@ -181,7 +181,7 @@ impl DiskspdReader {
         {
             let of_result = one_way == (*way != ResultDirection::Both);
             let threads = rows.len();
-            // A page may leave out lines of threads: their sum is no total.
+            // A page may leave out lines of threads: their sum is then not a total.
             let whole = span.figure("the threads").is_none_or(|all| threads as f64 >= all.value);
             let made = |row: Sheet, is_result: bool| Sheet {
                 way: (is_result && of_result && moves(&row)).then_some(*way),
@@ -229,7 +229,8 @@ impl DiskspdReader {
     }
 }
 
-/// Lines of the results that tell nothing here, those of processors among them.
+/// Returns true for lines of the results that carry nothing of use here, such as those of
+/// processors.
 fn is_furniture(text: &str) -> bool {
     let drawn = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'-' | b'*'));
     let cells = text.split('|').map(str::trim);
@@ -240,14 +241,14 @@ fn is_furniture(text: &str) -> bool {
     drawn || cpu || known || text == "total:" || text.ends_with("latency distribution:")
 }
 
-/// `0 | 146169856 | 35686 | 4.64 | 1189.03 | 0.840 | 129.18 | 1.051 | diskspd.dat (1024MiB)`: which
-/// columns there are is told by how many; the latency is before its deviation, that of I/Os a
-/// second between.
+/// Reads `0 | 146169856 | 35686 | 4.64 | 1189.03 | 0.840 | 129.18 | 1.051 | diskspd.dat (1024MiB)`.
+/// The number of columns decides which ones there are: the latency precedes its deviation, and the
+/// deviation of I/Os per second is between them.
 fn row(line: &UnnumberedLine, label: &str, at: usize) -> Option<Sheet> {
     let head = line.text.trim_start().strip_prefix(label)?;
     let mut cells: Vec<&str> = head.split('|').take(10).map(str::trim).collect();
     if label.is_empty() {
-        // The first is the thread, the last the file.
+        // The first cell is the thread, the last one the file.
         line.count(cells.first()?)?;
         cells = cells.get(1..cells.len().checked_sub(1)?)?.to_vec();
     }
@@ -265,7 +266,7 @@ fn row(line: &UnnumberedLine, label: &str, at: usize) -> Option<Sheet> {
     Some(sheet)
 }
 
-/// `95th | 0.588 | 4.200 | 2.752`; the percent also of `3-nines`, `min`, `max`.
+/// Reads `95th | 0.588 | 4.200 | 2.752`, with the percent also for `3-nines`, `min`, `max`.
 fn tile(line: &UnnumberedLine) -> Option<(f64, [Option<PrintedNumber>; 3])> {
     let mut cells = line.text.split('|').map(str::trim);
     let percent = match cells.next()? {

@@ -1,4 +1,4 @@
-//! Outputs in JSON: the text is read once, then the formats are asked which knows it.
+//! Outputs in JSON: the text is parsed once, then each format is asked if it knows it.
 
 use super::{Format, ImportedOutputs, ToolReport};
 use crate::json::{self, JsonNode};
@@ -6,17 +6,17 @@ use crate::page::{AuditedPage, UnreadRange};
 
 pub struct JsonFormat {
     pub name: &'static str,
-    /// A small output, of a run of our own.
+    /// Small output of a run of our own.
     pub example: &'static str,
-    /// Whether the object is one, by its keys.
+    /// Returns true if the object is one of this format, by its keys.
     pub knows: fn(&JsonNode) -> bool,
-    /// Reads it; lines that cannot be read are added.
+    /// Reads it and adds lines that cannot be read.
     pub read: fn(&AuditedPage, &JsonNode, &mut Vec<UnreadRange>) -> Option<ToolReport>,
 }
 
 pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::json::FORMAT];
 
-/// Their common entry in the family.
+/// Common entry of all JSON formats.
 pub const FORMAT: Format = Format {
     name: "JSON",
     example: super::iperf3::json::FORMAT.example,
@@ -24,8 +24,8 @@ pub const FORMAT: Format = Format {
     read,
 };
 
-/// An output is an object with keys, or an array of such: a bracket of prose is told by its first
-/// signs.
+/// Returns true if the text may be an output: an object with keys, or an array of such objects. The
+/// first characters show whether a bracket is part of prose.
 fn may_be_an_output(text: &str) -> bool {
     const BLANK: usize = 256;
     let mut signs = text.bytes().take(BLANK).filter(|byte| !byte.is_ascii_whitespace());

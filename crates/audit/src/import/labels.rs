@@ -1,4 +1,4 @@
-//! Tools whose outputs are nothing but lines of figures after labels, as `patterns.txt` has them.
+//! Tools whose outputs consist only of lines of figures after labels, as listed in `patterns.txt`.
 
 use super::{Format, sheet};
 

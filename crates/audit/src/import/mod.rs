@@ -1,6 +1,6 @@
-//! The family of importers: what other tools print, found in any text and read into figures that
-//! know where they stand. An importer claims the lines that it knows and no more; lines that look
-//! like its own and cannot be read are listed.
+//! Importers: they find the output of other tools in any text and read it into figures with their
+//! spots. An importer claims the lines that it knows and no more; lines that look like its own but
+//! cannot be read are listed.
 //!
 //! A new importer is one file with a `FORMAT` and one entry in [`ALL`] (JSON: in
 //! [`json_formats::ALL`]).
@@ -29,23 +29,23 @@ use std::ops::Range;
 
 pub use workload::{OtherToolResult, ResultDirection, ToolResult, Workload};
 
-/// A format that is found by its lines.
+/// Format that is recognised by its lines.
 pub struct Format {
     pub name: &'static str,
-    /// A small output, of a run of our own: tests hold that it is found and read.
+    /// Small output of a run of our own. Tests check that it is found and read.
     pub example: &'static str,
-    /// Whether an output may begin at this line (without a listing's number). Asked of every line
-    /// of every page: cheap.
+    /// Returns true if an output may begin at this line (without a listing's number). Called for
+    /// every line of every page, so it must be cheap.
     pub begins: fn(&str) -> bool,
-    /// Reads the output that begins at a line; `None` where it is none after all.
+    /// Reads the output that begins at a line; `None` if the line does not begin one after all.
     pub read: fn(&AuditedPage, usize) -> Option<ImportedOutputs>,
 }
 
 pub struct ImportedOutputs {
     pub said: ToolReport,
-    /// Index of the line after it.
+    /// Index of the line after the output.
     pub end: usize,
-    /// What in it could not be read.
+    /// Parts that could not be read.
     pub unread: Vec<UnreadRange>,
 }
 
@@ -59,7 +59,6 @@ impl ImportedOutputs {
     }
 }
 
-/// An output and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutput {
     pub format: &'static str,
@@ -67,18 +66,18 @@ pub struct ToolOutput {
     pub said: ToolReport,
 }
 
-/// What tools print, one variant a tool: the same whether it came as text, JSON or CSV.
+/// Content of a tool's output, one variant per tool: the same whether it came as text, JSON or CSV.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolReport {
     Fio(Box<fio::Fio>),
-    /// What a job file or a command line of fio asks of its jobs.
+    /// Settings that a job file or a command line of fio gives its jobs.
     Asked(Vec<fio::FioJobLine>),
     Iperf3(Box<iperf3::Iperf3>),
     /// Tools that print figures after labels.
     Sheets(Vec<sheet::Sheet>),
 }
 
-/// A figure of an output: what it measures, what it counts, the figure.
+/// A figure of an output: what it measures, its unit, and its value.
 pub type OutputFigure = (Metric, NumberUnit, PrintedNumber);
 
 impl ToolReport {
@@ -86,14 +85,14 @@ impl ToolReport {
         match self {
             ToolReport::Fio(fio) => fio.figures(tell),
             ToolReport::Iperf3(iperf3) => iperf3.figures(tell),
-            // What was asked is no result.
+            // Settings are not a result.
             ToolReport::Asked(_) => {}
             ToolReport::Sheets(sheets) => sheets.iter().for_each(|sheet| sheet.tell(tell)),
         }
     }
 
-    /// Its results in the form that all tools share: what `import` stores and tables are held
-    /// against.
+    /// Returns its results in the form that all tools share: `import` stores them, and tables are
+    /// checked against them.
     pub fn readings(&self) -> Vec<ToolResult> {
         match self {
             ToolReport::Fio(fio) => fio.readings(),
@@ -104,8 +103,8 @@ impl ToolReport {
     }
 }
 
-/// All formats that are found by their lines. Where two might begin at a line, the earlier is tried
-/// first.
+/// All formats that are recognised by their lines. If two may begin at a line, the earlier one is
+/// tried first.
 pub const ALL: &[&Format] = &[
     &fio::text::FORMAT,
     &fio::terse::FORMAT,
@@ -122,11 +121,11 @@ pub const ALL: &[&Format] = &[
     &labels::RBD,
 ];
 
-/// What a page holds of outputs, and what in it could not be read.
+/// Outputs on a page, and the parts that could not be read.
 #[derive(Debug, Default)]
 pub struct PageOutputs {
     pub outputs: Vec<ToolOutput>,
-    /// Lines that look like an output and could not be read.
+    /// Lines that look like an output but could not be read.
     pub unread: Vec<UnreadRange>,
 }
 

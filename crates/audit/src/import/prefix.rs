@@ -1,21 +1,21 @@
-//! Outputs after what all their lines share: quote marks, names of containers, timestamps, an
-//! indentation. A prefix is looked for where no result was found, and taken off where that gives
+//! Outputs whose lines share a prefix: quote marks, names of containers, timestamps, an
+//! indentation. A prefix is searched for only where no result was found, and removed if that gives
 //! results.
 
 use super::{ALL, PageOutputs, ToolOutput};
 use crate::page::AuditedPage;
 use std::ops::Range;
 
-/// No prefix is longer, in bytes.
+/// Longest prefix, in bytes.
 const LONGEST: usize = 100;
-/// Prefixes of one page that are tried.
+/// Number of prefixes of one page that are tried.
 const MOST: usize = 8;
-/// Places of a line at which a prefix may end.
+/// Number of positions in a line at which a prefix may end.
 const MOST_ENDS: usize = 16;
-/// Lines in a row that share a prefix, at least.
+/// Least number of lines in a row that share a prefix.
 const LEAST: usize = 3;
 
-/// Adds the outputs after common prefixes to what was found without.
+/// Adds the outputs after common prefixes to those found without.
 pub(super) fn add(
     page: &AuditedPage,
     imported: &mut PageOutputs,
@@ -61,8 +61,8 @@ fn lines(output: &ToolOutput) -> Range<usize> {
     output.lines.clone()
 }
 
-/// The longest prefix of a line after which an output may begin, and which the lines after it
-/// share.
+/// Returns the longest prefix of a line after which an output may begin, and which the lines after
+/// it share.
 fn begun_behind(page: &AuditedPage, at: usize) -> Option<&str> {
     let line = page.line(at);
     let shared = |bytes: usize| {
@@ -70,7 +70,7 @@ fn begun_behind(page: &AuditedPage, at: usize) -> Option<&str> {
     };
     let bytes = line.as_bytes();
     let is_blank = |at: usize| matches!(bytes[at], b' ' | b'\t');
-    // A run of blanks ends a prefix with its first or with its last.
+    // A run of blanks ends a prefix at its first or at its last one.
     let is_end = |end: &usize| match is_blank(end - 1) {
         true => !is_blank(*end) || *end < 2 || !is_blank(end - 2),
         false => b">|:]".contains(&bytes[end - 1]),
@@ -81,8 +81,8 @@ fn begun_behind(page: &AuditedPage, at: usize) -> Option<&str> {
     cuts.iter().rev().find(begins).map(|end| &line[..*end])
 }
 
-/// Bytes of a prefix before a line, which may come twice; of a line that is nothing else, all.
-/// Digits of a time may be others, those of a name may not.
+/// Returns the bytes of a prefix before a line; the prefix may come twice. A line that is nothing
+/// else counts whole. Digits of a time may differ, those of a name may not.
 fn length_before(line: &str, prefix: &str) -> Option<usize> {
     let is_time = prefix
         .as_bytes()
@@ -104,7 +104,7 @@ fn length_before(line: &str, prefix: &str) -> Option<usize> {
     Some(prefix.len() * if twice { 2 } else { 1 })
 }
 
-/// A text without the escape sequences that colour it; `None` where it has none.
+/// Returns a text without the escape sequences that colour it; `None` if it has none.
 pub(crate) fn without_colours(text: &str) -> Option<String> {
     let mut parts = text.split("\u{1b}[");
     let mut plain = parts.next()?.to_owned();

@@ -1,15 +1,14 @@
-//! Figures of JSON as tools print them: whole numbers that are exact or cut off, decimals that are
-//! rounded. At the end of a text a number may have lost digits.
+//! Figures of JSON as tools print them: whole numbers are exact or truncated, decimals are rounded.
+//! At the end of a text a number may have lost digits.
 
 use crate::json::{JsonNode, JsonValue};
 use crate::number::{self, PrintedNumber};
 use crate::page::{AuditedPage, TextSpan};
 
-/// What a whole number stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WholeNumber {
     Exact,
-    /// Anything from it to below the next: the tool divides whole numbers.
+    /// Any value from the printed one to below the next: the tool divides whole numbers.
     Cut,
 }
 
@@ -44,13 +43,13 @@ impl<'p> PrintedFigures<'p> {
         PrintedFigures { page, text: page.json_text(line) }
     }
 
-    /// The line that a byte of the text is in.
+    /// Returns the line of a byte of the text.
     pub(crate) fn line(&self, byte: usize) -> usize {
         self.page.spot(byte..byte + 1).index()
     }
 
-    /// The figure of a number, also of one in quotes; `None` for anything else, and for a number
-    /// that the end cut.
+    /// Returns the figure of a number, including one in quotes; `None` for anything else, and for a
+    /// number that the end of the text cut.
     pub(crate) fn figure(
         &self,
         node: Option<&JsonNode>,
@@ -73,20 +72,19 @@ impl<'p> PrintedFigures<'p> {
         Some(figure(spot, text, (value, decimals), scale, whole))
     }
 
-    /// Whether what follows a number closes it. Where a JSON breaks off, its last number may be the
-    /// head of a longer one.
+    /// Returns true if the text after a number closes it. If a JSON text breaks off, its last
+    /// number may be the head of a longer one.
     fn ended(&self, at: usize) -> bool {
         let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         let next = rest.iter().find(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
         matches!(next, Some(b',' | b'}' | b']'))
     }
 
-    /// A whole number that is what it is.
     pub(crate) fn exact(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
         self.figure(node, scale, WholeNumber::Exact)
     }
 
-    /// A whole number whose rest the tool cut off.
+    /// Returns a whole number that the tool truncated.
     pub(crate) fn cut(&self, node: Option<&JsonNode>, scale: f64) -> Option<PrintedNumber> {
         self.figure(node, scale, WholeNumber::Cut)
     }

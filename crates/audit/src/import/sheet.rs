@@ -1,4 +1,4 @@
-//! What most tools print: figures after labels, as sheets of one result each.
+//! Output of most tools: figures after labels, as sheets of one result each.
 
 use super::cut::{UnnumberedLine, exact, walk};
 use super::{
@@ -11,13 +11,13 @@ use crate::page::AuditedPage;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// A figure as messages call it.
+/// A figure with the name that messages give it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NamedFigure {
     pub(crate) name: &'static str,
-    /// What is after it where it is printed: `MB/s`.
+    /// Unit as printed after the figure: `MB/s`.
     pub(crate) unit: &'static str,
-    /// The figure, in I/Os or bytes a second, bytes, nanoseconds, a count, percent.
+    /// The figure in I/Os or bytes per second, bytes, nanoseconds, a count, or percent.
     pub(crate) figure: PrintedNumber,
 }
 
@@ -34,7 +34,7 @@ pub(crate) const TIME: &str = "the time";
 pub(crate) const MEAN: &str = "the mean latency";
 pub(crate) const MOST: &str = "the greatest latency";
 
-/// A figure of a line: its name, what it measures, its unit, how much a printed 1 is.
+/// A figure of a line: its name, what it measures, its unit, and the value of a printed 1.
 pub(crate) type SheetField = (&'static str, Metric, &'static str, f64);
 
 pub(super) const fn ms(name: &'static str) -> SheetField {
@@ -43,11 +43,11 @@ pub(super) const fn ms(name: &'static str) -> SheetField {
 
 /// A line of `patterns.txt`.
 pub(crate) struct Pattern {
-    /// As its versions print it ([`UnnumberedLine::fits`]).
+    /// The line as each version prints it ([`UnnumberedLine::fits`]).
     texts: Vec<&'static str>,
-    /// Its figures in their order, and what is behind their digits: `exact`, `cut`, `either`.
+    /// The figures in their order, each with what follows its digits: `exact`, `cut`, `either`.
     places: Vec<(SheetField, &'static str)>,
-    /// What it tells beside: a way, words of the load, that it is the last.
+    /// Other facts that the line gives: a direction, words of the load, that it is the last line.
     beside: Vec<&'static str>,
 }
 
@@ -84,7 +84,7 @@ impl Pattern {
     }
 }
 
-/// The lines that a tool prints.
+/// Returns the lines that a tool prints.
 pub(super) fn patterns(tool: &str) -> &'static [Pattern] {
     static ALL: OnceLock<BTreeMap<&str, Vec<Pattern>>> = OnceLock::new();
     let all = ALL.get_or_init(|| {
@@ -107,7 +107,7 @@ pub(super) fn patterns(tool: &str) -> &'static [Pattern] {
     all.get(tool).map_or(&[], Vec::as_slice)
 }
 
-/// The first pattern that a line reads as, and its figures.
+/// Returns the first pattern that a line matches, and its figures.
 pub(super) fn fitting<'p>(
     patterns: &'p [Pattern],
     line: &UnnumberedLine,
@@ -115,13 +115,13 @@ pub(super) fn fitting<'p>(
     patterns.iter().find_map(|pattern| Some((pattern, pattern.fits(line)?)))
 }
 
-/// Reads the output of one result that is nothing but lines of the patterns, up to a last one, one
-/// whose figure is known already, or a foreign one.
+/// Reads an output of one result that consists only of lines of the patterns. It ends at a last
+/// line, at a line whose figure is known already, or at a foreign line.
 pub(super) fn read(page: &AuditedPage, line: usize, tool: &str) -> Option<ImportedOutputs> {
     let patterns = patterns(tool);
     let find = |at: usize| fitting(patterns, &UnnumberedLine::from_page(page, at));
     let bare = |at: usize| find(at).is_some_and(|(pattern, _)| !pattern.has_figures());
-    // The first of several lines without figures tells.
+    // Only the first of several lines without figures counts.
     if line > 0 && bare(line) && bare(line - 1) {
         return None;
     }
@@ -147,13 +147,13 @@ pub(super) fn read(page: &AuditedPage, line: usize, tool: &str) -> Option<Import
     told.then(|| ImportedOutputs::whole(ToolReport::Sheets(vec![sheet]), end))
 }
 
-/// Of which part of a run a sheet is.
+/// Part of a run that a sheet covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SheetSpan {
     #[default]
     Whole,
     Interval(u32),
-    /// The average of intervals, the first and the last.
+    /// Average of intervals, with the first and the last.
     Average(u32, u32),
 }
 
@@ -161,17 +161,17 @@ pub(crate) enum SheetSpan {
 pub struct Sheet {
     pub(crate) line: usize,
     pub(crate) workload: Workload,
-    /// Which way; `None` where it is no I/O but a part of something else.
+    /// I/O direction; `None` if the sheet is not about I/O but a part of something else.
     pub(crate) way: Option<ResultDirection>,
     pub(crate) figures: Vec<(Metric, NamedFigure)>,
     pub(crate) percentiles: Vec<(f64, PrintedNumber)>,
     pub(crate) others: Vec<OtherToolResult>,
     pub(crate) span: SheetSpan,
-    /// The time of its run, where another sheet tells it.
+    /// Time of the run, if another sheet gives it.
     pub(crate) beside: Option<NamedFigure>,
-    /// How many sheets right before it it is the sum of.
+    /// Number of sheets right before this one that it sums up.
     pub(crate) sums: usize,
-    /// Whether its figures are those of a sheet before it.
+    /// True if the figures repeat those of an earlier sheet.
     pub(crate) repeats: bool,
     pub(crate) failed: Option<String>,
     pub(crate) run: Option<String>,
@@ -194,7 +194,7 @@ impl Sheet {
         self.get(name).map(|named| named.figure)
     }
 
-    /// Notes a figure, once a name. What counts things is exact.
+    /// Records a figure, once per name. Counts are exact.
     pub(crate) fn add(&mut self, metric: Metric, mut named: NamedFigure) {
         if metric == Metric::Issued {
             named.figure = exact(named.figure.spot, named.figure.value);
@@ -204,7 +204,7 @@ impl Sheet {
         }
     }
 
-    /// Takes in the figures of a line of a tool; whether it is one.
+    /// Takes in the figures of a line; returns true if the line is one of the tool's.
     pub(super) fn take(&mut self, line: &UnnumberedLine, patterns: &[Pattern]) -> bool {
         fitting(patterns, line).map(|(pattern, figures)| self.note(pattern, figures)).is_some()
     }
@@ -245,7 +245,8 @@ impl Sheet {
         *place = Some(value);
     }
 
-    /// Some of its figures under other names, as a result of one way that repeats them.
+    /// Returns some of the figures under other names, as a result of one direction that repeats
+    /// them.
     pub(crate) fn part(&self, way: ResultDirection, names: &[(&str, &'static str)]) -> Sheet {
         let renamed = |(from, to): &(&str, &'static str)| {
             Some((Metric::Other, NamedFigure { name: to, ..self.get(from)? }))

@@ -1,5 +1,5 @@
-//! sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, fileio, oltp, threads, mutex. What the versions
-//! call differently is one figure.
+//! sysbench 0.4, 0.5, 1.0 and 1.1: cpu, memory, fileio, oltp, threads, mutex. Figures that the
+//! versions name differently are read as one.
 
 use super::cut::{other, size, walk};
 use super::sheet::*;
@@ -19,7 +19,7 @@ pub(crate) const FORMAT: Format = Format {
 const RUNNING: &str = "Running the test with following options:";
 
 /// Heads of sections, at which an output may begin that was not pasted whole. Each comes once in an
-/// output, but for the rates of 1.1.
+/// output, except for the rates of 1.1.
 const HEADS: &[&str] = &[
     "CPU speed:",
     "SQL statistics:",
@@ -35,10 +35,10 @@ const HEADS: &[&str] = &[
     "queries performed:",
 ];
 
-/// Lines of no figure between those of an output: options that tests tell.
+/// Number of lines without figures between those of an output: options that tests print.
 const STRANGE: usize = 12;
 
-/// `sysbench 1.0.20 (using ...)`.
+/// Returns true for `sysbench 1.0.20 (using ...)`.
 fn is_version(line: &str) -> bool {
     let version = line.trim_start_matches('\u{feff}').strip_prefix("sysbench ");
     let mut parts = version.unwrap_or("").split(['.', ' ', ':', '-']);
@@ -51,7 +51,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let (mut heads, mut said, mut figures) = (Vec::<String>::new(), SysbenchOptions::default(), 0);
     let end = walk(page, line, STRANGE, |here, at| {
         let text = here.text.trim();
-        // What comes once is of the next output where it comes again.
+        // A section that comes once belongs to the next output if it comes again.
         let most = if text == "Throughput:" { 2 } else { 1 };
         let again = heads.iter().filter(|head| *head == text).count() >= most;
         if at > line && (is_version(text) || again) {
@@ -68,13 +68,13 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
             figures += 1;
             return Some(true);
         }
-        // What is after figures of no section of this tool is somebody else's.
+        // A line after the figures that is in no section of this tool is foreign.
         (sheet.get("the execution time of a thread").is_none() || text.is_empty()).then_some(false)
     });
     if figures < 2 { None } else { ImportedOutputs::sheets(results(sheet, said), end) }
 }
 
-/// Lines of a running test, and bars of its histogram.
+/// Returns true for lines of a running test, and bars of its histogram.
 fn is_progress(text: &str) -> bool {
     (text.starts_with("[ ") && text.contains("s ] "))
         || text.split_once(" |").is_some_and(|(value, bar)| {
@@ -95,7 +95,7 @@ impl SysbenchOptions {
         if let Some(block) =
             behind(&["Block size ", "block size: ", "Memory block size: "]).and_then(size)
         {
-            // Less than a KiB is printed as none.
+            // Sizes below a KiB are printed as zero.
             self.block = Some(block).filter(|block| *block > 0);
             return true;
         }
@@ -103,13 +103,13 @@ impl SysbenchOptions {
         let operation = behind(&["operation: ", "Memory operations type: "]).or_else(doing);
         self.operation =
             operation.map(|operation| operation.trim().to_owned()).or(self.operation.take());
-        // Waiting for a rate that was asked for is in the latencies: then they are not summed here.
+        // The latencies include the wait for a requested rate, so they are not summed here.
         operation.is_some() || text.starts_with("Target transaction rate:")
     }
 }
 
-/// fileio's results by way, memory's bandwidth, anything else as scores; the sheet of all figures
-/// first.
+/// Returns fileio's results by direction, memory's bandwidth, and anything else as scores; the
+/// sheet of all figures comes first.
 fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
     sheet.workload = Workload {
         rw: asked.operation.as_deref().and_then(rw),
@@ -129,7 +129,7 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
         (ResultDirection::Read, "the reads a second", "the MiB read a second"),
         (ResultDirection::Write, "the writes a second", "the MiB written a second"),
     ] {
-        // Latencies of fileio are of reads, writes and fsyncs together.
+        // fileio's latencies cover reads, writes and fsyncs together.
         if sheet.figure(rate).is_some_and(|rate| rate.value > 0.0) {
             made.push(sheet.part(way, &[(rate, IOPS), (bytes, BANDWIDTH)]));
         }
@@ -155,7 +155,7 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
         |(name, unit, key): &(&str, &str, &str)| Some(other(name, unit, true, sheet.figure(key)?));
     let others: Vec<OtherToolResult> = scores.iter().filter_map(score).collect();
     if !others.is_empty() || made.is_empty() {
-        // A latency of computing or of transactions is none of I/Os; `0.00` is less than is
+        // A latency of computing or of transactions is not one of I/Os. `0.00` is below what is
         // printed.
         let mean = sheet.figure(MEAN).filter(|mean| mean.value > 0.0);
         let mean = mean.map(|mean| other("mean latency", "ms", false, mean.scaled(1e-6)));
@@ -168,7 +168,7 @@ fn results(mut sheet: Sheet, asked: SysbenchOptions) -> Vec<Sheet> {
     made
 }
 
-/// fio's word for what sysbench calls a test.
+/// Returns fio's word for a test of sysbench.
 fn rw(operation: &str) -> Option<String> {
     let word = match operation {
         "sequential write (creation) test" | "sequential rewrite test" | "write" => "write",

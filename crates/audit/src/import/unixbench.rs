@@ -1,6 +1,6 @@
 //! UnixBench 4 and 5: the list of results (`... 24052320.3 lps (10.0 s, 7 samples)`) and the tables
-//! of index values of a run. A sheet a line: of the list, of a table, of a final score, which ends
-//! its table.
+//! of index values of a run. Each line gives a sheet: of the list, of a table, or of a final score,
+//! which ends its table.
 
 use super::cut::{UnnumberedLine, other, walk};
 use super::sheet::{Sheet, named};
@@ -20,20 +20,20 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Names of its figures: a result of the list, of a table, what that is taken against, ten times
-/// the one over the other, and the geometric mean of a table's.
+/// Names of its figures: a result of the list, a result of a table, the baseline of that result,
+/// ten times their quotient, and the geometric mean of a table's indices.
 pub(crate) const LISTED: &str = "the result in the list";
 pub(crate) const RESULT: &str = "the result";
 pub(crate) const BASELINE: &str = "the baseline";
 pub(crate) const INDEX: &str = "the index";
 pub(crate) const SCORE: &str = "the final score";
 
-/// The category of the head of a table of index values, of 5 and of 4.
+/// Returns the category in the head of a table of index values, of 5 and of 4.
 fn head(line: &str) -> Option<&str> {
     let (title, columns) = line.trim().split_once("BASELINE")?;
     columns.split_whitespace().eq(["RESULT", "INDEX"]).then_some(())?;
     let title = title.trim();
-    // Version 4 has no more than that there.
+    // Version 4 prints no more than that there.
     ["Index Values", "Partial Index", "TEST"]
         .iter()
         .find_map(|end| title.strip_suffix(end))
@@ -50,7 +50,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
             return Some(false);
         }
         if let Some(category) = head(text) {
-            // Heads without rows are no tables.
+            // Heads without rows are not tables.
             if table.is_some() && sheets.last().is_none_or(|last| last.get(RESULT).is_none()) {
                 return None;
             }
@@ -67,7 +67,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
         }
         Some(true)
     });
-    // What is listed is not told again of the table.
+    // Results in the list are not repeated from the table.
     let listed = sheets.iter().any(|sheet| sheet.get(LISTED).is_some());
     for sheet in &mut sheets {
         let again = listed && sheet.get(RESULT).is_some();
@@ -77,8 +77,8 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     ImportedOutputs::sheets(sheets, end)
 }
 
-/// `Pipe Throughput   1827124.4 lps   (10.0 s, 7 samples)`, and below the head of a table `Pipe
-/// Throughput   12440.0   1827124.4 1468.7` (`---` where there is no baseline), and its score:
+/// Reads `Pipe Throughput   1827124.4 lps   (10.0 s, 7 samples)`, and below the head of a table
+/// `Pipe Throughput   12440.0   1827124.4 1468.7` (`---` if there is no baseline), and its score:
 /// `System Benchmarks Index Score (Partial Only)   1526.4`, in version 4 `FINAL SCORE`.
 fn sheet(line: &UnnumberedLine, at: usize, table: Option<&str>) -> Option<Sheet> {
     let (name, unit, figures) = if let Some(category) = table {
@@ -113,7 +113,7 @@ fn sheet(line: &UnnumberedLine, at: usize, table: Option<&str>) -> Option<Sheet>
     (!name.is_empty()).then_some(sheet)
 }
 
-/// The last words of a text, and what is before them.
+/// Returns the last words of a text, and the text before them.
 fn tail<const N: usize>(text: &str) -> Option<(&str, [&str; N])> {
     let (mut rest, mut words) = (text, [""; N]);
     for word in words.iter_mut().rev() {

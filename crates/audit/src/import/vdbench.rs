@@ -1,5 +1,5 @@
 //! vdbench's console, summary.html and totals.html (`17:06:15.097 avg_2-6 1121791.33 4382.00 4096
-//! ...`): a sheet a line. Its MB are MiB unless the head says `1000**2`.
+//! ...`): one sheet per line. Its MB are MiB unless the head says `1000**2`.
 
 use super::cut::{MIB, UnnumberedLine, exact, size, walk};
 use super::sheet::*;
@@ -41,7 +41,7 @@ fn begins_with_time(line: &str) -> bool {
     line.len() >= 12 && b"00:00:00.000".iter().zip(line.bytes()).all(sign)
 }
 
-/// `Nov 23, 2026  interval        i/o   MB/sec   bytes ...`.
+/// Returns true for `Nov 23, 2026  interval        i/o   MB/sec   bytes ...`.
 fn is_head(line: &str) -> bool {
     line.contains(" interval ") && line.contains(" i/o ") && line.contains(" MB/sec")
 }
@@ -49,12 +49,12 @@ fn is_head(line: &str) -> bool {
 pub(crate) const EACH: &str = "the bytes of an I/O";
 pub(crate) const SHARE: &str = "the share of reads";
 pub(crate) const WAYS: [&str; 2] = ["the response of reads", "the response of writes"];
-/// The greatest response times of reads and of writes.
+/// Greatest response times of reads and of writes.
 pub(crate) const WAYS_MOST: [&str; 2] =
     ["the greatest response of reads", "the greatest response of writes"];
 pub(crate) const QUEUE: &str = "the queue depth";
 
-/// Heads, and what is below.
+/// Heads of columns, and the figures below them.
 const COLUMNS: &[(&str, SheetField)] = &[
     ("i/o rate", (IOPS, Metric::Iops, "/s", 1.0)),
     ("MB/sec", (BANDWIDTH, Metric::Bandwidth, "MiB/s", MIB)),
@@ -82,8 +82,8 @@ fn columns(first: &str, second: &str) -> Columns {
     both.map(of).collect()
 }
 
-/// Columns by how many there are, where a line was pasted without its head: of 5.04.06 and of
-/// 5.04.07, with CPU and without.
+/// Returns the columns by their number, if a line was pasted without its head: those of 5.04.06 and
+/// of 5.04.07, with CPU and without.
 fn columns_of(count: usize) -> Option<Columns> {
     let left_out = match count {
         10 | 12 => &WAYS_MOST[..],
@@ -94,7 +94,7 @@ fn columns_of(count: usize) -> Option<Columns> {
     Some(known.map(Some).collect())
 }
 
-/// Fewest columns after the interval: of 5.00 without CPU.
+/// Fewest columns after the interval: those of 5.00 without CPU.
 const LEAST_COLUMNS: usize = 7;
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
@@ -111,7 +111,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
         if text.len() > LONGEST {
             return None;
         } else if let Some((_, rest)) = text.split_once(STARTING) {
-            // A run definition that printed nothing ends here: what follows is read on its own.
+            // A run definition that printed nothing ends here: the rest is read on its own.
             starts += 1;
             run = started(rest.split('<').next().unwrap_or_default());
             head.clear();
@@ -130,7 +130,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
             sheet.iter_mut().for_each(|sheet| sheet.run = Some(format!("vdbench {date} {stamp}")));
             starts = if sheet.is_some() { 0 } else { starts };
             sheets.extend(sheet);
-            // Other lines of the console tell nothing.
+            // Other lines of the console carry no figures.
             return (!sheets.is_empty() || starts > 0).then_some(true);
         } else if !(second || text.starts_with(['<', '*']) && starts + sheets.len() > 0) {
             return None;
@@ -142,7 +142,7 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     ImportedOutputs::sheets(sheets, last)
 }
 
-/// `17:06:15.097 avg_2-6 1121791.33 ...`.
+/// Reads `17:06:15.097 avg_2-6 1121791.33 ...`.
 fn row(
     line: &UnnumberedLine,
     at: usize,
@@ -154,7 +154,7 @@ fn row(
     let span = span(words.next()?)?;
     let values: Vec<&str> = words.take(14).collect();
     let guessed = if head.is_empty() { columns_of(values.len())? } else { head.clone() };
-    // More figures than heads are those of other reports beside it.
+    // Figures beyond the heads belong to other reports next to it.
     (values.len() >= guessed.len().min(LEAST_COLUMNS)).then_some(())?;
     let cells = guessed.into_iter().zip(values).filter_map(|(place, word)| Some((place?, word)));
     let mut sheet = Sheet { span, workload: run.clone(), ..Sheet::new(at, None) };
@@ -165,7 +165,7 @@ fn row(
         let (unit, scale) = if decimal { ("MB/s", 1e6) } else { (*unit, *scale) };
         let mut figure = line.figure(word, scale)?;
         if *name == EACH {
-            // A mean: 5.04.06 cuts it off, others may round it.
+            // A mean: 5.04.06 truncates it, others may round it.
             let fixed = run.bs.is_some_and(|bs| bs as f64 == figure.value);
             let mean = PrintedNumber { high: figure.value + 1.0, ..figure };
             figure = if fixed { exact(figure.spot, figure.value) } else { mean };
@@ -185,7 +185,7 @@ fn span(word: &str) -> Option<SheetSpan> {
     }
 }
 
-/// `rd1; I/O rate: Uncontrolled MAX; elapsed=6; For loops: threads=2 xfersize=8k`.
+/// Reads `rd1; I/O rate: Uncontrolled MAX; elapsed=6; For loops: threads=2 xfersize=8k`.
 fn started(rest: &str) -> Workload {
     let (name, rest) = rest.split_once(';').unwrap_or((rest, ""));
     let value = |key: &str| {
@@ -203,7 +203,7 @@ fn started(rest: &str) -> Workload {
     }
 }
 
-/// Runs: up to their average, or to the next first interval.
+/// Splits sheets into runs: up to their average, or to the next first interval.
 pub(crate) fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
     sheets.chunk_by(|one, next| {
         !matches!(one.span, SheetSpan::Average(..))
@@ -212,7 +212,7 @@ pub(crate) fn runs(sheets: &[Sheet]) -> impl Iterator<Item = &[Sheet]> {
     })
 }
 
-/// The result of a run is its average, or its only line.
+/// Marks the result of each run: its average, or its only line.
 fn results(sheets: &mut [Sheet]) {
     let last: Vec<usize> = runs(sheets)
         .filter(|run| {

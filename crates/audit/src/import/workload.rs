@@ -1,9 +1,9 @@
-//! What all tools' results have in common: which load, which way, how much of it a second, how long
-//! it took.
+//! Results in the form that all tools share: the load, the direction, the rates and the duration.
 
 use crate::number::PrintedNumber;
 
-/// Reads, writes, or both together where nothing tells them apart.
+/// Direction of the I/O: reads, writes, trims, or both together if the output does not separate
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResultDirection {
     Read,
@@ -13,11 +13,11 @@ pub enum ResultDirection {
     Both,
 }
 
-/// The load, in fio's words, as far as the output or its command tells it.
+/// The load, in fio's words, as far as the output or its command states it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     pub rw: Option<String>,
-    /// Bytes of an I/O; `None` where they vary.
+    /// Bytes of an I/O; `None` if they vary.
     pub bs: Option<u64>,
     pub iodepth: Option<u64>,
     pub numjobs: Option<u64>,
@@ -27,7 +27,7 @@ pub struct Workload {
     pub name: Option<String>,
 }
 
-/// One result: one way of one job, group, virtual machine or test.
+/// One result: one direction of one job, group, virtual machine or test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolResult {
     /// Index of the line it begins at.
@@ -41,24 +41,24 @@ pub struct ToolResult {
     pub runtime_ns: Option<PrintedNumber>,
     pub mean_ns: Option<PrintedNumber>,
     pub percentiles_ns: Vec<(f64, PrintedNumber)>,
-    /// All latencies, where they are printed: nanoseconds, count; empty where they are not.
+    /// All latencies if they are printed: nanoseconds, count; otherwise empty.
     pub histogram_ns: Vec<(u64, u64)>,
-    /// Anything else that is a result and no I/O: name, unit as printed, whether more is better,
+    /// Further results that are not I/O: name, unit as printed, true if more is better,
     /// figure.
     pub others: Vec<OtherToolResult>,
-    /// Options that make it another load: `rate_iops=1000`, `rw=randread:8`, `bsrange=4096-65536`.
+    /// Options that change the load: `rate_iops=1000`, `rw=randread:8`, `bsrange=4096-65536`.
     pub caps: Vec<String>,
-    /// All other options that may change the result: `direct=1`; `None` where the output prints no
+    /// All other options that may change the result: `direct=1`; `None` if the output prints no
     /// options.
     pub settings: Option<Vec<String>>,
-    /// Why the run behind it failed: `error 5, Input/output error`.
+    /// Reason why the run failed: `error 5, Input/output error`.
     pub failed: Option<String>,
-    /// What identifies the run wherever it is printed: the time of its average, the ports of its
+    /// Identity of the run wherever it is printed: the time of its average, the ports of its
     /// connection.
     pub run: Option<String>,
 }
 
-/// A result that is no I/O: a score, a rate of copies, a network's throughput.
+/// A result that is not I/O: a score, a rate of copies, a network's throughput.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherToolResult {
     /// `Dhrystone 2 using register variables`.

@@ -1,6 +1,6 @@
 //! The one form of sentence that is judged: "from A to B, P %", with both ends and their change
-//! side by side and no third figure. Of looser forms one accusation in six was right on pages of
-//! others.
+//! next to each other and no third figure. With looser forms, one accusation in six was right on
+//! other people's pages.
 
 use super::words::{CHANGES, FROM, GAIN, GLUE, LOSS, OF_OTHERS, SETTINGS, TIMES, TO, is, says};
 use super::{DerivedLink, LinkEnds, LinkForm, LinkReason, comparable, is_ratio};
@@ -46,8 +46,8 @@ fn link(line: &str, sentence: &Sentence) -> Option<DerivedLink> {
     Some(DerivedLink { ends, why: LinkReason::Told, of: format!("the change of {of}"), names })
 }
 
-/// Whether the text between two figures, and the word before the first, make the second what became
-/// of it.
+/// Returns true if the text between two figures, and the word before the first, say that the first
+/// changed into the second.
 fn is_change(line: &str, sentence: &Sentence, first: &Quantity, between: &str) -> bool {
     let between = between.trim().to_lowercase();
     let before =
@@ -57,14 +57,14 @@ fn is_change(line: &str, sentence: &Sentence, first: &Quantity, between: &str) -
         || is(&between, TO) && last_word(before).is_some_and(|word| is(&word.to_lowercase(), FROM))
 }
 
-/// Whether nothing but words of a change is after a figure, up to a stop or bracket.
+/// Returns true if only words of a change follow a figure, up to a stop or bracket.
 fn ends_behind(line: &str, sentence: &Sentence, last: &Quantity) -> bool {
     let behind = line.get(last.figure.spot.end as usize..sentence.bytes.end).unwrap_or("");
     let ends = [')', ']', ',', ';', ':', '，', '）', '。', '(', '、'];
     is_glue(behind.split(ends).next().unwrap_or(""))
 }
 
-/// Whether a text has nothing but words of a change, such as tie it to its ends, and signs.
+/// Returns true if a text has only words of a change, words that tie it to its ends, and signs.
 fn is_glue(text: &str) -> bool {
     let lower = text.to_lowercase();
     let signs =
@@ -75,7 +75,7 @@ fn is_glue(text: &str) -> bool {
         .all(|word| is(word, GLUE | CHANGES | LOSS | GAIN))
 }
 
-/// The word that a text ends with; of Chinese the last sign.
+/// Returns the last word of a text; in Chinese the last character.
 fn last_word(text: &str) -> Option<&str> {
     let last = text.chars().next_back().filter(|last| last.is_alphabetic())?;
     let is_sign = last as u32 > 0x2e80;
@@ -83,8 +83,8 @@ fn last_word(text: &str) -> Option<&str> {
     text.get(text.len() - if is_sign { last.len_utf8() } else { word.len() }..)
 }
 
-/// Rates are results; times are where the sentence speaks of what took them. Sizes of blocks are
-/// set.
+/// Returns true if the pair is a result. Rates are; times are if the sentence says what took them.
+/// Block sizes are settings.
 fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
     let is_size = |one: &Quantity| {
         one.scale > 1.0
@@ -99,8 +99,8 @@ fn is_result(pair: &[Quantity; 2], sentence: &str) -> bool {
         }
 }
 
-/// The two as figures of one unit: `100 to 115 MB/s`, `100 to 115k IOPS`, of which the first may be
-/// thousands or not.
+/// Returns the two as figures of one unit: `100 to 115 MB/s`, `100 to 115k IOPS`, of which the
+/// first may be thousands or not.
 fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
     let given = |bare: Quantity, other: &Quantity, scale: f64| Quantity {
         figure: bare.figure.scaled(scale),
@@ -116,8 +116,8 @@ fn alike(first: Quantity, second: Quantity) -> Vec<[Quantity; 2]> {
     scales.map(|scale| [given(first, &second, scale), second]).into()
 }
 
-/// Every way in which the change can be computed: of rates the first end is the base, of times
-/// either.
+/// Returns every way to compute the change: for rates the first end is the base, for times either
+/// end.
 fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<LinkEnds> {
     let ends = |form, numerator, denominator| LinkEnds { derived, form, numerator, denominator };
     let turned = first.unit == NumberUnit::Nanoseconds || derived.unit == NumberUnit::Times;
@@ -128,7 +128,7 @@ fn readings([first, second]: &[Quantity; 2], derived: Quantity) -> Vec<LinkEnds>
     forms.collect()
 }
 
-/// What the words say that it is, where no reading gives it: the change of the first end.
+/// Returns what the words say the figure is, if no reading gives it: the change of the first end.
 fn meant([first, second]: &[Quantity; 2], derived: Quantity) -> LinkEnds {
     let grew = second.figure.value > first.figure.value;
     let form = match (derived.unit, grew || derived.figure.value < 0.0) {

@@ -1,4 +1,4 @@
-//! How ratios are computed.
+//! Forms in which ratios are computed.
 
 use crate::number::{Interval, NumberUnit};
 use serde::Serialize;
@@ -11,7 +11,7 @@ pub enum LinkForm {
     Gain,
     /// |a / b - 1|, in whichever direction.
     Change,
-    /// The larger of a / b and b / a: `2.4x` better, whether more or less is.
+    /// The larger of a / b and b / a: `2.4x` better, if more is better or if less is.
     Multiple,
 }
 
@@ -19,7 +19,8 @@ impl LinkForm {
     pub const ALL: [LinkForm; 5] =
         [LinkForm::Share, LinkForm::Loss, LinkForm::Gain, LinkForm::Change, LinkForm::Multiple];
 
-    /// What operands give: percent, or times. `None` where the divisor may be nothing.
+    /// Returns the quotient of the operands, in percent or times. `None` if the divisor may be
+    /// zero.
     pub fn quotient(
         self,
         numerator: Interval,
@@ -41,7 +42,7 @@ impl LinkForm {
         Some(if unit == NumberUnit::Percent { made.scaled(100.0) } else { made })
     }
 
-    /// The arithmetic in words: `1 - 20.4k / 25.0k`.
+    /// Returns the arithmetic in words: `1 - 20.4k / 25.0k`.
     pub fn words(self, numerator: &str, denominator: &str) -> String {
         match self {
             LinkForm::Share | LinkForm::Multiple => format!("{numerator} / {denominator}"),

@@ -1,5 +1,5 @@
-//! Figures side by side, whatever they are drawn with: the cells of a table, the items of a list,
-//! lines of one shape, one line. Every identity looks at grids.
+//! Figures next to each other, however they are laid out: the cells of a table, the items of a
+//! list, lines of one shape, one line. Every identity reads grids.
 
 use super::words::{List, lists};
 use crate::number::{NumberHedge, NumberUnit, Quantity, quantities};
@@ -7,24 +7,24 @@ use crate::page::AuditedPage;
 use crate::table::{PageTable, TableCell, TableRow, units};
 use std::ops::Range;
 
-/// What a column of a grid has of the cells of its table.
+/// Part of a table's cells that a column of a grid holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GridColumn {
     Figure,
-    /// The percentage in brackets after it, or in the row below.
+    /// Percentage in brackets after the figure, or in the row below.
     Share,
     More(usize),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridHead {
-    /// Its text; of lines the words before the figure.
+    /// Text of the head; for lines of text, the words before the figure.
     pub text: String,
-    /// Which column of the table it is of; of lines the index of the figure.
+    /// Index of the table's column; for lines of text, the index of the figure.
     pub source: usize,
-    /// What it has of that column's cells.
+    /// Part of that column's cells that this column holds.
     pub slot: GridColumn,
-    /// The lists of words that its text has one of.
+    /// Lists of words that match its text.
     pub lists: List,
 }
 
@@ -40,21 +40,21 @@ pub struct Grid<'a> {
     pub corner: String,
     pub heads: Vec<GridHead>,
     pub labels: Vec<&'a str>,
-    /// The lists of words that each label has one of.
+    /// Lists of words that match each label.
     pub label_lists: Vec<List>,
-    /// Index of the line of each row.
+    /// Index of each row's line.
     pub lines: Vec<usize>,
     pub cells: GridCells<'a>,
-    /// Whether it is of lines of text, not of a table.
+    /// True for lines of text, false for a table.
     pub is_text: bool,
 }
 
-/// Where the figures of a grid are.
+/// Storage of a grid's figures.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GridCells<'a> {
-    /// In the cells of a table: of large pages most figures are, and are kept once.
+    /// The figures stay in the cells of a table. Most figures of large pages do, and are kept once.
     OfTable(&'a [TableRow]),
-    /// In rows of as many cells as there are columns.
+    /// Own rows, each with as many cells as there are columns.
     Own(Vec<Vec<Option<Quantity>>>),
 }
 
@@ -67,15 +67,15 @@ impl GridCells<'_> {
     }
 }
 
-/// More columns than that are data, which no identity looks through.
+/// Limit of columns: a wider grid is data, which no identity examines.
 const MOST: usize = 500;
-/// Longer lines are paragraphs.
+/// Length beyond which a line is a paragraph.
 const LONGEST: usize = 300;
-/// Lines of one shape are taken in so many at once.
+/// Number of lines of one shape that are taken at once.
 const MOST_ROWS: usize = 60;
-/// So many lines without figures may lie between two rows.
+/// Number of lines without figures that may lie between two rows.
 const GAP: usize = 2;
-/// Lines from a result to one that is compared with it.
+/// Number of lines from a result to one that is compared with it.
 const NEAR: usize = 8;
 
 impl<'a> Grid<'a> {
@@ -89,7 +89,7 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The figures of a column, from above.
+    /// Returns the figures of a column from the top.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&Quantity>> {
         (0..self.cells.rows()).map(move |row| self.quantity_at(row, column))
     }
@@ -124,15 +124,15 @@ fn of_cell(cell: &TableCell, slot: GridColumn) -> Option<&Quantity> {
     match slot {
         GridColumn::Figure => cell.figure.as_ref(),
         GridColumn::Share => cell.share.as_deref(),
-        // How far a figure strays is no second figure.
+        // The deviation of a figure is not a second figure.
         GridColumn::More(at) => {
             cell.more.get(at).filter(|more| more.hedge != NumberHedge::PlusMinus)
         }
     }
 }
 
-/// The grids of a page: its tables, then what is in lines outside them and outside outputs of
-/// tools (`taken`, in order).
+/// Returns the grids of a page: its tables, then those in lines outside tables and outside outputs
+/// of tools (`taken`, in order).
 pub fn grids<'a>(
     page: &'a AuditedPage,
     tables: &'a [PageTable],
@@ -160,10 +160,10 @@ struct GridLine {
 #[derive(Default)]
 struct GridRun {
     lines: Vec<GridLine>,
-    /// The last line of the run before, where it has one figure.
+    /// Last line of the run before, if it has one figure.
     before: Option<GridLine>,
     gap: usize,
-    /// The last line of words: what the run is about.
+    /// Last line of words, which says what the run is about.
     title: String,
     next_title: String,
 }
@@ -230,7 +230,7 @@ impl GridRun {
     }
 }
 
-/// The figures of a line but those that number it: `Run 1: 512 MB/s`, `2. with a cache`.
+/// Returns the figures of a line except those that number it: `Run 1: 512 MB/s`, `2. with a cache`.
 fn results(at: usize, text: &str) -> Vec<Quantity> {
     let mut figures = quantities(at, text);
     let numbers = |figure: &Quantity| {
@@ -244,14 +244,14 @@ fn results(at: usize, text: &str) -> Vec<Quantity> {
     if figures.len() > 1 && numbers(&figures[0]) {
         figures.remove(0);
     }
-    // `95 % of 32 s` is of what follows it.
+    // In `95 % of 32 s` the percentage belongs to the text after it.
     let of_next = |figure: &Quantity| {
         text.get(figure.figure.spot.end as usize..).unwrap_or("").starts_with(" of ")
     };
     if figures.len() > 1 {
         figures.retain(|figure| !(super::is_ratio(figure) && of_next(figure)));
     }
-    // `MB/s: 6.61, IO/s: 677`: the unit is before the figure.
+    // In `MB/s: 6.61, IO/s: 677` the unit precedes the figure.
     let mut from = 0;
     for figure in &mut figures {
         let start = figure.figure.spot.start as usize;
@@ -269,7 +269,7 @@ fn results(at: usize, text: &str) -> Vec<Quantity> {
     figures
 }
 
-/// Whether a line is a command or an address: its numbers are settings.
+/// Returns true if a line is a command or an address: its numbers are settings.
 fn is_command(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with(['$', '#', '<', '{']) && !text.starts_with("# ") && !text.starts_with("##")
@@ -277,8 +277,8 @@ fn is_command(text: &str) -> bool {
         || text.contains("://")
 }
 
-/// What two lines of one shape have in common: the units of their figures but ratios, which a base
-/// has none of.
+/// Returns true if two lines of one shape have the same units. Ratios are left out, as a base has
+/// none.
 fn alike(one: &GridLine, other: &GridLine) -> bool {
     let units = |line: &GridLine| -> Vec<NumberUnit> {
         let units = line.figures.iter().map(|figure| figure.unit);
@@ -291,7 +291,7 @@ fn alike(one: &GridLine, other: &GridLine) -> bool {
     units(one) == units(other)
 }
 
-/// The words of a line before its first figure.
+/// Returns the words of a line before its first figure.
 fn label_of<'a>(page: &'a AuditedPage, line: &GridLine) -> &'a str {
     let text = page.line(line.at);
     let end = line.figures.first().map_or(text.len(), |figure| figure.figure.spot.start as usize);
@@ -301,7 +301,7 @@ fn label_of<'a>(page: &'a AuditedPage, line: &GridLine) -> &'a str {
 }
 
 fn of_lines<'a>(page: &'a AuditedPage, lines: &[GridLine], title: String) -> Grid<'a> {
-    // A column is the so manieth figure of its unit.
+    // A column is identified by a unit and the index of the figure among those of this unit.
     let key = |line: &GridLine, at: usize| {
         let unit = line.figures[at].unit;
         (unit, line.figures[..at].iter().filter(|figure| figure.unit == unit).count())
@@ -324,7 +324,7 @@ fn of_lines<'a>(page: &'a AuditedPage, lines: &[GridLine], title: String) -> Gri
         let from = if at == 0 { 0 } else { line.figures[at - 1].figure.spot.end as usize };
         let to = line.figures[at].figure.spot.start as usize;
         let words = text.get(from..to).unwrap_or("");
-        // Behind the last figure words may still say what it is: `98368 random`.
+        // Words after the last figure may also say what it is: `98368 random`.
         let behind = text.get(line.figures[at].figure.spot.end as usize..).unwrap_or("");
         let behind = behind.split([',', ';', '|', '(', ')', '/']).next().unwrap_or("");
         format!(

@@ -1,7 +1,7 @@
-//! Which figures are computed from which: by structure only. A ratio is linked to its operands by
-//! the row or column that it shares with them and by one form that holds for at least three cells,
-//! or by a head that names both. A link by value alone is noise: among sixty figures of a page a
-//! printed "94 %" fits dozens of pairs by chance.
+//! Finds which figures are computed from which, by structure only. A ratio is linked to its
+//! operands by the row or column that it shares with them, and by one form that holds for at least
+//! three cells or a head that names both. A link by value alone is noise: among sixty figures of a
+//! page, a printed "94 %" fits dozens of pairs by chance.
 
 mod change;
 mod form;
@@ -19,7 +19,7 @@ use grid::Grid;
 pub use form::LinkForm;
 pub use names::{mentions, parts};
 
-/// A derived figure and what it is computed from.
+/// A derived figure and its operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkEnds {
     pub derived: Quantity,
@@ -28,14 +28,14 @@ pub struct LinkEnds {
     pub denominator: Quantity,
 }
 
-/// A derived figure with its operands, and what it is of.
+/// A derived figure with its operands and its subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DerivedLink {
     pub ends: LinkEnds,
     pub why: LinkReason,
-    /// What it is of, for sentences: row and column of the table.
+    /// Subject for sentences: row and column of the table.
     pub of: String,
-    /// What the page calls the two operands.
+    /// Names of the two operands on the page.
     pub names: [String; 2],
 }
 
@@ -49,18 +49,18 @@ impl std::ops::Deref for DerivedLink {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkReason {
-    /// The form holds for so many cells.
+    /// The form holds for this many cells.
     Held(usize),
-    /// The head, or the sentence, names both operands.
+    /// The head or the sentence names both operands.
     Named,
-    /// Its sign in brackets after a figure tells that it is a change of the first one.
+    /// A sign in brackets after a figure shows that it is a change of the first one.
     Signed,
-    /// The sentence states both operands beside it.
+    /// The sentence states both operands next to it.
     Told,
 }
 
 impl LinkEnds {
-    /// What the printed operands give, in the unit of the derived figure.
+    /// Returns the result of the printed operands, in the unit of the derived figure.
     pub fn recomputed(&self) -> Option<Interval> {
         let given = self.form.quotient(
             self.numerator.interval(),
@@ -70,7 +70,7 @@ impl LinkEnds {
         Some(self.signed(given))
     }
 
-    /// The same from the operands' printed values, without their rounding.
+    /// Returns the result of the operands' printed values, without their rounding.
     pub fn central(&self) -> Option<f64> {
         let exact = |quantity: &Quantity| Interval::exact(quantity.figure.value);
         let given = self.form.quotient(
@@ -81,7 +81,7 @@ impl LinkEnds {
         Some(self.signed(given).middle())
     }
 
-    /// A change whose direction the form leaves open has the sign that is printed.
+    /// Gives a change of open direction the sign that is printed.
     fn signed(&self, given: Interval) -> Interval {
         match self.form == LinkForm::Change && self.derived.figure.value < 0.0 {
             true => Interval { low: -given.high, high: -given.low },
@@ -89,40 +89,40 @@ impl LinkEnds {
         }
     }
 
-    /// Bits that say how unlikely it is that the ratio fits by chance: none where anything would
-    /// do.
+    /// Returns the bits that say how unlikely it is that the ratio fits by chance: zero if anything
+    /// would fit.
     fn surprise(&self) -> f64 {
         let Some(given) = self.recomputed() else { return 0.0 };
-        // Of equal operands any reading gives about 1.
+        // For equal operands any reading gives about 1.
         if self.numerator.interval().meets(self.denominator.interval()) {
             return 0.0;
         }
         let whole = if self.derived.unit == NumberUnit::Percent { 100.0 } else { 1.0 };
         let printed = self.derived.interval();
         let width = ((printed.high - printed.low) + (given.high - given.low)) / whole;
-        // Ratios of figures that stand side by side lie around 1: as far from it as this one is,
-        // chance is taken to be even.
+        // Ratios of figures that are next to each other lie around 1. Chance is taken to be even up
+        // to this ratio's distance from 1.
         let value = self.derived.figure.value / whole;
         let apart = match self.form {
             LinkForm::Share | LinkForm::Multiple => (value - 1.0).abs().min(value.abs()),
             _ => value.abs(),
         };
-        // Of two that are far apart any change is about all: `100 %`, `-1.00`.
+        // For two operands far apart, any change is about the whole: `100 %`, `-1.00`.
         let operands = self.numerator.figure.value / self.denominator.figure.value;
         let saturated =
             !matches!(self.form, LinkForm::Share | LinkForm::Multiple) && operands < 0.05;
         if saturated {
             return 0.0;
         }
-        // `0.0 %` is of any two that are far apart.
+        // `0.0 %` fits any two operands that are far apart.
         if value.abs() < width {
             return 0.0;
         }
         (-(width / (2.0 * apart.max(0.05))).log2()).max(0.0)
     }
 
-    /// Whether the printed figure is one that the operands give; of `273 K` and `14.0 M` also where
-    /// both count in 1024.
+    /// Returns true if the operands can give the printed figure. For `273 K` and `14.0 M` both may
+    /// also count in 1024.
     pub fn holds(&self) -> bool {
         self.recomputed().is_some_and(|recomputed| recomputed.meets(self.derived.interval()))
             || self.holds_of_1024()
@@ -148,9 +148,9 @@ impl LinkEnds {
     }
 }
 
-/// Every derived figure of a page whose operands are known: of its grids, and of its sentences.
+/// Returns every derived figure of a page with known operands, in its grids and in its sentences.
 pub fn links(page: &AuditedPage, grids: &[Grid], sentences: &[Sentence]) -> Vec<DerivedLink> {
-    // What a sentence says in words goes before what its figures fit.
+    // The words of a sentence take precedence over what its figures fit.
     let mut links = change::links(page, sentences);
     links.extend(grids.iter().flat_map(ratio::links));
     let mut seen = std::collections::HashSet::new();
@@ -162,7 +162,7 @@ fn is_ratio(quantity: &Quantity) -> bool {
     matches!(quantity.unit, NumberUnit::Percent | NumberUnit::Times)
 }
 
-/// Whether one can be divided by the other.
+/// Returns true if one can be divided by the other.
 pub(crate) fn comparable(left: &Quantity, right: &Quantity) -> bool {
     let plain = |unit| if unit == NumberUnit::PerSecond { NumberUnit::Bare } else { unit };
     plain(left.unit) == plain(right.unit)

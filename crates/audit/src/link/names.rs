@@ -1,8 +1,8 @@
-//! Whether a text names a thing that another text calls more or less the same.
+//! Checks if a text names a thing that another text calls more or less the same.
 
-/// Whether `text` mentions `name`: a whole word of it in Latin or Cyrillic letters, or two Chinese
-/// characters in a row. `but` is what it must not be by: the part that two names have in common
-/// tells them not apart.
+/// Returns true if `text` mentions `name`: a whole word of it in Latin or Cyrillic letters, or two
+/// Chinese characters in a row. Words of `but` do not count: a part that two names have in common
+/// does not distinguish them.
 pub fn mentions(text: &str, name: &str, but: &str) -> bool {
     names_it(&parts(text), &parts(name), &parts(but))
 }
@@ -11,7 +11,7 @@ pub(super) fn names_it(text: &[String], name: &[String], but: &[String]) -> bool
     name.iter().any(|part| text.contains(part) && !but.contains(part))
 }
 
-/// Words in lower case, and pairs of neighbouring Chinese characters.
+/// Returns words in lower case, and pairs of neighbouring Chinese characters.
 pub fn parts(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut word = String::new();

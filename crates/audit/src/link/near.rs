@@ -1,18 +1,18 @@
-//! Whether a printed figure is what it should be but for one slip of the pen: one digit, two digits
-//! changed places, a factor of ten or of 1000 for 1024. Chance seldom makes that, so that such a
-//! figure tells that it is of its operands though it is wrong.
+//! Checks if a printed figure is correct but for one slip of the pen: one digit, two digits
+//! swapped, a factor of ten or of 1000 for 1024. Chance seldom produces this, so such a figure
+//! shows which operands it belongs to, although it is wrong.
 
 use super::LinkEnds;
 use crate::finding::Slip;
 use crate::number::{Interval, Quantity};
 use crate::slip;
 
-/// Whether a ratio is what its operands give but for such a slip.
+/// Returns true if a ratio is what its operands give but for such a slip.
 pub(crate) fn is_slip(ends: &LinkEnds) -> bool {
     ends.recomputed().is_some_and(|given| is_near(&ends.derived, given))
 }
 
-/// Whether a figure is one of those that `given` holds but for such a slip.
+/// Returns true if a figure lies in `given` but for such a slip.
 pub(crate) fn is_near(printed: &Quantity, given: Interval) -> bool {
     let interval = printed.interval();
     if interval.middle() == 0.0 || given.low.signum() != given.high.signum() {
@@ -23,14 +23,14 @@ pub(crate) fn is_near(printed: &Quantity, given: Interval) -> bool {
     if fine && slip::find_slip(interval, given) == Some(Slip::FactorTen) {
         return true;
     }
-    // Few digits are within a slip of everything.
+    // A figure of few digits is within a slip of everything.
     let unit = printed.scale * 10f64.powi(-i32::from(printed.decimals));
     let [own, low, high] =
         [printed.figure.value, given.low, given.high].map(|value| (value / unit).abs());
     if own < 100.0 || high - low > 0.01 * high {
         return false;
     }
-    // Zeros at the end may be of rounding.
+    // Zeros at the end may come from rounding.
     let own = digits(own.round());
     let told = own.len() - own.iter().rev().take_while(|digit| **digit == b'0').count();
     told >= 3 && are_near(&own, low, high)
@@ -40,8 +40,7 @@ fn digits(value: f64) -> Vec<u8> {
     (value as u64).to_string().into_bytes()
 }
 
-/// Whether changing one digit, or two neighbouring ones changing places, brings it between the two
-/// ends.
+/// Returns true if changing one digit, or swapping two neighbours, brings it between the two ends.
 fn are_near(own: &[u8], low: f64, high: f64) -> bool {
     let value = own.iter().fold(0.0, |all, digit| all * 10.0 + f64::from(digit - b'0'));
     let fits = |change: f64| change != 0.0 && (low - 0.5..=high + 0.5).contains(&(value + change));
@@ -49,7 +48,7 @@ fn are_near(own: &[u8], low: f64, high: f64) -> bool {
     let places = || (0..).map(|place| 10f64.powi(place));
     let changed =
         |(own, place): (&u8, f64)| (b'0'..=b'9').any(|digit| fits(apart(digit, *own) * place));
-    // Of the two digits one loses ten times what the other gains.
+    // One of the two digits loses ten times what the other gains.
     let swapped = |(two, place): (&[u8], f64)| fits(apart(two[1], two[0]) * 9.0 * place);
     own.iter().rev().zip(places()).any(changed) || own.windows(2).rev().zip(places()).any(swapped)
 }

@@ -1,6 +1,6 @@
-//! Ratios and changes of a grid against their two ends. Every reading (which columns, or which row
-//! as the base, and which form) is weighed by how unlikely it is that its cells fit by chance, and
-//! by what heads say; the best one of each column is taken where it outweighs all readings that
+//! Links ratios and changes of a grid to their two ends. A reading says which columns, or which row
+//! as the base, and which form. Each is weighed by how unlikely it is that its cells fit by chance,
+//! and by what heads say. The best reading of each column is used if it outweighs all readings that
 //! were tried.
 
 use super::grid::{Grid, GridColumn, GridHead};
@@ -18,32 +18,32 @@ use std::ops::Range;
 
 /// Bits by which a reading must outweigh chance.
 const ENOUGH: f64 = 6.0;
-/// The same where nothing but a slash in the head says that a column may be of ratios.
+/// Bits a reading needs if only a slash in the head suggests that a column holds ratios.
 const MANY: f64 = 30.0;
-/// No cell counts for more.
+/// Most bits that one cell counts for.
 const MOST_BITS: f64 = 9.0;
-/// What a cell counts for that would hold but for one digit, or a factor of ten.
+/// Bits of a cell that would hold but for one digit or a factor of ten.
 const NEAR_BITS: f64 = 3.0;
-/// How far off, as a share, a ratio of figures that were rounded on the way may be.
+/// Largest share by which a ratio of figures that were rounded on the way may be off.
 const CLOSE: f64 = 0.01;
-/// Rows by which readings are weighed; the one that is taken holds for all.
+/// Rows by which readings are weighed; the chosen one applies to all rows.
 const WEIGHED: usize = 500;
-/// So many columns are tried in pairs for each column of ratios: those that are near it.
+/// Number of nearby columns that are tried in pairs for each column of ratios.
 const MOST_VALUES: usize = 12;
 
-/// A reading of ratios that hang together.
+/// A reading of ratios that belong together.
 struct RatioReading<'a> {
     form: LinkForm,
     trials: Vec<RatioTrial<'a>>,
-    /// Of a base in a column: the sequences and the base.
+    /// The sequences and the base, if the base is in a column.
     source: Option<(usize, RatioBase)>,
     prior: f64,
-    /// Whether the head names both operands in this form: that is enough for a table of one row.
+    /// True if the head names both operands in this form, which is enough for a table of one row.
     named: bool,
 }
 
-/// One ratio of a reading, with what its operands and itself are called: in the labels and heads of
-/// its grid.
+/// One ratio of a reading, with the indices of its operands' and its own names in the labels and
+/// heads of its grid.
 #[derive(Clone, Copy)]
 struct RatioTrial<'a> {
     derived: &'a Quantity,
@@ -64,7 +64,7 @@ impl RatioTrial<'_> {
     }
 }
 
-/// How a reading is against its cells.
+/// Result of checking a reading against its cells.
 struct ReadingWeight {
     score: f64,
     held: usize,
@@ -76,7 +76,7 @@ struct RatioLinks {
     links: Vec<DerivedLink>,
 }
 
-/// The links of a grid, the best reading of each figure.
+/// Returns the links of a grid, with the best reading of each figure.
 pub(super) fn links(grid: &Grid) -> Vec<DerivedLink> {
     // Most grids have no ratio.
     let says = |lists: &List| lists & (RATIO | CHANGE) != 0;
@@ -110,8 +110,8 @@ struct EnoughCells {
     held: usize,
 }
 
-/// Weighs readings of the same figures and keeps the best, where it is enough, with the rows that
-/// were not weighed.
+/// Weighs readings of the same figures and keeps the best, if it is enough, with the rows that were
+/// not weighed.
 fn settle<'r>(
     mut readings: Vec<RatioReading<'r>>,
     enough: EnoughCells,
@@ -155,7 +155,7 @@ fn settle<'r>(
     found.push(RatioLinks { links, weight });
 }
 
-/// How many cells may miss where so many hold.
+/// Returns how many cells may miss if `held` cells hold.
 fn most_missed(held: usize) -> usize {
     (held / 6).max(1)
 }
@@ -175,7 +175,7 @@ fn weigh(reading: &RatioReading, tried: f64) -> ReadingWeight {
                 .is_some_and(|given| given.wider(CLOSE).meets(ends.derived.interval()));
             *if close { &mut roughly } else { &mut weight.missed } += 1;
             weight.score -= 1.0;
-            // Whatever the others are, it is not proven.
+            // With too many misses it is not proven, whatever the other cells are.
             if weight.missed > most {
                 return weight;
             }
@@ -183,7 +183,7 @@ fn weigh(reading: &RatioReading, tried: f64) -> ReadingWeight {
     }
     // Operands that were rounded before the division leave some a little off.
     weight.missed += if reading.named { 0 } else { roughly.saturating_sub(weight.held / 2) };
-    // What is a slip away speaks for a reading that others speak for.
+    // A cell that is a slip away supports a reading that other cells support.
     if weight.held > 0 && weight.missed <= weight.held {
         let ends = reading.trials.iter().map(|trial| trial.ends(reading.form));
         let slips = ends.filter(|ends| !ends.holds() && near::is_slip(ends)).count();
@@ -192,18 +192,18 @@ fn weigh(reading: &RatioReading, tried: f64) -> ReadingWeight {
     weight
 }
 
-/// How a column is known to be of ratios.
+/// Evidence that a column holds ratios.
 #[derive(Clone, Copy, PartialEq)]
 enum RatioEvidence {
     Unit,
-    /// Its head has a word for ratios or changes.
+    /// The head has a word for ratios or changes.
     Word,
-    /// Its head divides two names: only those two will do.
+    /// The head divides two names, so only those two can be the operands.
     Names,
 }
 
-/// Whether a column is of ratios: percentages, multiples, or plain numbers under a head that says
-/// so.
+/// Returns the unit of a column's ratios and the evidence for them: percentages, multiples, or
+/// plain numbers under a head that says so.
 fn derived_as(grid: &Grid, column: usize) -> Option<(NumberUnit, RatioEvidence)> {
     let GridHead { text, lists, .. } = &grid.heads[column];
     let divides = !grid.is_text && text.contains(['/', '÷', ':', '：']);
@@ -231,8 +231,8 @@ fn derived_as(grid: &Grid, column: usize) -> Option<(NumberUnit, RatioEvidence)>
     found
 }
 
-/// Whether percentages of lines may be changes: few of them, in brackets or beside a word of
-/// change. A log has columns of them.
+/// Returns true if percentages in lines of text may be changes: there are few of them, in brackets
+/// or next to a word of change. A log has columns of them.
 fn may_compare(grid: &Grid) -> bool {
     let ratios = (0..grid.heads.len()).filter(|at| grid.column(*at).flatten().any(is_ratio));
     let count = ratios.clone().count();
@@ -245,8 +245,8 @@ fn may_compare(grid: &Grid) -> bool {
             && (ratios.clone().all(told) || grid.heads.iter().any(|head| says(head.lists)))
 }
 
-/// Whether a column of ratios is 100 % all the way down: that of the base itself, which any two
-/// near columns would fit.
+/// Returns true if a column of ratios is 100 % all the way down. It is then the base's own column,
+/// which any two nearby columns would fit.
 fn is_base(grid: &Grid, column: usize) -> bool {
     let count = grid.column(column).flatten().count();
     count > 1
@@ -256,13 +256,13 @@ fn is_base(grid: &Grid, column: usize) -> bool {
             .all(|figure| figure.unit == NumberUnit::Percent && figure.figure.value == 100.0)
 }
 
-/// A figure as a ratio, whatever its unit says.
+/// Returns a figure as a ratio, whatever its unit says.
 fn as_ratio(figure: &Quantity, unit: NumberUnit) -> Quantity {
     if is_ratio(figure) { *figure } else { Quantity { unit, ..*figure } }
 }
 
-/// The forms that a ratio of that unit may have: percentages are changes too, multiples go either
-/// way.
+/// Returns the forms that a ratio of this unit may have: percentages may also be changes, multiples
+/// go either way.
 fn forms(unit: NumberUnit) -> impl Iterator<Item = LinkForm> {
     let times = unit == NumberUnit::Times;
     LinkForm::ALL.into_iter().filter(move |form| match form {
@@ -272,7 +272,7 @@ fn forms(unit: NumberUnit) -> impl Iterator<Item = LinkForm> {
     })
 }
 
-/// The columns that a ratio may be of, the nearest.
+/// Returns the nearest columns that a ratio may be computed from.
 fn values(grid: &Grid, derived: usize) -> Vec<usize> {
     let has = |at: &usize| grid.column(*at).flatten().any(|figure| !is_ratio(figure));
     let mut values: Vec<usize> =
@@ -282,12 +282,12 @@ fn values(grid: &Grid, derived: usize) -> Vec<usize> {
     values
 }
 
-/// Ratios in a column of their own, of two other columns.
+/// Finds ratios in a column of their own, computed from two other columns.
 fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
     if grid.cells.rows() * grid.heads.len() < 3 {
         return;
     }
-    // What ratios are computed of, and the words of heads, by column.
+    // Operands of ratios, and the words of heads, by column.
     let mut operands: Vec<Vec<Option<Quantity>>> = Vec::new();
     let mut words: Vec<Vec<String>> = Vec::new();
     for derived in 0..grid.heads.len() {
@@ -318,13 +318,13 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
                 }
             }
         }
-        // A slash may stand for much: without the names many rows must bear it out.
+        // A slash may mean many things: if no names match, many rows must confirm it.
         let named = readings.iter().any(|reading| reading.named);
         if told == RatioEvidence::Names && named {
             readings.retain(|reading| reading.named);
         }
         let enough = if told == RatioEvidence::Names && !named { MANY } else { ENOUGH };
-        // `run 5 against run 2 (%)` is of no others.
+        // `run 5 against run 2 (%)` is about no other columns.
         let spelt = |reading: &RatioReading| {
             let names = reading.trials[0].names.map(|at| grid.heads[at].text.trim());
             names.iter().all(|name| !name.is_empty() && grid.heads[derived].text.contains(name))
@@ -344,7 +344,7 @@ fn columns(grid: &Grid, found: &mut Vec<RatioLinks>) {
     }
 }
 
-/// What speaks for two columns, whatever the form.
+/// Returns the bits in favour of two columns, whatever the form.
 fn prior(
     grid: &Grid,
     derived: usize,
@@ -361,18 +361,19 @@ fn prior(
     if names_it(&words[derived], above, below) || names_it(&words[derived], below, above) {
         bits += 2.0;
     }
-    // The two that stand nearest to it.
+    // These are the two nearest columns.
     if of.iter().all(|at| values.iter().take(2).any(|value| value == at)) {
         bits += 2.0;
     }
-    // What is in brackets after a figure is rounded more than it.
+    // A figure in brackets is rounded more than the one before it.
     for at in of {
         bits += if grid.heads[at].slot == GridColumn::Figure { 0.5 } else { -1.0 };
     }
     bits
 }
 
-/// As what ratio of these two a head names its column: `VM/host`, `(host - VM) / host`.
+/// Returns the form of ratio of these two columns that the head names: `VM/host`, `(host - VM) /
+/// host`.
 fn named(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<LinkForm> {
     let GridHead { text, lists, .. } = &grid.heads[derived];
     let [above, below] = of.map(|at| grid.heads[at].text.as_str());
@@ -382,7 +383,7 @@ fn named(grid: &Grid, derived: usize, of: [usize; 2]) -> Option<LinkForm> {
     (both && divides).then_some(if lists & LOSS != 0 { LinkForm::Loss } else { LinkForm::Share })
 }
 
-/// What the words of a head say for a form.
+/// Returns the bits that the words of a head give to a form.
 fn of_form(form: LinkForm, lists: List) -> f64 {
     let says = if (lists & LOSS != 0) == (form == LinkForm::Loss) { 0.5 } else { 0.0 };
     says - if matches!(form, LinkForm::Change | LinkForm::Multiple) { 0.5 } else { 0.0 }
@@ -397,7 +398,7 @@ fn trials<'a>(
     rows: Range<usize>,
 ) -> Vec<RatioTrial<'a>> {
     let [above, below] = names.map(|at| operands[at].as_slice());
-    // `memcpy avg` alone is of no other rows.
+    // `memcpy avg` alone summarises no other rows.
     let summed = grid.label_lists.iter().any(|lists| !is_of_many(*lists));
     let trial = |row: usize| {
         let (derived, numerator, denominator) =
@@ -411,14 +412,14 @@ fn trials<'a>(
     (rows.start.min(ratios.len())..rows.end.min(ratios.len())).filter_map(trial).collect()
 }
 
-/// Whether the whole numbers of a column all end with zeros: `1510`, `1800`, `2010` MHz are rounded
-/// to them.
+/// Returns true if all whole numbers of a column end in zero: `1510`, `1800`, `2010` MHz are
+/// rounded to tens.
 fn ends_in_zeros(grid: &Grid, column: usize) -> bool {
     let tens = |one: &Quantity| one.decimals == 0 && (one.figure.value / one.scale) % 10.0 == 0.0;
     grid.cells.rows() >= 3 && grid.column(column).flatten().all(tens)
 }
 
-/// The figures of a column, as open as their zeros leave them.
+/// Returns the figures of a column, with the uncertainty that their trailing zeros leave.
 fn rough(grid: &Grid, column: usize) -> Vec<Option<Quantity>> {
     let mut figures: Vec<Option<Quantity>> =
         grid.column(column).map(Option::<&_>::copied).collect();
@@ -430,24 +431,24 @@ fn rough(grid: &Grid, column: usize) -> Vec<Option<Quantity>> {
     figures
 }
 
-/// Whether a label is of all other rows.
+/// Returns true if a label summarises all other rows.
 fn is_of_many(lists: List) -> bool {
     lists & (MEAN | SUM | MEDIAN | MOST | LEAST) != 0 && lists & METRICS == 0
 }
 
-/// A figure and its ratio to that of the base, one after the other along a column or a row.
+/// Figures, each with its ratio to the base, one after the other along a column or a row.
 struct Sequence<'a> {
     items: Vec<RatioItem<'a>>,
     head: &'a GridHead,
-    /// Whether ratio and figure stand in one cell.
+    /// True if the ratio and the figure are in one cell.
     together: bool,
     apart: usize,
     is_text: bool,
 }
 
 impl Sequence<'_> {
-    /// Whether its ratios are changes by their head, or by their signs; of tables brackets are
-    /// enough.
+    /// Returns true if the head or the signs show that the ratios are changes. In a table, brackets
+    /// are enough.
     fn is_told(&self) -> bool {
         let says = self.head.lists & (RATIO | CHANGE | GAIN | LOSS | VERSUS) != 0;
         let signed = self.head.text.trim_end().ends_with(['+', '-'])
@@ -466,11 +467,11 @@ struct RatioItem<'a> {
     lists: List,
 }
 
-/// Sequences that are weighed together, for each column of figures that they may be of.
+/// Sequences that are weighed together, for each column of figures that they may relate to.
 type SequencePool<'a> = Vec<Vec<Sequence<'a>>>;
 
-/// Sequences down the columns: of shares with the figures that they stand after, pooled; of a
-/// column of ratios with each column near it.
+/// Adds the links of sequences down the columns. Shares are paired with the figures that they
+/// follow, and pooled; a column of ratios is paired with each column near it.
 fn sequences(grid: &Grid, found: &mut Vec<RatioLinks>) {
     let sequence = |value: usize, derived: usize, unit: NumberUnit, together: bool| {
         let head = &grid.heads[derived];
@@ -514,17 +515,17 @@ fn sequences(grid: &Grid, found: &mut Vec<RatioLinks>) {
     }
 }
 
-/// The column of the figure that a share is after.
+/// Returns the column of the figure that a share follows.
 fn own_figure(grid: &Grid, share: usize) -> Option<usize> {
     let source = grid.heads[share].source;
     grid.heads.iter().position(|head| head.source == source && head.slot == GridColumn::Figure)
 }
 
-/// Which item is the base of another.
+/// Rule that picks the base of an item.
 #[derive(Clone, Copy, PartialEq)]
 enum RatioBase {
     First,
-    /// The last before it, else the first after it, that is 100 %, 1.0x or has no ratio.
+    /// Last item before it, else the first after it, that is 100 %, 1.0x or has no ratio.
     Marked,
     Named,
 }
@@ -574,13 +575,13 @@ impl RatioBase {
     }
 }
 
-/// `100 %`, `1.00x`, `0 %`.
+/// Returns true for `100 %`, `1.00x`, `0 %`.
 fn is_whole(ratio: &Quantity) -> bool {
     let one = if ratio.unit == NumberUnit::Percent { 100.0 } else { 1.0 };
     ratio.figure.value == one || ratio.figure.value == 0.0
 }
 
-/// Ratios of figures to that of a base in the same column or row.
+/// Finds ratios of figures to a base in the same column or row.
 fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
     let ratio = pool.iter().flatten().flat_map(|one| &one.items).find_map(|item| item.ratio);
     let Some(unit) = ratio.map(|ratio| ratio.unit) else { return };
@@ -601,7 +602,7 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
         }
     }
     let mut readings = Vec::new();
-    // `(0.6 %)` after a figure of a line may be anything: `(+0.6 %)` is a change.
+    // `(0.6 %)` after a figure in a line may be anything; `(+0.6 %)` is a change.
     let told = pool.iter().flatten().any(|one| one.is_told());
     let of_base = |at: usize, base: RatioBase, form: LinkForm, rows: Range<usize>| {
         let mut trials = Vec::new();
@@ -638,9 +639,9 @@ fn bases(pool: &[Vec<Sequence>], found: &mut Vec<RatioLinks>) {
     );
 }
 
-/// Changes in brackets after their own figures, each of the first figure, which has none:
-/// `95,000`, `82,000 (-14%)`. Their signs or words tell what they are; half of them must hold, or
-/// two lines be of one label.
+/// Reads changes in brackets after their own figures, each relative to the first figure, which has
+/// none: `95,000`, `82,000 (-14%)`. Signs or words show what they are. Half of them must hold, or
+/// two lines must share a label.
 fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>> {
     let mut trials = Vec::new();
     for (index, sequence) in sequences.iter().enumerate() {
@@ -666,7 +667,7 @@ fn changes_in_brackets<'a>(sequences: &'a [Sequence]) -> Option<RatioReading<'a>
     (told || pair).then_some(RatioReading { form, trials, source: None, prior: 0.0, named: false })
 }
 
-/// Shares of a whole table against the one cell of it that is 100 %.
+/// Reads shares of a whole table against its one cell that is 100 %.
 fn against_one_cell<'a>(
     sequences: &'a [Sequence],
     at: usize,

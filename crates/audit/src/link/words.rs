@@ -1,10 +1,10 @@
-//! The lists of `words.txt`: the words that heads, labels and sentences are read by. A text is
-//! looked through once for all lists.
+//! Lists of `words.txt`: the words by which heads, labels and sentences are read. One pass over a
+//! text finds the words of all lists.
 
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-/// A list of words, or several: a bit each.
+/// Set of lists of words, one bit each.
 pub type List = u64;
 
 macro_rules! lists {
@@ -26,7 +26,7 @@ lists! {
 
 struct Index {
     whole: FxHashMap<&'static str, List>,
-    /// What is looked for anywhere, by its first byte.
+    /// Words searched for anywhere in a text, by their first byte.
     within: Vec<Vec<(&'static [u8], List)>>,
 }
 
@@ -48,7 +48,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
     index
 });
 
-/// All lists that a text has a word of.
+/// Returns all lists that have a word of the text.
 pub fn lists(text: &str) -> List {
     if text.is_empty() {
         return 0;
@@ -77,12 +77,12 @@ pub fn lists(text: &str) -> List {
     all
 }
 
-/// Whether a text has a word of one of the lists.
+/// Returns true if a text has a word of one of the lists.
 pub fn says(text: &str, wanted: List) -> bool {
     lists(text) & wanted != 0
 }
 
-/// Whether a text in lower case is a word of one of the lists, and nothing else.
+/// Returns true if a text in lower case is exactly a word of one of the lists.
 pub fn is(text: &str, wanted: List) -> bool {
     INDEX.whole.get(text).is_some_and(|own| own & wanted != 0)
 }

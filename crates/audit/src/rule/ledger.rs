@@ -1,6 +1,6 @@
-//! Relations between one output's figures, each held within its rounding. Where some fail, the
-//! figure that no relation bears out is the one that is told: what is printed in two places and
-//! disagrees with a third is not blamed.
+//! Relations between one output's figures, each checked within its rounding. If some fail, the
+//! figure that no relation confirms is reported: figures that are printed in two places and
+//! disagree with a third are not blamed.
 
 use crate::evidence::EvidenceSink;
 use crate::finding::{Finding, Severity, Slip};
@@ -11,7 +11,7 @@ use crate::page::{AuditedPage, TextSpan};
 use crate::slip;
 use std::collections::{HashMap, HashSet};
 
-/// The figures of a relation with what the others give for each, the target first.
+/// Figures of a relation, each with the value that the others give for it, the target first.
 type RelationFigures = Vec<(NamedFigure, Interval)>;
 
 pub(super) struct Ledger<'a> {
@@ -23,11 +23,11 @@ pub(super) struct Ledger<'a> {
     bounded: Vec<PrintedNumber>,
 }
 
-/// What rounding to binary leaves open: nothing that is printed has as many digits.
+/// Uncertainty of rounding to binary: no printed figure has that many digits.
 const ROUNDING: f64 = 1e-12;
-/// What an arithmetic that cannot be turned round gives for its operands.
+/// Result for the operands of an arithmetic that cannot be inverted.
 const UNKNOWN: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
-/// More operands need not be shown, as spots and in words.
+/// Number of operands that are shown, as spots and in words.
 const MOST_OPERANDS: usize = 8;
 const MOST_WORDS: usize = 4;
 
@@ -36,9 +36,9 @@ impl<'a> Ledger<'a> {
         Ledger { page, rule, failed: Vec::new(), held: Vec::new(), bounded: Vec::new() }
     }
 
-    /// Holds that `target = factor * block * product of operands to their powers (1 or -1)`, give
-    /// or take the share `slack`. Operands that may be zero where they divide, and figures below
-    /// zero, make it say nothing.
+    /// Checks that `target = factor * block * product of operands to their powers (1 or -1)`,
+    /// within the share `slack`. It says nothing if an operand may be a zero divisor or a figure is
+    /// below zero.
     fn product(
         &mut self,
         target: NamedFigure,
@@ -77,7 +77,7 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// The same of figures of one sheet by their names, where it has all of them.
+    /// Relates figures of one sheet by their names, if it has all of them.
     pub fn relate_sheet(
         &mut self,
         sheet: &Sheet,
@@ -94,7 +94,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Figures of a sheet that add up to another, where it has all of them.
+    /// Checks that figures of a sheet add up to another, if it has all of them.
     pub fn adds(&mut self, sheet: &Sheet, total: &str, parts: &[&str], slack: f64) {
         let parts: Option<Vec<NamedFigure>> = parts.iter().map(|name| sheet.get(name)).collect();
         if let (Some(total), Some(parts)) = (sheet.get(total), parts) {
@@ -102,7 +102,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Holds that `target = sum of operands`, give or take the share `slack` of the sum.
+    /// Checks that `target = sum of operands`, within the share `slack` of the sum.
     pub fn sum(&mut self, target: NamedFigure, operands: &[NamedFigure], slack: f64) {
         if operands.is_empty() {
             return;
@@ -124,7 +124,7 @@ impl<'a> Ledger<'a> {
         });
     }
 
-    /// Holds that a figure lies within bounds: that it does makes it plausible, no more.
+    /// Checks that a figure lies within bounds, which makes it plausible, no more.
     pub fn within(
         &mut self,
         target: NamedFigure,
@@ -151,7 +151,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Holds that figures do not fall, give or take the share `slack`.
+    /// Checks that figures do not fall, within the share `slack`.
     pub fn rising(&mut self, figures: &[NamedFigure], slack: f64) {
         for (at, pair) in figures.windows(2).enumerate() {
             let (below, above) = (pair[0], pair[1]);
@@ -159,7 +159,7 @@ impl<'a> Ledger<'a> {
                 self.bounded.extend([below.figure, above.figure]);
                 continue;
             }
-            // The one that is out of line with its other neighbour as well is the wrong one.
+            // The figure that is out of line with its other neighbour too is the wrong one.
             let said =
                 match figures.get(at + 2).is_none_or(|next| below.figure.low <= next.figure.high) {
                     true => (above, Interval { low: below.figure.low, ..UNKNOWN }),
@@ -171,9 +171,9 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Tells what holds and what does not.
+    /// Reports which figures hold and which do not.
     pub fn settle(self, sink: &mut EvidenceSink) {
-        // How much more often a figure is of relations that fail than of such as hold.
+        // Votes against a figure: the failed relations with it minus those that hold.
         let mut votes: HashMap<TextSpan, i64> = HashMap::new();
         if !self.failed.is_empty() {
             self.held.iter().for_each(|figure| *votes.entry(figure.spot).or_default() -= 1);
@@ -193,13 +193,13 @@ impl<'a> Ledger<'a> {
         self.bounded.iter().filter(fine).for_each(|figure| sink.plausible(self.rule, figure));
     }
 
-    /// The figure of a failed relation that is the wrong one: what fails more often than it holds;
-    /// the target of equals.
+    /// Returns the wrong figure of a failed relation: the one that fails more often than it holds;
+    /// among equals the target.
     fn blamed(&self, said: &RelationFigures, votes: &HashMap<TextSpan, i64>) -> usize {
         let score = |at: usize| votes.get(&said[at].0.figure.spot).copied().unwrap_or_default();
         let mut best = 0;
         for (at, (named, expected)) in said.iter().enumerate().skip(1) {
-            // What would be printed the same is not what is wrong.
+            // A figure that would be printed the same is not the wrong one.
             if score(at) > score(best)
                 && as_printed(self.page, *named, *expected) != text(self.page, *named)
             {
@@ -231,13 +231,13 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// A figure as it is printed, with its unit.
+/// Returns a figure as it is printed, with its unit.
 fn text(page: &AuditedPage, named: NamedFigure) -> String {
     with_unit(page.quote(named.figure.spot), named.unit)
 }
 
-/// What a figure should be, in the digits and the unit that it is printed in; empty where that is
-/// open.
+/// Returns the correct value of a figure in the digits and the unit in which it is printed; empty
+/// if that is unknown.
 fn as_printed(page: &AuditedPage, named: NamedFigure, expected: Interval) -> String {
     let (middle, quote) = (expected.middle(), page.quote(named.figure.spot));
     let dotted = quote.replace(',', ".");
@@ -274,7 +274,7 @@ fn with_unit(digits: &str, unit: &str) -> String {
     format!("{digits}{blank}{unit}")
 }
 
-/// The product of all operands but one.
+/// Returns the product of all operands but one.
 fn product(factor: f64, operands: &[(NamedFigure, i32)], but: Option<usize>) -> Option<Interval> {
     let mut all = Interval::exact(factor);
     for (_, (operand, power)) in operands.iter().enumerate().filter(|(at, _)| Some(*at) != but) {
@@ -285,7 +285,7 @@ fn product(factor: f64, operands: &[(NamedFigure, i32)], but: Option<usize>) -> 
     Some(all)
 }
 
-/// What most likely happened to a figure that should be in `expected`.
+/// Returns the most likely slip of a figure that should be in `expected`.
 fn slip(figure: &PrintedNumber, expected: Interval) -> Option<Slip> {
     if expected.low <= 0.0 || !expected.high.is_finite() {
         return None;

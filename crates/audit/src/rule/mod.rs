@@ -1,6 +1,6 @@
-//! The family of rules. A rule looks at what a page holds and says what does not hold, and which
-//! figures it found to hold; it says itself when it stays silent. Later rules see what earlier ones
-//! corrected.
+//! Rules examine the content of a page. A rule reports what does not hold, and which figures it
+//! found to hold; it decides itself when to stay silent. Later rules see the corrections of earlier
+//! ones.
 //!
 //! A new rule is a check, called from [`CHECKS`] or by its neighbour there, and a paragraph of
 //! `rules.txt`.
@@ -17,7 +17,8 @@ use crate::evidence::{Evidence, EvidenceSink, SettledFigure};
 use crate::finding::Finding;
 pub use crate::finding::{Rule, all};
 
-/// All rules look in this order: raw outputs, then tables, then what is derived from both.
+/// All rules in the order in which they run: raw outputs, then tables, then what is derived from
+/// both.
 const CHECKS: &[fn(&Evidence, &mut EvidenceSink)] = &[
     fio::check,
     tools::check,
@@ -27,8 +28,8 @@ const CHECKS: &[fn(&Evidence, &mut EvidenceSink)] = &[
     table::ratios::check,
 ];
 
-/// Asks every rule, and hands on each figure that one settled; findings come in the order of the
-/// page, what is said twice of one figure by one rule once.
+/// Runs every rule, and hands on each figure that one settled. Findings come in the order of the
+/// page; repeated findings of one rule about one figure are merged.
 pub fn check(evidence: &Evidence, settles: &mut dyn FnMut(SettledFigure)) -> Vec<Finding> {
     let mut sink = EvidenceSink::handing_on(settles);
     CHECKS.iter().for_each(|check| check(evidence, &mut sink));

@@ -1,11 +1,11 @@
-//! What tests of rules share: what is found on a page.
+//! Common helpers of the rules' tests.
 
 use crate::audit::audit;
 use crate::claim::Status;
 use crate::finding::{Finding, Severity};
 use crate::page::AuditedPage;
 
-/// Everything that is found on a page.
+/// Returns everything that is found on a page.
 pub(crate) fn findings(text: &str) -> Vec<Finding> {
     audit(AuditedPage::new("p", text)).findings
 }
@@ -14,14 +14,14 @@ pub(crate) fn found(text: &str, rule: &str) -> Vec<Finding> {
     findings(text).into_iter().filter(|finding| finding.rule == rule).collect()
 }
 
-/// The findings that say that something is wrong, as `rule printed -> recomputed`.
+/// Returns the findings of errors, as `rule printed -> recomputed`.
 pub(crate) fn wrong(text: &str) -> Vec<String> {
     let wrong = findings(text).into_iter().filter(|one| one.severity <= Severity::WrongFigure);
     wrong.map(|one| format!("{} {} -> {}", one.rule, one.printed, one.recomputed)).collect()
 }
 
-/// What the rules of a case (`F1,F7: words`) find on its page, and how many figures hold where
-/// `holds` is asked.
+/// Returns the findings of a case's rules (`F1,F7: words`) on its page, and the number of figures
+/// that hold if `holds` is requested.
 fn shown(case: &str, text: &str) -> String {
     let asked: Vec<&str> = case.split(':').next().unwrap_or_default().split(',').collect();
     let is_asked = |one: &Finding| {

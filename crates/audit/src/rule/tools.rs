@@ -1,4 +1,5 @@
-//! X29: what tools print of one run, held against each other by the relations of `relations.txt`.
+//! X29: figures that a tool prints for one run, checked against each other by the relations of
+//! `relations.txt`.
 
 use super::ledger::{Ledger, NamedFigure, named};
 use crate::claim::Metric;
@@ -17,7 +18,7 @@ struct Relation {
 }
 
 enum ToolForm {
-    /// A target, a factor, whether `block` is one more, figures with their powers.
+    /// A target, a factor, true if `block` is a further factor, figures with their powers.
     Product(&'static str, f64, bool, Vec<(&'static str, i32)>),
     Sum(&'static str, Vec<&'static str>),
     Order(Vec<&'static str>),
@@ -57,7 +58,7 @@ fn relation(line: &'static str) -> Option<Relation> {
 
 pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     for output in evidence.outputs {
-        // An output in JSON has one format for all tools.
+        // JSON outputs have one format for all tools.
         let printed_by =
             if let ToolReport::Iperf3(_) = output.said { "iperf3" } else { output.format };
         let mine = relations()
@@ -100,7 +101,7 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
     }
 }
 
-/// A row of iperf3: of its time only the ends are printed.
+/// Converts a row of iperf3; for its time only the ends are printed.
 fn of_row(row: &IperfRow) -> Option<Sheet> {
     let (bytes, rate, [Some(from), Some(to)]) = (row.bytes?, row.rate?, row.time) else {
         return None;
@@ -111,12 +112,12 @@ fn of_row(row: &IperfRow) -> Option<Sheet> {
     sheet.add(Metric::Total, named(BYTES, "", bytes));
     sheet.add(Metric::Bandwidth, named(BANDWIDTH, "", rate));
     sheet.add(Metric::Runtime, named(TIME, "s", time));
-    // UDP's receivers count what arrived in the sender's time or in theirs, by version.
+    // UDP receivers count arrivals in the sender's time or in their own, by version.
     let of_udp = row.datagrams.is_some() && row.end.is_some();
     (time.value >= 1e8 && !of_udp).then_some(sheet)
 }
 
-/// Figures of a sheet that sums others.
+/// Relates the figures of a sheet that sums others.
 fn totals(total: &Sheet, parts: &[Sheet], ledger: &mut Ledger) {
     for name in [BYTES, IOS, BANDWIDTH, IOPS] {
         let rows: Option<Vec<NamedFigure>> = parts.iter().map(|row| row.get(name)).collect();

@@ -1,10 +1,10 @@
-//! What a cell says: one figure, perhaps a share in brackets; or words, which are left alone.
+//! Reads cells: one figure, perhaps with a share in brackets; cells of words are left alone.
 
 use super::{TableCell, units};
 use crate::number::{self, DecimalSign, NumberHedge, NumberUnit, Quantity, Style};
 use crate::page::TextSpan;
 
-/// Longer ones are sentences.
+/// Longest cell; longer ones are sentences.
 const LONGEST: usize = 120;
 
 const NOTHING: &[&str] = &[
@@ -12,7 +12,7 @@ const NOTHING: &[&str] = &[
     "无", "…", "...",
 ];
 
-/// Reads the cell whose text is at `spot`; `None` where it says nothing.
+/// Reads the cell whose text is at `spot`; `None` if the text means no value.
 pub(super) fn read(spot: TextSpan, text: &str, style: Style) -> Option<TableCell> {
     if NOTHING.contains(&text) {
         return None;
@@ -47,7 +47,7 @@ pub(super) fn read(spot: TextSpan, text: &str, style: Style) -> Option<TableCell
             cell.figure = Some(*figure);
             more.insert(0, *spread);
         }
-        // A range, or two results: none of them is the figure.
+        // A range, or two results: neither is the figure.
         _ => more.splice(0..0, outside).for_each(drop),
     }
     cell.more = more.into();
@@ -60,7 +60,8 @@ fn shifted(mut quantity: Quantity, spot: TextSpan) -> Quantity {
     quantity
 }
 
-/// `IOPS=5928, BW=23.2MiB/s`: figures with their names, of which each gives its figure a unit.
+/// Reads `IOPS=5928, BW=23.2MiB/s`: figures with their names, each of which gives its figure a
+/// unit.
 fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
     let (mut named, mut from) = (Vec::with_capacity(found.len()), 0);
     for quantity in found {
@@ -79,17 +80,17 @@ fn named_figures(text: &str, found: &[Quantity]) -> Option<Vec<Quantity>> {
     (named.len() >= 2 && text[from..].trim().is_empty()).then_some(named)
 }
 
-/// Whether a text is a figure and nothing else, as far as words go.
+/// Returns true if a text is a figure and nothing else, apart from words that may go with it.
 pub(super) fn is_figure(text: &str) -> bool {
     read(TextSpan::default(), text, SPACES)
         .is_some_and(|cell| cell.figure.is_some() || cell.share.is_some())
 }
 
-/// Nothing but a figure is in a cell.
+/// Style of a cell that holds nothing but a figure.
 pub const SPACES: Style = Style { decimal_comma: false, spaces: true };
 
-/// The style that the texts of a column show, and whether nothing in it tells what may be thousands
-/// or decimals.
+/// Returns the style that the texts of a column show, and true if nothing in the column
+/// distinguishes thousands from decimals.
 pub(super) fn style<'t>(column: impl Iterator<Item = &'t str>) -> (Style, bool) {
     let (mut comma, mut point) = (false, false);
     for shown in column.map(number::shows) {
@@ -106,11 +107,11 @@ enum CellPosition {
     Note,
 }
 
-/// Where each quantity stands; `None` where words or digits stand besides them, so that they are no
-/// result.
+/// Returns the position of each quantity; `None` if other words or digits are next to them, so that
+/// they are not results.
 fn places(text: &str, found: &[Quantity]) -> Option<Vec<CellPosition>> {
-    // `A is 2.1x slower`: words beside ratios say of what; `5000 points`: one word after a lone
-    // figure counts it.
+    // In `A is 2.1x slower` the words next to the ratio say what it is about. In `5000 points` one
+    // word after a lone figure counts it.
     let ratios =
         found.iter().all(|one| matches!(one.unit, NumberUnit::Percent | NumberUnit::Times));
     let behind = |one: &Quantity| text[one.figure.spot.end as usize..].trim();
@@ -158,7 +159,7 @@ struct CellWalk<'t> {
     round: usize,
     square: usize,
     wordy: bool,
-    /// So many more words may stand outside.
+    /// Number of further words that may appear outside brackets.
     free: usize,
 }
 
@@ -185,7 +186,7 @@ impl CellWalk<'_> {
         Some(())
     }
 
-    /// A word besides the figure: only one that hedges it is no matter.
+    /// Skips a word next to the figure; only a word that hedges it does no harm.
     fn word(&mut self, rest: &str) -> Option<usize> {
         let end = rest.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(rest.len());
         let hedge = number::hedges(&rest[..end]);
@@ -197,15 +198,15 @@ impl CellWalk<'_> {
     }
 }
 
-/// Signs that say nothing against a figure.
+/// Returns true for characters that do not stop a text from being a figure.
 fn harmless(letter: char) -> bool {
-    // Of other signs, as emoji, none says anything of a figure.
+    // Other symbols, such as emoji, say nothing about a figure.
     letter.is_whitespace()
         || !letter.is_ascii() && !letter.is_alphanumeric() && !"€£¥".contains(letter)
         || "*`~≈<>≤≥+±_\\\"'^.,↑↓▲▼⬆⬇✅🏆/→⇒|;:@=-–—−".contains(letter)
 }
 
-/// Bytes of an HTML tag that a text begins with.
+/// Returns the bytes of an HTML tag that a text begins with.
 pub(super) fn tag(text: &str) -> usize {
     let named = text[1..].starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
     if named { text.find('>').map_or(0, |end| end + 1) } else { 0 }

@@ -1,6 +1,6 @@
-//! From cells in lines to a table: heads of several lines joined, shares in a row of their own
-//! joined to the row above, units of heads given to the cells below. Every shape of table comes
-//! through here.
+//! Turns cells in lines into a table: heads of several lines are joined, shares in a row of their
+//! own are joined to the row above, and units of heads are given to the cells below. Every shape of
+//! table comes through here.
 
 use super::cell;
 use super::{MOST_COLUMNS, MOST_ROWS, PageTable, TableCell, TableColumn, TableRow, units};
@@ -10,7 +10,7 @@ use iotax_units::grouped;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Cells in lines, as a shape found them: the first of each line is its label.
+/// Cells in lines, as a shape found them; the first cell of each line is its label.
 pub(super) struct Grid {
     pub lines: Range<usize>,
     pub heads: Vec<Vec<String>>,
@@ -19,11 +19,11 @@ pub(super) struct Grid {
 
 pub(super) struct RuledLine {
     pub line: usize,
-    /// Where each cell's text stands; none in rows of a log, which are only counted.
+    /// Spots of the cells' texts; empty in rows of a log, which are only counted.
     pub cells: Vec<TextSpan>,
 }
 
-/// Where a piece of a line stands, without what is at its edges.
+/// Returns the spot of a piece of a line, without the characters at its edges.
 pub(super) fn trimmed(
     line: usize,
     text: &str,
@@ -41,7 +41,7 @@ impl Grid {
         self.heads.iter().map(Vec::len).chain(rows).max().unwrap_or(0)
     }
 
-    /// Why it is not read though it is a table.
+    /// Returns the reason why it is not read although it is a table.
     pub fn refusal(&self) -> Option<String> {
         let (rows, width) = (self.rows.len(), self.width());
         let filled: usize = self.rows.iter().map(|row| row.cells.len()).sum();
@@ -64,14 +64,14 @@ impl Grid {
         }
     }
 
-    /// The table that it is; `None` where nothing is in it.
+    /// Returns it as a table; `None` if nothing is in it.
     pub fn table(&self, page: &AuditedPage, title: Option<String>) -> Option<PageTable> {
         let width = self.width();
         let mut heads = join_heads(&self.heads, width);
         let cells = self.cells(page, width);
         let measures: Vec<Option<Measure>> =
             heads.iter().map(|head| units::of_head(head)).collect();
-        // Whether the first column is of labels; rates are none.
+        // The first column may hold labels; rates are not labels.
         let first = usize::from(!all_rates(&cells, *measures.first()?));
         let mut rows: Vec<TableRow> = Vec::with_capacity(self.rows.len());
         for (line, mut cells) in self.rows.iter().zip(cells) {
@@ -95,8 +95,8 @@ impl Grid {
         (some && !columns.is_empty()).then_some(PageTable { lines, title, corner, columns, rows })
     }
 
-    /// All cells, read in the style that their column shows. In a table with decimal commas `8.412`
-    /// may be thousands: where its column does not tell, it is not read.
+    /// Reads all cells in the style that their column shows. In a table with decimal commas `8.412`
+    /// may be thousands: if its column does not decide this, the cell is not read.
     fn cells(&self, page: &AuditedPage, width: usize) -> Vec<Vec<Option<TableCell>>> {
         let of_column = |column: usize| {
             self.rows
@@ -117,7 +117,7 @@ impl Grid {
     }
 }
 
-/// The heads of all columns: of several lines joined, the upper ones going on to the right over
+/// Returns the heads of all columns, several lines joined. Upper heads extend to the right over
 /// cells without one.
 fn join_heads(lines: &[Vec<String>], width: usize) -> Vec<String> {
     let texts = |line: &Vec<String>| {
@@ -151,9 +151,10 @@ fn join_heads(lines: &[Vec<String>], width: usize) -> Vec<String> {
     (0..width).map(joined).collect()
 }
 
-/// Over how many columns the upper line of heads goes: where the lower one repeats (`IOPS | BW |
-/// IOPS | BW`) and the upper one has one text over several cells (`4K | random read | 4K | random
-/// write`), so that only both cells of it tell the columns apart.
+/// Returns the number of columns that one text in the upper line of heads covers. This applies if
+/// the lower line repeats (`IOPS | BW | IOPS | BW`) and the upper one has one text over several
+/// cells (`4K | random read | 4K | random write`), so that only both cells together distinguish the
+/// columns.
 fn period(upper: &[String], lower: &[String]) -> Option<usize> {
     let (upper, lower) = (upper.get(1..)?, lower.get(1..)?);
     let unique: HashSet<_> = upper.iter().zip(lower).collect();
@@ -167,7 +168,7 @@ fn period(upper: &[String], lower: &[String]) -> Option<usize> {
     (period > 1 && repeats && groups.len() == lower.len() / period).then_some(period)
 }
 
-/// A text without the marks that make it bold, without tags and targets of links: `**IOPS**<br>(k)`
+/// Returns a text without marks of bold type, without tags and targets of links: `**IOPS**<br>(k)`
 /// is `IOPS (k)`, `[host](host.txt)` is `host`.
 pub(super) fn plain(text: &str) -> String {
     let unlinked = text.contains("](").then(|| without_targets(text));
@@ -203,7 +204,7 @@ fn without_targets(text: &str) -> String {
     shown
 }
 
-/// Whether the first column is one of results too; `4k`, `8k`, `16k` are sizes of blocks, whatever
+/// Returns true if the first column holds results too. `4k`, `8k`, `16k` are block sizes, whatever
 /// is above them.
 fn all_rates(rows: &[Vec<Option<TableCell>>], head: Option<Measure>) -> bool {
     let size = |one: Quantity| {
@@ -218,8 +219,8 @@ fn all_rates(rows: &[Vec<Option<TableCell>>], head: Option<Measure>) -> bool {
     !rows.is_empty() && rows.iter().all(|row| of_row(row).is_some_and(rate))
 }
 
-/// Whether cells are nothing but percentages, each below a figure that is none and has none; those
-/// of a row with a label of its own stand in brackets.
+/// Returns true if the cells hold only percentages, each below a figure that is not a percentage
+/// and has none. In a row with a label of its own they must be in brackets.
 fn shares_of(above: &TableRow, cells: &[Option<TableCell>], named: bool) -> bool {
     let fits = |(above, share): (&Option<TableCell>, &Option<TableCell>)| match (above, share) {
         (_, None) => true,
@@ -246,14 +247,14 @@ fn join(above: &mut TableRow, row: TableRow) {
             above.share = share.share.or(share.figure.map(Box::new));
         }
     }
-    // A label that goes over both rows was put into each.
+    // A label that spans both rows was put into each.
     if row.label != above.label {
         above.label = format!("{} {}", above.label, row.label).trim().to_string();
     }
 }
 
-/// Gives the figures of a row the units of their heads, else that of the row's label; where both
-/// say one and they differ, neither, but for a column of percent.
+/// Gives the figures of a row the units of their heads, else that of the row's label. If both give
+/// one and they differ, uses neither, except in a column of percent.
 fn give_units(row: &mut TableRow, measures: &[Option<Measure>]) {
     let own = units::of_head(&row.label);
     for (cell, head) in row.cells.iter_mut().zip(measures) {
@@ -266,7 +267,7 @@ fn give_units(row: &mut TableRow, measures: &[Option<Measure>]) {
             ![NumberUnit::Bare, NumberUnit::Percent, measure.unit].contains(&figure.unit)
         });
         cell.figure.iter_mut().chain(spread).for_each(|quantity| units::give(quantity, measure));
-        // `24.3 MB/s (5942)` under `4k (IOPS)`: the head says what is in the bracket.
+        // In `24.3 MB/s (5942)` under `4k (IOPS)` the head gives the unit of the bracket.
         if let ([only], true) = (&mut cell.more[..], other) {
             units::give(only, measure);
         }

@@ -1,5 +1,5 @@
-//! Tables of a page, whatever they are drawn with: rows with a label, columns with a head, cells
-//! with figures. Each shape finds cells in lines, [`grid`] makes tables of them. A new shape is one
+//! Tables of a page, however they are drawn: rows with a label, columns with a head, cells with
+//! figures. Each shape finds cells in lines, and [`grid`] makes tables of them. A new shape is one
 //! file and one entry in [`ALL`].
 
 mod cell;
@@ -18,13 +18,13 @@ use grid::Grid;
 use std::ops::Range;
 
 struct TableShape {
-    /// Whether a table may begin at a line, or its first row stand there. Asked of every line of
-    /// every page: cheap.
+    /// Returns true if a table, or its first row, may begin at a line. Called for every line of
+    /// every page, so it must be cheap.
     begins: fn(&str) -> bool,
     find: fn(&TableQuery) -> FoundTables,
 }
 
-/// All shapes. Where two may begin at a line, the earlier is tried first.
+/// All shapes. If two may begin at a line, the earlier one is tried first.
 const ALL: &[TableShape] = &[
     TableShape { begins: pipe::begins, find: pipe::find },
     TableShape { begins: spaced::begins, find: spaced::find },
@@ -34,13 +34,14 @@ const ALL: &[TableShape] = &[
 struct TableQuery<'a> {
     page: &'a AuditedPage,
     at: usize,
-    /// Heads may stand above it, but not above this line.
+    /// First line that may hold heads; they may be above `at`.
     floor: usize,
-    /// Index of the line after the last that may be of a table.
+    /// Index of the line after the last that may belong to the table.
     end: usize,
 }
 
-/// Tables that a shape found, and the index of the line up to which it need not be asked again.
+/// Tables that a shape found, and the index of the line up to which the shape need not be asked
+/// again.
 struct FoundTables {
     grids: Vec<Grid>,
     end: usize,
@@ -52,14 +53,14 @@ impl FoundTables {
     }
 }
 
-/// A table of more rows is a log, not results.
+/// Limit of rows: a longer table is a log, not results.
 const MOST_ROWS: usize = 10_000;
 const MOST_COLUMNS: usize = 256;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct PageTable {
     pub lines: Range<usize>,
-    /// The text above it that names it: a heading, a caption, a short line.
+    /// Text above that names it: a heading, a caption, a short line.
     pub title: Option<String>,
     pub corner: String,
     pub columns: Vec<TableColumn>,
@@ -68,42 +69,42 @@ pub struct PageTable {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableColumn {
-    /// Its head, of several lines joined by a space; the upper ones go on to the right over columns
-    /// without one.
+    /// Text of the head, several lines joined by a space. An upper head extends to the right over
+    /// columns without one.
     pub head: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableRow {
-    /// What is before its cells; of several lines joined by a space.
+    /// Text before the cells, several lines joined by a space.
     pub label: String,
     pub line: usize,
     pub cells: Vec<Option<TableCell>>,
 }
 
-/// A cell with something in it. A page has many, and few have more than one figure: what else they
-/// have is kept elsewhere.
+/// A cell with content. A page has many cells, and few have more than one figure: further figures
+/// are stored separately.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableCell {
     pub spot: TextSpan,
-    /// Its figure: the first that is no share in brackets.
+    /// The first figure that is not a share in brackets.
     pub figure: Option<Quantity>,
-    /// A share that is in brackets after it or in the row below: `8.40 Gbps (101%)`.
+    /// Share in brackets after it or in the row below: `8.40 Gbps (101%)`.
     pub share: Option<Box<Quantity>>,
     /// Further figures: `102MiB/s (107MB/s)`.
     pub more: Box<[Quantity]>,
 }
 
-/// Tables, and what looked like one and was not read.
+/// Tables, and parts that looked like one but were not read.
 #[derive(Debug, Default)]
 pub struct ScannedTables {
     pub tables: Vec<PageTable>,
     pub unread: Vec<UnreadRange>,
-    /// Indices of the lines of those of which nothing was.
+    /// Line ranges of tables of which no part was read.
     pub refused: Vec<Range<usize>>,
 }
 
-/// The tables of a page outside the lines that are taken (outputs of tools).
+/// Returns the tables of a page outside the lines in `taken` (outputs of tools).
 pub fn scan(page: &AuditedPage, taken: &[Range<usize>]) -> ScannedTables {
     let mut taken: Vec<Range<usize>> = taken.to_vec();
     taken.sort_by_key(|lines| lines.start);
@@ -143,7 +144,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Asks every shape at a line; the line after what was found, else that line.
+    /// Asks every shape at a line. Returns the line after what was found, else that line.
     fn ask(&mut self, ask: &TableQuery, settled: &mut [usize]) -> usize {
         for (shape, settled) in ALL.iter().zip(settled) {
             if *settled > ask.at || !(shape.begins)(self.page.line(ask.at)) {
@@ -158,7 +159,7 @@ impl Scanner<'_> {
         ask.at
     }
 
-    /// Takes a table, or says why not; the line after it.
+    /// Adds a table, or records why not; returns the line after it.
     fn add(&mut self, grid: Grid) -> usize {
         let (page, lines) = (self.page, grid.lines.clone());
         let behind = self.behind.min(lines.start);

@@ -1,5 +1,5 @@
 //! Cells between pipes: Markdown with or without outer pipes, `a | b |` without a line of dashes,
-//! the boxes that databases and consoles draw.
+//! and the boxes that databases and consoles draw.
 
 use super::grid::{Grid, RuledLine, plain, trimmed};
 use super::{FoundTables, MOST_ROWS, TableQuery, cell};
@@ -15,11 +15,10 @@ pub(super) fn begins(line: &str) -> bool {
 const BOXES: &[char] =
     &['+', '│', '┃', '║', '┌', '├', '└', '┏', '┣', '┗', '╔', '╠', '╚', '╒', '╞', '╘'];
 
-/// What a line of the run is.
 enum PipeLineKind {
-    /// Cells, with whether a pipe is before the first and after the last.
+    /// Cells, and true if a pipe precedes the first and follows the last.
     Cells(Vec<TextSpan>, bool),
-    /// `|---|---|`: how many columns it rules; whether it is a box's.
+    /// `|---|---|`: the number of columns that it rules, and true if it belongs to a box.
     Rule(usize, bool),
 }
 
@@ -31,7 +30,7 @@ struct PipeRun<'a> {
 
 pub(super) fn find(ask: &TableQuery) -> FoundTables {
     let mut run = PipeRun { page: ask.page, at: ask.at, lines: Vec::new() };
-    // Lines of the Markdown table that is open.
+    // Lines of the open Markdown table.
     let mut open = None;
     loop {
         let line = ask.at + run.lines.len();
@@ -41,7 +40,7 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
             open = Some(0);
         } else if let Some(lines) = &mut open {
             *lines += 1;
-            // Rows of a log are only counted; one may still be the head of the next table until the
+            // Rows of a log are only counted. One may still be the head of the next table until the
             // line below it is known.
             if let (true, Some(PipeLineKind::Cells(cells, _))) = (*lines > MOST_ROWS + HEADS, last)
             {
@@ -54,7 +53,7 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
     FoundTables { grids: run.grids(), end }
 }
 
-/// Whether a line is the rule below a head of as many cells, as in Markdown.
+/// Returns true if a line is the rule below a head with as many cells, as in Markdown.
 fn begins_table(head: &PipeLineKind, rule: &PipeLineKind) -> bool {
     matches!((head, rule), (PipeLineKind::Cells(cells, _), PipeLineKind::Rule(columns, false)) if cells.len() == *columns)
 }
@@ -97,7 +96,7 @@ fn ruled(body: &str) -> Option<usize> {
     (columns > 0 && ruled).then_some(columns)
 }
 
-/// The cells of a line between unescaped pipes, each trimmed; the outer pipes bound none.
+/// Splits a line at unescaped pipes into trimmed cells; the outer pipes are ignored.
 fn split(line: usize, text: &str, start: usize) -> Vec<TextSpan> {
     let mut cells = Vec::new();
     let (mut from, mut escaped) = (start, false);
@@ -137,7 +136,7 @@ impl PipeRun<'_> {
         cells.iter().map(|spot| plain(self.page.quote(*spot))).collect()
     }
 
-    /// How many cells after the first are figures.
+    /// Returns how many cells after the first are figures.
     fn figures(&self, cells: &[TextSpan]) -> usize {
         cells.iter().skip(1).filter(|spot| cell::is_figure(self.page.quote(**spot))).count()
     }
@@ -155,7 +154,7 @@ impl PipeRun<'_> {
         grids
     }
 
-    /// Tables whose heads stand above a line of dashes.
+    /// Returns the tables whose heads are above a line of dashes.
     fn ruled(&self) -> Vec<Grid> {
         let mut grids: Vec<Grid> = Vec::new();
         // The line after the heads of the last table.
@@ -172,7 +171,7 @@ impl PipeRun<'_> {
                     if self.is_below_heads(at) && !(*boxed && before.is_some()) =>
                 {
                     let Some((heads, texts)) = self.heads(top, at, *boxed) else { continue };
-                    // Heads of a second table were rows of the first.
+                    // Heads of a second table were read as rows of the first.
                     if let Some(before) = before {
                         before.rows.retain(|row| row.line < heads);
                         before.lines.end = heads;
@@ -190,23 +189,24 @@ impl PipeRun<'_> {
         grids
     }
 
-    /// The lines of cells right above a rule, as wide as it, with the index of the first.
+    /// Returns the lines of cells right above a rule, as wide as it, with the index of the first.
     fn heads(&self, top: usize, rule: usize, boxed: bool) -> Option<(usize, Vec<Vec<String>>)> {
         let columns = self.cells(rule - 1)?.len();
         let fits = |at: &usize| self.cells(*at).is_some_and(|cells| cells.len() == columns);
-        // Only a first table has several: above the others stand rows.
+        // Only the first table has several lines of heads: rows precede the heads of the others.
         let count =
             (top..rule).rev().take_while(fits).take(if top > 0 { 1 } else { HEADS }).count();
         let lines: Vec<_> =
             (rule - count..rule).filter_map(|at| Some(self.texts(self.cells(at)?))).collect();
-        // A drawing has boxes too.
+        // A drawing may have boxes too.
         let figures = || lines.iter().flatten().all(|text| cell::is_figure(text));
         let empty = |column: usize| lines.iter().all(|line| line[column].is_empty());
         let drawing = boxed && (figures() || (1..columns).any(empty));
         (count > 0 && !drawing).then_some((self.at + rule - count, lines))
     }
 
-    /// Whether a line without a head says enough: a label and results with their units.
+    /// Returns true if a line without a head is clear by itself: a label and results with their
+    /// units.
     fn sound_alone(&self, cells: &[TextSpan]) -> bool {
         let unit = |text: &str| number::quantities(0, text).first().map(|one| one.unit);
         let result =
@@ -216,8 +216,8 @@ impl PipeRun<'_> {
         label && texts.all(|text| text.is_empty() || result(text)) && self.figures(cells) > 0
     }
 
-    /// A table without a line of dashes: a line of words, then lines of a label and figures; and
-    /// the line after it.
+    /// Returns a table without a line of dashes: a line of words, then lines of a label and
+    /// figures; and the line after it.
     fn bare(&self, at: usize) -> (Option<Grid>, usize) {
         let Some(first) = self.cells(at) else { return (None, at) };
         let head = (self.figures(first) == 0).then(|| self.texts(first));
@@ -229,8 +229,8 @@ impl PipeRun<'_> {
             let some = self.figures(cells) > 0;
             let goes_on = match &head {
                 None => self.sound_alone(cells),
-                // Rows of words may stand among rows of figures in a boxed table, but for its head
-                // once more.
+                // Rows of words may appear among rows of figures in a boxed table, except for a
+                // repetition of its head.
                 Some(head) => {
                     some || self.boxed(to)
                         && !head
@@ -262,8 +262,8 @@ impl PipeRun<'_> {
     }
 }
 
-/// Heads as wide as the rows. Where the corner is empty it may be lost, and its pipe with it or
-/// left over at the end; `None` where they do not fit.
+/// Fits heads to the width of the rows. An empty corner may be lost, and its pipe may be lost with
+/// it or left over at the end. Returns `None` if they do not fit.
 fn fit(mut line: Vec<String>, width: usize, boxed: bool) -> Option<Vec<String>> {
     let (last, others) = line.split_last()?;
     let whole = others.iter().all(|text| !text.is_empty());

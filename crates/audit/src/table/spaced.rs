@@ -10,7 +10,7 @@ use std::ops::Range;
 
 const LONGEST: usize = 400;
 
-/// A row has at least two words that begin with a digit.
+/// Returns true if the line may be a row: at least two words begin with a digit.
 pub(super) fn begins(line: &str) -> bool {
     let figure = |pair: &&[u8]| {
         b" \t".contains(&pair[0]) && (pair[1].is_ascii_digit() || b"~(".contains(&pair[1]))
@@ -22,7 +22,7 @@ pub(super) fn begins(line: &str) -> bool {
 
 pub(super) fn find(ask: &TableQuery) -> FoundTables {
     let page = ask.page;
-    // Heads stand right above, with at most a rule between.
+    // Heads are right above, with at most a rule between.
     let rule = |line: usize| {
         let text = page.line(line).trim();
         text.len() > 3 && text.contains(['-', '=', '─']) && title::is_rule(text)
@@ -48,31 +48,31 @@ pub(super) fn find(ask: &TableQuery) -> FoundTables {
         .or_else(|looked| loose(page, heads, lines).map_err(|also| looked.max(also)));
     match grid {
         Ok(grid) => FoundTables { end: grid.lines.end, grids: vec![grid] },
-        // Rows that are no table below these heads are none below one of themselves.
+        // Rows that do not fit these heads do not fit one of themselves as a head either.
         Err(looked) => FoundTables::none(ask.at + looked.max(1)),
     }
 }
 
-/// Whether a text may be a head: words, no figure, no code.
+/// Returns true if a text may be a head: it has words, but no figure and no code.
 fn names(text: &str) -> bool {
     let words = text.contains(char::is_alphabetic) || text == "#" || text == "%";
     words && !cell::is_figure(text) && !text.contains(['"', '\'', '=', ';', '{', '}', '`'])
 }
 
-/// Whether a line has dashes for heads.
+/// Returns true if a line has dashes in place of heads.
 fn drawn(line: &str) -> bool {
     let dashes = |word: &&str| word.len() > 1 && word.bytes().all(|byte| b"-=:+|".contains(&byte));
     line.split_whitespace().filter(dashes).count() > 1
 }
 
-/// A word or several of a line: its bytes, and its columns of the screen.
+/// One or several words of a line: their bytes, and their columns on the screen.
 #[derive(Clone, Default)]
 struct SpacedWord {
     bytes: Range<usize>,
     screen: Range<usize>,
 }
 
-/// The parts of a line that are at least two spaces or a tab apart.
+/// Returns the parts of a line that are at least two spaces or a tab apart.
 fn far_apart(line: &str) -> Vec<SpacedWord> {
     let mut parts: Vec<SpacedWord> = Vec::new();
     let (mut spaces, mut column) = (2, 0);
@@ -94,8 +94,8 @@ fn far_apart(line: &str) -> Vec<SpacedWord> {
     parts
 }
 
-/// Columns that stand below each other: every line has as many parts as the heads, or one more
-/// where the corner is empty; else how many lines were looked at.
+/// Reads columns that are aligned below each other: every line has as many parts as the heads, or
+/// one more if the corner is empty. Otherwise returns the number of lines that were examined.
 fn aligned(
     page: &AuditedPage,
     heads: usize,
@@ -105,7 +105,7 @@ fn aligned(
     let above = page.line(heads);
     let parts = far_apart(above);
     let first = far_apart(page.line(lines.start)).len();
-    // A label and one value is a list of settings, unless a rule makes it a table, or the values
+    // A label with one value is a list of settings, unless a rule makes it a table or the values
     // are results.
     let rates = first == 2 && !ruled;
     let lost = first
@@ -123,7 +123,7 @@ fn aligned(
     for line in lines {
         let text = page.line(line);
         let cells = if text.len() > LONGEST { Vec::new() } else { far_apart(text) };
-        // A cell is below its head: they have a column in common, or their ends are one.
+        // A cell is below its head if they share a column, or if their ends are aligned.
         let below = |(head, cell): (&SpacedWord, &SpacedWord)| {
             cell.screen.start < head.screen.end + 2 && head.screen.start < cell.screen.end + 2
         };
@@ -165,7 +165,7 @@ fn result(text: &str) -> bool {
     cell::is_figure(text) && number::quantity(0, text).is_some_and(|one| one.unit.is_rate())
 }
 
-/// `CPU:` of a list of settings.
+/// Returns true for `CPU:` in a list of settings.
 fn setting(label: &str) -> bool {
     label.ends_with([':', '：', '='])
 }
@@ -174,8 +174,8 @@ fn sentence(line: &str) -> bool {
     line.trim_end().ends_with(['.', '。', ':', '：', ';', '；', ',', '，', '!', '?'])
 }
 
-/// Lines of a label and figures below as many heads, a word each: `读取 (Read) 写入 (Write)`; else how
-/// many lines were looked at.
+/// Reads lines of a label and figures below as many heads of one word each: `读取 (Read) 写入 (Write)`.
+/// Otherwise returns the number of lines that were examined.
 fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, usize> {
     let above = page.line(heads);
     let parts = words(above);
@@ -215,7 +215,7 @@ fn loose(page: &AuditedPage, heads: usize, lines: Range<usize>) -> Result<Grid, 
     }
 }
 
-/// The words of a line; what is in brackets goes with the word before it.
+/// Returns the words of a line; text in brackets belongs to the word before it.
 fn words(line: &str) -> Vec<SpacedWord> {
     let mut parts: Vec<SpacedWord> = Vec::new();
     let (mut space, mut depth) = (true, 0usize);
@@ -238,7 +238,7 @@ fn words(line: &str) -> Vec<SpacedWord> {
     parts
 }
 
-/// The same of a row: a unit goes with the number before it.
+/// Splits a row into its parts; a unit belongs to the number before it.
 fn figures(line: &str) -> Vec<SpacedWord> {
     let mut parts: Vec<SpacedWord> = Vec::new();
     let number = |part: &&mut SpacedWord| {

@@ -1,5 +1,5 @@
-//! One cell a line, blank lines between, as pages that lost their tables have it: how many columns
-//! there are is found from the regularity of which lines hold figures.
+//! One cell per line, with blank lines between, as in pages that lost their tables. The number of
+//! columns follows from the regularity of the lines that hold figures.
 
 use super::grid::{Grid, RuledLine, plain, trimmed};
 use super::title::wide;
@@ -7,22 +7,22 @@ use super::{FoundTables, TableQuery, cell};
 use crate::page::AuditedPage;
 
 const LONGEST: usize = 160;
-/// Blank lines between two cells.
+/// Number of blank lines between two cells.
 const BLANK: usize = 3;
-/// Columns but that of the labels.
+/// Number of columns apart from that of the labels.
 const MOST: usize = 64;
 
 pub(super) fn begins(line: &str) -> bool {
     line.len() <= LONGEST && line.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Its first figure is where it is looked for: after a label, before further figures.
+/// Finds a table whose first figure is at the queried line: after a label, before further figures.
 pub(super) fn find(ask: &TableQuery) -> FoundTables {
     let figure = |line: &usize| cell::is_figure(text(ask.page, *line));
     let first = ask.at > ask.floor && text(ask.page, ask.at - 1).is_empty() && figure(&ask.at);
     let label = first.then(|| before(ask, ask.at)).flatten().filter(|label| !figure(label));
     let Some(label) = label else { return FoundTables::none(ask.at + 1) };
-    // The lines of rows, that of the label first.
+    // Lines of each row, that of the label first.
     let mut rows: Vec<Vec<usize>> = Vec::new();
     let (mut next, mut end) = (Some(label), ask.at + 1);
     while let Some(label) = next.filter(|label| !figure(label)) {
@@ -50,7 +50,7 @@ fn text(page: &AuditedPage, line: usize) -> &str {
     page.line(line).trim()
 }
 
-/// The line of the cell before that of a line: blank lines between, and nothing longer.
+/// Returns the line of the previous cell: only blank lines between, and no more than the limit.
 fn before(ask: &TableQuery, line: usize) -> Option<usize> {
     let low = line.saturating_sub(BLANK + 1).max(ask.floor);
     let found = (low..line).rev().find(|at| !text(ask.page, *at).is_empty())?;
@@ -68,14 +68,14 @@ fn short(page: &AuditedPage, line: usize) -> bool {
         && !text(page, line).starts_with(['#', '•', '*', '-', '>', '|', '`'])
 }
 
-/// Whether each position has percentages in all rows or in none.
+/// Returns true if each position has percentages in all rows or in none.
 fn alike(page: &AuditedPage, rows: &[Vec<usize>]) -> bool {
     let percent = |line: &usize| text(page, *line).ends_with(['%', '％']);
     rows.iter().all(|row| row.iter().skip(1).map(percent).eq(rows[0].iter().skip(1).map(percent)))
 }
 
-/// The lines of heads above the first label: as many as there are columns, that of the corner first
-/// if it has one.
+/// Returns the lines of heads above the first label: one per column, preceded by that of the corner
+/// if there is one.
 fn heads(ask: &TableQuery, label: usize, columns: usize) -> Option<Vec<Option<usize>>> {
     let mut lines = vec![label];
     for _ in 1..columns {
@@ -84,14 +84,14 @@ fn heads(ask: &TableQuery, label: usize, columns: usize) -> Option<Vec<Option<us
     }
     lines.pop();
     let longest = lines.iter().map(|line| wide(text(ask.page, *line))).max()?;
-    // The line above them is the corner, or a title: a title is longer than the heads are.
+    // The line above them is the corner or a title: a title is longer than the heads.
     let corner = before(ask, lines[0]).filter(|at| {
         let text = text(ask.page, *at);
         2 * wide(text) <= 3 * longest
             && !text.ends_with([':', '：', '.', '。'])
             && !cell::is_figure(text)
     });
-    // Without a title above it is the title.
+    // Without a title above, it is the title.
     let corner = corner.filter(|corner| before(ask, *corner).is_some());
     Some(std::iter::once(corner).chain(lines.into_iter().map(Some)).collect())
 }

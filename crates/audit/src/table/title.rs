@@ -1,4 +1,4 @@
-//! What names a table: the heading, caption or short line above it.
+//! Finds the title of a table: the heading, caption or short line above it.
 
 use crate::page::AuditedPage;
 use unicode_width::UnicodeWidthChar;
@@ -7,14 +7,14 @@ const LOOKED_AT: usize = 60;
 /// Characters of a short line; a CJK one counts as two.
 const SHORT: usize = 72;
 
-/// The text above line `at` that names what is there: a short line not above `floor`, or a
-/// heading. `fenced`: it is in a block of code.
+/// Returns the text above line `at` that names what is there: a short line not above `floor`, or a
+/// heading. `fenced` is true in a block of code.
 pub(super) fn above(page: &AuditedPage, at: usize, floor: usize, fenced: bool) -> Option<String> {
     let (mut lead, mut prose, mut code, mut own) = (None, false, false, fenced);
     for index in (at.saturating_sub(LOOKED_AT)..at).rev() {
         let line = page.line(index).trim();
         if fence(line) {
-            // The first above a fenced table opens its own block.
+            // The first fence above a fenced table opens its own block.
             (code, own) = (!own && !code, false);
             continue;
         }
@@ -23,7 +23,7 @@ pub(super) fn above(page: &AuditedPage, at: usize, floor: usize, fenced: bool) -
         }
         let heading = !own && (hashes(page.line(index)) || numbered(line));
         match named(line).filter(|_| heading || index >= floor && !prose) {
-            // `Results:` says little; the heading above it says of what.
+            // `Results:` says little; the heading above it names the subject.
             Some(name) if lead.is_none() && !heading && line.ends_with([':', '：']) => {
                 lead = Some(name)
             }
@@ -33,7 +33,7 @@ pub(super) fn above(page: &AuditedPage, at: usize, floor: usize, fenced: bool) -
                 );
             }
             Some(_) => {}
-            // Above a sentence only a heading is of the table too.
+            // Above a sentence, only a heading can name the table too.
             None => prose = true,
         }
     }
@@ -44,13 +44,13 @@ pub(super) fn fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// Markdown's headings, and no comments of a script.
+/// Returns true for Markdown's headings, and false for comments of a script.
 fn hashes(line: &str) -> bool {
     let behind = line.trim_start_matches('#');
     (1..7).contains(&(line.len() - behind.len())) && behind.starts_with(' ')
 }
 
-/// `2.1 MDADM`, `3. NVMe-oF`, `4、结果`.
+/// Returns true for `2.1 MDADM`, `3. NVMe-oF`, `4、结果`.
 fn numbered(line: &str) -> bool {
     let behind = line.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     let number = &line[..line.len() - behind.len()];
@@ -62,12 +62,12 @@ pub(super) fn is_rule(line: &str) -> bool {
     line.chars().all(|letter| "-=*_~+|. \u{2500}\u{2550}".contains(letter))
 }
 
-/// The text of a short line without its marks; `None` of a sentence.
+/// Returns the text of a short line without its marks; `None` for a sentence.
 fn named(line: &str) -> Option<&str> {
     let bare = line
         .trim_start_matches(['#', '>', '*', '•', '-', '_', ' '])
         .trim_end_matches(['*', '_', '#', ' ', ':', '：']);
-    // `IOPS=26.0k` is what a tool printed.
+    // `IOPS=26.0k` is printed by a tool.
     let printed =
         bare.as_bytes().windows(2).any(|pair| pair[0] == b'=' && pair[1].is_ascii_digit());
     let sentence = line.ends_with(['.', '。', ';', '；', ',', '，']) && !line.starts_with('#')
@@ -80,7 +80,7 @@ pub(super) fn wide(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
-/// Columns of a letter on a screen: those of CJK are twice as wide.
+/// Returns the columns of a character on a screen: those of CJK are twice as wide.
 pub(super) fn width(letter: char) -> usize {
     letter.width().unwrap_or(1)
 }

@@ -3,7 +3,8 @@
 
 use crate::number::{Measure, NumberUnit, PrefixBase, Quantity, cyrillic, measure};
 
-/// The unit that a head says its cells have; `None` where it says none, or what is not understood.
+/// Returns the unit that a head gives its cells; `None` if it gives none, or one that is not
+/// understood.
 pub(crate) fn of_head(head: &str) -> Option<Measure> {
     let head = head.trim().trim_matches(['*', '`', '_', '|', ' ']);
     if head.is_empty() || head.len() > 120 {
@@ -12,12 +13,12 @@ pub(crate) fn of_head(head: &str) -> Option<Measure> {
     if let Some((before, inside)) = bracket(head).filter(|_| trusted(head, true).is_none()) {
         let outer = last_word(before.trim_end());
         let Some(factor) = multiple(inside) else {
-            // `drive(s)` is no seconds.
+            // `drive(s)` does not mean seconds.
             let plural =
                 inside == "s" && before.ends_with(|letter: char| letter.is_ascii_alphabetic());
             return trusted(inside, true).filter(|_| !plural).or(outer);
         };
-        // `IOPS (k)`: the bracket is how much of it.
+        // In `IOPS (k)` the bracket is the multiple.
         let outer = outer.unwrap_or(Measure {
             unit: NumberUnit::Bare,
             scale: 1.0,
@@ -39,13 +40,13 @@ pub(crate) fn of_head(head: &str) -> Option<Measure> {
     trusted(head, true).or_else(behind).or_else(percent).or_else(|| last_word(head))
 }
 
-/// Gives a figure without a unit that of its head; what it has itself stays.
+/// Gives a figure without a unit that of its head; its own unit stays.
 pub(crate) fn give(quantity: &mut Quantity, measure: Measure) {
     if quantity.unit != NumberUnit::Bare {
         return;
     }
     quantity.unit = measure.unit;
-    // `26.0k` under `IOPS (k)` is not meant to be millions.
+    // `26.0k` under `IOPS (k)` does not mean millions.
     if quantity.scale == 1.0 {
         quantity.figure = quantity.figure.scaled(measure.scale);
         quantity.scale = measure.scale;
@@ -53,7 +54,8 @@ pub(crate) fn give(quantity: &mut Quantity, measure: Measure) {
     }
 }
 
-/// `Throughput (MB/s)`, `带宽（MB/s）`, `BW [MB/s]`: what is before and in the bracket at the end.
+/// Splits `Throughput (MB/s)`, `带宽（MB/s）`, `BW [MB/s]` into the text before the bracket at the end
+/// and the text in it.
 fn bracket(head: &str) -> Option<(&str, &str)> {
     let (open, body) = [('(', ')'), ('（', '）'), ('[', ']')]
         .into_iter()
@@ -62,7 +64,7 @@ fn bracket(head: &str) -> Option<(&str, &str)> {
     Some((before, inside.trim()))
 }
 
-/// How much of a unit a printed 1 is, said alone.
+/// Returns the value of a printed 1 if the unit is given alone.
 fn multiple(text: &str) -> Option<f64> {
     let factor = match text {
         "k" | "K" | "千" | "x1000" | "×1000" | "x 1000" | "× 1000" | "'000" | "000s"
@@ -74,7 +76,7 @@ fn multiple(text: &str) -> Option<f64> {
     Some(factor)
 }
 
-/// The last word of a head where it is a unit beyond doubt: `Read IOPS`, `4K随机写IOPS`, `lat us`.
+/// Returns the last word of a head if it is clearly a unit: `Read IOPS`, `4K随机写IOPS`, `lat us`.
 fn last_word(head: &str) -> Option<Measure> {
     let part =
         |letter: char| letter.is_ascii_alphabetic() || cyrillic(letter) || "/%µμ".contains(letter);
@@ -96,10 +98,10 @@ fn last_word(head: &str) -> Option<Measure> {
     }
 }
 
-/// A unit that a head can have; alone or in a bracket also the short ones.
+/// Returns a unit that a head can have; alone or in a bracket it may also be a short one.
 fn trusted(text: &str, alone: bool) -> Option<Measure> {
     let read = measure(text)?;
-    // `min` is the least of something, `B`, `x` and `M` are names.
+    // `min` means the least of something; `B`, `x` and `M` are names.
     let trusted = match read.unit {
         NumberUnit::Percent => true,
         NumberUnit::Nanoseconds => text != "min" && (alone || text.chars().count() > 1),

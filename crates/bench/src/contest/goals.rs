@@ -1,22 +1,22 @@
-//! The goals of the load generator as data: on which target, under which load, against whom, and at
-//! least what. Measured first with a prototype and the peers on a two-core cloud machine; ratios
-//! are of one run there and of no other machine.
+//! Goals of the load generator as data: the target, the load, the opponent and the bound. They were
+//! first measured with a prototype and the peers on a two-core cloud machine; the ratios are from
+//! one run there and apply to no other machine.
 
 use super::{Contender, ContestLoad, Peer, TargetKind};
 use iotax_load::{EngineName, Iomem, Rw, Stamping};
 
-/// A target, a load, and who is compared under it.
+/// A target, a load, and the contenders compared under it.
 #[derive(Debug)]
 pub struct Contest {
     pub spot: TargetKind,
     pub name: &'static str,
-    /// Ours; others use the interface that is nearest to it.
+    /// Engine of iotax; others use the interface that is closest to it.
     pub engine: EngineName,
     pub bs: u64,
-    /// I/Os in flight a thread.
+    /// I/Os in flight per thread.
     pub iodepth: u32,
     pub numjobs: u32,
-    /// What is looked at.
+    /// Lines of the contest's result.
     pub lines: &'static [GoalLine],
 }
 
@@ -27,27 +27,26 @@ pub struct GoalLine {
     pub goal: u8,
     pub of: GoalFigure,
     pub ours: Ours,
-    /// Against whom; `None`: by itself.
+    /// Opponent of iotax; `None` if iotax is measured by itself.
     pub against: Option<Contender>,
-    /// What is asked for.
+    /// Goal that the value must meet.
     pub bound: GoalBound,
 }
 
-/// A figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GoalFigure {
     Iops,
-    /// CPU time in user mode an I/O.
+    /// CPU time in user mode per I/O.
     UserNs,
     /// CPU time per I/O.
     CpuNs,
     /// Share of the kernel in the CPU time.
     KernelShare,
-    /// Wall time an I/O.
+    /// Wall time per I/O.
     NsAnIo,
 }
 
-/// Ours, by what may differ in it.
+/// Variant of iotax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ours {
     pub stamps: Stamping,
@@ -55,7 +54,6 @@ pub struct Ours {
     pub iomem: Iomem,
 }
 
-/// What a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GoalBound {
     AtLeast(f64),
@@ -63,7 +61,7 @@ pub enum GoalBound {
 }
 
 impl GoalBound {
-    /// Whether it is met.
+    /// Returns true if the value meets the goal.
     pub fn holds(self, value: f64) -> bool {
         match self {
             GoalBound::AtLeast(least) => value >= least,
@@ -77,7 +75,7 @@ const BATCH: Ours = Ours { stamps: Stamping::Batch, iomem: Iomem::Malloc };
 const OFF: Ours = Ours { stamps: Stamping::Off, iomem: Iomem::Malloc };
 const HUGE: Ours = Ours { stamps: Stamping::Each, iomem: Iomem::MmapHuge };
 
-/// Our IOPS against another's.
+/// Compares the IOPS of iotax with another's.
 const fn iops(goal: u8, ours: Ours, against: Peer, least: f64) -> GoalLine {
     GoalLine {
         goal,
@@ -88,7 +86,7 @@ const fn iops(goal: u8, ours: Ours, against: Peer, least: f64) -> GoalLine {
     }
 }
 
-/// Our IOPS against ours without latencies.
+/// Compares the IOPS of iotax with its own IOPS without latencies.
 const fn recording(goal: u8, ours: Ours, least: f64) -> GoalLine {
     GoalLine {
         goal,
@@ -266,7 +264,7 @@ pub const ALL: &[Contest] = &[
 ];
 
 impl Contest {
-    /// Everybody who is in a line, ours first.
+    /// Returns every contender of the lines, iotax first.
     pub fn contenders(&self) -> Vec<Contender> {
         let ours = self.lines.iter().map(|line| Contender::Ours(line.ours));
         let others = self.lines.iter().filter_map(|line| line.against);
@@ -292,7 +290,7 @@ impl Contest {
         }
     }
 
-    /// `a page-cached file, uring, 4 KiB, iodepth 32 x 2`
+    /// Returns `a page-cached file, uring, 4 KiB, iodepth 32 x 2`.
     pub fn to_sentence(&self) -> String {
         let bs = iotax_units::show_bytes(self.bs);
         let jobs = if self.numjobs > 1 { format!(" x {}", self.numjobs) } else { String::new() };

@@ -1,5 +1,5 @@
-//! Whether the generator tells the truth when it is stopped, and whether its slices tell what a
-//! long run tells.
+//! Checks that the generator reports true latencies when it is stopped, and that its slices agree
+//! with a long run.
 
 use super::goals::Ours;
 use super::ours::{shot, timed, worker};
@@ -10,8 +10,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A generator at 100,000 I/Os a second that is stopped for 200 ms within 2 s: a tenth of what was
-/// due waited, and the longest of it 200 ms. The 99th percentile of an honest one is near 180 ms.
+/// A generator at 100,000 I/Os a second that is stopped for 200 ms within 2 s: a tenth of the due
+/// I/Os waited, the longest of them for 200 ms. The 99th percentile of an honest generator is near
+/// 180 ms.
 pub struct Stopped;
 
 impl Stopped {
@@ -19,14 +20,14 @@ impl Stopped {
     pub const SECONDS: f64 = 2.0;
     pub const RATE: u64 = 100_000;
     pub const FOR: Duration = Duration::from_millis(200);
-    /// Where its 99th percentile must lie at least.
+    /// Least value that the 99th percentile must have.
     pub const LEAST_NS: f64 = 175e6;
 
-    /// Starts `iotax-bench engine` on /dev/zero as a process of its own, stops it, and gives the
-    /// 99th percentile that it tells, ns.
+    /// Starts `iotax-bench engine` on /dev/zero as a separate process, stops it, and returns the
+    /// 99th percentile that it reports, in ns.
     ///
     /// # Errors
-    /// When it cannot be started or stopped, or does not tell.
+    /// Fails if the process cannot be started or stopped, or reports no percentile.
     pub fn p99_ns() -> Result<f64, EngineError> {
         let system = |action: &str| {
             let action = action.to_owned();
@@ -50,7 +51,7 @@ impl Stopped {
             .spawn()
             .map_err(system("start this program again"))?;
         let pid = Pid::from_child(&child);
-        // Well within its window, wherever in the first tenths of a second that begins.
+        // This is well within the window, even if the window begins some tenths of a second later.
         std::thread::sleep(Duration::from_millis(1000).saturating_sub(begin.elapsed()));
         let signal = |signal: Signal| {
             kill_process(pid, signal).map_err(|errno| system("stop it")(errno.into()))
@@ -73,7 +74,7 @@ impl Stopped {
     }
 }
 
-/// Reads of 4 KiB that cost little.
+/// Returns a load of cheap reads of 4 KiB.
 pub(super) fn quick(engine: Option<EngineName>) -> ContestLoad {
     ContestLoad {
         rw: Rw::RandRead,
@@ -87,36 +88,36 @@ pub(super) fn quick(engine: Option<EngineName>) -> ContestLoad {
     }
 }
 
-/// How far a run of ours by itself is off Little's law, for those who look at no contest.
+/// Returns how far a run of iotax alone is off Little's law, for users who run no contest.
 ///
 /// # Errors
-/// What the worker says.
+/// Returns the error of the worker.
 pub fn littles_law_error(place: &ContestTarget, seconds: f64) -> Result<f64, EngineError> {
     let ours = Ours { stamps: Stamping::Each, iomem: Iomem::Malloc };
     let error = shot(place, &quick(None), ours, seconds)?.littles_law_error;
     error.ok_or_else(|| EngineError::Unfit("the run was too short for it".into()))
 }
 
-/// Slices against a long run.
+/// Slices compared with a long run.
 pub struct Slices {
-    /// Wall time between the end of one worker's slice (its queue is empty) and the beginning of
-    /// another's, ns, the mean.
+    /// Mean wall time between the end of one worker's slice (its queue is empty) and the beginning
+    /// of another's, ns.
     pub switch_ns: f64,
-    /// The rate of many windows of 50 ms, two workers in turn, over that of one long window.
+    /// Rate of many windows of 50 ms, with two workers in turn, over that of one long window.
     pub ratio: f64,
 }
 
 impl Slices {
-    /// A switch may take this much, ns.
+    /// Limit of the time of a switch, ns.
     pub const MOST_SWITCH_NS: f64 = 1e6;
-    /// And the ratio be off by so much.
+    /// Largest relative difference of the ratio from 1.
     pub const MOST_OFF: f64 = 0.02;
 
-    /// Two workers on a place, in turn, and long windows before, between and after: the machine's
-    /// own drift cancels.
+    /// Runs two workers on a place in turn, and long windows before, between and after, so that the
+    /// machine's own drift cancels.
     ///
     /// # Errors
-    /// What a worker says.
+    /// Returns the error of a worker.
     pub fn measure(place: &ContestTarget, seconds: f64) -> Result<Slices, EngineError> {
         let load = quick(Some(EngineName::Uring));
         let mut pair = [

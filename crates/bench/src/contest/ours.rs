@@ -1,5 +1,4 @@
-//! Our generator as a contender: a fresh worker for each run, as a program that is started again
-//! is.
+//! iotax as a contender: a fresh worker for each run, as if the program were started again.
 
 use super::goals::Ours;
 use super::{ContestLoad, ContestTarget, Shot};
@@ -9,13 +8,13 @@ use iotax_load::{
 };
 use iotax_steps::engine::EngineError;
 
-/// Discarded at the start of each run: caches of the processor, the first looks.
+/// Time discarded at the start of each run, for the processor's caches and the first looks.
 const DISCARD_NS: u64 = 50_000_000;
 
-/// A run of so many seconds.
+/// Runs the load for some seconds.
 ///
 /// # Errors
-/// What the worker says.
+/// Returns the error of the worker.
 pub fn shot(
     place: &ContestTarget,
     load: &ContestLoad,
@@ -30,10 +29,11 @@ pub fn shot(
     Ok(shot)
 }
 
-/// The engine that a run has: as named, or as ours chooses by the target. Peers are told it.
+/// Returns the engine of a run: the named one, or the one that iotax chooses by the target. Peers
+/// get the same.
 ///
 /// # Errors
-/// What the worker says that is prepared to find out.
+/// Returns the error of the worker that is prepared to find out.
 pub fn engine(
     place: &ContestTarget,
     load: &ContestLoad,
@@ -59,7 +59,7 @@ pub(super) fn worker(
     Ok(Worker::prepare(&[target], &[job], load.engine)?)
 }
 
-/// A slice with a window of that length.
+/// Returns a slice with a window of this length.
 pub(super) fn timed(window_ns: u64, min_discard_ns: u64) -> SliceSpec {
     SliceSpec::now(SliceBound::Time { ns: window_ns }, min_discard_ns, false)
 }
@@ -83,11 +83,11 @@ fn shot_of_slice(result: &SliceResult) -> Shot {
     }
 }
 
-/// Bytes of memory that one job takes at depth 128 and 4 KiB blocks: what the process has more of
-/// with a prepared worker that has run than without.
+/// Returns the bytes of memory that one job takes at depth 128 and 4 KiB blocks: the memory that
+/// the process has gained once a prepared worker has run.
 ///
 /// # Errors
-/// What the worker says, or that the system does not tell.
+/// Returns the error of the worker, or that the system does not report its memory.
 pub fn memory_of_a_job(place: &ContestTarget) -> Result<u64, EngineError> {
     let load = ContestLoad {
         rw: iotax_load::Rw::RandRead,
@@ -107,7 +107,8 @@ pub fn memory_of_a_job(place: &ContestTarget) -> Result<u64, EngineError> {
     Ok(with.saturating_sub(first))
 }
 
-/// Memory of this process that is its own: what it shares with files is not of a job.
+/// Returns the memory that is private to this process: memory shared with files does not belong to
+/// a job.
 fn resident() -> Result<u64, EngineError> {
     let failed = |source| EngineError::System { action: "read /proc/self/status".into(), source };
     let status = std::fs::read_to_string("/proc/self/status").map_err(failed)?;

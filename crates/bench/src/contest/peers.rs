@@ -1,5 +1,5 @@
-//! Other generators as contenders: the installed fio in several tunings, and t/io_uring of fio's
-//! sources where its path is given.
+//! Other generators as contenders: the installed fio with several tunings, and t/io_uring from
+//! fio's sources if its path is given.
 
 use super::goals::Ours;
 use super::{ContestLoad, ContestTarget, Shot};
@@ -15,39 +15,39 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// fio with nothing but the load.
+    /// fio with the load and nothing else.
     FioDefault,
-    /// fio with all that makes it quick and changes no I/O.
+    /// fio with all settings that make it fast and change no I/O.
     FioTuned,
-    /// The same without readings of the clock (`gtod_reduce=1`): no latencies.
+    /// fio without readings of the clock (`gtod_reduce=1`): no latencies.
     FioLean,
-    /// Tuned, with buffers on huge pages.
+    /// Tuned fio with buffers on huge pages.
     FioHuge,
-    /// Both: huge pages, and no readings of the clock.
+    /// Tuned fio with huge pages and without readings of the clock.
     FioLeanHuge,
     TIoUring,
 }
 
-/// A fio that takes so much longer than its run hangs.
+/// Grace time after a run before fio counts as hung.
 const SLACK: Duration = Duration::from_secs(30);
 
 const TUNED: &str = "norandommap=1\nrandom_generator=tausworthe64\ndisk_util=0\n";
-/// Latencies with the submission, as ours are.
+/// Options for latencies that include the submission, as those of iotax do.
 const WHOLE: &str = "lat_percentiles=1\nclat_percentiles=0\n";
-/// Of engines with a queue.
+/// Batch options for engines with a queue.
 const BATCHES: &str =
     "iodepth_batch_submit=32\niodepth_batch_complete_min=1\niodepth_batch_complete_max=32\n";
 
-/// `fio 3.33`
+/// Returns `fio 3.33`.
 ///
 /// # Errors
-/// That it is not installed, with the command that installs it.
+/// Fails if it is not installed, with the command that installs it.
 pub fn fio_version() -> Result<String, EngineError> {
     fio::version()
 }
 
 impl Peer {
-    /// The tuned fio that does what ours does.
+    /// Returns the tuned fio that does the same as iotax.
     pub fn like(ours: Ours) -> Peer {
         match (ours.stamps, ours.iomem) {
             (Stamping::Off, Iomem::MmapHuge) => Peer::FioLeanHuge,
@@ -57,7 +57,7 @@ impl Peer {
         }
     }
 
-    /// All that makes it quick.
+    /// Returns true for a tuned fio.
     fn tuned(self) -> bool {
         self != Peer::FioDefault
     }
@@ -66,7 +66,7 @@ impl Peer {
         matches!(self, Peer::FioLean | Peer::FioLeanHuge | Peer::TIoUring)
     }
 
-    /// Buffers on huge pages.
+    /// Returns true for buffers on huge pages.
     fn huge(self) -> bool {
         matches!(self, Peer::FioHuge | Peer::FioLeanHuge)
     }
@@ -82,10 +82,10 @@ impl Peer {
         }
     }
 
-    /// One run of it, by the interface that is nearest to an engine of ours.
+    /// Runs it once, with the interface that is closest to an engine of iotax.
     ///
     /// # Errors
-    /// What is missing, does not fit or failed.
+    /// Returns what is missing, does not fit or failed.
     pub fn shot(
         self,
         place: &ContestTarget,
@@ -97,7 +97,7 @@ impl Peer {
         match self {
             Peer::TIoUring => t_io_uring_shot(place, load, engine, seconds, t_io_uring),
             _ => {
-                // Until fio has ended: its name may lead through our descriptor.
+                // Held until fio has ended: its name may lead through our descriptor.
                 let held = Filename::from_path(&place.path)?;
                 let shot =
                     fio_shot(&self.job_file(&held, place.bytes, load, engine, seconds), seconds);
@@ -108,7 +108,7 @@ impl Peer {
         }
     }
 
-    /// What fio is told, on its standard input, to read so many bytes of a target.
+    /// Returns the job file for fio's standard input, which reads `bytes` of a target.
     fn job_file(
         self,
         filename: &Filename,
@@ -125,7 +125,7 @@ impl Peer {
         line("ioengine", &ioengine(engine));
         line("rw", &load.rw.word());
         line("bs", &load.bs);
-        // An engine with one I/O in flight a thread has its depth in threads, as ours does.
+        // An engine with one I/O in flight per thread gets its depth from threads, as in iotax.
         let split = split(load.iodepth, engine);
         line("iodepth", &(load.iodepth / split));
         line("numjobs", &(load.numjobs * split));
@@ -141,8 +141,8 @@ impl Peer {
         }
         if self.tuned() {
             text += TUNED;
-            // glibc's own thread does the I/O of posixaio, and fio counts its CPU time in a process
-            // of its own alone.
+            // A thread of glibc's does the I/O of posixaio, and fio counts its CPU time only in a
+            // separate process.
             text += if engine == EngineName::PosixAio { "" } else { "thread=1\n" };
             text += match engine {
                 EngineName::Uring => "fixedbufs=1\nregisterfiles=1\nnonvectored=1\n",
@@ -157,7 +157,7 @@ impl Peer {
     }
 }
 
-/// fio asks for reserved huge pages and takes no others.
+/// Adds a hint to an error: fio requests reserved huge pages and accepts no others.
 fn without_huge_pages(error: EngineError, load: &ContestLoad) -> EngineError {
     let bytes = load.bs * u64::from(load.iodepth) * u64::from(load.numjobs);
     let pages = bytes.div_ceil(2 << 20) + u64::from(load.numjobs);
@@ -166,13 +166,13 @@ fn without_huge_pages(error: EngineError, load: &ContestLoad) -> EngineError {
     ))
 }
 
-/// Threads that make up one of the load's.
+/// Returns how many threads replace one of the load's.
 fn split(iodepth: u32, engine: EngineName) -> u32 {
     let most = ALL.iter().find(|kind| kind.name == engine).and_then(|kind| kind.depth);
     most.map_or(1, |most| iodepth.div_ceil(most))
 }
 
-/// fio's word for the interface of an engine of ours.
+/// Returns fio's word for the interface of an engine of iotax.
 fn ioengine(engine: EngineName) -> &'static str {
     match engine {
         EngineName::Uring => "io_uring",
@@ -213,7 +213,7 @@ fn t_io_uring_shot(
     };
     let mut command = Command::new(program);
     command.args(t_io_uring_words(load, engine, seconds)).arg(&place.path);
-    // Its own group: a Ctrl-C would cut its figure, and it is iotax that ends the contest.
+    // A process group of its own: a Ctrl-C would cut its figure, and iotax ends the contest itself.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let system = |action: &str| {
         let action = format!("{action} {}", program.display());
@@ -225,7 +225,7 @@ fn t_io_uring_shot(
     let why = |why| EngineError::Output(format!("{} {why}", program.display()));
     let output = ended.output(limit).map_err(why)?;
     let text = String::from_utf8_lossy(&output.stdout);
-    // At its end in order it says 0.
+    // At a regular end it prints 0.
     let iops = mean_iops(&text).filter(|_| output.status.success()).ok_or_else(|| {
         let words = [&*text, &*String::from_utf8_lossy(&output.stderr)].concat();
         EngineError::Output(format!(
@@ -246,9 +246,9 @@ fn t_io_uring_words(load: &ContestLoad, engine: EngineName, seconds: f64) -> Vec
         EngineName::Sync => "-S1",
         _ => "-a0",
     };
-    // Polling off, fixed buffers and files, threads, seconds. It has no figure of its last second,
-    // and the first counts for nothing (see `mean_iops`): two more, so that as many count as of
-    // ours.
+    // Options: polling off, fixed buffers and files, threads, seconds. It prints no figure for its
+    // last second, and the first one does not count (see `mean_iops`). Two more seconds give as
+    // many figures as for iotax.
     let mut words = vec![
         format!("-d{depth}"),
         format!("-s{batch}"),
@@ -266,14 +266,14 @@ fn t_io_uring_words(load: &ContestLoad, engine: EngineName, seconds: f64) -> Vec
     words
 }
 
-/// Of what it says each second, without the first.
+/// Returns the mean of the figures that it prints each second, without the first.
 fn mean_iops(text: &str) -> Option<f64> {
     let figures: Vec<f64> = text.lines().filter_map(iops_of).collect();
     let counted = figures.get(1..).filter(|rest| !rest.is_empty()).unwrap_or(&figures);
     (!counted.is_empty()).then(|| counted.iter().sum::<f64>() / counted.len() as f64)
 }
 
-/// `IOPS=1.03M, BW=...`; its last line, of the highest, begins with another word.
+/// Reads `IOPS=1.03M, BW=...`; its last line, with the highest value, begins with another word.
 fn iops_of(line: &str) -> Option<f64> {
     let word = line.trim().strip_prefix("IOPS=")?.split(',').next()?;
     let (digits, scale) = match word.chars().last()? {

@@ -1,21 +1,20 @@
-//! On which processor a contest runs: generators are held against each other on one, which all of
-//! them share in turn. Refuses processors that are not there, or not for this process.
+//! Binds a contest to a processor: generators are compared on one, which they all use in turn.
+//! Refuses processors that do not exist, or that this process may not use.
 
 use iotax_steps::engine::EngineError;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Runs on one processor from here on, with all threads and children that are made later.
+/// Runs on one processor from here on, with all threads and children created later.
 ///
 /// # Errors
-/// [`EngineError::Unfit`] where there is no such processor for this process, or what the system
-/// says.
+/// [`EngineError::Unfit`] if this process has no such processor, or the system's error.
 pub fn keep_to(cpu: usize) -> Result<(), EngineError> {
     let mut set = CpuSet::new();
     if cpu < CpuSet::MAX_CPU {
         set.set(cpu);
     }
-    // The kernel says the same of a set that is empty and of one of which it may not run anywhere.
+    // The kernel returns the same error for an empty set and for a set with no allowed processor.
     sched_setaffinity(None, &set).map_err(|errno| match (errno, allowed()) {
         (Errno::INVAL, Ok(allowed)) => EngineError::Unfit(format!(
             "there is no processor {cpu} for this process; hint: --cpu with one of {}",
@@ -27,8 +26,8 @@ pub fn keep_to(cpu: usize) -> Result<(), EngineError> {
     })
 }
 
-/// Where this process may run at all, wherever it is kept now: asked for all, the kernel grants
-/// those.
+/// Returns the processors on which this process may run at all, whatever its current affinity.
+/// Asked for all, the kernel grants exactly these.
 fn allowed() -> Result<Vec<usize>, Errno> {
     let before = sched_getaffinity(None)?;
     let mut all = CpuSet::new();
@@ -55,10 +54,10 @@ fn shown(cpus: &[usize]) -> String {
 pub struct Anywhere(CpuSet);
 
 impl Anywhere {
-    /// Where it may run now.
+    /// Returns the current affinity of the process.
     ///
     /// # Errors
-    /// When the system does not tell.
+    /// Fails if the system does not report it.
     pub fn now() -> Result<Anywhere, EngineError> {
         sched_getaffinity(None).map(Anywhere).map_err(|errno| EngineError::System {
             action: "ask on which processors this process may run".into(),
@@ -66,13 +65,14 @@ impl Anywhere {
         })
     }
 
-    /// The first processor it may run on.
+    /// Returns the first processor that it may run on.
     pub fn first(&self) -> usize {
         numbers(&self.0).first().copied().unwrap_or(0)
     }
 
     pub fn again(&self) {
-        // Where it ran before it may run still, or on fewer processors; nothing depends on it.
+        // The process may run again where it ran before, or on fewer processors; nothing depends on
+        // it.
         let _ = sched_setaffinity(None, &self.0);
     }
 }

@@ -1,5 +1,5 @@
-//! Where generators are tried: targets that cost so little that the generator shows, and the disk
-//! below this machine's files.
+//! Targets for generators: some cost so little that the generator shows, one is the disk below this
+//! machine's files.
 
 use super::zram::Zram;
 use iotax_host::facts::memory_bytes;
@@ -12,63 +12,60 @@ use std::ops::ControlFlow;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// A kind of target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
-    /// None: the engine does no I/O.
+    /// No target: the engine does no I/O.
     Nothing,
     Zero,
-    /// A file that the page cache holds.
     PageCache,
     /// A compressed disk in memory that was never written: a block device without a device.
     Zram,
-    /// A file, past the page cache.
+    /// A file read with O_DIRECT, past the page cache.
     Disk,
 }
 
 impl TargetKind {
-    /// Whether it is opened with O_DIRECT.
+    /// Returns true if the target is opened with O_DIRECT.
     pub fn direct(self) -> bool {
         matches!(self, TargetKind::Zram | TargetKind::Disk)
     }
 }
 
-/// A target that is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContestTarget {
     pub path: PathBuf,
-    /// Bytes of it that are read.
+    /// Number of its bytes that are read.
     pub bytes: u64,
 }
 
-/// All that this machine has.
+/// All targets of this machine.
 pub struct Spots {
     cached: Result<Scratch, String>,
     disk: Result<Scratch, String>,
     zram: Result<Zram, String>,
 }
 
-/// A file without a name: gone with this process, however that ends.
+/// A file without a name, which is gone with this process however that ends.
 struct Scratch {
     file: File,
     bytes: u64,
 }
 
-/// Fits the page cache of the smallest machine that is measured.
+/// Size that fits the page cache of the smallest machine measured.
 const CACHED: u64 = 512 << 20;
-/// More than drives have in caches of their own.
+/// Size beyond the caches of drives.
 const ON_DISK: u64 = 2 << 30;
-/// It takes no memory.
+/// Bytes of a zram target, which takes no memory.
 const IN_ZRAM: u64 = 512 << 20;
 /// Bytes that are written or read at once.
 const PIECE: usize = 1 << 20;
 
-/// Why there is none of a kind.
+/// Reason why a kind of target was not prepared.
 const ABSENT: &str = "it is in no line that was asked for";
 
 impl Spots {
-    /// Makes what is needed in a folder; what cannot be made keeps the reason. `zrams` remembers
-    /// compressed disks, so that one that a kill left is taken away the next time.
+    /// Makes the needed targets in a folder; a target that cannot be made keeps the reason. `zrams`
+    /// remembers compressed disks, so that one left by a kill is removed the next time.
     pub fn make(
         wanted: &[TargetKind],
         folder: &Path,
@@ -89,10 +86,10 @@ impl Spots {
         Spots { cached, disk, zram }
     }
 
-    /// The place, as a contender must find it.
+    /// Returns the target in the state that a contender needs.
     ///
     /// # Errors
-    /// Why it is not there.
+    /// Returns why it is not there.
     pub fn ready(&self, spot: TargetKind) -> Result<ContestTarget, String> {
         match spot {
             TargetKind::Nothing | TargetKind::Zero => {
@@ -118,8 +115,8 @@ impl Spots {
     }
 }
 
-/// File systems without a disk of their own by their magic numbers (linux/magic.h): files there are
-/// not read as those of a disk are, neither through the page cache nor past it.
+/// Magic numbers (linux/magic.h) of file systems without a disk of their own. Files there are not
+/// read like those of a disk, neither through the page cache nor past it.
 const WITHOUT_DISK: [(&str, u64); 3] =
     [("tmpfs", 0x0102_1994), ("ramfs", 0x8584_58f6), ("overlay", 0x794c_7630)];
 
@@ -148,7 +145,7 @@ impl Scratch {
         let free =
             rustix::fs::statvfs(folder).map_err(|errno| failed("look for room", errno.into()))?;
         let free = free.f_bavail.saturating_mul(free.f_frsize);
-        // As much again is left to others.
+        // The same amount is left to others.
         if free / 2 < bytes {
             return Err(format!(
                 "{} of room are wanted in {}, and it has {}; hint: --dir DIR with more",
@@ -173,15 +170,15 @@ impl Scratch {
 }
 
 impl ContestTarget {
-    /// Bytes of it, from the start, that the page cache may be filled with: half of the memory that
-    /// is available is left to others.
+    /// Returns how many of its bytes, from the start, may be put in the page cache: half of the
+    /// available memory is left to others.
     pub fn cacheable(&self) -> u64 {
         let available = memory_bytes(&Probe::of_files(Path::new("/")), "MemAvailable");
         self.bytes.min(available.map_or(u64::MAX, |bytes| bytes / 2))
     }
 
-    /// Reads it once, as far as it is [`ContestTarget::cacheable`], so that the page cache holds
-    /// it: O_DIRECT reads of others, and memory that runs short, drop pages.
+    /// Reads it once, up to [`ContestTarget::cacheable`], so that the page cache holds it. O_DIRECT
+    /// reads by others, and a shortage of memory, drop pages.
     ///
     /// # Errors
     /// When it cannot be read.

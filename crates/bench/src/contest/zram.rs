@@ -1,9 +1,9 @@
-//! A compressed disk in memory of our own, made for the contest and taken away after it. Nothing
-//! is ever written to it, so that it answers with zeros at once: a block device without a device.
-//! Those of others are never touched: it is the kernel that gives us a new one, with a number that
-//! is written down before it gets its size. What a kill left is taken away by the next contest: if
-//! this system has not booted since, its note is locked by nobody, and nothing was ever stored on
-//! it, which would be another's.
+//! A compressed disk in memory, made for the contest and removed after it. Nothing is ever written
+//! to it, so that it answers with zeros at once: a block device without a device. Disks of others
+//! are never touched. The kernel gives us a new one, whose number is written down before it gets
+//! its size. The next contest removes a disk that a kill left, under three conditions: this system
+//! has not booted since, no process locks its note, and nothing was ever stored on it, as that
+//! would be another's disk.
 
 use iotax_store::Store;
 use iotax_store::private::{self, Purpose};
@@ -13,25 +13,25 @@ use std::io::Write;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Where the kernel gives and takes them.
+/// Folder in which the kernel adds and removes devices.
 const CONTROL: &str = "/sys/class/zram-control";
 
-/// A disk of ours.
+/// A disk made by iotax.
 pub(super) struct Zram {
     number: u32,
-    /// Bears its number while it exists.
+    /// File that holds its number while it exists.
     note: PathBuf,
     /// The note, locked while this process lives.
     held: Option<File>,
 }
 
 impl Zram {
-    /// Asks the kernel for a new one of so many bytes.
+    /// Asks the kernel for a new device of this size.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Returns why there is no device.
     pub(super) fn make(bytes: u64, notes: &Path) -> Result<Zram, String> {
-        // It may be the first that makes the folder of runs, which must be ours alone.
+        // This may be the first call that makes the folder of runs, which must be ours alone.
         let notes = Store::open(notes).map_err(|error| error.to_string())?.runs_dir().to_owned();
         clear(&notes);
         let number =
@@ -69,7 +69,7 @@ impl Drop for Zram {
     }
 }
 
-/// A new note, locked, with the boot that it is of.
+/// Makes a new note with the id of the current boot, and locks it.
 fn noted(note: &Path) -> std::io::Result<File> {
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(note)?;
@@ -83,8 +83,8 @@ fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// Takes away those that a kill left: their notes are locked by nobody. Notes of what is no longer
-/// ours are forgotten; one that is in use stays for the next contest.
+/// Removes disks that a kill left, whose notes nobody locks. Notes of disks that are no longer ours
+/// are forgotten; a disk in use stays for the next contest.
 fn clear(notes: &Path) {
     for note in held_by_nobody(notes) {
         if !note.is_ours() || remove(note.number).is_ok() {
@@ -94,11 +94,11 @@ fn clear(notes: &Path) {
     }
 }
 
-/// The note of a disk whose process is gone.
+/// Note of a disk whose process is gone.
 struct Note {
     number: u32,
     path: PathBuf,
-    /// Keeps others off while it is looked at.
+    /// Lock that keeps others off while the disk is examined.
     held: File,
 }
 
@@ -127,7 +127,7 @@ fn path_of(number: u32) -> PathBuf {
     format!("/dev/zram{number}").into()
 }
 
-/// Whether there is such a device and nothing was ever stored on it (`orig_data_size`, the first
+/// Returns true if the device exists and nothing was ever stored on it (`orig_data_size`, the first
 /// figure of mm_stat).
 fn is_empty(number: u32) -> bool {
     let told =
@@ -135,7 +135,7 @@ fn is_empty(number: u32) -> bool {
     told.split_whitespace().next() == Some("0")
 }
 
-/// The kernel refuses one that is in use.
+/// Removes a disk; the kernel refuses one that is in use.
 fn remove(number: u32) -> std::io::Result<()> {
     std::fs::write(format!("/sys/block/zram{number}/reset"), "1")?;
     std::fs::write(Path::new(CONTROL).join("hot_remove"), number.to_string())

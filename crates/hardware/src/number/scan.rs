@@ -5,23 +5,23 @@ use super::words::words;
 use super::{NumberHedge, Quantity, rounded};
 use crate::TextSpan;
 
-/// How the digits of a text are grouped, where more is known than its own letters tell: a column of
-/// a table shows it.
+/// Grouping of a text's digits, if more is known than its own letters show: a column of a table
+/// shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// The comma is the decimal sign, and the point groups thousands: `1.234` is more than a
+    /// True if the comma is the decimal sign and the point groups thousands: `1.234` is more than a
     /// thousand.
     pub decimal_comma: bool,
-    /// Lone spaces group thousands: nothing but the figure is there.
+    /// True if single spaces group thousands, since there is only the figure.
     pub spaces: bool,
 }
 
-/// All figures of a line, in order.
+/// Returns all figures of a line, in order.
 pub fn quantities(line: usize, text: &str) -> Vec<Quantity> {
     quantities_in(line, text, Style::default())
 }
 
-/// All figures of a text whose style is known, in order.
+/// Returns all figures of a text whose style is known, in order.
 pub fn quantities_in(line: usize, text: &str, style: Style) -> Vec<Quantity> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -37,8 +37,8 @@ pub fn quantities_in(line: usize, text: &str, style: Style) -> Vec<Quantity> {
     found
 }
 
-/// The figure that a cell is: one number with its unit, perhaps in brackets; words around it are
-/// allowed where no second figure stands.
+/// Returns the only figure of a cell: one number with its unit, perhaps in brackets. Words around
+/// it are allowed if they contain no second figure.
 pub fn quantity(line: usize, text: &str) -> Option<Quantity> {
     match quantities(line, text).as_slice() {
         [only] => Some(*only),
@@ -53,7 +53,7 @@ fn next_digit(text: &str, from: usize) -> Option<usize> {
         .map(|(at, _)| from + at)
 }
 
-/// The value of a digit, narrow or full-width.
+/// Returns the value of a digit, narrow or full-width.
 fn digit(letter: char) -> Option<u8> {
     match letter {
         '0'..='9' => Some(letter as u8 - b'0'),
@@ -62,7 +62,7 @@ fn digit(letter: char) -> Option<u8> {
     }
 }
 
-/// The byte after the word that `at` is in.
+/// Returns the byte after the word that contains `at`.
 fn behind_word(text: &str, at: usize) -> usize {
     let part = |letter: char| {
         letter.is_ascii_alphanumeric()
@@ -75,10 +75,10 @@ fn behind_word(text: &str, at: usize) -> usize {
         .map_or(text.len(), |(end, _)| at + end)
 }
 
-/// The figure whose digits begin at `start`, and the byte after it.
+/// Returns the figure whose digits begin at `start`, and the byte after it.
 fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity, usize)> {
     let before = text[..start].chars().next_back();
-    // `(QD=1):26.985 MB/s`; a colon after a letter or a digit is of a name or a time.
+    // `(QD=1):26.985 MB/s`; a colon after a letter or a digit belongs to a name or a time.
     let labelled = || {
         text[..start]
             .strip_suffix(':')
@@ -128,7 +128,7 @@ fn read(line: usize, text: &str, start: usize, style: Style) -> Option<(Quantity
     Some((Quantity { figure, unit, scale, base, decimals, hedge }, end))
 }
 
-/// Whether what follows a number makes it the year of a date: `2025/07/10`.
+/// Returns true if the text after a number makes it the year of a date: `2025/07/10`.
 fn is_date(behind: &str) -> bool {
     let mut parts = behind.splitn(4, '/').skip(1);
     let two = |part: Option<&str>| {
@@ -139,13 +139,13 @@ fn is_date(behind: &str) -> bool {
     behind.starts_with('/') && two(parts.next()) && two(parts.next())
 }
 
-/// Whether a letter before digits makes them part of a name, a version, a path.
+/// Returns true if a letter before digits makes them part of a name, a version, a path.
 fn part_of_name(letter: char) -> bool {
     letter.is_ascii_alphabetic() || cyrillic(letter) || "_.,/#:@\\$".contains(letter)
 }
 
-/// A hyphen is a minus where nothing, a space or a bracket is before it, not in `E5-2678` or
-/// `+-5`.
+/// Returns true if a hyphen is a minus sign: after the start of the text, a space or a bracket, but
+/// not in `E5-2678` or `+-5`.
 fn minus(before: &str) -> bool {
     before
         .chars()
@@ -160,13 +160,13 @@ struct Digits {
 }
 
 impl Digits {
-    /// `1,234.5`, `1.234,5`, `1 234,5`, `12,5`; refuses versions (`7.9.2009`), dates, times and
-    /// ranges of addresses.
+    /// Reads `1,234.5`, `1.234,5`, `1 234,5`, `12,5`; refuses versions (`7.9.2009`), dates, times
+    /// and ranges of addresses.
     fn read(text: &str, style: Style) -> Option<Digits> {
         if let Some(plain) = Digits::plain(text, style) {
             return Some(plain);
         }
-        // All digits; how many stand in each group; the signs between the groups.
+        // All digits; the number of digits in each group; the signs between the groups.
         let (mut digits, mut groups, mut signs, mut bytes) =
             (String::new(), vec![0usize], Vec::new(), 0);
         let mut letters = text.char_indices().peekable();
@@ -183,8 +183,8 @@ impl Digits {
             match letter {
                 '.' | '．' => signs.push('.'),
                 ',' | '，' => signs.push(','),
-                // `3 604,00`: a space groups thousands where exactly three digits follow and at
-                // most three stood before.
+                // `3 604,00`: a space groups thousands if exactly three digits follow and at most
+                // three precede it.
                 ' ' | '\u{a0}' | '\u{202f}' | '\u{2009}' => {
                     let behind = &text[at + letter.len_utf8()..];
                     let three =
@@ -208,7 +208,8 @@ impl Digits {
         Some(Digits { value: digits.parse().ok()?, decimals, bytes })
     }
 
-    /// `20 000 IOPS`, as all but English has it: lone spaces group thousands before a rate.
+    /// Reads `20 000 IOPS`, as most languages other than English write it: single spaces group
+    /// thousands before a rate.
     fn spaced(text: &str, style: Style) -> Option<Digits> {
         let first = text.bytes().take_while(u8::is_ascii_digit).count();
         let follows = (1..=3).contains(&first)
@@ -221,7 +222,8 @@ impl Digits {
         unit::read(behind).is_some_and(|read| read.unit.is_rate()).then_some(digits)
     }
 
-    /// The quick way: digits, perhaps a point and digits, and after them nothing that could go on.
+    /// Reads digits, perhaps a point and digits, quickly. Nothing that could continue the number
+    /// may follow.
     fn plain(text: &str, style: Style) -> Option<Digits> {
         let bytes = text.as_bytes();
         let run =
@@ -241,14 +243,14 @@ impl Digits {
     }
 }
 
-/// How many digits stand after the decimal sign; `None` where the groups are of a version. `zero`:
-/// the first group is `0`.
+/// Returns the number of digits after the decimal sign; `None` if the groups are those of a
+/// version. `zero`: the first group is `0`.
 fn decimals(groups: &[usize], signs: &[char], zero: bool, style: Style) -> Option<usize> {
     let last = groups[groups.len() - 1];
     match signs {
         [] => Some(0),
-        // `1,234` is one thousand and so on where one to three digits stand before three; `12,5` a
-        // decimal comma.
+        // `1,234` is about one thousand if one to three digits precede three; `12,5` has a decimal
+        // comma.
         [sign] => {
             let grouped = last == 3 && groups[0] <= 3 && !zero;
             let thousands = match sign {
@@ -273,7 +275,7 @@ fn decimals(groups: &[usize], signs: &[char], zero: bool, style: Style) -> Optio
     }
 }
 
-/// What the first number of a text shows of its decimal sign.
+/// Decimal sign that the first number of a text shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecimalSign {
     Point,
@@ -283,7 +285,7 @@ pub enum DecimalSign {
     Nothing,
 }
 
-/// What the first number of a text shows of its decimal sign.
+/// Returns the decimal sign that the first number of a text shows.
 pub fn shows(text: &str) -> DecimalSign {
     let Some(start) = text.find(|letter: char| letter.is_ascii_digit()) else {
         return DecimalSign::Nothing;
@@ -292,7 +294,7 @@ pub fn shows(text: &str) -> DecimalSign {
         .split(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != ',')
         .next();
     let mut groups: Vec<&str> = number.unwrap_or("").split(['.', ',']).collect();
-    // A stop after the number is none of its signs.
+    // A full stop after the number is not one of its signs.
     if let Some(stop) = groups.iter().position(|group| group.is_empty()) {
         groups.truncate(stop);
     }
@@ -319,14 +321,14 @@ pub fn shows(text: &str) -> DecimalSign {
     }
 }
 
-/// Whether a text is nothing but a word that hedges the figure beside it.
+/// Returns true if a text is only a word that hedges the figure beside it.
 pub fn hedges(text: &str) -> bool {
     words().hedges(text)
 }
 
 fn hedge(before: &str, behind: &str) -> NumberHedge {
     let before = before.trim_end_matches([' ', '(', '（']);
-    // An arrow says what became of the figure before it.
+    // An arrow shows what became of the figure before it.
     if ["->", "=>"].iter().any(|arrow| before.ends_with(arrow)) {
         return NumberHedge::Plain;
     }

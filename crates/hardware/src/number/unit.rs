@@ -1,17 +1,17 @@
-//! Units as people write them, in Latin, Cyrillic and Chinese letters, and how much each is.
+//! Units as people write them in Latin, Cyrillic and Chinese letters, with their sizes.
 
 use super::words::words;
 use serde::{Deserialize, Serialize};
 
-/// What a figure counts.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NumberUnit {
-    /// No unit is there.
+    /// There is no unit.
     Bare,
-    /// Percent, the value as printed: 94 of `94 %`.
+    /// Percent, with the value as printed: 94 for `94 %`.
     Percent,
-    /// I/Os, transactions or loops a second.
+    /// I/Os, transactions or loops per second.
     PerSecond,
     BytesPerSecond,
     BitsPerSecond,
@@ -19,16 +19,16 @@ pub enum NumberUnit {
     Nanoseconds,
     /// `4x`, `4 times`, `4倍`.
     Times,
-    /// Hertz: a clock, nothing that was measured.
+    /// Hertz: a clock, never a measured result.
     Hertz,
-    /// Millions of Whetstone instructions a second.
+    /// Millions of Whetstone instructions per second.
     Mwips,
-    /// Cores, virtual machines, drives: things that are counted.
+    /// Cores, virtual machines, drives: countable things.
     Things,
 }
 
 impl NumberUnit {
-    /// Whether it is so much a second, a result of a measurement beyond doubt.
+    /// Returns true for a rate per second, which is certainly the result of a measurement.
     pub fn is_rate(self) -> bool {
         matches!(
             self,
@@ -39,7 +39,7 @@ impl NumberUnit {
         )
     }
 
-    /// Whether settings do not come in it.
+    /// Returns true if settings never have this unit.
     pub fn is_of_results(self) -> bool {
         !matches!(
             self,
@@ -48,27 +48,27 @@ impl NumberUnit {
     }
 }
 
-/// Whether a prefix is of 1000 or of 1024.
+/// Base of a prefix, 1000 or 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrefixBase {
     None,
-    /// `MB`, `k`: by the standard 1000; of bytes often 1024 in fact.
+    /// `MB`, `k`: 1000 by the standard; for bytes often 1024 in practice.
     Decimal,
     Binary,
 }
 
-/// A unit and how much of it a printed 1 is.
+/// A unit with the amount that a printed 1 is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     pub unit: NumberUnit,
-    /// How much a printed 1 is.
+    /// Amount of the unit that a printed 1 is.
     pub scale: f64,
-    /// Whether its prefix is of 1000 or of 1024.
+    /// Base of the prefix, 1000 or 1024.
     pub base: PrefixBase,
 }
 
-/// What a unit's text says: unit, scale, base, bytes of the text that it takes.
+/// Unit at the beginning of a text: unit, scale, base, length of its text in bytes.
 pub(super) struct ReadUnit {
     pub unit: NumberUnit,
     pub scale: f64,
@@ -79,15 +79,15 @@ pub(super) struct ReadUnit {
 const PREFIXES: &[(char, i32)] =
     &[('k', 1), ('K', 1), ('M', 2), ('m', 2), ('G', 3), ('g', 3), ('T', 4), ('t', 4)];
 
-/// What a text says that is nothing but a unit: the head of a column.
+/// Returns the unit of a text that is only a unit: the head of a column.
 pub fn whole(text: &str) -> Option<Measure> {
     let read = read(text).filter(|read| read.bytes == text.len())?;
     Some(Measure { unit: read.unit, scale: read.scale, base: read.base })
 }
 
-/// The unit that a text begins with; letters after it make it another word.
+/// Returns the unit that a text begins with; letters after it make it another word.
 pub(super) fn read(text: &str) -> Option<ReadUnit> {
-    // Most of what follows a figure is no unit.
+    // Most texts after a figure are not units.
     if !text.starts_with(|next: char| next.is_alphabetic() || matches!(next, '%' | '％' | '×')) {
         return None;
     }
@@ -104,7 +104,7 @@ pub(super) fn read(text: &str) -> Option<ReadUnit> {
                 ..read
             });
         }
-        // `27万9572` goes on with digits.
+        // `27万9572` continues with digits.
         let whole = ends(text, word.len()) || !word.starts_with(cyrillic);
         return whole.then_some(ReadUnit {
             unit: NumberUnit::Bare,
@@ -118,13 +118,12 @@ pub(super) fn read(text: &str) -> Option<ReadUnit> {
         .or_else(|| per_second(text))
 }
 
-/// Whether a letter is Cyrillic.
 pub fn cyrillic(letter: char) -> bool {
     ('а'..='я').contains(&letter) || ('А'..='Я').contains(&letter)
 }
 
-/// A unit ends where no Latin or Cyrillic letter or digit goes on; Chinese is written without
-/// spaces.
+/// Returns true if a unit ends at that byte: no Latin or Cyrillic letter and no digit follows.
+/// Chinese is written without spaces.
 fn ends(text: &str, at: usize) -> bool {
     !text[at..]
         .starts_with(|next: char| next.is_ascii_alphanumeric() || cyrillic(next) || next == '_')
@@ -147,7 +146,7 @@ fn word(text: &str) -> Option<ReadUnit> {
     None
 }
 
-/// Anything a second: `tx/s`, `req/sec`, `k rows/s`.
+/// Reads any word per second: `tx/s`, `req/sec`, `k rows/s`.
 fn per_second(text: &str) -> Option<ReadUnit> {
     let (factor, from) = match text.as_bytes() {
         [b'k' | b'K', b' ', ..] => (1e3, 2),
@@ -170,7 +169,7 @@ fn per_second(text: &str) -> Option<ReadUnit> {
     })
 }
 
-/// A prefix of 1000 or 1024, and what is counted: `k`, `KiB/s`, `Gbit/s`, `k IOPS`.
+/// Reads a prefix of 1000 or 1024 and the counted unit: `k`, `KiB/s`, `Gbit/s`, `k IOPS`.
 fn counted(text: &str) -> Option<ReadUnit> {
     let latin = latin(text);
     let letter = |at: usize| latin.get(at).map(|(letter, _)| *letter);
@@ -195,14 +194,14 @@ fn counted(text: &str) -> Option<ReadUnit> {
             });
         }
     }
-    // A lone prefix is of a count; `g` and `t` are grams and tonnes, `m` metres or minutes.
+    // A lone prefix belongs to a count; `g` and `t` are grams and tonnes, `m` metres or minutes.
     let alone = letter(1).is_none_or(|next| !next.is_alphanumeric());
     let count = alone && matches!(prefix, Some(('k' | 'K' | 'M', _)));
     count.then(|| ReadUnit { unit: NumberUnit::Bare, scale, base, bytes: latin[0].1 })
 }
 
-/// The first letters, those of Cyrillic units and full-width ones in Latin, each with the byte
-/// after it: `МБ/с` is `MB/s`, `Гбит/с` is `Gbit/s`.
+/// Returns the first letters in Latin, including those of Cyrillic units and full-width ones, each
+/// with the byte after it: `МБ/с` is `MB/s`, `Гбит/с` is `Gbit/s`.
 fn latin(text: &str) -> Vec<(char, usize)> {
     let mut letters: Vec<(char, usize)> = Vec::with_capacity(16);
     let mut end = 0;
@@ -217,7 +216,7 @@ fn latin(text: &str) -> Vec<(char, usize)> {
         end += known.map_or(letter.len_utf8(), |(own, _)| own.len());
         match (letter, known) {
             (_, Some((_, made))) => letters.extend(made.chars().map(|made| (made, end))),
-            // `МБ/c` with a Latin c, as keyboards have it.
+            // `МБ/c` with a Latin c, as keyboards produce it.
             ('c', _) if letters.last().is_some_and(|(before, _)| *before == '/') => {
                 letters.push(('s', end))
             }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The lists, each with the longer spellings before the shorter.
 #[derive(Default)]
 pub(super) struct NumberWords {
-    /// By the last byte of the spelling.
+    /// Hedges by the last byte of the spelling.
     hedges: ByByte<NumberHedge>,
     units: ByByte<(NumberUnit, f64)>,
     pub counted: Vec<(&'static str, NumberUnit)>,
@@ -17,7 +17,7 @@ pub(super) struct NumberWords {
     parts: Vec<&'static str>,
 }
 
-/// Spellings under one of their bytes, so that few are compared with a text.
+/// Spellings by one of their bytes, so that few are compared with a text.
 type ByByte<T> = BTreeMap<u8, Vec<(&'static str, T)>>;
 
 fn words_of_byte<'w, T>(words: &'w ByByte<T>, byte: Option<&u8>) -> &'w [(&'static str, T)] {
@@ -62,7 +62,7 @@ impl NumberWords {
         words
     }
 
-    /// The longest hedge that a text ends with.
+    /// Returns the longest hedge that a text ends with.
     pub fn hedge(&self, text: &str) -> Option<NumberHedge> {
         let ends = |word: &str| {
             let from = text.len().wrapping_sub(word.len());
@@ -77,19 +77,21 @@ impl NumberWords {
             .map(|(_, hedge)| *hedge)
     }
 
-    /// Whether a text is a word that hedges the figure beside it, or one of several that do.
+    /// Returns true if a text is a word that hedges the figure beside it, or one of several that do
+    /// together.
     pub fn hedges(&self, text: &str) -> bool {
         let hedges = words_of_byte(&self.hedges, text.as_bytes().last());
         self.parts.contains(&text) || hedges.iter().any(|(word, _)| text.eq_ignore_ascii_case(word))
     }
 
-    /// Units that stand alone and may begin a text, the longer before the shorter.
+    /// Returns the units of a complete spelling that may begin a text, the longer before the
+    /// shorter.
     pub fn units(&self, text: &str) -> &[(&'static str, (NumberUnit, f64))] {
         words_of_byte(&self.units, text.as_bytes().first())
     }
 }
 
-/// One of the names that units and hedges are stored by.
+/// Returns the value with one of the names that units and hedges are stored by.
 fn named<T: DeserializeOwned>(name: &str) -> T {
     serde_json::from_value(name.into()).unwrap_or_else(|why| panic!("words.txt: {why}"))
 }

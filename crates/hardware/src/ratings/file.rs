@@ -1,4 +1,4 @@
-//! The form of a file of ratings, with errors that name line and key.
+//! Format of a file of ratings, with errors that name line and key.
 
 use super::{DriveRatings, RatedDrive, RatedWrites, Size, name};
 use crate::HardwareLink;
@@ -10,13 +10,12 @@ use std::fmt;
 use std::ops::Range;
 use toml::{Spanned, Value};
 
-/// What is wrong in a file of ratings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub line: usize,
-    /// Key, as it is there; empty where it is the file's form.
+    /// Key as it is in the file; empty if the fault is the form of the file.
     pub key: String,
-    /// What is wrong and what to do.
+    /// Reason for the refusal, and what to do.
     pub why: String,
 }
 
@@ -52,7 +51,7 @@ struct RatingEntry {
     sizes: Vec<Spanned<Values>>,
 }
 
-/// What to write for a key.
+/// Returns an example of what to write for a key.
 fn hint(key: &str) -> &'static str {
     match key {
         "name" => "write for example name = \"Samsung 980 PRO\"",
@@ -92,7 +91,7 @@ pub(super) fn drives(text: &str) -> Result<Vec<RatedDrive>, Fault> {
     Ok(drives)
 }
 
-/// The text of a file, for where things stand in it.
+/// The text of a file, for the positions in it.
 struct RatingReader<'a>(&'a str);
 
 impl RatingReader<'_> {
@@ -102,7 +101,7 @@ impl RatingReader<'_> {
         Fault { line, key: key.to_owned(), why: why.into() }
     }
 
-    /// What is no TOML, has a key that is not known, or a value of another type.
+    /// Returns the fault for text that is not TOML, has an unknown key or a value of another type.
     fn refused(&self, error: &toml::de::Error) -> Fault {
         let (message, span) = (error.message(), error.span().unwrap_or_default());
         let named = message.split('`').nth(1).unwrap_or("");
@@ -154,7 +153,7 @@ impl RatingReader<'_> {
         self.fault(span, key, format!("{why}; {}", hint(key)))
     }
 
-    /// A text that must not be empty.
+    /// Returns a text, which must not be empty.
     fn text(&self, key: &str, value: &Text) -> Result<String, Fault> {
         match value.get_ref().trim() {
             "" => Err(self.unfit(key, "is empty", value.span())),
@@ -178,7 +177,7 @@ impl RatingReader<'_> {
                     continue;
                 }
                 (_, Some(rated)) => rated.unit(),
-                // The last three are held against nothing.
+                // The last three are compared with nothing.
                 ("capacity" | "slc_cache" | "endurance", _) => NumberUnit::Bytes,
                 ("sustained_write", _) => NumberUnit::BytesPerSecond,
                 _ => {
@@ -204,8 +203,8 @@ impl RatingReader<'_> {
         if none { Err(self.fault(entry.span(), "sizes", why)) } else { Ok(size) }
     }
 
-    /// A name that other words are hardly taken for: four letters and digits, a digit among fewer
-    /// than seven.
+    /// Returns a model name that other words are hardly mistaken for: at least four letters and
+    /// digits, with a digit if there are fewer than seven.
     fn model(&self, key: &str, span: Range<usize>, text: &str) -> Result<String, Fault> {
         let body = text.strip_suffix('*').unwrap_or(text);
         let letters = body.bytes().filter(u8::is_ascii_alphanumeric).count();

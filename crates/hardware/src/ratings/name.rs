@@ -1,19 +1,19 @@
-//! Names of drives in texts: words in a row, of letters and digits.
+//! Names of drives in texts: sequences of words of letters and digits.
 
 use super::{NamedDrive, RatedDrive};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Longer words than that are no name; their rest does not matter.
+/// Longest part of a word that counts. No name has a longer word.
 const LONGEST: usize = 24;
-/// Names are found by so many letters of their first word.
+/// Number of letters of the first word by which names are found.
 const HEAD: usize = 4;
 
 /// A word of a text, in lower case, and its bytes.
 pub type Word = (String, Range<usize>);
 
-/// The words of a text: ASCII letters and digits in a row, in lower case.
+/// Returns the words of a text: runs of ASCII letters and digits, in lower case.
 pub fn words(text: &str) -> Vec<Word> {
     let pieces =
         text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -25,15 +25,15 @@ pub fn words(text: &str) -> Vec<Word> {
 #[derive(Clone, Debug)]
 struct Name {
     words: Vec<String>,
-    /// Whether its last word may go on.
+    /// True if the last word may continue.
     open: bool,
     drive: usize,
     size: Option<usize>,
-    /// Whether it is of a user's file.
+    /// True if the name is from a user's file.
     own: bool,
 }
 
-/// All names of all drives, by the first letters of their first words.
+/// Names of all drives, by the first letters of their first words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DriveNames(HashMap<String, Vec<Name>>);
 
@@ -42,7 +42,7 @@ fn head(word: &str) -> &str {
 }
 
 impl DriveNames {
-    /// Of drives of which so many, the first, are of users' files.
+    /// Collects the names of drives. The first `own` drives are from users' files.
     pub(super) fn from_drives(drives: &[RatedDrive], own: usize) -> DriveNames {
         let mut names = DriveNames::default();
         for (drive, entry) in drives.iter().enumerate() {
@@ -62,8 +62,9 @@ impl DriveNames {
         names
     }
 
-    /// Of names that begin at one word the longest counts; of names that overlap the one that goes
-    /// on further (`Samsung SSD 980 PRO` is no `Samsung SSD 980`).
+    /// Finds the drives that a text names. The longest of the names that begin at one word counts,
+    /// and of names that overlap the one that ends later (`Samsung SSD 980 PRO` is not a `Samsung
+    /// SSD 980`).
     pub(super) fn find(&self, text: &str) -> Vec<NamedDrive> {
         let words = words(text);
         let mut found = Vec::new();
@@ -113,7 +114,7 @@ impl Name {
     }
 }
 
-/// `6` and the rest of `6xpm9a3`.
+/// Splits `6xpm9a3` into `6` and the rest.
 fn counted(word: &str) -> (Option<u32>, &str) {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     match word[digits..].strip_prefix('x') {

@@ -36,7 +36,7 @@ impl Admitted {
         self.0.push((path.to_owned(), identity));
     }
 
-    /// Whether this very device was admitted.
+    /// Returns true if this very device was admitted.
     ///
     /// # Errors
     /// When it cannot be looked at.

@@ -15,17 +15,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const CHUNK: usize = MIB as usize;
-/// O_DIRECT wants memory aligned to the device's block; no device here asks for more than 4 KiB.
+/// Alignment of memory for O_DIRECT, which wants that of the device's block; no device here asks
+/// for more than 4 KiB.
 const ALIGN: usize = 4096;
 
-/// ZFS writes a transaction group every five seconds.
+/// Time in which ZFS has counted blocks: it writes a transaction group every five seconds.
 const BLOCKS_COUNTED: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilledRange {
     /// Every byte is written and synced, and the marker says so.
     Whole,
-    /// The callback asked to stop after so many bytes; the marker says `filled: false`.
+    /// Part is written: the callback asked to stop after this number of bytes; the marker says
+    /// `filled: false`.
     Stopped(u64),
 }
 
@@ -34,7 +36,7 @@ pub enum FilledRange {
 /// incompressible is not called filled: whoever uses it next fills it again.
 ///
 /// # Errors
-/// When the file is not ours, the file system is full, or holes are left behind.
+/// When the file is not ours, the file system is full, or holes are left.
 pub fn fill(
     path: &Path,
     seed: u64,
@@ -108,15 +110,15 @@ pub fn unwritten_ranges(path: &Path, end: u64) -> std::io::Result<Vec<Range<u64>
     iotax_sys::extents::unwritten_ranges(&file, end)
 }
 
-/// What a file system may keep in fewer blocks than there are bytes: what the data compress by,
-/// and, of any data, the little that ZFS's reckoning of parity and our trailer, which is mostly
-/// zeros, are off.
+/// Returns the bytes for which a file system may have no blocks: what the data compress by, and, of
+/// any data, the little that ZFS's reckoning of parity and our trailer, which is mostly zeros, are
+/// off.
 fn allowed_holes(bytes: u64, data: DataKind) -> u64 {
     bytes / 100 * u64::from(data.compress_percent) + bytes / 16 + (64 << 10)
 }
 
-/// The holes beyond those allowed. ZFS counts blocks when their transaction group is written, some
-/// seconds after they are durable.
+/// Returns the holes beyond those allowed. ZFS counts blocks when their transaction group is
+/// written, some seconds after they are durable.
 fn settled_holes(path: &Path, allowed: u64) -> Result<u64> {
     let start = Instant::now();
     loop {
@@ -131,7 +133,7 @@ fn settled_holes(path: &Path, allowed: u64) -> Result<u64> {
     }
 }
 
-/// Bytes of a file that no block is behind: after a discard (mkfs on a loop over the file)
+/// Returns the bytes of a file that have no block: after a discard (mkfs on a loop over the file)
 /// later reads there measure nothing.
 ///
 /// # Errors

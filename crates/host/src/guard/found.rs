@@ -1,4 +1,4 @@
-//! What is found on a target that is to be written: values, which travel over the wire.
+//! Findings on a target that is to be written: values, which travel over the wire.
 
 use super::marker::Marker;
 use super::sample;
@@ -6,35 +6,35 @@ use crate::block::Identity;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Everything the guard knows of a target. Travels over the wire to and from an agent.
+/// Facts that the guard knows of a target. Travels over the wire to and from an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Inspection {
-    /// As named by the user.
+    /// Path as named by the user.
     pub path: PathBuf,
     pub kind: InspectedKind,
-    /// Whether the name is a symbolic link.
+    /// True if the name is a symbolic link.
     pub symlink: bool,
     pub bytes: u64,
-    /// By what names the target can be told from every other.
+    /// Names that distinguish the target from every other.
     pub identity: Identity,
-    /// Our marker, when it is a file of ours.
+    /// Marker, when it is a file of ours.
     pub marker: Option<Marker>,
     pub occupied: Vec<Finding>,
-    /// What lies on it.
+    /// Signatures of what is on it.
     pub signatures: Vec<Signature>,
-    /// What the random blocks showed; `None` when they were not read.
+    /// Result of the random blocks; `None` when they were not read.
     pub sample: Option<sample::BlockSample>,
-    /// What could not be looked at.
+    /// Points that could not be looked at.
     pub unchecked: Vec<UncheckedPoint>,
-    /// Whether the kernel refuses writes to it.
+    /// True if the kernel refuses writes to it.
     pub read_only: bool,
-    /// It was looked at over ssh without an agent there: what could not be looked at may be
+    /// True if it was looked at over ssh without an agent there: what could not be looked at may be
     /// consented to by its name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub afar: bool,
 }
 
-/// What a target is.
+/// Kind of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InspectedKind {
@@ -47,10 +47,9 @@ pub enum InspectedKind {
     Other(String),
 }
 
-/// One use of the target by somebody.
+/// Use of the target by somebody.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What kind of use.
     pub kind: TargetUse,
     /// A clause for people: `mounted at /srv (ext4)`.
     pub text: String,
@@ -76,17 +75,17 @@ pub enum TargetUse {
     Exclusive,
 }
 
-/// Something on the target that its owner may miss.
+/// Mark on the target that its owner may miss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
     /// libblkid's name where it has one: `ext4`, `gpt`, `LVM2_member`; `data` for data without any.
     pub name: String,
-    /// Where: `at byte 1080`, `in partition sdb1 at byte 1080`, `by blkid`.
+    /// Place of the signature: `at byte 1080`, `in partition sdb1 at byte 1080`, `by blkid`.
     pub place: String,
 }
 
 impl Signature {
-    /// Whether it is a mark that a tool would know by its name, and not mere data.
+    /// Returns true if it is a mark that a tool would know by its name, and not mere data.
     pub fn is_mark(&self) -> bool {
         ![DATA, AMBIVALENT].contains(&self.name.as_str())
     }
@@ -120,7 +119,7 @@ pub enum InspectionCheck {
 }
 
 impl Inspection {
-    /// Of a path at which nobody has looked yet.
+    /// Makes the inspection of a path at which nobody has looked yet.
     pub fn blank(path: &Path) -> Inspection {
         Inspection {
             path: path.to_owned(),

@@ -1,5 +1,5 @@
-//! Looks at a file or a block device and tells what it is, who uses it and what lies on it. Only
-//! reads. What could not be looked at is said, so that the judge can refuse for it.
+//! Looks at a file or a block device and reports what it is, who uses it and what is on it. Only
+//! reads. Also reports what could not be looked at, so that the judge can refuse for it.
 
 use super::found::{
     DATA, Finding, InspectedKind, Inspection, InspectionCheck, Signature, TargetUse, UncheckedPoint,
@@ -16,12 +16,12 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How much of the content is read.
+/// Amount of content that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Signatures only: a few reads.
     Quick,
-    /// Also 1,000 random blocks and both ends; needed before a device may be written.
+    /// Reads also 1,000 random blocks and both ends; needed before a device may be written.
     Full,
 }
 
@@ -54,7 +54,7 @@ pub fn inspect_as(path: &Path, depth: Depth) -> Result<Inspection> {
     Ok(found)
 }
 
-/// Who a file or device is, and nothing else.
+/// Returns the identity of a file or device, and nothing else.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -74,7 +74,7 @@ fn not_there(path: &Path, error: &std::io::Error) -> anyhow::Error {
 }
 
 impl InspectionCheck {
-    /// The word of a consent: `unseen=open`.
+    /// Returns the word of a consent: `unseen=open`.
     pub fn word(self) -> &'static str {
         match self {
             InspectionCheck::Mounts => "mounts",
@@ -160,8 +160,8 @@ fn find_users(probe: &Probe, found: &mut Inspection, target: &openers::OpenTarge
     found.unchecked.extend(blind.map(|why| UncheckedPoint { check: InspectionCheck::Open, why }));
 }
 
-/// An open with O_EXCL fails on a device that the kernel has given to a mount in any namespace, to
-/// swap, md, device-mapper, bcache, LIO, btrfs or ZFS.
+/// Checks that the device can be opened with O_EXCL. That fails on a device that the kernel has
+/// given to a mount in any namespace, to swap, md, device-mapper, bcache, LIO, btrfs or ZFS.
 fn check_exclusive(found: &mut Inspection) {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match rustix::fs::open(&found.path, flags, Mode::empty()) {
@@ -179,9 +179,9 @@ fn check_exclusive(found: &mut Inspection) {
     }
 }
 
-/// The kernel releases an io_uring's registered file some time after its process has ended, so
-/// that a run just after another would be refused; with nobody in sight the lease is asked for
-/// again.
+/// Checks for a sole opener, and with nobody in sight asks for the lease again: the kernel releases
+/// an io_uring's registered file some time after its process has ended, so that a run just after
+/// another would be refused.
 fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
     const LETTING_GO: Duration = Duration::from_secs(3);
     let start = Instant::now();
@@ -195,18 +195,19 @@ fn sole_opener_soon(found: &Inspection, file: &File) -> std::io::Result<bool> {
     }
 }
 
-/// Openers inside the kernel show in no /proc/PID/fd; a lease that is refused tells of them. A
-/// lease that is granted also clears the processes that could not be looked into: none of them
-/// writes.
+/// Checks for openers inside the kernel, which show in no /proc/PID/fd: a lease that is refused
+/// gives them away. A lease that is granted also clears the processes that could not be looked
+/// into: none of them writes.
 fn check_sole_opener(found: &mut Inspection, file: &File) {
     match sole_opener_soon(found, file) {
         Ok(true) => found.unchecked.retain(|blind| blind.check != InspectionCheck::Open),
-        // With a use already found (a loop, a process) the same opener would only be told twice.
+        // With a use already found (a loop, a process), this would only report the same opener
+        // twice.
         Ok(false) if found.occupied.is_empty() => found.occupied.push(Finding {
             kind: TargetUse::Open,
             text: "open for writing by somebody that /proc does not show (the kernel, or another user's process)".into(),
         }),
-        // No leases on this file system, or another's file: /proc alone has to do.
+        // There are no leases on this file system, or the file is another's: /proc alone has to do.
         Ok(false) | Err(_) => {}
     }
 }

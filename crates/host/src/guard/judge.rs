@@ -9,22 +9,23 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// What is to be done to the target.
+/// Intended use of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Intent {
-    /// It is only read.
+    /// Only reads the target.
     Read,
-    /// It is written over.
+    /// Writes over the target.
     Write,
-    /// It is only read, and taken away from this host for the while: nobody else may use it.
+    /// Only reads the target, and takes it away from this host for the while: nobody else may use
+    /// it.
     Take,
 }
 
 /// The target may be used as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permit {
-    /// What a reader of the results must know.
+    /// Facts that a reader of the results must know.
     pub warnings: Vec<String>,
 }
 
@@ -36,7 +37,7 @@ pub struct Refusal {
     pub path: PathBuf,
     /// `use`, `write` or `take away`.
     pub verb: String,
-    /// Every reason, not only the first.
+    /// Reasons of the refusal: all of them, not only the first.
     pub reasons: Vec<String>,
     pub hint: Option<String>,
 }
@@ -78,7 +79,7 @@ pub fn judge(found: &Inspection, intent: Intent, consent: &[Consent]) -> Result<
 
 type GuardVerdict = Result<Permit, (Vec<String>, Option<String>)>;
 
-/// Reasons that hold for reading too.
+/// Returns the reasons that hold for reading too.
 fn unusable(found: &Inspection) -> Option<String> {
     match &found.kind {
         InspectedKind::Other(what) => {
@@ -129,9 +130,9 @@ fn judge_file(found: &Inspection) -> GuardVerdict {
     conclude(reasons, Some(hint), found)
 }
 
-/// A guest gets the drive itself. Nothing is written, so data on it does not matter; but what
-/// belongs to an array or a volume group is assembled by this host as soon as the drive is back,
-/// between two visits too.
+/// Judges the use by a guest, which gets the drive itself. Nothing is written, so data on it does
+/// not matter. But this host assembles what belongs to an array or a volume group as soon as the
+/// drive is back, between two visits too.
 fn judge_taken(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
     let reasons = not_free(found);
     if !reasons.is_empty() {
@@ -159,8 +160,8 @@ fn judge_taken(found: &Inspection, consent: &[Consent]) -> GuardVerdict {
 
 const STOP_USING: &str = "name another drive, or stop what uses it";
 
-/// Whether nobody would lose a drive in the middle of an I/O, and it is one. What lies on it was
-/// judged when the run was planned.
+/// Checks that nobody would lose a drive in the middle of an I/O, and that it is a drive. What is
+/// on it was judged when the run was planned.
 ///
 /// # Errors
 /// The refusal with every reason found.
@@ -190,14 +191,14 @@ fn not_free(found: &Inspection) -> Vec<String> {
     reasons
 }
 
-/// Whether a signature is of one disk among several that are used together: RAID, volume groups,
-/// pools, caches.
+/// Returns true if a signature is of one disk among several that are used together: RAID, volume
+/// groups, pools, caches.
 fn is_member(name: &str) -> bool {
     name.ends_with("_member")
         || ["bcache", "bcachefs", "ceph_bluestore", "drbd", "stratis", "vdo"].contains(&name)
 }
 
-/// Whether a consent gives up what has that signature.
+/// Returns true if a consent gives up what has that signature.
 fn gives_up(given: &Consent, signature: &str) -> bool {
     given.wipe.iter().any(|wipe| wipe.eq_ignore_ascii_case(signature))
 }
@@ -256,7 +257,8 @@ fn accepts(given: &Consent, check: InspectionCheck) -> bool {
     given.unseen.iter().any(|word| word.eq_ignore_ascii_case(check.word()))
 }
 
-/// From afar not all can be looked at, ever: whoever knows the device may say so, check by check.
+/// Hints at the consent for checks that could not be made. From afar not all can be looked at,
+/// ever: whoever knows the device may say so, check by check.
 fn unseen_hint(found: &Inspection) -> Option<String> {
     let names = found.signatures.iter().map(|signature| signature.name.as_str()).collect();
     let blind = found.unchecked.iter().map(|blind| blind.check).filter(|check| is_vital(*check));
@@ -305,8 +307,9 @@ fn used(occupied: &[Finding]) -> Vec<String> {
     occupied.iter().map(|finding| finding.text.clone()).collect()
 }
 
-/// Without these a device may be in use or hold data unseen. A mount in a namespace that we may not
-/// see is told by the exclusive open all the same; reservations are enforced by the drive.
+/// Returns true for a check without which a device may be in use or hold data unseen. The exclusive
+/// open shows a mount in a namespace that we may not see all the same; reservations are enforced by
+/// the drive.
 fn is_vital(check: InspectionCheck) -> bool {
     match check {
         InspectionCheck::Open | InspectionCheck::Exclusive | InspectionCheck::Content => true,
@@ -314,7 +317,8 @@ fn is_vital(check: InspectionCheck) -> bool {
     }
 }
 
-/// `it carries gpt (at byte 512), ext4 (in partition sdb1 at byte 1080)`.
+/// Describes what the target carries: `it carries gpt (at byte 512), ext4 (in partition sdb1 at
+/// byte 1080)`.
 fn carried(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
     let listed: Vec<String> = names
         .iter()
@@ -325,7 +329,7 @@ fn carried(found: &Inspection, names: &BTreeSet<&str>) -> Option<String> {
         .then(|| format!("it carries {}, which the consent does not name", listed.join(", ")))
 }
 
-/// The word that names this device and no other.
+/// Returns the word that names this device and no other.
 pub fn consent_word(identity: &Identity) -> Option<&str> {
     let serial = identity.serial.as_deref().filter(|_| identity.serial_shared_with.is_empty());
     serial.or(identity.wwn.as_deref()).or(identity.transient.as_deref())
@@ -357,7 +361,7 @@ fn ambiguous(identity: &Identity, given: &Consent) -> Option<String> {
     })
 }
 
-/// Whether that serial, WWN or attachment number is this device's.
+/// Returns true if that serial, WWN or attachment number is this device's.
 pub fn names_device(identity: &Identity, word: &str) -> bool {
     let wwn = |text: &str| bare_wwn(text).to_ascii_lowercase();
     identity.serial.as_deref() == Some(word)

@@ -15,7 +15,7 @@ fn finding(kind: TargetUse, text: String) -> Finding {
     Finding { kind, text }
 }
 
-/// Swap space on the target: /proc/swaps names files and devices.
+/// Finds swap space on the target: /proc/swaps names files and devices.
 pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
     let swaps = probe.read("/proc/swaps").unwrap_or_default();
     let of_target = |line: &str| {
@@ -27,7 +27,7 @@ pub fn swap(probe: &Probe, target: &OpenTarget) -> Vec<Finding> {
     swaps.lines().skip(1).filter_map(of_target).collect()
 }
 
-/// What the kernel stacks on a device or exports of it.
+/// Finds what the kernel stacks on a device or exports of it.
 pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Finding> {
     let mut found: Vec<Finding> = block::numbers_in_question(probe, node)
         .into_iter()
@@ -39,7 +39,7 @@ pub fn of_device(probe: &Probe, node: &BlockNode, wwn: Option<&str>) -> Vec<Find
     found
 }
 
-/// Loops on a file and exports of it.
+/// Finds loops on a file and exports of it.
 pub fn of_file(probe: &Probe, path: &Path, meta: &Metadata) -> Vec<Finding> {
     let same = |other: &Path| {
         std::fs::metadata(other)
@@ -95,7 +95,8 @@ fn describe_holder(probe: &Probe, name: &str, holder: &str) -> Finding {
     }
 }
 
-/// Two disks with one WWN are two ways to one disk; the other may be in use.
+/// Finds other ways to the disk: two disks with one WWN are two ways to one disk, and the other may
+/// be in use.
 fn other_ways(probe: &Probe, node: &BlockNode, wwn: &str) -> Vec<Finding> {
     let name = node.parent.as_deref().unwrap_or(&node.name);
     block::others_with_wwn(probe, name, wwn)
@@ -109,7 +110,7 @@ fn other_ways(probe: &Probe, node: &BlockNode, wwn: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Loop devices whose backing file satisfies `is_target`, with where they are mounted.
+/// Finds loop devices whose backing file satisfies `is_target`, with where they are mounted.
 fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let mut found = Vec::new();
     for name in probe.names("/sys/block").into_iter().filter(|name| name.starts_with("loop")) {
@@ -130,7 +131,7 @@ fn loops(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     found
 }
 
-/// Kernel targets that export the path: LIO's backstores and nvmet's namespaces, in configfs.
+/// Finds kernel targets that export the path: LIO's backstores and nvmet's namespaces, in configfs.
 fn exports(probe: &Probe, is_target: &dyn Fn(&Path) -> bool) -> Vec<Finding> {
     let lio = two_down(probe, "/sys/kernel/config/target/core", "udev_path");
     let nvmet =

@@ -4,7 +4,7 @@
 use iotax_facts::place::is_of_the_kernel;
 use std::path::Path;
 
-/// By their magic numbers (linux/magic.h).
+/// File systems of the kernel by their magic numbers (linux/magic.h).
 const KINDS: &[(&str, u64)] = &[
     ("procfs", 0x9fa0),
     ("sysfs", 0x6265_6572),
@@ -29,7 +29,8 @@ const KINDS: &[(&str, u64)] = &[
     ("resctrl", 0x0765_5821),
 ];
 
-/// Which of them a file or folder is in, links followed; `None`: in none, or it is not there.
+/// Returns which of these file systems a file or folder is in, links followed; `None`: it is in no
+/// such one, or it is not there.
 pub(super) fn file_system(path: &Path) -> Option<&'static str> {
     let found = rustix::fs::statfs(path).ok()?;
     // Its type is signed on some machines, and longer than the number on others.

@@ -23,7 +23,7 @@ const MAGIC: &[u8; 16] = b"iotax-owned-file";
 const VERSION: u32 = 1;
 const CRC_AT: usize = TRAILER as usize - 4;
 
-/// What the trailer of a file of ours says.
+/// Content of the trailer of a file of ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     /// The run that made the file.
@@ -32,22 +32,22 @@ pub struct Marker {
     pub inode: u64,
     /// Device number at creation. Not compared: it may change with a reboot.
     pub device: u64,
-    /// Birth time in nanoseconds since 1970, where the file system has one. Tells a copy on another
-    /// file system that happens to get the same inode.
+    /// Birth time in nanoseconds since 1970, where the file system has one. Exposes a copy on
+    /// another file system that happens to get the same inode.
     pub born_ns: Option<u64>,
     /// Bytes of data before the trailer.
     pub bytes: u64,
-    /// Whether the data region was filled.
+    /// True if the data region was filled.
     pub filled: bool,
 }
 
-/// What became of a file that was to be removed.
+/// Outcome for a file that was to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// It was ours and is gone.
+    /// The file was ours and is gone.
     Removed,
     AlreadyGone,
-    /// It is not ours, or another run works on it: why. It was left alone.
+    /// The file is not ours, or another run works on it: why. It was left alone.
     Refused(String),
 }
 
@@ -55,7 +55,7 @@ pub enum Removal {
 ///
 /// # Errors
 /// When something is at `path` already, the folder is missing, less than 10 % would stay free, or
-/// the file system cannot allocate. Nothing is left behind.
+/// the file system cannot allocate. Nothing is left.
 pub fn create(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     check_size(path, bytes)?;
     check_run_id(run_id)?;
@@ -74,8 +74,8 @@ pub fn create(path: &Path, bytes: u64, run_id: &str) -> Result<Marker> {
     Ok(marker)
 }
 
-/// The marker of a file of ours; `None` when nothing is there or it is not ours (no valid marker,
-/// another inode, another size, a symbolic link, not a regular file).
+/// Reads the marker of a file of ours; `None` when nothing is there or it is not ours (no valid
+/// marker, another inode, another size, a symbolic link, not a regular file).
 ///
 /// # Errors
 /// When the file cannot be opened or read.
@@ -92,8 +92,8 @@ pub fn set_filled(path: &Path, filled: bool) -> Result<()> {
     write_trailer(&file, &Marker { filled, ..marker }, path)
 }
 
-/// Whether nothing can be there: no such name, a folder on the way that is none, or a name that no
-/// file can have.
+/// Returns true if nothing can be there: no such name, a file on the way that is not a folder, or a
+/// name that no file can have.
 pub fn means_absent(error: &std::io::Error) -> bool {
     use rustix::io::Errno;
     let absent = [Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG];
@@ -181,7 +181,7 @@ pub(super) fn open_ours(path: &Path, write: bool) -> Result<Option<(File, Marker
     Ok(marker.map(|marker| (file, marker)))
 }
 
-/// The marker of an open file, when it is of this very file.
+/// Reads the marker of an open file, when it is of this very file.
 fn read_open(file: &File, meta: &Metadata) -> std::io::Result<Option<Marker>> {
     if !meta.is_file() || meta.len() <= TRAILER {
         return Ok(None);
@@ -234,13 +234,13 @@ fn decode(trailer: &[u8; TRAILER as usize]) -> Option<Marker> {
     })
 }
 
-/// The trailer of a file that is made on another machine.
+/// Returns the trailer of a file that is made on another machine.
 pub fn trailer(marker: &Marker) -> [u8; TRAILER as usize] {
     encode(marker)
 }
 
-/// The marker in the last bytes of a file of that length, read on another machine. Its inode is to
-/// be compared there.
+/// Reads the marker in the last bytes of a file of that length, read on another machine. Its inode
+/// is to be compared there.
 pub fn of_trailer(trailer: &[u8], length: u64) -> Option<Marker> {
     decode(trailer.try_into().ok()?).filter(|marker| length == marker.bytes + TRAILER)
 }
@@ -289,7 +289,7 @@ fn refuse_existing(path: &Path) -> Result<()> {
     Err(Failed::input(format!("cannot create {}: it {what}", path.display())).into())
 }
 
-/// The folder of a path; the path must name a file in an existing folder.
+/// Returns the folder of a path; the path must name a file in an existing folder.
 fn parent_of(path: &Path) -> Result<PathBuf> {
     let parent = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
@@ -318,8 +318,8 @@ fn parent_of(path: &Path) -> Result<PathBuf> {
     Ok(parent.to_owned())
 }
 
-/// Whether a file of so many bytes may be made at `path`: nothing is there, its folder is, and a
-/// tenth of the file system stays free.
+/// Checks that a file of `bytes` bytes may be made at `path`: nothing is there, its folder is, and
+/// a tenth of the file system stays free.
 ///
 /// # Errors
 /// What is in the way, and what would do.
@@ -328,7 +328,7 @@ pub fn check_room(path: &Path, bytes: u64) -> Result<()> {
     check_space(path, &parent_of(path)?, &[bytes])
 }
 
-/// The same for all files of a run together: those on one file system share its room.
+/// Checks the room for all files of a run together: those on one file system share its room.
 ///
 /// # Errors
 /// As [`check_room`].
@@ -343,7 +343,7 @@ pub fn check_room_of_all(files: &[(PathBuf, u64)]) -> Result<()> {
     by_file_system.values().try_for_each(|(path, parent, sizes)| check_space(path, parent, sizes))
 }
 
-/// Room for files of these sizes, of which `path` is the first.
+/// Checks that there is room for files of these sizes, of which `path` is the first.
 fn check_space(path: &Path, parent: &Path, sizes: &[u64]) -> Result<()> {
     let wanted: u64 =
         sizes.iter().map(|bytes| bytes.saturating_add(TRAILER)).fold(0, u64::saturating_add);
@@ -376,7 +376,7 @@ fn check_space(path: &Path, parent: &Path, sizes: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// Rounded down to what can be typed as it stands: whole GiB where there are some, else whole MiB.
+/// Rounds a size down to one that can be typed: whole GiB where there are some, else whole MiB.
 fn typed_size(bytes: u64) -> String {
     match bytes {
         GIB.. => format!("{}GiB", bytes / GIB),
@@ -384,8 +384,8 @@ fn typed_size(bytes: u64) -> String {
     }
 }
 
-/// A file without a name: until it gets one, a kill leaves nothing behind. `None` where the file
-/// system has no such thing.
+/// Opens a file without a name: until it gets one, a kill leaves nothing there. `None` where the
+/// file system has no such thing.
 fn open_unnamed(parent: &Path) -> Result<Option<File>> {
     use rustix::io::Errno;
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -472,7 +472,7 @@ fn sync_folder(parent: &Path) -> Result<()> {
         .with_context(|| format!("cannot sync folder {}", parent.display()))
 }
 
-/// The error for a file without our marker.
+/// Returns the error for a file without our marker.
 pub(super) fn not_ours(path: &Path) -> anyhow::Error {
     Failed::input(format!(
         "{} is not a file of iotax (no valid marker), so it is never written; hint: name a path that does not exist",

@@ -1,4 +1,4 @@
-//! What may be written. [`admit`](admit::admit) is the door: it looks at a target
+//! Guard of what may be written. [`admit`](admit::admit) is the door: it looks at a target
 //! ([`inspect`](inspect::inspect), which only reads), decides from what was seen, the intent and
 //! the user's consent ([`judge`](judge::judge)), and claims what will be written. [`found`] is what
 //! was seen. [`marker`] and [`fill`] handle the files of our own. The law is in

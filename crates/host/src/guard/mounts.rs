@@ -1,4 +1,4 @@
-//! Where devices are mounted, in the mount namespace of every process that can be seen.
+//! Mounts of devices, in the mount namespace of every process that can be seen.
 
 use super::found::{Finding, TargetUse};
 use crate::mounts::{Mount, parse};
@@ -7,7 +7,8 @@ use iotax_units::counted;
 use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-/// Where any of these devices (number and name) is mounted, and why some namespaces were not seen.
+/// Finds where any of these devices (number and name) is mounted, and why some namespaces were not
+/// seen.
 pub fn of_devices(probe: &Probe, devices: &[(String, String)]) -> (Vec<Finding>, Option<String>) {
     let (namespaces, blind) = namespaces(probe);
     let own = probe.link_name("/proc/self/ns/mnt");
@@ -34,8 +35,8 @@ pub fn of_devices(probe: &Probe, devices: &[(String, String)]) -> (Vec<Finding>,
     (found, blind)
 }
 
-/// The number of the device below a mount: btrfs gives its file systems numbers of their own, so
-/// that the source must be asked.
+/// Returns the number of the device below a mount: btrfs gives its file systems numbers of their
+/// own, so that the source must be asked.
 fn number_of(probe: &Probe, mount: &Mount) -> String {
     if !mount.devnum.starts_with("0:") || !mount.source.starts_with('/') {
         return mount.devnum.clone();
@@ -46,7 +47,7 @@ fn number_of(probe: &Probe, mount: &Mount) -> String {
     }
 }
 
-/// One mountinfo a mount namespace, with a process that lives in it.
+/// Reads one mountinfo of each mount namespace, with a process that lives in it.
 fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>) {
     let mut seen = BTreeMap::new();
     let mut blind = 0;
@@ -67,7 +68,7 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
         }
     }
     if seen.is_empty() {
-        // A made-up machine, or a kernel without namespaces.
+        // The machine is made up, or its kernel has no namespaces.
         seen.extend(probe.read("/proc/self/mountinfo").map(|text| ("own".to_owned(), (0, text))));
     }
     let why = (blind > 0).then(|| {
@@ -77,13 +78,13 @@ fn namespaces(probe: &Probe) -> (BTreeMap<String, (u32, String)>, Option<String>
     (seen, why.or_else(|| beyond_pid_namespace(probe)))
 }
 
-/// Ids of the processes that can be seen.
+/// Returns the ids of the processes that can be seen.
 pub(super) fn pids(probe: &Probe) -> Vec<u32> {
     probe.names("/proc").iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// In a container /proc shows the container's processes only. The initial PID namespace has a fixed
-/// inode (PROC_PID_INIT_INO in the kernel's proc_ns.h).
+/// Names the processes that a container hides: in one, /proc shows the container's processes only.
+/// The initial PID namespace has a fixed inode (PROC_PID_INIT_INO in the kernel's proc_ns.h).
 pub(super) fn beyond_pid_namespace(probe: &Probe) -> Option<String> {
     let namespace = probe.link_name("/proc/self/ns/pid")?;
     (namespace != "pid:[4026531836]")

@@ -1,4 +1,4 @@
-//! Which processes have a file or a device open.
+//! Processes that have a file or a device open.
 
 use super::found::{Finding, TargetUse};
 use super::mounts::{beyond_pid_namespace, pids};
@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// What is looked for.
+/// Target of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenTarget {
     /// A file by its file system and inode, whatever name it was opened by.
@@ -19,7 +19,7 @@ pub enum OpenTarget {
 }
 
 impl OpenTarget {
-    /// The name under which this file is the target; `None` when it is another.
+    /// Returns the name under which this file is the target; `None` when it is another.
     pub(super) fn matches(&self, meta: &std::fs::Metadata) -> Option<&str> {
         match self {
             OpenTarget::File { device, inode } => {
@@ -38,7 +38,7 @@ impl OpenTarget {
     }
 }
 
-/// Processes but this one that have the target open, and why some were not seen.
+/// Finds processes but this one that have the target open, and why some were not seen.
 pub fn find(probe: &Probe, target: &OpenTarget) -> (Vec<Finding>, Option<String>) {
     let (mut found, mut blind) = (Vec::new(), Vec::new());
     for pid in pids(probe).into_iter().filter(|pid| *pid != std::process::id()) {
@@ -52,7 +52,7 @@ pub fn find(probe: &Probe, target: &OpenTarget) -> (Vec<Finding>, Option<String>
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                 blind.push(format!("{pid} ({})", comm()))
             }
-            // Ended meanwhile.
+            // The process ended meanwhile.
             Err(_) => {}
         }
     }
@@ -78,7 +78,7 @@ fn opened_by(probe: &Probe, pid: u32, target: &OpenTarget) -> std::io::Result<Op
     for entry in
         std::fs::read_dir(probe.path_below(Path::new("/proc").join(pid.to_string()).join("fd")))?
     {
-        // Following the link opens nothing: the kernel answers for the file behind it, also when
+        // Following the link opens nothing: the kernel answers for the file that is open, also when
         // its name is gone or lies in another mount namespace.
         match std::fs::metadata(entry?.path()) {
             Ok(meta) => {
@@ -88,7 +88,7 @@ fn opened_by(probe: &Probe, pid: u32, target: &OpenTarget) -> std::io::Result<Op
             }
             // The folder may be listed where its links may not be followed (ptrace_may_access).
             Err(error) if error.kind() == ErrorKind::PermissionDenied => denied = Some(error),
-            // Closed meanwhile.
+            // The file was closed meanwhile.
             Err(_) => {}
         }
     }

@@ -13,7 +13,8 @@ use std::path::Path;
 
 const MIB: u64 = 1 << 20;
 
-/// Consent to whatever the target is called and carries: what is refused with this stays refused.
+/// Returns consent to whatever the target is called and carries: what is refused with this stays
+/// refused.
 fn full_consent(found: &Inspection) -> Vec<Consent> {
     let word = super::judge::consent_word(&found.identity).unwrap_or("none").to_owned();
     let wipe = found.signatures.iter().map(|signature| signature.name.clone()).collect();
@@ -21,8 +22,8 @@ fn full_consent(found: &Inspection) -> Vec<Consent> {
 }
 
 /// Inspects a target that is to be permitted. A process with more capabilities than ours (PID 1 of
-/// some sandboxes) hides its open files, for which every device is refused: said, and set aside
-/// here.
+/// some sandboxes) hides its open files, for which every device is refused: that is printed, and
+/// set aside here.
 fn inspect_unhindered(path: &Path) -> Inspection {
     let mut found = inspect(path).expect("inspect");
     for blind in found.unchecked.iter().filter(|blind| blind.check == InspectionCheck::Open) {
@@ -33,7 +34,7 @@ fn inspect_unhindered(path: &Path) -> Inspection {
     found
 }
 
-/// Why writing is refused in spite of full consent.
+/// Returns why writing is refused in spite of full consent.
 fn refused(path: &Path) -> String {
     let found = inspect(path).expect("inspect");
     judge(&found, Intent::Write, &full_consent(&found)).expect_err("must be refused").to_string()
@@ -49,7 +50,7 @@ fn signatures(path: &Path) -> Vec<String> {
     inspect(path).expect("inspect").signatures.into_iter().map(|signature| signature.name).collect()
 }
 
-/// Without consent that names the signature, and with it.
+/// Checks the refusal without consent that names the signature, and the permit with it.
 fn refused_unless_named(device: &Loop, name: &str) {
     let found = inspect_unhindered(&device.path);
     assert!(
@@ -146,7 +147,7 @@ fn a_mounted_partition_occupies_its_disk_but_not_its_sibling() {
     if run(&["sgdisk", "-n", "1:2048:40959", "-n", "2:40960:81919", device.name()]).is_none() {
         return;
     }
-    // Told to the kernel directly: not every kernel reads this table itself.
+    // The kernel gets the partitions directly: not every kernel reads this table itself.
     let parts = [1, 2].map(|number| format!("{}p{number}", device.name()));
     for (part, first) in [("1", "2048"), ("2", "40960")] {
         if !Path::new(&format!("{}p{part}", device.name())).exists()
@@ -209,7 +210,7 @@ fn a_swap_file_with_our_marker() {
     let path = folder.path().join("x.img");
     marker::create(&path, 16 * MIB, "run-1").expect("create");
     let name = path.to_str().expect("utf-8");
-    // mkswap truncates nothing; it takes the size that it is told.
+    // mkswap truncates nothing; it takes the size that it is given.
     if !root() || run(&["mkswap", name, "16384"]).is_none() || run(&["swapon", name]).is_none() {
         return;
     }
@@ -260,7 +261,7 @@ fn foreign_signatures() {
     }
 }
 
-/// Whole tools' own marks, each as its tool leaves it on a loop device of that size.
+/// Checks whole tools' own marks, each as its tool leaves it on a loop device of that size.
 #[test]
 fn marks_of_caches_replicas_and_object_stores() {
     let folder = tempfile::tempdir().expect("temporary folder");
@@ -269,7 +270,7 @@ fn marks_of_caches_replicas_and_object_stores() {
         ("bcache", 64 * MIB, &["make-bcache", "-B", "LOOP"]),
         ("bcache", 64 * MIB, &["make-bcache", "-C", "LOOP"]),
         ("drbd", 64 * MIB, &["drbdmeta", "--force", "0", "v08", "LOOP", "internal", "create-md"]),
-        // No multiple of 4 KiB.
+        // The size is no multiple of 4 KiB.
         (
             "drbd",
             64 * MIB + 2560,
@@ -313,7 +314,8 @@ fn marks_of_caches_replicas_and_object_stores() {
     }
 }
 
-/// md is often not in the kernel, and mdadm then makes no superblock: version 1.2's first fields.
+/// Writes version 1.2's first fields: md is often not in the kernel, and mdadm then makes no
+/// superblock.
 #[test]
 fn a_raid_members_superblock() {
     let Some(device) = Loop::with_size(64 * MIB) else {
@@ -430,7 +432,7 @@ fn a_file_open_in_a_running_qemu() {
     );
 }
 
-/// Only looked at, never written.
+/// Checks the root device, which is only looked at, never written.
 #[test]
 fn the_root_device() {
     let text = std::fs::read_to_string("/proc/self/mountinfo").expect("mountinfo");

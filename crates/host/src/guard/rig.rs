@@ -1,5 +1,5 @@
-//! What tests of the guard need of the machine: loop devices, a small tmpfs, commands. Each says
-//! loudly what is missing, and is removed when dropped.
+//! Things that tests of the guard need of the machine: loop devices, a small tmpfs, commands. Each
+//! says loudly what is missing, and is removed when dropped.
 
 use iotax_facts::Consent;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub fn skip(need: &str) {
     eprintln!("skipped: needs {need}");
 }
 
-/// Whether we are root; says so when not.
+/// Returns true if we are root; says so when not.
 pub fn root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -20,7 +20,7 @@ pub fn root() -> bool {
     root
 }
 
-/// Consent from the words that a user writes: `serial=S1,wipe=gpt`.
+/// Parses consent from the words that a user writes: `serial=S1,wipe=gpt`.
 pub fn consent(text: &str) -> Consent {
     let mut consent = Consent { serial: String::new(), wipe: Vec::new(), unseen: Vec::new() };
     for (key, value) in text.split(',').filter_map(|part| part.split_once('=')) {
@@ -55,7 +55,7 @@ pub fn run(words: &[&str]) -> Option<String> {
 pub struct Tmpfs(TempDir);
 
 impl Tmpfs {
-    /// Mounted with this size.
+    /// Mounts one of this size.
     pub fn with_size(bytes: u64) -> Option<Tmpfs> {
         let folder = tempfile::tempdir().expect("temporary folder");
         if !root() {
@@ -66,7 +66,7 @@ impl Tmpfs {
             "-t",
             "tmpfs",
             "-o",
-            // As a folder of runs is.
+            // A folder of runs has this mode.
             &format!("size={bytes},mode=0700"),
             "iotax-test",
             folder.path().to_str()?,
@@ -93,7 +93,7 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Of so many bytes, with a partition scan.
+    /// Makes a loop device of `bytes` bytes, with a partition scan.
     pub fn with_size(bytes: u64) -> Option<Loop> {
         let folder = tempfile::tempdir().expect("temporary folder");
         let file = folder.path().join("loop.img");
@@ -105,12 +105,12 @@ impl Loop {
         Some(Loop { path: path.into(), file, folder })
     }
 
-    /// Its path as text.
+    /// Returns its path as text.
     pub fn name(&self) -> &str {
         self.path.to_str().expect("utf-8")
     }
 
-    /// An empty folder beside its file, to mount it on.
+    /// Makes an empty folder beside its file, to mount it on.
     pub fn mount_point(&self) -> PathBuf {
         let point = self.folder.path().join("mnt");
         std::fs::create_dir_all(&point).expect("mount point");

@@ -13,12 +13,12 @@ const RANDOM_BLOCKS: usize = 1000;
 /// Bytes read in full at either end.
 const ENDS: u64 = 1 << 20;
 
-/// What the blocks showed.
+/// Result of the blocks that were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockSample {
     /// Blocks of 4 KiB that were read.
     pub blocks: u64,
-    /// Of these, blocks with any byte that is not zero.
+    /// Number of these blocks that have any byte that is not zero.
     pub nonzero: u64,
     /// Blocks that could not be read.
     pub failed: u64,
@@ -50,7 +50,7 @@ pub fn take(path: &Path, bytes: u64) -> BlockSample {
     sample
 }
 
-/// The same of a copy of a device, of which these positions were read.
+/// Counts the blocks of a copy of a device, of which these positions were read.
 pub fn of_positions(copy: &File, positions: &[u64], bytes: u64) -> BlockSample {
     let mut sample = BlockSample::default();
     read_blocks(copy, positions, bytes, &mut sample);
@@ -80,7 +80,8 @@ fn read_blocks(file: &File, positions: &[u64], bytes: u64, sample: &mut BlockSam
     }
 }
 
-/// Both ends and random blocks, in ascending order for the sake of disks with heads.
+/// Returns the positions of both ends and random blocks, in ascending order for the sake of disks
+/// with heads.
 pub fn positions(bytes: u64) -> rustix::io::Result<Vec<u64>> {
     let blocks = bytes.div_ceil(BLOCK);
     let ends = ENDS / BLOCK;

@@ -1,6 +1,6 @@
-//! What lies on a target, by the magic bytes that file systems, volume managers and partition
+//! Signatures on a target, by the magic bytes that file systems, volume managers and partition
 //! tables leave at known places (offsets as in libblkid), and by blkid when it is installed. Reads
-//! only; a part that cannot be read is told, not taken for empty.
+//! only; a part that cannot be read is reported, not taken for empty.
 
 use super::found::{AMBIVALENT, Signature};
 use crate::probe::program_path;
@@ -44,7 +44,7 @@ const MD: &[u8] = b"\xfc\x4e\x2b\xa9";
 /// Little-endian 0x00bab10c, an uberblock of ZFS.
 const ZFS_UBERBLOCK: &[u8] = b"\x0c\xb1\xba\x00\x00\x00\x00\x00";
 
-/// Every magic at a fixed place; those whose place or name must be computed are in [`COMPUTED`].
+/// Magics at a fixed place; those whose place or name must be computed are in [`COMPUTED`].
 pub const ALL: &[SignatureKind] = &[
     start("xfs", 0, b"XFSB"),
     start("btrfs", 0x1_0040, b"_BHRfS_M"),
@@ -126,14 +126,15 @@ struct Area {
     tail: Vec<u8>,
 }
 
-/// The farthest magic from the start is at 2 MiB (VMFS), from the end at 512 KiB (ZFS).
+/// Bytes of the start. The farthest magic from the start is at 2 MiB (VMFS), from the end at 512
+/// KiB (ZFS).
 pub const HEAD: u64 = (2 << 20) + (64 << 10);
 /// Bytes of the end.
 pub const TAIL: u64 = 1 << 20;
 const PIECE: u64 = 64 << 10;
 
-/// Signatures in the region of `bytes` bytes that starts at `base`, and why parts were not read.
-/// `place` is put before each position.
+/// Finds signatures in the region of `bytes` bytes that starts at `base`, and why parts were not
+/// read. `place` is put before each position.
 pub fn scan(
     file: &File,
     base: u64,
@@ -175,7 +176,7 @@ fn read_pieces(file: &File, from: u64, length: u64, failures: &mut Vec<String>) 
 }
 
 impl Area {
-    /// Bytes at a place, when they lie in what was read.
+    /// Returns the bytes at a place, when they were read.
     fn bytes_at(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let tail_start = self.bytes - self.tail.len() as u64;
         let (part, from) = match offset < self.head.len() as u64 {
@@ -190,7 +191,7 @@ impl Area {
         Some(u32::from_le_bytes(self.bytes_at(offset, 4)?.try_into().ok()?))
     }
 
-    /// The position of a magic, when it is there.
+    /// Returns the position of a magic, when it is there.
     fn holds(&self, at: SignaturePlace, magic: &[u8]) -> Option<u64> {
         let offset = match at {
             SignaturePlace::Start(offset) => offset,
@@ -200,8 +201,8 @@ impl Area {
     }
 }
 
-/// ext2, ext3, ext4 and their separate journals share a magic; features tell them apart (libblkid,
-/// superblocks/ext.c).
+/// Distinguishes ext2, ext3, ext4 and their separate journals, which share a magic, by their
+/// features (libblkid, superblocks/ext.c).
 fn ext(area: &Area) -> Option<(&'static str, u64)> {
     const EXT3_INCOMPAT: u32 = 0x02 | 0x04 | 0x10;
     const EXT3_RO_COMPAT: u32 = 0x01 | 0x02 | 0x04;
@@ -219,22 +220,23 @@ fn ext(area: &Area) -> Option<(&'static str, u64)> {
 
 const GPT: &[u8] = b"EFI PART";
 
-/// The first table is in block 1; a disk once used with another block size has it elsewhere.
+/// Finds the first table in block 1; a disk once used with another block size has it elsewhere.
 fn gpt_first(area: &Area) -> Option<(&'static str, u64)> {
     [area.block, 512, 4096]
         .into_iter()
         .find_map(|block| Some(("gpt", area.holds(SignaturePlace::Start(block), GPT)?)))
 }
 
-/// The copy in the last block survives a wipe of the first.
+/// Finds the copy in the last block, which survives a wipe of the first table.
 fn gpt_last(area: &Area) -> Option<(&'static str, u64)> {
     [area.block, 512, 4096]
         .into_iter()
         .find_map(|block| Some(("gpt", area.holds(SignaturePlace::End(block), GPT)?)))
 }
 
-/// 55 AA also ends the boot sectors of FAT and NTFS; a partition table has four entries whose first
-/// byte is 0 or 0x80. The protective one of a GPT (type EE) is part of that.
+/// Finds a partition table. 55 AA also ends the boot sectors of FAT and NTFS; a partition table has
+/// four entries whose first byte is 0 or 0x80. The protective one of a GPT (type EE) is part of
+/// that.
 fn dos(area: &Area) -> Option<(&'static str, u64)> {
     area.holds(SignaturePlace::Start(510), b"\x55\xaa")?;
     let boot_sector = ["vfat", "ntfs", "exfat", "BitLocker"];
@@ -250,34 +252,35 @@ fn dos(area: &Area) -> Option<(&'static str, u64)> {
     (is_table && !protective).then_some(("dos", 510))
 }
 
-/// md 0.90: 64 KiB before the end, rounded down to 64 KiB.
+/// Finds md 0.90: 64 KiB before the end, rounded down to 64 KiB.
 fn md_0_90(area: &Area) -> Option<(&'static str, u64)> {
     let at = (area.bytes & !0xffff).checked_sub(0x1_0000)?;
     Some(("linux_raid_member", area.holds(SignaturePlace::Start(at), MD)?))
 }
 
-/// md 1.0: at least 8 KiB before the end, rounded down to 4 KiB.
+/// Finds md 1.0: at least 8 KiB before the end, rounded down to 4 KiB.
 fn md_1_0(area: &Area) -> Option<(&'static str, u64)> {
     let at = ((area.bytes / 512).checked_sub(16)? & !7) * 512;
     Some(("linux_raid_member", area.holds(SignaturePlace::Start(at), MD)?))
 }
 
-/// DRBD's internal metadata: the last whole block of 4 KiB. Its magic tells the format (8.4 or 9)
-/// and whether it was left unclean.
+/// Finds DRBD's internal metadata: the last whole block of 4 KiB. Its magic shows the format (8.4
+/// or 9) and whether it was left unclean.
 fn drbd(area: &Area) -> Option<(&'static str, u64)> {
     let at = (area.bytes & !0xfff).checked_sub(4096)? + 60;
     let word = area.bytes_at(at, 4)?;
     (word[..3] == *b"\x83\x74\x02" && matches!(word[3], 0x6b..=0x6d)).then_some(("drbd", at))
 }
 
-/// ZFS: four labels of 256 KiB, two at either end; the second half of each is a ring of uberblocks.
+/// Finds ZFS: four labels of 256 KiB, two at either end; the second half of each is a ring of
+/// uberblocks.
 fn zfs(area: &Area) -> Option<(&'static str, u64)> {
     uberblocks(area.bytes)
         .flat_map(|ring| ring.step_by(1 << 10))
         .find_map(|at| Some(("zfs_member", area.holds(SignaturePlace::Start(at), ZFS_UBERBLOCK)?)))
 }
 
-/// Where the rings of uberblocks are on a device of that size, in bytes from its start.
+/// Returns where the rings of uberblocks are on a device of that size, in bytes from its start.
 pub fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     const LABEL: u64 = 256 << 10;
     let whole = bytes & !(LABEL - 1);
@@ -285,7 +288,7 @@ pub fn uberblocks(bytes: u64) -> impl Iterator<Item = Range<u64>> {
     labels.into_iter().flatten().map(|label| label + LABEL / 2..label + LABEL)
 }
 
-/// Names of what lies on a file or whole device itself, partitions apart, each once.
+/// Returns the names of what is on a file or whole device itself, partitions apart, each once.
 ///
 /// # Errors
 /// When a part of it cannot be read.
@@ -300,7 +303,7 @@ pub fn names_on(path: &Path) -> Result<Vec<String>> {
     Ok(names.into_iter().collect())
 }
 
-/// What `blkid -p` finds, when it is installed; and what it could not tell.
+/// Returns what `blkid -p` finds, when it is installed, and what it could not find out.
 pub fn ask_blkid(path: &Path) -> (Vec<Signature>, Option<String>) {
     let Some(blkid) = program_path("blkid") else {
         return (Vec::new(), None);
@@ -309,7 +312,7 @@ pub fn ask_blkid(path: &Path) -> (Vec<Signature>, Option<String>) {
     command.args(["-p", "-o", "export", "--"]).arg(path).env_clear();
     match output_of(&mut command, ANSWERS_WITHIN) {
         Err(error) => (Vec::new(), Some(format!("blkid does not start: {error}"))),
-        // 2: nothing found, also when it cannot read; our own scan tells that. 8: contradictory.
+        // 2: nothing found, also when it cannot read, which our own scan reports. 8: contradictory.
         Ok(output) if output.status.code() == Some(8) => {
             let place = "by blkid, which finds contradictory signatures".to_owned();
             (vec![Signature { name: AMBIVALENT.into(), place }], None)

@@ -10,7 +10,7 @@ use iotax_steps::Place;
 use iotax_steps::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
 use std::net::SocketAddr;
 
-/// Options that LIO is told by its own names, in that order.
+/// Options that LIO gets by its own names, in that order.
 const ATTRIBUTES: &[&str] = &[
     "emulate-3pc",
     "emulate-tpu",
@@ -22,7 +22,7 @@ const ATTRIBUTES: &[&str] = &[
 
 pub struct Iscsi;
 
-/// Where iSCSI listens (IANA).
+/// Port of iSCSI (IANA).
 const PORT: u16 = 3260;
 
 impl Layer for Iscsi {
@@ -97,7 +97,7 @@ fn iser(spec: &LayerSpec) -> bool {
     spec.option("transport") == Some("iser")
 }
 
-/// One daemon in a place serves all sessions there.
+/// Starts iscsid. One daemon in a place serves all sessions there.
 fn start_iscsid(iser: bool, place: &Place, context: &mut PlanContext) {
     let directory = context.directory_in(place);
     let start = Op::StartIscsid(StartIscsid { directory, iser });
@@ -116,7 +116,8 @@ fn settings(spec: &LayerSpec) -> Result<Vec<(String, String)>> {
         "{}: queue-depth = {depth}, and open-iscsi takes 1 to 1024",
         spec.origin
     );
-    // Commands of a session are those of its one disk; open-iscsi takes powers of two from 2 on.
+    // The commands of a session are those of its one disk; open-iscsi takes powers of two from 2
+    // on.
     let commands = depth.next_power_of_two().max(128);
     let setting = |name: &str, value: u32| (name.to_owned(), value.to_string());
     Ok(vec![setting("node.session.queue_depth", depth), setting("node.session.cmds_max", commands)])

@@ -1,5 +1,6 @@
-//! Fabrics: layers with two ends. A target is where what is below is, an initiator shows it in
-//! the same place or another. Nothing listens at a wildcard, and one initiator alone may connect.
+//! Plans fabrics, which are layers with two ends. The target is in the place of the layer below.
+//! The initiator shows the device in the same place or another. Nothing listens at a wildcard
+//! address, and only one initiator may connect.
 
 mod iscsi;
 mod nbd;
@@ -20,32 +21,32 @@ use iotax_steps::{PathRef, Place, StepId};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Every one of them.
+/// Table of all fabrics.
 pub const ALL: &[&dyn Layer] = &[&Nvmf, &Iscsi, &Nbd];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FabricTransport {
     Tcp,
     Rdma,
-    /// Nothing that leaves the machine: `loop`, `unix`.
+    /// Transport that does not leave the machine: `loop`, `unix`.
     Inside,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FabricEnds {
-    /// Where the target is.
+    /// Place of the target.
     near: Place,
-    /// Where the initiator is.
+    /// Place of the initiator.
     far: Place,
-    /// Where it listens; `None`: nowhere that has an address.
+    /// Address and port where the target listens; `None` if it has no address.
     at: Option<(IpAddr, u16)>,
 }
 
 impl FabricEnds {
-    /// The ends of a layer, with the RDMA devices that they need.
+    /// Plans the ends of a layer, with the RDMA devices that they need.
     ///
     /// # Errors
-    /// The address is lacking, or none for both.
+    /// When the address is lacking, or does not fit both ends.
     fn plan(
         spec: &LayerSpec,
         below: &ExposedDevice,
@@ -68,12 +69,13 @@ impl FabricEnds {
         Ok(FabricEnds { near, far, at: Some((address, port)) })
     }
 
-    /// Of a fabric that has an address.
+    /// Returns the address of a fabric that has one.
     fn addressed(&self, spec: &LayerSpec) -> Result<(IpAddr, u16)> {
         self.at.with_context(|| format!("{}: {} without an address", spec.origin, spec.name))
     }
 
-    /// What the layer above sees: the device that a step yields, in the initiator's place.
+    /// Returns the device that the layer above sees: the one that a step yields, in the initiator's
+    /// place.
     fn exposed(&self, step: StepId, below: &ExposedDevice, context: &PlanContext) -> ExposedDevice {
         ExposedDevice {
             paths: vec![PathRef::Yield(step)],
@@ -105,7 +107,7 @@ fn refuse_inside(spec: &LayerSpec, near: &Place, far: &Place) -> Result<()> {
     }
 }
 
-/// The address that was written, if one was, or needed to be.
+/// Returns the address that the stack names, if it names one.
 fn address(
     spec: &LayerSpec,
     near: &Place,
@@ -140,7 +142,8 @@ fn address(
     Ok(Some(address))
 }
 
-/// Both ends of an address by RDMA have a device for it.
+/// Returns the address, after making sure that both ends have an RDMA device for it if it is for
+/// RDMA.
 fn given(
     address: IpAddr,
     wire: FabricTransport,
@@ -157,12 +160,12 @@ fn given(
     address
 }
 
-/// A network of our own within one machine.
+/// Returns the address of a network of our own within one machine.
 fn own_network(context: &mut PlanContext, near: &Place) -> IpAddr {
     let hash = digest(&[&context.tag.run_id, &context.steps.len().to_string(), "network"]);
     let [third, fourth, ..] = hash.to_le_bytes();
-    // Link-local, without the first and last of 256 networks, which are reserved (RFC 3927); four
-    // addresses each.
+    // The address is link-local, without the first and last of 256 networks, which are reserved
+    // (RFC 3927). Each network has four addresses.
     let address = Ipv4Addr::new(169, 254, third.clamp(1, 254), (fourth & !3) + 1);
     rdma(RdmaOn::Own(address.into(), 30), near, context);
     address.into()
@@ -174,7 +177,8 @@ fn rdma(on: RdmaOn, place: &Place, context: &mut PlanContext) {
     context.add_in(place, "have RDMA there", Op::SoftRdma(SoftRdma { short, on }));
 }
 
-/// The port that was written, or the first from that one on that no other export of the plan has.
+/// Returns the port that the stack names, or the first free one from `first` on that no other
+/// export of the plan has.
 fn port_at(
     spec: &LayerSpec,
     address: IpAddr,
@@ -201,7 +205,7 @@ fn port_at(
     Ok(port)
 }
 
-/// Where an export listens.
+/// Returns the address and port where an export listens.
 fn listens(op: &Op) -> Option<(IpAddr, u16)> {
     match op {
         Op::ExportNvmf(ExportNvmf { at, .. }) => *at,
@@ -212,13 +216,13 @@ fn listens(op: &Op) -> Option<(IpAddr, u16)> {
     }
 }
 
-/// What an end by RDMA needs beside its modules. A card of an address that was named may have RDMA:
-/// what is lacking where it has not, the step tells.
+/// Returns the needs of an RDMA end other than its modules. The card of a named address may have
+/// RDMA; if it has not, the step reports what is lacking.
 fn rdma_needs(spec: &LayerSpec) -> &'static [&'static str] {
     if spec.option("address").is_some() { &["ip"] } else { &["ip", "rdma", "rdma_rxe"] }
 }
 
-/// The only thing to stand on, which an export serves whole.
+/// Returns the only device below, which an export serves whole.
 fn only<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a PathRef> {
     ensure!(
         below.copies.is_empty(),
@@ -229,21 +233,21 @@ fn only<'a>(spec: &LayerSpec, below: &'a ExposedDevice) -> Result<&'a PathRef> {
     below.path(spec)
 }
 
-/// A UUID that only this run knows, for something in it.
+/// Returns a UUID for `what` that only this run knows.
 fn uuid(context: &PlanContext, what: &str) -> String {
     guid(&random(context, what)).to_ascii_lowercase()
 }
 
-/// Digits that only this run knows, for something in it.
+/// Returns digits for `what` that only this run knows.
 fn random(context: &PlanContext, what: &str) -> String {
     format!("{:016x}", digest(&[&context.tag.run_id, what, &secret().to_string()]))
 }
 
-/// A qualified name that nobody else has: `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain
-/// is nobody's (RFC 2606).
+/// Returns a unique qualified name: `KIND.2026-01.invalid.iotax:RUN-NAME-RANDOM`. The domain is
+/// reserved (RFC 2606).
 fn qualified(kind: &str, name: &str, context: &PlanContext) -> String {
     let random = random(context, &format!("{kind} {name}"));
-    // Names of iSCSI are written in small letters (RFC 7143).
+    // iSCSI names are in lower case (RFC 7143).
     format!(
         "{kind}.2026-01.invalid.iotax:{}-{name}-{random}",
         context.tag.run_id.to_ascii_lowercase()
@@ -256,7 +260,8 @@ fn digest(words: &[&str]) -> u64 {
     hasher.finish()
 }
 
-/// Of this process: every plan of a run has the same names, and no other run knows them.
+/// Returns the secret of this process: every plan of a run has the same names, and no other run
+/// knows them.
 fn secret() -> u64 {
     static SECRET: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     #[cfg(any(test, feature = "testing"))]
@@ -271,8 +276,7 @@ fn secret() -> u64 {
 #[cfg(any(test, feature = "testing"))]
 static FIXED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(cfg!(test));
 
-/// From now on names are the same in every process: plans of tests are compared with what they
-/// were.
+/// Makes the names the same in every process from now on: tests compare plans with earlier ones.
 #[cfg(any(test, feature = "testing"))]
 pub fn fix_names() {
     FIXED.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -13,7 +13,7 @@ use std::path::Path;
 
 pub struct Nbd;
 
-/// Where NBD listens (IANA).
+/// Port of NBD (IANA).
 const PORT: u16 = 10809;
 
 impl Layer for Nbd {
@@ -90,8 +90,8 @@ fn export_word(name: &str) -> String {
     format!("--export-name={name}")
 }
 
-/// qemu-nbd that stays between connections, and shows no more than what is to be seen of what is
-/// below.
+/// Returns the command line of a qemu-nbd that stays between connections, and shows only the usable
+/// bytes of what is below.
 fn argv(
     name: &str,
     server: &NbdServer,
@@ -104,7 +104,7 @@ fn argv(
         .set("size", below.bytes.to_string())
         .set("file.driver", if below.block { "host_device" } else { "file" });
     let image = match &below.paths[..] {
-        // Doubled where it has commas; what a step yields has none, and is there later.
+        // The path has its commas doubled. A path that a step yields has none, and is known later.
         [PathRef::Path(path)] => image.set("file.filename", word_of(path)?),
         _ => image.set("file.filename", guest::below(0)),
     };

@@ -16,7 +16,7 @@ use std::path::Path;
 
 pub struct Nvmf;
 
-/// Where NVMe over TCP and RDMA listens (IANA).
+/// Port of NVMe over TCP and RDMA (IANA).
 const PORT: u16 = 4420;
 
 impl Layer for Nvmf {
@@ -26,7 +26,7 @@ impl Layer for Nvmf {
 
     fn needs(&self, spec: &LayerSpec) -> Vec<&'static str> {
         match wire(spec) {
-            // An SPDK target says itself what it can (`missing`).
+            // An SPDK target reports its own abilities (`missing`).
             FabricTransport::Tcp | FabricTransport::Inside if is_spdks(spec) => Vec::new(),
             FabricTransport::Rdma if is_spdks(spec) => rdma_needs(spec).to_vec(),
             FabricTransport::Tcp => vec!["root", "nvmet", "nvmet_tcp"],
@@ -53,7 +53,7 @@ impl Layer for Nvmf {
         Claim::Takes
     }
 
-    /// nvmet opens what it serves for reading and writing, whatever will come.
+    /// Returns true: nvmet opens what it serves for reading and writing, whatever will come.
     fn opens_for_writing(&self, _: &LayerSpec) -> bool {
         true
     }
@@ -117,7 +117,7 @@ fn is_spdks(spec: &LayerSpec) -> bool {
     spec.option("target") == Some("spdk")
 }
 
-/// What its target cannot serve, or is not told in this way.
+/// Refuses what the target cannot serve, and options that the target does not take.
 fn check_target(spec: &LayerSpec, device: &PathRef, wire: FabricTransport) -> Result<()> {
     let origin = &spec.origin;
     if !is_spdks(spec) {
@@ -153,12 +153,12 @@ fn wire(spec: &LayerSpec) -> FabricTransport {
     }
 }
 
-/// A number for the port in configfs, above those that people count with.
+/// Returns a number for the port in configfs, above those that people count with.
 fn port_id(nqn: &str) -> u16 {
     10_000 + (digest(&[nqn]) % 50_000) as u16
 }
 
-/// Options of the host in the kernel's words.
+/// Returns options of the host in the kernel's words.
 fn options(spec: &LayerSpec) -> Result<Vec<String>> {
     let mut options = Vec::new();
     if spec.option("nr-io-queues").is_some() {

@@ -1,4 +1,4 @@
-//! Plans of fabrics: which steps stand where, and what cannot be planned.
+//! Plans fabrics: the place of each step, and what cannot be planned.
 
 use super::*;
 use crate::{Layer, layer_of};
@@ -12,7 +12,7 @@ fn scenario(text: &str) -> Scenario {
     from_arguments(&[text.to_owned()], &ScenarioRequest::default()).unwrap()
 }
 
-/// The layers of a stack over a device of 1 GiB.
+/// Plans the layers of a stack over a device of 1 GiB.
 fn planned(stack: &Stack, context: &mut PlanContext) -> Result<ExposedDevice, String> {
     let path = PathRef::Path("/dev/nvme1n1".into());
     let mut exposed = ExposedDevice {
@@ -57,7 +57,7 @@ fn show(steps: &[Step], exposed: &ExposedDevice) -> String {
     text + &format!("@{place}: {} ({bytes} bytes, block {block}, writable {writable})\n", paths[0])
 }
 
-/// Every stack, with its steps and what it shows.
+/// Formats every stack, with its steps and the device that it shows.
 fn plans(stacks: &[&str], writable: bool) -> String {
     let mut text = String::new();
     for stack in stacks {
@@ -186,7 +186,7 @@ fn names_are_of_this_run_and_as_long_as_they_may_be() {
         iqn.starts_with("iqn.2026-01.invalid.iotax:20260101-120000-abcd-iscsi0-initiator-"),
         "{iqn}"
     );
-    // iSCSI's and NVMe's limit.
+    // This is the limit of iSCSI and NVMe.
     assert!(iqn.len() <= 223 && iqn.to_ascii_lowercase() == iqn);
 }
 

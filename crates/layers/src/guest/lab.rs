@@ -1,6 +1,7 @@
-//! The lab: a guest of ours with a root image (crate::lab builds it) and emulated NVMe drives, in
-//! which RAID, volume managers and fabrics can be tried. It has two agents, one for loads and one
-//! for steps. Its figures are never headline: the drives are files behind an emulated controller.
+//! Plans the lab: a guest of ours with a root image (crate::lab builds it) and emulated NVMe
+//! drives, in which RAID, volume managers and fabrics can be tried. It has two agents, one for
+//! loads and one for steps. Its figures are never headline: the drives are files behind an emulated
+//! controller.
 
 use super::attach;
 use super::boot;
@@ -26,49 +27,49 @@ use std::path::{Path, PathBuf};
 /// A drive of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabDrive {
-    /// Its serial: 1 to 20 letters, digits, `-`, `_`.
+    /// Serial of the drive: 1 to 20 letters, digits, `-`, `_`.
     pub name: String,
-    /// The file that it is, absolute.
+    /// Absolute path of the file that holds the drive.
     pub file: PathBuf,
-    /// Its bytes, a multiple of 4 KiB.
+    /// Size in bytes, a multiple of 4 KiB.
     pub bytes: u64,
 }
 
 impl LabDrive {
-    /// Where it is found in the lab, whatever the kernel calls it: udev makes this link of QEMU's
-    /// model and the serial.
+    /// Returns the path of the drive in the lab, whatever the kernel calls it: udev makes this link
+    /// from QEMU's model and the serial.
     pub fn link(&self) -> PathBuf {
         link_of(&self.name)
     }
 }
 
-/// Where the drive of that name is found in its lab.
+/// Returns the path of the drive with that name in its lab.
 pub fn link_of(name: &str) -> PathBuf {
     Path::new("/dev/disk/by-id").join(format!("nvme-QEMU_NVMe_Ctrl_{name}"))
 }
 
-/// What a lab is to be.
+/// Properties of a lab that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabWish {
-    /// Its name as a place: letters, digits, `-`, `_`.
+    /// Name of the lab as a place: letters, digits, `-`, `_`.
     pub place: Place,
-    /// Where it is asked for, for messages.
+    /// Position where the lab is asked for, for messages.
     pub origin: String,
-    /// Its drives in order.
+    /// Drives of the lab in order.
     pub drives: Vec<LabDrive>,
     pub vcpus: u32,
     pub memory: Memory,
     pub root_image: PathBuf,
 }
 
-/// The note on the figures of a lab, whoever executes it.
+/// Note on the figures of a lab, whatever its accelerator.
 const EMULATED: &str = "emulated: the drives of a lab are files behind QEMU's NVMe controller";
 
-/// Adds the steps that make the drives, the initramfs and QEMU, and tells what they start. It is in
-/// no list of the context's guests: who asks for it decides how long it lives.
+/// Adds the steps that make the drives, the initramfs and QEMU, and returns the guest that they
+/// start. The guest is not in the context's list of guests: the caller decides how long it lives.
 ///
 /// # Errors
-/// Bad input: what QEMU would not take, with where it was asked for.
+/// Bad input: QEMU would not take the guest; the error says where it was asked for.
 pub fn plan(context: &mut PlanContext, parts: &GuestParts, wish: &LabWish) -> Result<GuestPlan> {
     let directory = context.tag.run_dir.clone();
     let initrd = directory.join(format!("{}.initramfs", wish.place));
@@ -91,7 +92,7 @@ pub fn plan(context: &mut PlanContext, parts: &GuestParts, wish: &LabWish) -> Re
         directory,
     };
     let files = guest.files()?;
-    // Before any step is added: what QEMU would not take is told as bad input.
+    // This check comes before any step is added: it reports what QEMU would not take as bad input.
     let spawn = spawn(&guest, &files, Vec::new()).with_context(|| wish.origin.clone())?;
     let (tag, command) = (spawn.tag.clone(), spawn.argv.clone());
     let mut steps: Vec<_> = wish.drives.iter().flat_map(|drive| make(drive, context)).collect();
@@ -126,8 +127,8 @@ pub fn plan(context: &mut PlanContext, parts: &GuestParts, wish: &LabWish) -> Re
     })
 }
 
-/// A drive is full from the start: a read of what was never written would reach no disk, here or
-/// below a volume on it.
+/// Adds the steps that make a drive. The drive is full from the start: a read of blocks that were
+/// never written would reach no disk, here or below a volume on the drive.
 fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
     let (path, bytes) = (drive.file.clone(), drive.bytes);
     let fill = context.fill_of(&Place::Host, &path, bytes);
@@ -140,7 +141,8 @@ fn make(drive: &LabDrive, context: &mut PlanContext) -> [StepId; 2] {
 
 fn disk(drive: &LabDrive) -> Result<DiskSpec> {
     let way = attach::by_name("nvme").context("no way nvme")?;
-    // Past the host's page cache where its file system can: a drive's time is then a disk's.
+    // I/O bypasses the host's page cache if its file system can do that: the latency of a drive is
+    // then that of a disk.
     let direct = takes_direct(&drive.file);
     Ok(DiskSpec {
         way,
@@ -148,7 +150,7 @@ fn disk(drive: &LabDrive) -> Result<DiskSpec> {
         rbd: None,
         backend: Backend::File,
         offset: 0,
-        // Without the marker after them.
+        // The size excludes the marker after the data.
         bytes: Some(drive.bytes),
         qcow2: None,
         cache: if direct { Cache::None } else { Cache::Writeback },
@@ -167,8 +169,8 @@ fn disk(drive: &LabDrive) -> Result<DiskSpec> {
     })
 }
 
-/// Whether a file in that folder can be opened with O_DIRECT, asked with one that has no name and
-/// is gone at once. Where that cannot be asked, QEMU will tell.
+/// Returns true if a file in that folder can be opened with O_DIRECT. The check opens an unnamed
+/// file, which is gone right away. If the check is not possible, QEMU will report the failure.
 fn takes_direct(file: &Path) -> bool {
     let Some(folder) = file.ancestors().skip(1).find(|folder| folder.is_dir()) else { return true };
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -176,17 +178,18 @@ fn takes_direct(file: &Path) -> bool {
     can(flags).is_err() || !matches!(can(flags | OFlags::DIRECT), Err(Errno::INVAL))
 }
 
-/// Of the initramfs: those that the image is mounted with.
+/// Returns the initramfs modules that mount the image.
 pub(super) fn modules(parts: &GuestParts) -> Vec<String> {
-    // Of a kernel that is still to be fetched nothing is known.
+    // The modules of a kernel that is still to be fetched are not known.
     let tree = Tree::open(&parts.kernel.modules).ok();
     let there = |name: &&&str| tree.as_ref().is_some_and(|tree| tree.has(name));
     let wished = root::MODULES_IF_THERE.iter().filter(there);
     root::MODULES.iter().chain(wished).map(|name| (*name).to_owned()).collect()
 }
 
-/// The agent that performs steps in a running lab, beside the one for loads that [`super::reach`]
-/// gives. Its connection is the lab's life, too: when either is closed the lab powers off.
+/// Connects to the agent that performs steps in a running lab, which is not the one for loads from
+/// [`super::reach`]. The lab lives as long as both connections: when either is closed, it powers
+/// off.
 ///
 /// # Errors
 /// A guest that is no lab; a failed measurement: its QEMU is gone, or does not take the connection.

@@ -1,6 +1,6 @@
-//! A guest: QEMU with virtio disks, a kernel that is found or fetched, and this program as its PID
-//! 1. Here are the parts; docs/guest.md tells how they fit together. What is measured is decided
-//! elsewhere.
+//! A guest is QEMU with virtio disks, a kernel that is found or fetched, and this program as its
+//! PID 1. The parts are here; docs/guest.md describes how they fit together. Other crates decide
+//! what is measured.
 
 pub mod lab;
 mod outline;
@@ -8,10 +8,10 @@ pub mod room;
 pub mod system_image;
 pub mod vm;
 
-/// Every layer that is a guest.
+/// Table of all layers that are guests.
 pub const ALL: &[&dyn super::Layer] = &[&VirtualMachine];
 
-/// Ids of what a lab takes.
+/// Ids of the needs of a lab.
 pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 
 pub use boot::Requested;

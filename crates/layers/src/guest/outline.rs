@@ -1,13 +1,13 @@
-//! A guest in a few words, for people who ask what would be started: its size, and each of its
-//! disks. Equal guests read equal, so names and offsets are left out; the exact act is QEMU's
-//! command line.
+//! Describes a guest in a few words, for people who ask what would be started: its size, and each
+//! of its disks. Equal guests read equal, so names and offsets are left out; the exact act is
+//! QEMU's command line.
 
 use super::qemu::Accel;
 use super::vm::GuestPlan;
 use iotax_units::{counted, show_bytes};
 
 impl GuestPlan {
-    /// `2 vCPUs, 512 MiB of memory, emulated (tcg)`
+    /// Describes the size of the guest: `2 vCPUs, 512 MiB of memory, emulated (tcg)`
     pub fn outline(&self) -> String {
         let memory = &self.memory;
         let page = memory.huge_page.map(|page| format!(" in huge pages of {}", show_bytes(page)));
@@ -34,7 +34,7 @@ impl GuestPlan {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Its disks in order.
+    /// Describes the guest's disks in order.
     pub fn disk_outlines(&self) -> Vec<String> {
         self.disks.iter().zip(&self.below).map(|(disk, below)| disk.outline(below)).collect()
     }

@@ -1,6 +1,6 @@
-//! Whether a machine has room for the guests of a set: memory, huge pages, NUMA nodes, processors.
-//! Asked before anything is made, since a host that swaps, or kills a guest for want of memory,
-//! measures nothing.
+//! Checks that a machine has room for the guests of a set: memory, huge pages, NUMA nodes,
+//! processors. The check comes before anything is made, since a host that swaps, or kills a guest
+//! for want of memory, measures nothing.
 
 use super::pin::{self, CacheGroup, Pin};
 use super::qemu::{Accel, DiskServer, Qcow2};
@@ -13,31 +13,31 @@ use iotax_units::exit::Failed;
 use iotax_units::{counted, show_bytes, show_names};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a machine has.
+/// Memory and processors of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes that can be had without swapping; `None`: not known.
+    /// Bytes that are available without swapping; `None`: not known.
     pub memory: Option<u64>,
     /// Huge pages by size.
     pub huge_pages: Vec<HugePages>,
     pub nodes: Vec<NumaNode>,
     /// Processors that this program may use; `None`: not known.
     pub processors: Option<usize>,
-    /// Of these, which share an L3 cache.
+    /// Groups of these processors that share an L3 cache.
     pub groups: Vec<CacheGroup>,
 }
 
-/// What a NUMA node has.
+/// Memory and huge pages of a NUMA node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NumaNode {
     pub number: u32,
-    /// Bytes that could be had there at most; `None`: not known.
+    /// Most bytes that could be available on the node; `None`: not known.
     pub memory: Option<u64>,
     /// Huge pages by size; empty: not known.
     pub huge_pages: Vec<HugePages>,
 }
 
-/// Left to the host itself.
+/// Share of memory that is left to the host itself.
 const HOST_PART: f64 = 0.1;
 /// QEMU's own memory for each guest, without tables of images: measured 60 to 90 MiB with 7.2.
 const QEMU_BYTES: u64 = 96 << 20;
@@ -56,11 +56,11 @@ impl Room {
         }
     }
 
-    /// Whether these guests fit, all at once.
+    /// Checks that these guests fit, all at once.
     ///
     /// # Errors
-    /// An unmet need: memory, a node or processors that are not there, huge pages, with the command
-    /// that makes them.
+    /// An unmet need: memory, a node or processors that are not there, or huge pages, with the
+    /// command that makes them.
     pub fn check(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         self.check_nodes(guests)?;
         self.check_processors(guests)?;
@@ -87,8 +87,8 @@ impl Room {
         }
     }
 
-    /// What is worth a word of guests that are loaded at one time: more threads than processors, so
-    /// that they wait for each other.
+    /// Returns warnings about guests that are loaded at one time: they have more threads than there
+    /// are processors, so that they wait for each other.
     pub fn warnings(&self, guests: &[&GuestPlan]) -> Vec<String> {
         let crowded = |guests: &[&GuestPlan], of: &str, processors: usize| {
             let vcpus: u32 = guests.iter().map(|guest| guest.vcpus).sum();
@@ -109,7 +109,7 @@ impl Room {
         let own: BTreeSet<u32> =
             pinned.iter().flat_map(|guest| &guest.pin).flat_map(Pin::cpus).collect();
         let on_own = crowded(&pinned, "CPUs given by cpus=", own.len());
-        // Where all of them have processors given, that says it.
+        // If all of them have processors of their own, that warning says it already.
         let told = on_own.is_some() && pinned.len() == guests.len();
         let on_all = self.processors.filter(|_| !told).and_then(|all| crowded(guests, "CPUs", all));
         on_all.into_iter().chain(on_own).collect()
@@ -148,9 +148,9 @@ impl Room {
         Ok(())
     }
 
-    /// A guest with more vCPUs than there are processors waits for itself. In the translator, whose
-    /// figures say nothing of a real guest anyway, that is a warning: so whatever a scenario asks
-    /// for can be tried anywhere.
+    /// Refuses a guest with more vCPUs than there are processors: it waits for itself. Under TCG,
+    /// whose figures say nothing of a real guest anyway, that is a warning, so that any scenario
+    /// can be tried anywhere.
     fn check_vcpus(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         let Some(processors) = self.processors else { return Ok(()) };
         let too_large =
@@ -189,8 +189,8 @@ impl Room {
 }
 
 impl NumaNode {
-    /// What the page cache has there could be had too, but for what is dirty: more than this there
-    /// is not.
+    /// Reads the memory of a node. The page cache there could be freed, too, except for dirty
+    /// pages, so this is an upper limit.
     fn numbered(probe: &Probe, number: u32) -> NumaNode {
         let bytes = |key| node_memory_bytes(probe, number, key);
         let cached =
@@ -202,7 +202,7 @@ impl NumaNode {
         }
     }
 
-    /// Whether guests whose memory is bound to it fit.
+    /// Checks that the guests whose memory is bound to the node fit.
     fn check(&self, guests: &[GuestPlan]) -> Result<(), Failed> {
         let bound = |guest: &&GuestPlan| guest.memory.node == Some(self.number);
         let (huge, plain): (Vec<&GuestPlan>, Vec<&GuestPlan>) =
@@ -239,7 +239,7 @@ fn left_by_host(bytes: u64) -> u64 {
     (bytes as f64 * (1.0 - HOST_PART)) as u64
 }
 
-/// Number of huge pages by their size.
+/// Returns the number of huge pages by page size.
 fn huge_pages_wanted<'a>(guests: impl Iterator<Item = &'a GuestPlan>) -> BTreeMap<u64, u64> {
     let mut wanted = BTreeMap::new();
     for guest in guests {
@@ -250,12 +250,12 @@ fn huge_pages_wanted<'a>(guests: impl Iterator<Item = &'a GuestPlan>) -> BTreeMa
     wanted
 }
 
-/// Free ones that are not promised to somebody.
+/// Returns the number of free huge pages that are not reserved.
 fn available(pages: &HugePages) -> u64 {
     pages.free.unwrap_or(0).saturating_sub(pages.reserved.unwrap_or(0))
 }
 
-/// With the command that makes as many as there must be in all.
+/// Returns the error for lacking huge pages, with the command that makes the total that is needed.
 fn lacking(
     guests: &[&GuestPlan],
     page: u64,
@@ -273,21 +273,22 @@ fn lacking(
     ))
 }
 
-/// Threads of this host that serve the disk of a guest which is under load; its other disks rest
-/// meanwhile.
+/// Returns the number of threads of this host that serve the loaded disk of a guest; its other
+/// disks rest meanwhile.
 fn serving_threads(guest: &GuestPlan) -> u32 {
     let of_disk = |server: &DiskServer, iothreads: u16| match server {
-        // Without a thread of its own it is the main loop.
+        // Without an iothread, the main loop serves the disk.
         DiskServer::Qemu | DiskServer::Daemon(_) => u32::from(iothreads).max(1),
-        // vhost's worker.
+        // This is vhost's worker.
         DiskServer::Kernel(_) => 1,
-        // A drive needs nobody.
+        // A drive that is passed through needs no thread.
         _ => 0,
     };
     guest.disks.iter().map(|disk| of_disk(&disk.server, disk.iothreads)).max().unwrap_or(0)
 }
 
-/// Tables of qcow2 images that QEMU, or what serves a disk beside it, keeps in memory.
+/// Returns the bytes of the tables of qcow2 images that QEMU, or another process that serves a
+/// disk, keeps in memory.
 fn tables(guests: &[GuestPlan]) -> u64 {
     let images =
         guests.iter().flat_map(|guest| &guest.disks).filter_map(|disk| disk.qcow2.as_ref());
@@ -301,7 +302,8 @@ fn hint(lacking: u64, tables: u64) -> &'static str {
     "less memory, or fewer guests"
 }
 
-/// `guest vm0 needs`, with the place where it is written; `the 16 guests vm0 to vm15 need`
+/// Formats guests and their verb: `guest vm0 needs`, with the place where it is written, or `the 16
+/// guests vm0 to vm15 need`.
 fn needing(guests: &[&GuestPlan]) -> String {
     match guests {
         [one] => format!("{}: guest {} needs", one.origin, one.place),
@@ -309,7 +311,7 @@ fn needing(guests: &[&GuestPlan]) -> String {
     }
 }
 
-/// `guest vm0`, `the 16 guests vm0 to vm15`
+/// Formats guests: `guest vm0`, or `the 16 guests vm0 to vm15`.
 fn named(guests: &[&GuestPlan]) -> String {
     match guests {
         [] => "no guests".to_owned(),

@@ -1,6 +1,6 @@
-//! Somebody else's guest: a disk image with its own kernel and operating system. It is only read,
-//! as QEMU writes into a temporary overlay. What no firmware could start, or what is itself under
-//! test, is refused before anything starts.
+//! Somebody else's guest: a disk image with its own kernel and operating system. The image is only
+//! read, as QEMU writes into a temporary overlay. An image that no firmware could start, or that is
+//! itself under test, is refused before anything starts.
 
 pub use iotax_steps::guest::system_image::{Format, SystemImage};
 
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// The images of a scenario, by path.
 pub type Images = BTreeMap<PathBuf, SystemImage>;
 
-/// The image that a guest is to be booted from, if it is somebody else's.
+/// Returns the image that a guest is to be booted from, if it is somebody else's.
 pub fn wanted(spec: &LayerSpec) -> Option<&Path> {
     spec.option("image").map(Path::new)
 }
@@ -47,7 +47,7 @@ pub fn inspect_images(scenario: &Scenario) -> Result<Images> {
     Ok(images)
 }
 
-/// First bytes of formats of disks.
+/// First bytes of disk formats.
 const MAGICS: &[(&[u8], &str)] = &[
     (b"KDMV", "VMDK"),
     (b"vhdxfile", "VHDX"),
@@ -56,8 +56,8 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"QED\0", "QED"),
 ];
 
-/// Bytes of a sector, which end so where a disk has a boot sector or a partition table of either
-/// kind.
+/// Size of a sector in bytes, and the last two bytes of the first sector of a disk with a boot
+/// sector or a partition table of either kind.
 const SECTOR: usize = 512;
 const SECTOR_END: [u8; 2] = [0x55, 0xaa];
 
@@ -100,7 +100,7 @@ fn is_under_test(image: &Path, medium: &Medium) -> bool {
     same || is_loop_over(&medium_is, image)
 }
 
-/// Whether a device is a loop device over that file, or a partition of one.
+/// Returns true if a device is a loop device over that file, or a partition of one.
 fn is_loop_over(device: &Metadata, file: &Path) -> bool {
     let folder = Path::new("/sys/dev/block").join(devnum(device.rdev()));
     let backing = ["loop/backing_file", "../loop/backing_file"].map(|name| folder.join(name));

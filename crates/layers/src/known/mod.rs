@@ -9,10 +9,10 @@ use iotax_model::scenario::LayerSpec;
 use iotax_model::scenario::error::Fault;
 use iotax_model::scenario::values::parse_engine;
 
-/// Every one of them.
+/// Table of all layers of known cost.
 pub const ALL: &[&dyn Layer] = &[&Null, &Delay, &EngineLayer];
 
-/// Nothing at all: what is above it is what is below it.
+/// Layer that adds nothing: the device above it is the device below it.
 pub struct Null;
 
 impl Layer for Null {
@@ -30,7 +30,7 @@ impl Layer for Null {
     }
 }
 
-/// The worker holds each completion back: a stack of known cost.
+/// Layer of known cost: the worker holds each completion back.
 pub struct Delay;
 
 impl Layer for Delay {
@@ -52,7 +52,7 @@ impl Layer for Delay {
     }
 }
 
-/// Another load generator on the same target: what the generators charge.
+/// Another load generator on the same target, which shows the generators' own cost.
 pub struct EngineLayer;
 
 impl Layer for EngineLayer {

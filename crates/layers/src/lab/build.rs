@@ -1,6 +1,6 @@
 //! Builds a root image: ZFS's modules in a throw-away chroot, a root of packages by mmdebstrap,
-//! both with the kernel's modules in an ext4 file system. All in one folder of the cache that gets
-//! its name when it is whole, and is gone if that fails.
+//! both with the kernel's modules in an ext4 file system. Everything is in one folder of the cache.
+//! The folder gets its name when it is complete, and is removed if the build fails.
 
 use super::image::{self, CacheLock, Image, ImageRecord, UNFINISHED, ZfsModules};
 use super::recipe::{self, ASSEMBLE, COMPILE_ZFS, Recipe};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Programs that building takes, with the package that has each.
+/// Programs that building needs, with the package that has each.
 const NEEDS: &[(&str, &str)] = &[
     ("apt-get", "apt"),
     ("mmdebstrap", "mmdebstrap"),
@@ -30,22 +30,22 @@ const NEEDS: &[(&str, &str)] = &[
     ("unshare", "util-linux"),
 ];
 
-/// A build: who watches it, and who can end it.
+/// A build, with the means to watch and to end it.
 pub struct Build<'a> {
-    /// Set: take back what was done, and end.
+    /// If set, the build undoes what it did and ends.
     pub stop: &'a AtomicBool,
-    /// Is told what is being done, a line each.
+    /// Receives what is being done, one line each.
     pub told: &'a mut dyn FnMut(&str),
-    /// Also where the image is there already.
+    /// True to build even if the image is there already.
     pub again: bool,
 }
 
 impl Build<'_> {
-    /// The image for the kernel that guests boot with; whether it was built now.
+    /// Returns the image for the kernel that guests boot with, and true if it was built now.
     ///
     /// # Errors
     /// Unmet needs, each with its command; what failed, with the last words of the program; that it
-    /// was interrupted. Nothing half done stays.
+    /// was interrupted. Nothing half done remains.
     pub fn run(&mut self) -> Result<(Image, bool)> {
         let suite = sources::suite()?;
         let kernel = kernel::obtain()?;
@@ -57,7 +57,7 @@ impl Build<'_> {
             .context("no place for the lab's image: neither XDG_CACHE_HOME nor HOME is set")?;
         let begin = Instant::now();
         let _lock = self.lock(&cache)?;
-        // Another process may have built it while this one waited.
+        // Another process may have built the image while this one waited.
         if let Some(image) = current(&suite, &kernel.version).filter(|_| !self.again) {
             return Ok((image, false));
         }
@@ -146,7 +146,7 @@ impl Build<'_> {
         Ok((zfs, packages))
     }
 
-    /// All but ZFS's modules; tells the packages.
+    /// Makes the root and its file system, given ZFS's modules. Returns the packages.
     fn finish(
         &mut self,
         work: &BuildFolder,
@@ -168,7 +168,8 @@ impl Build<'_> {
         work.packages()
     }
 
-    /// An image without ZFS is one all the same; an interrupted build is none.
+    /// Compiles ZFS's modules. A failure leaves an image without ZFS, which is still valid; an
+    /// interrupted build leaves no image.
     fn zfs(&mut self, work: &BuildFolder, recipe: &Recipe) -> Result<ZfsModules> {
         let version = &work.kernel.version;
         if Tree::open(&work.kernel.modules)?.has("zfs") {
@@ -202,11 +203,11 @@ impl Build<'_> {
     }
 }
 
-/// ZFS's modules, which also lie beside an image: compiled once for a kernel, whatever becomes of
-/// the recipe.
+/// Archive of ZFS's modules, which is also kept next to an image. They are compiled once for a
+/// kernel, however the recipe changes.
 const MODULES: &str = "zfs.tar";
 
-/// The folder of a build, and what it is built of.
+/// The folder of a build, with its inputs.
 struct BuildFolder {
     work: TempDir,
     cache: PathBuf,
@@ -221,19 +222,20 @@ impl BuildFolder {
         self.work.path().join(name)
     }
 
-    /// Paths are relative to the folder of the build, in which it runs.
+    /// Returns the command for mmdebstrap. Paths are relative to the folder of the build, in which
+    /// it runs.
     fn mmdebstrap(&self, list: &str, further: bool) -> Result<Command> {
         let path = self.path(list);
         std::fs::write(&path, sources::list(&self.sources, further))
             .with_context(|| format!("cannot write {}", path.display()))?;
-        // Without root it makes namespaces of its own, of ids that are mapped in them.
+        // Without root, mmdebstrap makes its own namespaces, with mapped ids.
         let mut command =
             if is_root() { as_root("mmdebstrap") } else { Command::new("mmdebstrap") };
         command.args(["--variant=apt", "--aptopt=APT::Install-Recommends \"false\""]);
         command.args(self.options.iter().map(|option| format!("--aptopt={option}")));
         if is_root() {
-            // What a kill leaves is then removed by the next build. Ids of a user namespace do not
-            // reach a home.
+            // The next build then removes what a kill leaves. The ids of a user namespace have no
+            // access to a home directory.
             command.arg("--mode=root").env("TMPDIR", self.work.path());
         } else {
             command.arg("--mode=unshare");
@@ -241,7 +243,8 @@ impl BuildFolder {
         Ok(command)
     }
 
-    /// Takes ZFS's modules of another image of this kernel and release, and tells their version.
+    /// Copies ZFS's modules from another image of this kernel and release, and returns their
+    /// version.
     fn kept_zfs(&self) -> Result<Option<String>> {
         let images = image::all(&self.cache).into_iter().filter_map(|(_, image)| image.ok());
         let fits = |image: &Image| {
@@ -307,7 +310,8 @@ impl BuildFolder {
         Ok(text.lines().filter_map(pair).collect())
     }
 
-    /// Gives the image its name in the cache; one of before is gone with the folder of the build.
+    /// Gives the image its name in the cache. An earlier image with that name is removed with the
+    /// folder of the build.
     fn keep(
         self,
         zfs: ZfsModules,
@@ -349,9 +353,9 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A program as root, or as root of a user namespace in which files can belong to others. What it
-/// mounts nobody else sees, so that removing its folder never reaches into /proc or /sys; and when
-/// this process is killed all that it started is, too.
+/// Returns a command that runs as root, or as root of a user namespace in which files can belong to
+/// others. Nobody else sees its mounts, so that removing its folder never reaches into /proc or
+/// /sys. When this process is killed, everything that it started is killed, too.
 fn as_root(program: &str) -> Command {
     let mut command = Command::new("unshare");
     if !is_root() {

@@ -1,6 +1,6 @@
-//! Programs that build: each in a process group of its own, ended with all that it started when the
-//! user asks for that or this process goes away. What they say goes to a log, whose end is in the
-//! error.
+//! Runs programs that build. Each is in a process group of its own, and is ended with all that it
+//! started when the user asks for that or this process goes away. Their output goes to a log, whose
+//! end is in the error.
 
 use anyhow::{Context, Result};
 use iotax_sys::child::{ended_within, ends_with_us, signal_all};
@@ -14,16 +14,16 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// mmdebstrap takes down what it mounted, and removes its folder.
+/// Time in which mmdebstrap unmounts what it mounted, and removes its folder.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Lines of the log that an error shows.
 const LAST_LINES: usize = 12;
 
-/// Runs a program to its end, in a folder, with its words in `NAME.log` there.
+/// Runs a program to its end in a folder, with its output in `NAME.log` there.
 ///
 /// # Errors
-/// A failed measurement: it was interrupted. Else that it cannot be started or ended badly, with
+/// A failed measurement: it was interrupted. Otherwise: it cannot be started or ended badly, with
 /// its last words.
 pub fn run(name: &str, command: &mut Command, folder: &Path, stop: &AtomicBool) -> Result<()> {
     let path = log(folder, name);
@@ -45,8 +45,8 @@ fn log(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.log"))
 }
 
-/// The line of a program's log that tells best why it failed: the first that says that it is an
-/// error, else the last.
+/// Returns the line of a program's log that best explains its failure: the first that says that it
+/// is an error, or else the last.
 pub fn cause(folder: &Path, name: &str) -> Option<String> {
     let text = tail(&log(folder, name), LONGEST_TEXT);
     let tells = |line: &&str| line.starts_with("E: ") || line.contains("error: ");
@@ -55,16 +55,16 @@ pub fn cause(folder: &Path, name: &str) -> Option<String> {
     Some(line.trim().trim_start_matches("E: ").to_owned())
 }
 
-/// Where a wish to stop is seen.
+/// Returns the error of a build that the user stopped.
 pub fn interrupted() -> Failed {
     Failed::measurement("interrupted: nothing of the image stays")
 }
 
-/// `None`: it was ended.
+/// Waits for the end of a program; `None`: it was stopped.
 fn await_end(child: &mut Child, stop: &AtomicBool) -> Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = ended_within(child, Duration::from_millis(50))? {
-            // A signal from the terminal may have reached it first.
+            // A signal from the terminal may have reached the program first.
             return Ok((!stop.load(Ordering::Relaxed)).then_some(status));
         }
         if stop.load(Ordering::Relaxed) {
@@ -78,7 +78,7 @@ fn end(child: &mut Child) -> Result<()> {
     let group = Pid::from_child(child);
     signal_all(child, Signal::INT);
     ended_within(child, PATIENCE)?;
-    // What it started may be there without it. A group that is gone wants no signal.
+    // Programs that it started may outlive it. A group that is gone needs no signal.
     let _ = kill_process_group(group, Signal::KILL);
     child.wait()?;
     Ok(())
@@ -154,7 +154,7 @@ mod tests {
         let sleep = std::fs::read_to_string(started).unwrap();
         let stat = Path::new("/proc").join(sleep.trim()).join("stat");
         let begin = Instant::now();
-        // A zombie until whoever adopted it reaps it.
+        // The program is a zombie until its new parent reaps it.
         let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
         while lives() && begin.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(5));

@@ -1,4 +1,5 @@
-//! Root images in the cache: a folder each, with the image and what it is made of.
+//! Manages root images in the cache. Each has a folder with the image and the record of its
+//! contents.
 
 use super::recipe;
 use crate::guest::kernel;
@@ -15,20 +16,20 @@ use std::path::{Path, PathBuf};
 
 const IMAGE: &str = "root.ext4";
 const RECORD: &str = "image.json";
-/// Begins the names of folders that are being made.
+/// Prefix of the names of folders that are being made.
 pub(super) const UNFINISHED: &str = ".new-";
 
-/// What an image is made of.
+/// Record of what an image is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImageRecord {
-    /// Of recipe, release and kernel; also the folder's name.
+    /// Name derived from recipe, release and kernel; also the folder's name.
     pub name: String,
-    /// When it was built.
+    /// Time when the image was built.
     pub built: String,
-    /// The version of iotax that built it.
+    /// The version of iotax that built the image.
     pub iotax: String,
     pub suite: String,
-    /// The kernel whose modules it has.
+    /// The kernel whose modules the image has.
     pub kernel: String,
     pub zfs: ZfsModules,
     /// All packages with their versions.
@@ -37,15 +38,15 @@ pub struct ImageRecord {
     pub seconds: u64,
 }
 
-/// Where ZFS's modules are from.
+/// Origin of ZFS's modules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ZfsModules {
-    /// Compiled, of this version of its source package.
+    /// Compiled from this version of the source package.
     Compiled {
         version: String,
     },
-    /// The kernel came with them.
+    /// Supplied with the kernel.
     OfKernel,
     Lacks {
         why: String,
@@ -62,11 +63,11 @@ impl std::fmt::Display for ZfsModules {
     }
 }
 
-/// An image that is whole.
+/// An image that is complete, with its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub folder: PathBuf,
-    /// What it is made of.
+    /// Record of what the image is made of.
     pub record: ImageRecord,
 }
 
@@ -75,12 +76,12 @@ impl Image {
         self.folder.join(IMAGE)
     }
 
-    /// Bytes that it takes; it has holes.
+    /// Returns the bytes that the image takes on disk; it has holes.
     pub fn bytes(&self) -> Option<u64> {
         Some(self.path().metadata().ok()?.blocks() * 512)
     }
 
-    /// Whether this program would build it just so for its release and kernel.
+    /// Returns true if this program would build the same image for its release and kernel.
     pub fn is_of_our_recipe(&self) -> bool {
         recipe::name(&self.record.suite, &self.record.kernel) == self.record.name
     }
@@ -100,7 +101,7 @@ impl Image {
         Ok(image)
     }
 
-    /// Writes the record of an image that is ready in a folder.
+    /// Writes the record of a finished image into its folder.
     pub(super) fn write(folder: &Path, record: ImageRecord) -> Result<()> {
         let path = folder.join(RECORD);
         std::fs::write(&path, serde_json::to_vec_pretty(&record)?)
@@ -108,18 +109,18 @@ impl Image {
     }
 }
 
-/// $XDG_CACHE_HOME/iotax/lab, or the same in ~/.cache; `None` when neither variable is an absolute
-/// path.
+/// Returns $XDG_CACHE_HOME/iotax/lab, or the same in ~/.cache; `None` when neither variable is an
+/// absolute path.
 pub fn cache_directory() -> Option<PathBuf> {
     Some(kernel::cache_directory()?.with_file_name("lab"))
 }
 
-/// The image for a release and a kernel, if it is built.
+/// Returns the image for a release and a kernel, if it is built.
 pub fn current(suite: &str, kernel: &str) -> Option<Image> {
     Image::read(&cache_directory()?.join(recipe::name(suite, kernel))).ok()
 }
 
-/// Every image of the cache, or what is wrong with its folder; by name.
+/// Returns every image of the cache, or the error with its folder; by name.
 pub fn all(cache: &Path) -> Vec<(PathBuf, Result<Image>)> {
     let mut folders = kernel::entries(cache);
     folders.retain(|path| path.is_dir() && !kernel::hidden(path));
@@ -127,8 +128,8 @@ pub fn all(cache: &Path) -> Vec<(PathBuf, Result<Image>)> {
     folders.into_iter().map(|folder| (folder.clone(), Image::read(&folder))).collect()
 }
 
-/// Removes all folders of the cache but one, and what a killed build left; tells which. A lab that
-/// runs on one keeps its image until it ends.
+/// Removes all folders of the cache except `kept`, and everything that a killed build left. Returns
+/// the removed folders. A lab that runs on one of them keeps its image until it ends.
 ///
 /// # Errors
 /// A failed measurement: one is being built. When a folder cannot be removed.
@@ -146,8 +147,8 @@ pub fn remove_others(cache: &Path, kept: Option<&Path>) -> Result<Vec<PathBuf>> 
     Ok(removed)
 }
 
-/// What a killed build left. The caller holds the lock, so none is in use; but what is mounted
-/// there, by whatever way of building, is not ours to remove.
+/// Removes what a killed build left. The caller holds the lock, so no folder is in use. A mount
+/// there, whatever made it, is not ours to remove.
 ///
 /// # Errors
 /// A failed measurement: something is mounted.
@@ -165,26 +166,26 @@ pub(super) fn remove_leftovers(cache: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is mounted at a path that begins so.
+/// Returns the mount point that begins with `prefix`, if there is one.
 fn mounted_below(mounts: &str, prefix: &Path) -> Option<PathBuf> {
     let prefix = prefix.as_os_str().as_encoded_bytes();
     let points = mounts::parse(mounts).into_iter().map(|mount| mount.point);
     points.into_iter().find(|point| point.as_os_str().as_encoded_bytes().starts_with(prefix))
 }
 
-/// The cache is ours as long as it lives.
+/// Lock on the cache, held while this value lives.
 #[derive(Debug)]
 pub(super) struct CacheLock(File);
 
 impl Drop for CacheLock {
     fn drop(&mut self) {
-        // A program that another thread starts just then has the file open until its own begins:
-        // closing alone would not let go.
+        // A program that another thread starts at this moment has the file open until its own
+        // begins: closing alone would not release the lock.
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
-/// Held while an image is built; `None`: another process builds one.
+/// Takes the lock that is held while an image is built; `None`: another process builds one.
 ///
 /// # Errors
 /// When the cache cannot be made or the kernel refuses.

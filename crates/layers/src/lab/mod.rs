@@ -1,6 +1,6 @@
-//! The root image of the lab guest (`layer::guest::lab`): what it is made of, where it is kept, how
-//! it is built. Nothing of it is downloaded whole: it is made on this machine of the distribution's
-//! own packages, once for each kernel and release.
+//! Makes the root image of the lab guest (`layer::guest::lab`): its contents, its cache, and its
+//! build. No part of it is downloaded as an image: it is made on this machine from the
+//! distribution's own packages, once for each kernel and release.
 
 mod build;
 mod child;
@@ -16,7 +16,7 @@ use anyhow::Result;
 use iotax_units::exit::Failed;
 use std::path::PathBuf;
 
-/// The root image for a kernel, as `LabWish` wants it.
+/// Returns the root image for a kernel, as `LabWish` wants it.
 ///
 /// # Errors
 /// An unmet need with its command: it is not built.
@@ -28,10 +28,10 @@ pub fn root_image(kernel: &Kernel) -> Result<PathBuf> {
     Ok(image.path())
 }
 
-/// Whether it is there for the kernel that guests boot with, or why not; for the needs.
+/// Checks that there is an image for the kernel that guests boot with; for the needs.
 ///
 /// # Errors
-/// There is none: why, in words.
+/// There is no image: why, in words.
 pub fn state() -> Result<(), String> {
     let suite = sources::suite().map_err(|failed| failed.message)?;
     let version = match kernel::look()? {
@@ -41,7 +41,7 @@ pub fn state() -> Result<(), String> {
     current(&suite, &version).map(drop).ok_or_else(|| not_built(&version))
 }
 
-/// The release whose packages an image on this machine is made of.
+/// Returns the release whose packages an image on this machine is made of.
 ///
 /// # Errors
 /// An unmet need: this is no Debian and no Ubuntu.

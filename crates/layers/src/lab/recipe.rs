@@ -1,5 +1,5 @@
-//! What a root image is made of: the packages of `recipe.toml` and those that the layers require,
-//! two scripts, a kernel and a release of the distribution. All of them together have one name, by
+//! Recipe of a root image: the packages of `recipe.toml` and those that the layers require, two
+//! scripts, a kernel and a release of the distribution. All of them together determine one name, by
 //! which an image is found again.
 
 use anyhow::{Context, Result};
@@ -8,19 +8,19 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 const RECIPE: &str = include_str!("recipe.toml");
-/// Makes the image of what was fetched.
+/// Script that assembles the image from what was fetched.
 pub const ASSEMBLE: &str = include_str!("assemble.sh");
 pub const COMPILE_ZFS: &str = include_str!("zfs.sh");
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// Packages, and what each is for.
+    /// Packages, with the purpose of each.
     pub packages: BTreeMap<String, String>,
     pub zfs: ZfsRecipe,
 }
 
-/// Where ZFS comes from.
+/// Packages that ZFS comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ZfsRecipe {
@@ -28,15 +28,15 @@ pub struct ZfsRecipe {
     pub tools: String,
     /// The package with the source of its modules.
     pub source: String,
-    /// Packages that compile it, beside the kernel's headers.
+    /// Packages that compile it, in addition to the kernel's headers.
     pub build: Vec<String>,
 }
 
 impl Recipe {
-    /// This program's.
+    /// Returns the recipe of this program.
     ///
     /// # Errors
-    /// None in practice: a test reads it.
+    /// Never in practice: a test reads the recipe.
     pub fn ours() -> Result<Recipe> {
         let mut recipe: Recipe = toml::from_str(RECIPE).context("the recipe of the lab's image")?;
         for (package, why) in of_layers() {
@@ -49,7 +49,7 @@ impl Recipe {
     }
 }
 
-/// Packages with the programs that layers require, and what each is for.
+/// Returns the packages with the programs that layers require, and the purpose of each.
 fn of_layers() -> impl Iterator<Item = (&'static str, &'static str)> {
     let there = layer::ALL.iter().filter(|layer| !layer.only_here);
     let required = there.flat_map(|layer| layer.requires);
@@ -61,7 +61,7 @@ fn of_layers() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// The name of the image of this recipe for a kernel and a release.
+/// Returns the name of the image of this recipe for a kernel and a release.
 pub fn name(suite: &str, kernel: &str) -> String {
     let packages = of_layers().map(|(package, _)| package).collect::<Vec<_>>().join(" ");
     let parts = [RECIPE, &packages, ASSEMBLE, COMPILE_ZFS, suite, kernel];

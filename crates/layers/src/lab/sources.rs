@@ -1,5 +1,5 @@
-//! Where packages come from: this machine's own apt sources of its release, and no other. apt
-//! itself tells which they are; who signs them is in the files that list them.
+//! Finds the sources of packages: this machine's own apt sources of its release, and no other. apt
+//! itself reports which they are; the files that list them say who signs them.
 
 use anyhow::{Context, Result};
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Distributions whose packages fit together, by the origin that their archives tell, and the
-/// component with what is not theirs by licence: ZFS.
+/// Distributions whose packages fit together, by the origin that their archives report, and the
+/// component with the packages that are not theirs by licence: ZFS.
 const ORIGINS: &[(&str, &str)] = &[("Debian", "contrib"), ("Ubuntu", "universe")];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,13 +18,13 @@ pub struct ReleaseSource {
     uri: String,
     release: String,
     components: Vec<String>,
-    /// A keyring, or several.
+    /// One keyring or several.
     signed_by: Option<String>,
     further: &'static str,
 }
 
 impl ReleaseSource {
-    /// As a line of apt's; `further` adds the component with ZFS.
+    /// Formats the source as a line of apt's list; `further` adds the component with ZFS.
     fn line(&self, further: bool) -> String {
         let signed_by =
             self.signed_by.as_ref().map_or_else(String::new, |keys| format!("[signed-by={keys}] "));
@@ -36,12 +36,13 @@ impl ReleaseSource {
     }
 }
 
-/// The sources as a list of apt's.
+/// Formats the sources as apt's list.
 pub fn list(sources: &[ReleaseSource], further: bool) -> String {
     sources.iter().map(|source| source.line(further)).collect()
 }
 
-/// The code name of this machine's release: of what a derivative is on, where it tells that.
+/// Returns the code name of this machine's release. For a derivative, it is the name of the release
+/// that the derivative is based on, if the derivative reports it.
 ///
 /// # Errors
 /// An unmet need: it is no Debian and no Ubuntu.
@@ -68,7 +69,7 @@ fn suite_of(os_release: &str) -> Option<String> {
     names.iter().find_map(|key| value(key)).filter(|name| !name.is_empty())
 }
 
-/// The sources of this machine for a release, as apt has fetched their lists.
+/// Returns this machine's sources for a release, as apt has fetched their lists.
 ///
 /// # Errors
 /// An unmet need: there is no apt, or it has none.
@@ -92,7 +93,7 @@ fn read(path: &str) -> Option<String> {
     read_text(Path::new(path)).ok()
 }
 
-/// Of what `apt-get indextargets` prints: a paragraph an index.
+/// Parses the output of `apt-get indextargets`: one paragraph per index.
 fn of_targets(
     text: &str,
     suite: &str,
@@ -119,7 +120,8 @@ fn of_targets(
     sources
 }
 
-/// Backports and what is proposed are not what a machine installs by itself.
+/// Returns true if a release is the suite itself, its updates or its security fixes. A machine
+/// installs nothing from backports or proposed updates by itself.
 fn is_of_suite(release: &str, suite: &str) -> bool {
     let Some(pocket) = release.strip_prefix(suite) else { return false };
     matches!(pocket, "" | "-updates" | "-security")
@@ -133,8 +135,9 @@ fn fields(paragraph: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// Keyrings named in the file that lists a source (`/etc/apt/sources.list.d/x.sources:2`). A key
-/// that is in the file itself is not taken: apt's own trusted keys have to do then.
+/// Returns the keyrings that are named in the file that lists a source
+/// (`/etc/apt/sources.list.d/x.sources:2`). A key that is in the file itself is not taken: apt's
+/// own trusted keys have to do then.
 fn signed_by(
     entry: &str,
     uri: &str,
@@ -171,8 +174,8 @@ fn signed_by(
     found.filter(|keys| keys.starts_with('/'))
 }
 
-/// Settings of this machine's apt without which its archives may be out of reach: proxies, and what
-/// it does about dates.
+/// Returns settings of this machine's apt without which its archives may be out of reach: proxies,
+/// and its treatment of dates.
 ///
 /// # Errors
 /// When apt-config does not run.
@@ -191,7 +194,7 @@ fn options_of(dump: &str) -> Vec<String> {
     dump.lines().filter(wanted).map(|line| line.trim_end_matches(';').to_owned()).collect()
 }
 
-/// Whether a program is where programs are.
+/// Returns true if a program is in no folder for programs.
 pub fn lacks(program: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default();
     !path
@@ -238,7 +241,7 @@ Release: bookworm\nRepo-URI: http://other.test/x/\nOrigin: somebody\nComponent: 
             list(&sources, true)
         );
         assert_eq!(of_targets(TARGETS, "trixie", &file), []);
-        // Without the file apt's own keys have to do.
+        // Without the file, apt's own keys have to do.
         assert!(
             list(&of_targets(TARGETS, "bookworm", &|_| None), false).starts_with("deb http://")
         );

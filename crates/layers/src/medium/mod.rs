@@ -1,6 +1,6 @@
-//! What lies at the bottom of a stack: a file of ours, a block device, something on another host,
-//! or several of these. Whether it may be written is the guard's question, asked before any plan is
-//! performed.
+//! Plans the medium at the bottom of a stack: a file of ours, a block device, something on another
+//! host, or several of these. The guard decides if it may be written; it is asked before any plan
+//! is performed.
 
 use super::{ExposedDevice, PlanContext, guest};
 use anyhow::{Context, Result, bail, ensure};
@@ -10,30 +10,30 @@ use iotax_steps::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
 use iotax_steps::{PathRef, Place, RbdImage};
 use std::path::{Path, PathBuf};
 
-/// What a medium at the bottom of a stack is on this machine, found out before planning.
+/// Facts about a medium at the bottom of a stack on this machine, found out before planning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundMedium {
     pub bytes: u64,
-    /// Block device or file.
+    /// True for a block device, false for a file.
     pub block: bool,
-    /// It is there and not to be made.
+    /// True if the medium is there and need not be made.
     pub exists: bool,
-    /// Signatures that lie on it, by libblkid's names.
+    /// Signatures on the medium, by libblkid's names.
     pub signatures: Vec<String>,
-    /// Of a disk of an existing virtual machine: its name in the manager.
+    /// Manager's name of a disk of an existing virtual machine.
     pub disk: Option<String>,
 }
 
 impl FoundMedium {
-    /// One without a signature.
+    /// Returns a medium without a signature.
     pub fn bare(bytes: u64, block: bool, exists: bool) -> FoundMedium {
         FoundMedium { bytes, block, exists, signatures: Vec::new(), disk: None }
     }
 }
 
-/// What the bottom shows, of which `found` tells member by member; `sibling` numbers equal files
-/// that serve one stack each. Several members offer what the smallest of them does. They are there:
-/// [`plan_member`] makes them.
+/// Returns the device that the bottom shows, with `found` for each member; `sibling` numbers equal
+/// files that serve one stack each. Several members offer what the smallest of them does. The
+/// members exist: [`plan_member`] makes them.
 ///
 /// # Errors
 /// When there is no member, or nothing is known of one.
@@ -52,7 +52,7 @@ pub fn plan(
     Ok(all.fold(first, join_exposed))
 }
 
-/// Makes one medium, or one of several, ready, and says what it shows; see [`plan`].
+/// Prepares one medium, or one of several, and returns the device that it shows; see [`plan`].
 ///
 /// # Errors
 /// When it is a list itself.
@@ -179,7 +179,8 @@ fn exposed(path: PathBuf, found: &FoundMedium, place: Place, writable: bool) -> 
     }
 }
 
-/// `x.img` is `x.img` for one stack, `x.img.2` for the second that needs an equal file.
+/// Returns the path of a sibling: `x.img` is `x.img` for one stack, `x.img.2` for the second that
+/// needs an equal file.
 pub fn sibling_path(path: &Path, sibling: Option<usize>) -> PathBuf {
     match sibling {
         None | Some(0) => path.to_owned(),

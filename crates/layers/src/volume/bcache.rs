@@ -1,5 +1,5 @@
-//! `bcache`: a cache on the last of two members before the first. Its bytes are reckoned here, so
-//! that what is shown is known before anything is made.
+//! `bcache`: a cache on the last of two members for the first. Its bytes are computed here, so that
+//! the size of the device is known before anything is made.
 
 use crate::{Claim, ExposedDevice, Layer, OwnCache, PlanContext, bytes, number, size, word};
 use anyhow::{Result, bail, ensure};
@@ -12,10 +12,11 @@ use iotax_steps::PathRef;
 use iotax_steps::op::{Drives, MakeBcache, MakeLinear, Op, Stretch};
 use iotax_units::{KIB, MIB, show_bytes};
 
-/// Before the data of a slow drive lies its superblock.
+/// Offset of the data on a backing device, after its superblock.
 const DATA_OFFSET: u64 = 8 * KIB;
-/// The kernel refuses a cache whose buckets, rounded up to a power of two, are fewer than 1,024
-/// (cache_alloc in drivers/md/bcache/super.c: "nbuckets is too small", EPERM).
+/// Least number of buckets of a cache. The kernel refuses a cache whose buckets, rounded up to a
+/// power of two, are fewer than 1,024 (cache_alloc in drivers/md/bcache/super.c: "nbuckets is too
+/// small", EPERM).
 const LEAST_BUCKETS: u64 = 513;
 
 pub struct Bcache;
@@ -39,7 +40,8 @@ impl Layer for Bcache {
         true
     }
 
-    /// What is in it is as durable as its drive: no flush writes it back.
+    /// Returns the write-back cache, if there is one. Its contents are as durable as its drive, so
+    /// no flush writes it back.
     fn write_cache(
         &self,
         spec: &LayerSpec,

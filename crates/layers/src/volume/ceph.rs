@@ -1,6 +1,6 @@
-//! `ceph(...)`: a Ceph cluster of its own over files or devices of this host, an OSD on each. Only
-//! layers that bring its images to a kernel stand on it, and each of them makes one in its pool.
-//! Refuses copies that the members are too few for.
+//! `ceph(...)`: a Ceph cluster of its own over files or devices of this host, with one OSD on each.
+//! Only layers that bring its images to a kernel may be above it, and each of them makes one image
+//! in its pool. Refuses a number of copies that the members are too few for.
 
 use super::array_of;
 use crate::guest::qemu::can_be_sockets;
@@ -17,9 +17,9 @@ use iotax_steps::op::{AttachLoop, CephChange, ChangeCeph, Drives, MakeCeph, Make
 use iotax_steps::{PathRef, RbdImage, ceph};
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
-/// BlueStore's own database and logs have their place in less (16.2: 300 MB of an empty OSD).
+/// Bytes for BlueStore's own database and logs, which fit in less (16.2: 300 MB of an empty OSD).
 const OWN_BYTES: u64 = 320 * MIB;
-/// A smaller OSD is near full before anything is in it.
+/// Size of the smallest member. A smaller OSD is near full before anything is in it.
 const LEAST_MEMBER: u64 = GIB;
 
 pub struct Ceph;
@@ -29,7 +29,8 @@ impl Layer for Ceph {
         &HELP
     }
 
-    /// Files are shown to Ceph as loop devices, which keep it off the marker after their data.
+    /// Returns the needs. Ceph gets files as loop devices, which keep it off the marker after their
+    /// data.
     fn needs(&self, _: &LayerSpec) -> Vec<&'static str> {
         vec!["root", "ceph", "ceph-common", "losetup", "loop-devices"]
     }
@@ -117,7 +118,7 @@ impl Layer for Ceph {
     }
 }
 
-/// Block devices, each a member: loop devices over files.
+/// Returns block devices, one per member: loop devices over files.
 fn members(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathRef> {
     if below.block {
         return below.paths.clone();
@@ -135,8 +136,8 @@ fn members(below: &ExposedDevice, context: &mut PlanContext) -> Vec<PathRef> {
     below.paths.iter().map(&mut attached).collect()
 }
 
-/// Bytes of each of so many images in one pool, which are all written: no OSD may come near its
-/// limit (85 %).
+/// Returns the bytes of each of `images` images in one pool. All of them are written, and no OSD
+/// may come near its limit (85 %).
 fn image_bytes(spec: &LayerSpec, below: &ExposedDevice, images: u32) -> Result<u64> {
     let (origin, members) = (&spec.origin, below.paths.len() as u64);
     let (copies, least) = (number::<u64>(spec, "size")?, min_size(spec));
@@ -155,7 +156,7 @@ fn image_bytes(spec: &LayerSpec, below: &ExposedDevice, images: u32) -> Result<u
         show_bytes(below.bytes),
         show_bytes(LEAST_MEMBER)
     );
-    // Few placement groups lie unevenly on more OSDs than copies.
+    // With more OSDs than copies, few placement groups are spread unevenly.
     let even = if members == copies { (1, 1) } else { (2, 3) };
     let of_member = (below.bytes / 4 * 3 - OWN_BYTES) / even.1 * even.0;
     let part = of_member * members / copies / u64::from(images);
@@ -172,7 +173,7 @@ fn image_bytes(spec: &LayerSpec, below: &ExposedDevice, images: u32) -> Result<u
     Ok(wanted)
 }
 
-/// Ceph names the size of objects by its power of two.
+/// Returns the order of objects: Ceph names their size by its power of two.
 fn object_order(spec: &LayerSpec) -> Result<u32> {
     let bytes = bytes(spec, "object-size")?;
     ensure!(
@@ -184,8 +185,8 @@ fn object_order(spec: &LayerSpec) -> Result<u32> {
     Ok(bytes.ilog2())
 }
 
-/// What a layer is on that makes images where a pool is below it: so many of them, a part each.
-/// Else what is below.
+/// Makes `count` images, as equal parts, if a pool is below, and returns them. Otherwise returns
+/// what is below.
 pub fn images(below: &ExposedDevice, count: u32, context: &mut PlanContext) -> ExposedDevice {
     let [PathRef::RbdPool { conf, pool }] = &below.paths[..] else { return below.clone() };
     let mut image = |_| {
@@ -203,7 +204,7 @@ pub fn images(below: &ExposedDevice, count: u32, context: &mut PlanContext) -> E
     ExposedDevice { paths: (0..count).map(&mut image).collect(), split: count > 1, ..below.clone() }
 }
 
-/// The image below a layer.
+/// Returns the image below a layer.
 ///
 /// # Errors
 /// When it is not an RBD image.

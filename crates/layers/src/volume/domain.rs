@@ -1,6 +1,6 @@
 //! `domain`: an existing virtual machine, which is the place of the load, has other settings while
-//! the stack is up. The step is this host's, which asks its manager; the machine is shut down and
-//! started.
+//! the stack is up. The step runs on this host, which asks the machine's manager; the machine is
+//! shut down and started.
 
 use crate::{Claim, ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result, ensure};
@@ -17,8 +17,8 @@ impl Layer for Domain {
         &HELP
     }
 
-    /// Nobody else has the disk meanwhile, and the guard need not give it away: it stays where it
-    /// is.
+    /// Claims the disk alone: nobody else has it meanwhile. The guard need not give it away, since
+    /// it stays where it is.
     fn claim(&self, _: &LayerSpec) -> Claim {
         Claim::Caches
     }

@@ -1,5 +1,5 @@
-//! `rados` and `fio-rbd`: what fio reaches as a client of a Ceph cluster. Nothing is shown to a
-//! kernel: a file of the run's says to fio what it loads.
+//! `rados` and `fio-rbd`: targets that fio reaches as a client of a Ceph cluster. Nothing is shown
+//! to a kernel: a file of the run gives fio its load.
 
 use super::ceph;
 use crate::{Claim, ExposedDevice, Layer, PlanContext, bytes, needs};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 const NEEDS: [&str; 4] = ["root", "ceph-common", "fio", "fio-ceph"];
 
-/// Objects of a pool of ours.
+/// Objects in a pool of ours.
 pub struct Rados;
 
 pub struct FioRbd;
@@ -128,8 +128,8 @@ fn is_of(op: &Op, engine: &str) -> bool {
     matches!(op, Op::MakeFioTarget(target) if target.client.ioengine() == engine)
 }
 
-/// Adds the step, and shows what it makes to fio alone. What is new is written once by the step
-/// itself: no other generator could.
+/// Adds the step, and returns a device that only fio can load. The step itself writes what is new
+/// once: no other generator could.
 fn target(
     spec: &LayerSpec,
     below: &ExposedDevice,

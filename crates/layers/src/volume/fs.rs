@@ -12,20 +12,21 @@ use iotax_steps::Place;
 use iotax_steps::op::{MakeFilesystem, Mount, Op};
 use iotax_units::{KIB, MIB, show_bytes};
 
-/// Which of the types an option is of.
+/// Types of file system that each option applies to.
 const TYPES: &[(&str, &[&str])] =
     &[("block-size", &["xfs", "ext4"]), ("data", &["btrfs"]), ("metadata", &["btrfs"])];
 
-/// mkfs.xfs refuses less than 300 MB, and a 64 MiB log has to leave room for the file.
+/// Size of the smallest device. mkfs.xfs refuses less than 300 MB, and a 64 MiB log has to leave
+/// room for the file.
 const LEAST_BYTES: u64 = 512 * MIB;
 
-/// xfs's smallest log is 64 MiB; the rest is for inodes and allocation groups.
+/// Bytes for metadata: xfs's smallest log is 64 MiB; the rest is for inodes and allocation groups.
 const METADATA_BYTES: u64 = 96 * MIB;
 
-/// A block is at most a page of memory, or the kernel would not mount it.
+/// Largest block size. The kernel mounts no file system with a block larger than a page of memory.
 const LARGEST_BLOCK: u64 = 4 * KIB;
 
-/// mkfs, mount, one file.
+/// A file system made by mkfs, mounted, with one file.
 pub struct FileSystem;
 
 impl Layer for FileSystem {
@@ -101,13 +102,13 @@ impl Layer for FileSystem {
     }
 }
 
-/// The need of the program that makes it. A type without one is refused: another's need would be
-/// met in vain.
+/// Returns the need of the program that makes a type of file system. A type without such a need is
+/// refused, since meeting the need of another type would be in vain.
 fn mkfs_need(kind: &str) -> Option<&'static str> {
     needs::by_id(&format!("mkfs.{kind}")).map(|need| need.id)
 }
 
-/// What to do about too few bytes in a place. In a lab, drives are as large as they are told to be.
+/// Returns a hint about too few bytes in a place. The size of a lab's drives is a setting.
 fn larger(place: &Place) -> &'static str {
     match place {
         Place::Host | Place::Ssh(_) => "a larger drive or file at the bottom",
@@ -117,7 +118,7 @@ fn larger(place: &Place) -> &'static str {
     }
 }
 
-/// Words of mkfs beyond those that every file system gets.
+/// Returns options of mkfs in addition to those that every file system gets.
 fn mkfs_options(spec: &LayerSpec, members: u64) -> Result<Vec<String>> {
     options_of(spec, "type", TYPES)?;
     let kind = word(spec, "type")?;
@@ -162,9 +163,10 @@ fn least_members(profile: &str) -> u64 {
     }
 }
 
-/// What log and metadata leave, less the tenth that stays free (guard::marker) and the twentieth
-/// that ext4 keeps for root. btrfs writes again what is overwritten and keeps the old until all of
-/// its extent is: half of that.
+/// Returns the size of the file: what log and metadata leave, less the tenth that stays free
+/// (guard::marker) and the twentieth that ext4 reserves for root. For btrfs it is half of that,
+/// since btrfs writes overwritten data to a new place and keeps the old data until the whole extent
+/// is overwritten.
 fn file_bytes(below: u64, spec: &LayerSpec) -> u64 {
     let whole = (below - METADATA_BYTES) / 100 * 85;
     let copies = if matches!(spec.option("data"), Some("raid1" | "raid10")) { 2 } else { 1 };
@@ -172,7 +174,7 @@ fn file_bytes(below: u64, spec: &LayerSpec) -> u64 {
     room / MIB * MIB
 }
 
-/// xfs takes 12 bytes.
+/// Returns the label of a file system. xfs takes 12 bytes.
 fn label_of(run_id: &str) -> String {
     let tail: String = run_id.chars().rev().take(6).collect::<Vec<_>>().into_iter().rev().collect();
     format!("iotax-{tail}")

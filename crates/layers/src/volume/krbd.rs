@@ -40,7 +40,7 @@ impl Layer for Krbd {
             conf,
             pool,
             image,
-            // What was never written is written first, whatever the load does.
+            // Blocks that were never written are written first, whatever the load does.
             read_only: !context.writable && below.unwritten.is_none(),
             queue_depth: number(spec, "queue-depth")?,
             read_from_replica: word(spec, "read-from-replica")?.to_owned(),

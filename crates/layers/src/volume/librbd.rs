@@ -47,7 +47,7 @@ impl Layer for Librbd {
         let (file, pid) =
             (directory.join(format!("{instance}.img")), directory.join(format!("{instance}.pid")));
         let log = directory.join(format!("{instance}.log"));
-        // What was never written is written first, whatever the load does.
+        // Blocks that were never written are written first, whatever the load does.
         let writable = context.writable || below.unwritten.is_some();
         let blockdev = OptionValue::new("driver", "rbd")
             .set("node-name", "disk")

@@ -1,5 +1,5 @@
 //! `split(4)`: equal parts of a device, all loaded at once or one for each of as many guests.
-//! `linear`: several devices one after the other as one. Both by the device mapper.
+//! `linear`: several devices one after the other as one. Both use the device mapper.
 
 use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
@@ -23,8 +23,8 @@ impl Layer for SplitLayer {
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
-        // The device mapper has it for itself: neither mkfs nor sfdisk would take it beside that.
-        // Reads are let through.
+        // The device mapper claims the device: neither mkfs nor sfdisk would take it at the same
+        // time. Reads pass through.
         Claim::Writes
     }
 
@@ -71,8 +71,8 @@ impl Layer for Linear {
     }
 
     fn claim(&self, _: &LayerSpec) -> Claim {
-        // The device mapper has it for itself: neither mkfs nor sfdisk would take it beside that.
-        // Reads are let through.
+        // The device mapper claims the device: neither mkfs nor sfdisk would take it at the same
+        // time. Reads pass through.
         Claim::Writes
     }
 
@@ -107,7 +107,7 @@ fn add(
 ) -> PathRef {
     let instance = context.instance("dm");
     let name = format!("iotax-{}-{instance}", context.tag.run_id);
-    // What is written first is written through it, whatever the load does.
+    // First writes go through the device, whatever the load does.
     let read_only = !context.writable && below.unwritten.is_none();
     PathRef::Yield(context.add(why, Op::MakeLinear(MakeLinear { name, stretches, read_only })))
 }

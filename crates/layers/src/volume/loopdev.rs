@@ -37,7 +37,7 @@ impl Layer for Loop {
             backing: below.path(spec)?.clone(),
             bytes: below.bytes,
             direct_io: flag(spec, "direct-io"),
-            // What is written first is written through it, whatever the load does.
+            // First writes go through the device, whatever the load does.
             read_only: !context.writable && below.unwritten.is_none(),
             file: None,
         };

@@ -1,6 +1,6 @@
-//! `lvm`: one volume of LVM's over one device or several: linear, striped, thin, or cached on the
-//! last of them. All lengths are reckoned here, in extents, so that what is shown is known before
-//! anything is made.
+//! `lvm`: one LVM volume over one device or several: linear, striped, thin, or cached on the last
+//! of them. All lengths are computed here, in extents, so that the size of the volume is known
+//! before anything is made.
 
 use super::options_of;
 use crate::{
@@ -17,7 +17,7 @@ use iotax_steps::PathRef;
 use iotax_steps::op::{Drives, EXTENT, LvmVolume, MakeLvm, Op, Stripes};
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
-/// Which kinds of volume an option is of.
+/// Kinds of volume that each option applies to.
 const KINDS: &[(&str, &[&str])] = &[
     ("stripes", &["striped", "thin"]),
     ("stripe-size", &["striped", "thin"]),
@@ -27,14 +27,14 @@ const KINDS: &[(&str, &[&str])] = &[
     ("cache-size", &["cache"]),
 ];
 
-/// A cache and its metadata have room in so many extents.
+/// Least number of extents that have room for a cache and its metadata.
 const LEAST_CACHE: u64 = 8;
-/// dm-thin's metadata are 64 bytes a chunk, and never more than a little under 16 GiB (LVM's own
-/// reckoning).
+/// Size of dm-thin's metadata: 64 bytes a chunk, and never more than a little under 16 GiB
+/// (computed as LVM does).
 const METADATA_OF_A_CHUNK: u64 = 64;
 const MOST_METADATA: u64 = 15 * GIB;
 
-/// A volume group and a volume.
+/// A volume group with a volume.
 pub struct Lvm;
 
 impl Layer for Lvm {
@@ -63,7 +63,8 @@ impl Layer for Lvm {
         spec.option("type") == Some("thin")
     }
 
-    /// What is in it is as durable as its drive: no flush writes it back.
+    /// Returns the write-back cache, if the volume has one. Its contents are as durable as its
+    /// drive, so no flush writes it back.
     fn write_cache(
         &self,
         spec: &LayerSpec,
@@ -97,7 +98,8 @@ impl Layer for Lvm {
         let bytes = extents(&volume) * EXTENT;
         let unwritten = match &volume {
             LvmVolume::Thin { .. } => Some(FirstWrites::InOrder),
-            // Every block of it is one of a member, which was written or not by itself.
+            // Every block of the volume is a block of a member, which was written already or was
+            // not.
             _ => below.unwritten,
         };
         let instance = context.instance("lvm");
@@ -122,7 +124,7 @@ impl Layer for Lvm {
     }
 }
 
-/// What the members have room for.
+/// Extents that the members have room for.
 #[derive(Clone, Copy)]
 struct Room {
     members: u64,
@@ -130,8 +132,8 @@ struct Room {
 }
 
 impl Room {
-    /// The first extent of each member is LVM's: its metadata take 1 MiB, or what alignment to the
-    /// stripes below makes of that.
+    /// Returns the room on the members. The first extent of each member belongs to LVM: its
+    /// metadata take 1 MiB, or what alignment to the stripes below makes of that.
     fn below_layer(below: &ExposedDevice, spec: &LayerSpec) -> Result<Room> {
         let each = (below.bytes / EXTENT).saturating_sub(1);
         ensure!(
@@ -164,8 +166,8 @@ fn volume(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
     }
 }
 
-/// Extents of the volume: as many as there are, or what `size` asks for, rounded up to whole
-/// stripes as LVM does.
+/// Returns the extents of the volume: all that there are, or what `size` asks for, rounded up to
+/// whole stripes as LVM does.
 fn asked(spec: &LayerSpec, most: u64, multiple: u64) -> Result<u64> {
     let most = most / multiple * multiple;
     let Some(bytes) = size(spec, "size")? else { return Ok(most) };
@@ -208,7 +210,7 @@ fn stripe_size(spec: &LayerSpec) -> Result<u64> {
     Ok(bytes)
 }
 
-/// A chunk of so many times `unit`, to 1 GiB.
+/// Returns the size of a chunk: a multiple of `unit`, up to 1 GiB.
 fn chunk_size(spec: &LayerSpec, unit: u64) -> Result<u64> {
     let bytes = bytes(spec, "chunk-size")?;
     ensure!(
@@ -237,12 +239,12 @@ fn thin(spec: &LayerSpec, room: Room) -> Result<LvmVolume> {
     };
     let metadata = room.all() * EXTENT / chunk_size * METADATA_OF_A_CHUNK;
     let metadata_extents = metadata.min(MOST_METADATA).div_ceil(EXTENT).max(1);
-    // The metadata lie on one member, and every stripe has as much of each.
+    // The metadata are on one member, and every stripe has equal parts of all members.
     let pool_extents = match &stripes {
         Some(_) => room.each.saturating_sub(metadata_extents) * room.members,
         None => room.all().saturating_sub(metadata_extents),
     };
-    // A pool that is full to its last chunk has none for whoever writes there in a moment.
+    // A pool that is full to its last chunk has no room for the next write.
     let extents = asked(spec, pool_extents.saturating_sub(1), 1)?;
     ensure!(
         extents > 0,
@@ -300,7 +302,7 @@ mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
 
-    /// Bytes shown and what would be typed, for members of 128 MiB.
+    /// Formats the size shown and the commands, for members of 128 MiB.
     fn shown(members: usize, options: &str) -> String {
         let (exposed, steps) = planned(&Lvm, &over(members, 128 * MIB), options).unwrap();
         let steps: Vec<String> = steps.iter().map(|step| step.op.operation().describe()).collect();

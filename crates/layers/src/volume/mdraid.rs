@@ -1,6 +1,6 @@
-//! `mdraid(level=5)`: the kernel's RAID over several block devices, by mdadm. Its bytes are
-//! computed, so where data begins on a member is chosen here and not left to mdadm. Its first sync
-//! is waited for before anything is measured.
+//! `mdraid(level=5)`: the kernel's RAID over several block devices, by mdadm. Its size is computed,
+//! so the data offset on a member is chosen here and not left to mdadm. The array's first sync is
+//! waited for before anything is measured.
 
 use super::array_of;
 use crate::state::StateMove;
@@ -14,12 +14,13 @@ use iotax_steps::op::{AwaitSync, CreateArray, Drives, FailMember, Op, Rebuild, S
 use iotax_steps::{PathRef, short_id};
 use iotax_units::{KIB, MIB, show_bytes};
 
-/// RAID 0 has no size: it takes all of its members.
+/// Hint for uneven members of RAID 0, which has no size option: it takes all of its members.
 const UNEVEN_STRIPE_HINT: &str = "name drives or partitions of one size, or lvm(striped), which takes of each as much as the smallest has";
-/// The kernel takes no smaller one than a page.
+/// Smallest chunk. The kernel takes none smaller than a page.
 const LEAST_CHUNK: u64 = 4 * KIB;
-/// Superblock, bitmap and log of bad blocks lie before it, or with metadata 1.0 after all data.
-/// mdadm itself would leave up to 128 MiB on a large drive, for reshaping that no run does.
+/// Data offset on a member. Superblock, bitmap and bad block log are before it, or with metadata
+/// 1.0 after all data. mdadm itself would leave up to 128 MiB on a large drive, for reshaping that
+/// no run does.
 const DATA_OFFSET: u64 = MIB;
 
 pub struct MdRaid;
@@ -202,7 +203,7 @@ fn chunk(spec: &LayerSpec, level: u8) -> Result<Option<u64>> {
     }
 }
 
-/// Bytes of each member that hold data: whole MiB and chunks.
+/// Returns the bytes of each member that hold data: whole MiB and chunks.
 fn used(spec: &LayerSpec, below: &ExposedDevice, chunk: Option<u64>) -> Result<u64> {
     let unit = chunk.unwrap_or(0).max(MIB);
     let room = below.bytes.saturating_sub(DATA_OFFSET) / unit * unit;
@@ -240,17 +241,17 @@ fn used(spec: &LayerSpec, below: &ExposedDevice, chunk: Option<u64>) -> Result<u
     Ok(size)
 }
 
-/// Bytes that an array of members of that size gives.
+/// Returns the bytes of an array with members of that size.
 fn array_bytes(spec: &LayerSpec, level: u8, members: u64, size: u64, chunk: Option<u64>) -> u64 {
     match level {
         0 => members * size,
         1 => size,
         5 => (members - 1) * size,
         6 => (members - 2) * size,
-        // As the kernel's raid10_size reckons it, in chunks.
+        // This is the computation of the kernel's raid10_size, in chunks.
         _ => {
             let chunk = chunk.unwrap_or(size);
-            // Copies that are near, and that are far or offset.
+            // The first number is that of near copies, the second that of far or offset copies.
             let (near, far) = match copies(spec) {
                 Some((copies, true)) => (copies, 1),
                 Some((copies, false)) => (1, copies),
@@ -298,8 +299,8 @@ fn bounds(spec: &LayerSpec, level: u8) -> Result<SyncBounds> {
     Ok(bounds)
 }
 
-/// md keeps 32 bytes of a name, and of the home host before it: the end of a run's id is enough to
-/// tell runs apart.
+/// Returns the name of an array. md keeps 32 bytes for the name and the home host before it. The
+/// end of a run's id is enough to distinguish runs.
 fn name_of(run_id: &str, instance: &str) -> String {
     format!("iotax-{}-{instance}", short_id(run_id))
 }

@@ -1,4 +1,4 @@
-//! What is planned for arrays, and what is refused.
+//! Plans arrays, and refuses what cannot be planned.
 
 use super::*;
 use crate::state::{AskedState, transition};

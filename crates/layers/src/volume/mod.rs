@@ -1,5 +1,5 @@
 //! Layers of one host between devices and what is above: loop, partition, split, linear, mdraid,
-//! lvm, zfs, fs; what a running SPDK target, or an engine that iotax does not know, makes of them;
+//! lvm, zfs, fs; devices that a running SPDK target, or an engine unknown to iotax, makes of them;
 //! a Ceph cluster on them, and its images as files or devices.
 
 mod bcache;
@@ -40,7 +40,7 @@ use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{MakeDirectory, MakeFile, Mount, Op};
 use iotax_steps::{PathRef, StepId};
 
-/// Every one of them.
+/// Table of all of these layers.
 pub const ALL: &[&dyn Layer] = &[
     &Loop,
     &Lvm,
@@ -61,7 +61,8 @@ pub const ALL: &[&dyn Layer] = &[
     &ByTool,
 ];
 
-/// Mounts a file system and fills one file on it: its path. The mount point is made for it.
+/// Mounts a file system, fills one file on it, and returns its path. The mount point is made for
+/// it.
 fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
     let path = mount.directory.join("iotax.data");
     let directory = MakeDirectory { path: mount.directory.clone() };
@@ -74,7 +75,8 @@ fn file_on(context: &mut PlanContext, mount: Mount, bytes: u64) -> PathRef {
     PathRef::Path(path)
 }
 
-/// What can lose members: what a step has `made` of all that is below, else what is below.
+/// Returns the arrays that can lose members: the one that a step has `made` of all members below,
+/// or else those below.
 fn array_of(
     spec: &LayerSpec,
     below: &ExposedDevice,
@@ -88,11 +90,11 @@ fn array_of(
     vec![Array { step, made, members, spec: spec.clone(), place, in_use }]
 }
 
-/// Refuses options that are written and mean nothing for that value of `of`: an option and the
-/// values that it goes with.
+/// Refuses options that are written and mean nothing for that value of `of`. Each row of the table
+/// has an option and the values that it goes with.
 ///
 /// # Errors
-/// The first of them, with the values it is of.
+/// The first such option, with the values that it goes with.
 fn options_of(spec: &LayerSpec, of: &str, table: &[(&str, &[&str])]) -> Result<()> {
     let value = word(spec, of)?;
     let stray = table

@@ -10,13 +10,14 @@ use iotax_steps::op::{Drives, MakePartition, Op};
 use iotax_steps::partition::id_from;
 use iotax_units::{KIB, MIB, is_unknown, show_bytes};
 
-/// Header and entries of a GPT lie before it, also where a logical block has 4 KiB.
+/// Least start of the partition. Header and entries of a GPT are before it, even if a logical block
+/// has 4 KiB.
 const LEAST_START: u64 = 24 * KIB;
-/// Behind the partition lies the copy of a GPT.
+/// Bytes after the partition, for the copy of a GPT.
 const TAIL: u64 = MIB;
-/// The partition has a whole number of these.
+/// Unit of the partition's size.
 const UNIT: u64 = 4 * KIB;
-/// A DOS table counts sectors of 512 bytes in 32 bits.
+/// Largest size of a DOS table, which counts sectors of 512 bytes in 32 bits.
 const MOST_DOS: u64 = 1 << 41;
 
 pub struct Partition;

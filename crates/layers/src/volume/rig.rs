@@ -1,4 +1,5 @@
-//! What tests of these layers share: made-up devices to stand on, options as people write them.
+//! Helpers that tests of these layers share: made-up devices for layers to be set up on, and
+//! options as people write them.
 
 use crate::{ExposedDevice, Layer, PlanContext};
 use anyhow::Result;
@@ -9,7 +10,7 @@ use iotax_model::scenario::ast::OptionExpr;
 use iotax_model::scenario::grammar::parse_layer;
 use iotax_steps::{PathRef, Place, RunTag, Step};
 
-/// So many devices of that many bytes.
+/// Makes up `members` devices of `bytes` bytes each.
 pub fn over(members: usize, bytes: u64) -> ExposedDevice {
     ExposedDevice {
         paths: (0..members)
@@ -32,7 +33,7 @@ pub fn over(members: usize, bytes: u64) -> ExposedDevice {
     }
 }
 
-/// A layer with these options, as `striped,size=1GiB`.
+/// Returns a layer with these options, written like `striped,size=1GiB`.
 pub fn spec(layer: &dyn Layer, options: &str) -> LayerSpec {
     let help = catalog::find(layer.name()).expect("the layer is in the catalog");
     let parsed = parse_layer(&format!("{}({options})", layer.name())).expect("options parse");
@@ -52,7 +53,7 @@ pub fn spec(layer: &dyn Layer, options: &str) -> LayerSpec {
     }
 }
 
-/// What it shows, and its steps.
+/// Returns the device that the layer shows, and its steps.
 pub fn planned(
     layer: &dyn Layer,
     below: &ExposedDevice,
@@ -66,7 +67,7 @@ pub fn planned(
     Ok((exposed, context.steps))
 }
 
-/// Why it does not.
+/// Returns the error of a layer that cannot be planned.
 pub fn refused(layer: &dyn Layer, below: &ExposedDevice, options: &str) -> String {
     planned(layer, below, options).expect_err(options).to_string()
 }

@@ -1,6 +1,7 @@
 //! `spdk(...)`: files or devices of this host as one bdev of a running SPDK target, joined by its
 //! RAID, with a logical volume on top if that is asked for. Only layers that bring a bdev to a
-//! kernel stand on it. Refuses levels that the members are too few for, and words without effect.
+//! kernel may be above it. Refuses levels that the members are too few for, and options without
+//! effect.
 
 use super::array_of;
 use crate::needs;
@@ -16,7 +17,7 @@ use iotax_steps::{PathRef, spdk};
 use iotax_units::{KIB, MIB, show_bytes};
 use std::path::Path;
 
-/// What SPDK's blobstore calls a page: each cluster takes one of metadata at most.
+/// Size of a page of SPDK's blobstore: each cluster takes at most one page of metadata.
 const PAGE: u64 = 4 * KIB;
 
 pub struct SpdkBdev;
@@ -121,7 +122,7 @@ fn has_volume(spec: &LayerSpec) -> bool {
     spec.option("lvol") != Some("none")
 }
 
-/// What its words alone say.
+/// Returns what the options alone determine.
 fn of_words(spec: &LayerSpec) -> Result<JoinSpdk> {
     let raid = word(spec, "raid")?;
     let has_strips = !matches!(raid, "none" | "raid1");
@@ -144,7 +145,7 @@ fn of_words(spec: &LayerSpec) -> Result<JoinSpdk> {
         members: Vec::new(),
         uring: word(spec, "aio")? == "io_uring",
         read_only: false,
-        // Whether they are files is not known yet.
+        // It is not known yet if the members are files.
         mib: Some(0),
         raid: (raid != "none").then(|| SpdkRaid { level: raid.to_owned(), strip_kib }),
         lvol: lvol.map(|cluster| SpdkLvol {
@@ -174,7 +175,7 @@ fn power_of_two(spec: &LayerSpec, option: &str, least: u64) -> Result<u64> {
     Ok(bytes)
 }
 
-/// What the members cannot be joined to, told before anything is made.
+/// Refuses members that cannot be joined, before anything is made.
 fn check_members(op: &JoinSpdk, spec: &LayerSpec) -> Result<()> {
     let origin = &spec.origin;
     match (&op.raid, op.members.len()) {
@@ -205,7 +206,8 @@ fn check_members(op: &JoinSpdk, spec: &LayerSpec) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of the array, of members of so many each: whole strips of each are used.
+/// Returns the bytes of the array, from members of `of_member` bytes each: whole strips of each are
+/// used.
 fn joined_bytes(op: &JoinSpdk, of_member: u64) -> u64 {
     let Some(raid) = &op.raid else { return of_member };
     let used = raid.strip_kib.map_or(of_member, |kib| of_member / (kib * KIB) * (kib * KIB));
@@ -217,18 +219,19 @@ fn joined_bytes(op: &JoinSpdk, of_member: u64) -> u64 {
     }
 }
 
-/// A full stripe, where nothing else can be written: raid5f does not read what it would need for
-/// the parity.
+/// Returns the full stripe if nothing else can be written: raid5f does not read the blocks that it
+/// would need for the parity.
 fn write_unit(op: &JoinSpdk) -> Option<u64> {
     let raid = op.raid.as_ref().filter(|raid| raid.level == "raid5f")?;
     Some(raid.strip_kib? * KIB * (op.members.len() as u64 - 1))
 }
 
-/// Size of the volume: what was asked for if the store has it, or all whole clusters beside its
-/// metadata.
+/// Returns the size of the volume in MiB: the size asked for if the store has room for it, or all
+/// whole clusters that the metadata leave.
 fn volume_mib(cluster: u64, joined: u64, spec: &LayerSpec) -> Result<u64> {
     let clusters = joined / cluster;
-    // A page each cluster, the superblock, and three masks of a bit each with a header.
+    // The metadata are a page for each cluster, the superblock, and three bit masks with a header
+    // each.
     let pages = clusters + 1 + 3 * (clusters / (8 * PAGE) + 2);
     let free = clusters.saturating_sub((pages * PAGE).div_ceil(cluster) + 1);
     let most = free * cluster / MIB;

@@ -1,5 +1,5 @@
-//! What an engine that iotax does not know makes of its members, by the commands that a scenario
-//! has for it. It writes them, so each is consented to.
+//! Sets up the device that an engine unknown to iotax makes of its members, by the commands that a
+//! scenario has for it. The engine writes the members, so the user must consent to each.
 
 use super::array_of;
 use crate::state::StateMove;
@@ -20,7 +20,7 @@ use std::path::Path;
 /// The layer of all tools.
 pub struct ByTool;
 
-/// Of all of them, where none is asked about.
+/// Help for all tools together, where no particular one is asked about.
 const HELP: LayerHelp = LayerHelp { name: KIND, joins: true, ..LayerHelp::PLAIN };
 
 impl Layer for ByTool {
@@ -172,14 +172,16 @@ fn tool_of_layer(spec: &LayerSpec) -> Result<&Tool> {
         .with_context(|| format!("{}: {} without a description", spec.origin, spec.name))
 }
 
-/// What such an engine makes of members, of no size yet.
+/// Returns the operation by which such an engine makes a device of members. Its size is not set
+/// yet.
 fn made(spec: &LayerSpec, tool: &Tool, name: String, members: &[PathRef]) -> Result<MakeByTool> {
     let (slots, commands) = (slots(spec, tool)?, Box::new(tool.commands.clone()));
     let (tool, members) = (tool.name.clone(), members.to_vec());
     Ok(MakeByTool { tool, name, members, pci: Vec::new(), slots, bytes: 0, commands })
 }
 
-/// The PCI addresses of all members, known before an engine takes them from the kernel.
+/// Returns the PCI addresses of all members, which are known before an engine takes the members
+/// from the kernel.
 fn pci_addresses(
     spec: &LayerSpec,
     below: &ExposedDevice,
@@ -227,7 +229,7 @@ fn check_members(spec: &LayerSpec, tool: &Tool, below: &ExposedDevice) -> Result
     Ok(())
 }
 
-/// What the placeholders of options stand for: those without a value are not among them.
+/// Returns the values of the placeholders of options. Options without a value are left out.
 fn slots(spec: &LayerSpec, tool: &Tool) -> Result<PlaceholderSlots> {
     let mut slots = PlaceholderSlots::new();
     for option in &tool.options {

@@ -1,5 +1,5 @@
-//! `zfs`: a pool over one device or several, and a volume or a file in it. What the pool has room
-//! for is reckoned here with a fifth to spare, so that what is shown is known before anything is
+//! `zfs`: a pool over one device or several, and a volume or a file in it. The room of the pool is
+//! computed here with a fifth to spare, so that the size of the volume is known before anything is
 //! made: a full pool measures its own search for room.
 
 use super::{array_of, file_on, options_of};
@@ -21,7 +21,7 @@ use iotax_steps::op::{
 };
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
-/// Which of the kinds an option is of.
+/// Kinds that each option applies to.
 const KINDS: &[(&str, &[&str])] = &[
     ("volblocksize", &["zvol"]),
     ("thin", &["zvol"]),
@@ -29,17 +29,18 @@ const KINDS: &[(&str, &[&str])] = &[
     ("atime", &["dataset"]),
 ];
 
-/// Of a member zpool's partition table takes 9 MiB, the labels 4.5 MiB.
+/// Bytes at the start of a member: zpool's partition table takes 9 MiB, the labels 4.5 MiB.
 const HEAD: u64 = 16 * MIB;
-/// ZFS takes no smaller device than 64 MiB.
+/// Size of the smallest member. ZFS takes no device smaller than 64 MiB.
 const LEAST_MEMBER: u64 = 64 * MIB + HEAD;
-/// Of the rest metaslabs, which are of one size, leave a little at the end.
+/// Percentage of the rest that whole metaslabs cover. They all have one size, and leave a little at
+/// the end.
 const WHOLE_METASLABS: u64 = 98;
-/// What ZFS keeps for itself: a 32nd, 128 MiB at least (of a small pool half), 128 GiB at most.
+/// Slop space that ZFS reserves: a 32nd, 128 MiB at least (half of a small pool), 128 GiB at most.
 const LEAST_SLOP: u64 = 128 * MIB;
 const MOST_SLOP: u64 = 128 * GIB;
 
-/// A pool and what is in it.
+/// A pool with a volume or a file in it.
 pub struct Zfs;
 
 impl Layer for Zfs {
@@ -87,7 +88,7 @@ impl Layer for Zfs {
         _: Option<u64>,
         machine: Option<&Probe>,
     ) -> Option<OwnCache> {
-        // They wait in memory for the next transaction group.
+        // Writes wait in memory for the next transaction group.
         let cache = caches::zfs(machine?).filter(|_| spec.option("sync") != Some("always"))?;
         Some(OwnCache { cache, flushed: spec.option("sync") != Some("disabled") })
     }
@@ -142,13 +143,13 @@ impl Layer for Zfs {
     }
 }
 
-/// Properties of all that is in the pool.
+/// Returns the properties of everything in the pool.
 fn properties(spec: &LayerSpec) -> Result<Vec<String>> {
     let named = ["compression", "dedup", "sync", "primarycache", "atime"];
     named.into_iter().map(|name| Ok(format!("{name}={}", word(spec, name)?))).collect()
 }
 
-/// The ARC is the machine's: pools that are up beside each other have one.
+/// Limits the ARC. The ARC belongs to the machine: pools that are up at the same time share one.
 fn limit_arc(spec: &LayerSpec, context: &mut PlanContext) -> Result<()> {
     let wanted = size(spec, "arc-max")?;
     let here = context.steps.iter().filter(|step| step.place == context.place);
@@ -176,12 +177,12 @@ fn limit_arc(spec: &LayerSpec, context: &mut PlanContext) -> Result<()> {
     Ok(())
 }
 
-/// What is to be made.
+/// Pool and volume that are asked for.
 struct PoolWish {
     vdev: Vdev,
     ashift: u32,
     dataset: bool,
-    /// Bytes of a block.
+    /// Size of a block in bytes.
     block: u64,
     bytes: u64,
     thin: bool,
@@ -215,7 +216,7 @@ impl PoolWish {
         Ok(PoolWish { vdev, ashift, dataset, block, bytes, thin: flag(spec, "thin") })
     }
 
-    /// Bytes of each member that all of its content takes.
+    /// Returns the bytes of each member that its whole content takes.
     fn in_use(&self, members: u64) -> u64 {
         let blocks = self.bytes.div_ceil(self.block);
         (blocks * taken(self.vdev, members, self.block, self.ashift)).div_ceil(members.max(1))
@@ -283,8 +284,9 @@ fn asked(spec: &LayerSpec, most: u64, multiple: u64) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Bytes that a pool has room for, with a fifth to spare. ZFS reckons with what blocks of 128 KiB
-/// take, keeps its slop of that, and charges other blocks by what they really take.
+/// Returns the bytes that a pool has room for, with a fifth to spare. ZFS assumes the space that
+/// blocks of 128 KiB take, reserves its slop space from that, and charges other blocks by the space
+/// that they really take.
 fn room(vdev: Vdev, members: u64, each: u64, block: u64, ashift: u32) -> u64 {
     let raw = members * (each - HEAD) / 100 * WHOLE_METASLABS;
     let share = |bytes: u64, block: u64| {
@@ -298,8 +300,8 @@ fn room(vdev: Vdev, members: u64, each: u64, block: u64, ashift: u32) -> u64 {
     u64::try_from(left).unwrap_or(u64::MAX) / 5 * 4
 }
 
-/// Bytes of all members that a block takes. RAID-Z has parity sectors for each row of data sectors,
-/// and pads to a multiple of one more than there are of them.
+/// Returns the bytes of all members that a block takes. RAID-Z has parity sectors for each row of
+/// data sectors, and pads to a multiple of one more than the number of parity sectors.
 fn taken(vdev: Vdev, members: u64, block: u64, ashift: u32) -> u64 {
     let sector = 1u64 << ashift;
     let data = block.div_ceil(sector);
@@ -413,8 +415,8 @@ mod tests {
         assert_eq!((of(Vdev::Mirror, 4, 16 << 10), of(Vdev::Stripe, 4, 16 << 10)), (8, 4));
     }
 
-    /// Of four members of 128 MiB zfs 2.1 showed 206558080 bytes as available in RAID-Z, of two in
-    /// a stripe 117059584.
+    /// With four members of 128 MiB, zfs 2.1 showed 206558080 bytes as available in RAID-Z, and
+    /// with two in a stripe 117059584.
     #[test]
     fn a_fifth_of_what_zfs_shows_stays_free() {
         let small = |vdev, members, block| room(vdev, members, 128 * MIB, block, 12);

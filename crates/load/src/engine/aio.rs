@@ -1,10 +1,10 @@
-//! The aio engine: the system calls of libaio, for kernels without io_uring and for targets that
+//! aio engine: the system calls of libaio, for kernels without io_uring and for targets that
 //! io_uring hands to worker threads. Without O_DIRECT the kernel does each I/O within the call that
-//! submits it, so its depth is one in truth.
+//! submits it, so its real depth is one.
 //!
 //! Completions are read off the ring that the kernel maps into the process (include/linux/aio_abi.h
-//! and fs/aio.c of Linux), with no system call, where that ring is as it is known here; else they
-//! are asked for.
+//! and fs/aio.c of Linux), without a system call, if that ring has the known layout. Otherwise a
+//! system call asks for them.
 
 use super::{Batch, Completion, Engine, EngineFamily, EngineName, Io, NO_MEMORY_NS, Op};
 use crate::clock;
@@ -24,7 +24,7 @@ pub(super) const KIND: EngineFamily = EngineFamily {
     },
 };
 
-/// As the kernel's aio_abi.h has it, on a machine of either byte order.
+/// Control block of an I/O (`struct iocb` of the kernel's aio_abi.h), for either byte order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct ControlBlock {
@@ -45,7 +45,7 @@ struct ControlBlock {
     event_fd: u32,
 }
 
-/// What came of a control block.
+/// Result of a control block (`struct io_event`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct AioEvent {
@@ -55,14 +55,14 @@ struct AioEvent {
     more: i64,
 }
 
-/// What is before the events in the mapped ring.
+/// Header of the mapped ring, which the events follow.
 #[repr(C)]
 struct Header {
     id: u32,
     events: u32,
-    /// The next event to be read; whoever reads writes it.
+    /// Index of the next event to be read; the reader writes it.
     head: AtomicU32,
-    /// Where the kernel puts the next one.
+    /// Index at which the kernel puts the next event.
     tail: AtomicU32,
     magic: u32,
     compatible: u32,
@@ -77,7 +77,7 @@ const WRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDATASYNC: u16 = 3;
 
-/// A context of the kernel's, which is an address where a ring is mapped; destroyed when dropped,
+/// Context of the kernel, which is the address where a ring is mapped. Dropping it destroys it,
 /// which waits for what is in flight.
 struct Context(libc::c_ulong);
 
@@ -98,11 +98,11 @@ impl Context {
         Err(io::Error::new(error.kind(), format!("io_setup for {depth} I/Os: {error}{hint}")))
     }
 
-    /// The mapped ring, where it is one that is known here.
+    /// Returns the header of the mapped ring, if its layout is known.
     fn ring(&self) -> Option<&Header> {
         // SAFETY: the context is the address of the mapping, which begins with the header and lasts
-        // until io_destroy, at the end of `self`. Of what the kernel changes there (head, tail) the
-        // fields are atomic.
+        // until io_destroy, at the end of `self`. The fields that the kernel changes (head, tail)
+        // are atomic.
         let header = unsafe { &*(self.0 as *const Header) };
         let known = header.magic == MAGIC
             && header.incompatible == 0
@@ -119,10 +119,10 @@ impl Drop for Context {
     }
 }
 
-/// Whether the kernel has these calls, and room for one more.
+/// Checks that the kernel has these calls, and room for one more context.
 ///
 /// # Errors
-/// What it says.
+/// The error of the kernel.
 pub(super) fn is_here() -> io::Result<()> {
     Context::new(1).map(drop)
 }
@@ -131,13 +131,14 @@ struct Aio {
     context: Context,
     file: File,
     mapped: bool,
-    /// A block a slot. What points to them does so only until the kernel has taken them.
+    /// Control block of each slot. Pointers to them are used only until the kernel has taken the
+    /// blocks.
     blocks: Vec<ControlBlock>,
-    /// Slots that the kernel has not taken yet.
+    /// Slots whose I/Os the kernel has not taken yet.
     queued: Vec<u32>,
-    /// Their blocks' addresses, for the call.
+    /// Addresses of their blocks, for the call.
     pointers: Vec<*const ControlBlock>,
-    /// Ended without the kernel's queue: refused when they were submitted.
+    /// Completions without the kernel's queue: I/Os refused when they were submitted.
     ended: Vec<Completion>,
     events: Vec<AioEvent>,
     in_flight: usize,
@@ -162,8 +163,8 @@ impl Aio {
         })
     }
 
-    /// Hands over what is queued. What the kernel has no room for now stays queued while something
-    /// is in flight that will make room; what it refuses has ended.
+    /// Hands over the queued I/Os. Those that the kernel has no room for now stay queued while
+    /// others in flight will make room; those that it refuses have ended.
     fn hand_over(&mut self) {
         let mut short_since_ns = None;
         while !self.queued.is_empty() {
@@ -187,7 +188,7 @@ impl Aio {
                 libc::EINTR => {}
                 libc::EAGAIN if self.in_flight > 0 => return,
                 libc::EAGAIN if !is_over(&mut short_since_ns) => std::thread::yield_now(),
-                // The first of them; none was taken.
+                // The kernel refuses the first of them, and has taken none.
                 _ => self.refuse(error),
             }
         }
@@ -206,7 +207,7 @@ impl Aio {
         self.ended.push(Completion { slot, result });
     }
 
-    /// Completions that lie in the mapped ring.
+    /// Returns the number of completions in the mapped ring.
     #[inline]
     fn waiting(&self) -> u32 {
         let Some(ring) = self.context.ring() else { return 0 };
@@ -219,7 +220,7 @@ impl Aio {
     fn read_off(&mut self, done: &mut Vec<Completion>) {
         let Some(ring) = self.context.ring() else { return };
         let mut head = ring.head.load(Ordering::Relaxed);
-        // What the kernel wrote before it moved the tail is seen.
+        // Acquire makes visible what the kernel wrote before it moved the tail.
         let tail = ring.tail.load(Ordering::Acquire);
         let mut taken = 0;
         while head != tail && head < ring.events {
@@ -232,12 +233,13 @@ impl Aio {
             taken += 1;
             head = if head + 1 == ring.events { 0 } else { head + 1 };
         }
-        // The kernel may use again what was read before.
+        // The kernel may now reuse what was read.
         ring.head.store(head, Ordering::Release);
         self.in_flight -= taken;
     }
 
-    /// Asks the kernel: for at least one, within a time (`None`: however long it takes).
+    /// Asks the kernel for at least `least` completions, within a time (`None`: however long it
+    /// takes).
     fn ask(
         &mut self,
         least: libc::c_long,
@@ -265,13 +267,13 @@ impl Aio {
         Ok(())
     }
 
-    /// Waits until something has ended, or the time is near.
+    /// Waits until an I/O has ended, or the time is near.
     fn wait(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()> {
         let Some(until_ns) = until_ns else { return self.ask(1, None, done) };
         let left_ns = until_ns.saturating_sub(clock::now());
         match left_ns > clock::SPIN_NS {
             true => self.ask(1, Some(left_ns - clock::SPIN_NS), done),
-            // Near its end the wait is spun.
+            // Near its end the wait spins.
             false if self.mapped => {
                 std::hint::spin_loop();
                 Ok(())
@@ -329,7 +331,8 @@ impl Engine for Aio {
     }
 }
 
-/// Whether the kernel has lacked memory for too long, with nothing in flight that will free some.
+/// Returns true if the kernel has lacked memory for too long, with nothing in flight that will free
+/// some.
 #[cold]
 fn is_over(since_ns: &mut Option<u64>) -> bool {
     let now_ns = clock::now();

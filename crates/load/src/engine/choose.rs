@@ -1,5 +1,5 @@
-//! Which engine, by what jobs, kernel and targets do, and the clause that says why. A named
-//! engine is respected; where it cannot reach a job's depth in one thread, more threads do.
+//! Choice of the engine by jobs, kernel and targets, with the clause that says why. A named engine
+//! is respected; if it cannot reach a job's depth in one thread, more threads do.
 
 use super::punt::Workers;
 use super::uring::Uring;
@@ -10,30 +10,30 @@ use crate::{Job, LoadError, clock};
 use std::fs::File;
 use std::io;
 
-/// Reads by which a target is tried.
+/// Number of reads that try a target.
 const PROBES: u32 = 8;
 
-/// How long they may take together.
+/// Time that they may take together.
 const PROBE_NS: u64 = 10_000_000_000;
 
-/// A job's file and region on a target.
+/// File and regions of a job on a target.
 pub(crate) struct EngineTrial<'a> {
     pub(crate) job: &'a Job,
     pub(crate) target: &'a LoadTarget,
     pub(crate) file: File,
-    /// One for all threads of numjobs, or one for each.
+    /// Either one region for all threads of numjobs, or one for each.
     pub(crate) regions: Vec<Region>,
 }
 
 impl EngineTrial<'_> {
-    /// Of a thread of numjobs, from 0.
+    /// Returns the region of a thread of numjobs, counted from 0.
     pub(crate) fn region_of(&self, thread: u32) -> Region {
         self.regions[thread as usize % self.regions.len()]
     }
 }
 
-/// Chooses one engine for all, or explains what was named. `trials` are job by job, of each on
-/// every target.
+/// Chooses one engine for all, or explains the named one. `trials` has an entry for each job, with
+/// one trial for each target.
 ///
 /// # Errors
 /// When a probe read fails or does not come back.
@@ -64,7 +64,7 @@ pub(crate) fn choose(
     Ok(Chosen { name, why })
 }
 
-/// How a depth is reached that one thread of the engine cannot, or that it is not.
+/// Explains how a depth is reached that one thread of the engine cannot reach, or that it is not.
 fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     if name == EngineName::Aio && jobs.iter().any(|job| job.iodepth > 1 && !job.direct) {
         return "; without O_DIRECT the kernel does each I/O within the call that submits it, so one is in flight in truth"
@@ -86,7 +86,7 @@ fn depth_note(name: EngineName, jobs: &[&Job]) -> String {
     }
 }
 
-/// io_uring, if every job that is deeper than 1 gets on with it on every target; else what keeps
+/// Chooses io_uring, if it works for every job deeper than 1 on every target; or else what keeps
 /// their depth without it.
 fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadError> {
     let several = trials.iter().any(|on_targets| on_targets.len() > 1);
@@ -101,8 +101,8 @@ fn by_trial(trials: &[Vec<EngineTrial>]) -> Result<(EngineName, String), LoadErr
     Ok((EngineName::Uring, why))
 }
 
-/// libaio's calls, where they keep a depth at all and the kernel has them; else one I/O at a time a
-/// thread.
+/// Chooses libaio's calls, if they keep a depth at all and the kernel has them; or else one I/O at
+/// a time per thread.
 fn instead(trials: &[Vec<EngineTrial>], against: String) -> (EngineName, String) {
     let mut deep = trials.iter().flatten().filter(|trial| trial.job.iodepth > 1);
     if deep.any(|trial| !trial.job.direct) {
@@ -118,7 +118,7 @@ fn instead(trials: &[Vec<EngineTrial>], against: String) -> (EngineName, String)
     }
 }
 
-/// How io_uring did on a target.
+/// Result of trying io_uring on a target.
 enum TriedRing {
     Inline,
     Punted,
@@ -126,7 +126,7 @@ enum TriedRing {
 }
 
 impl TriedRing {
-    /// What speaks against it; among several targets, with the name of the one.
+    /// Returns the reason against io_uring; with several targets, the target is named.
     fn against(self, trial: &EngineTrial, named: bool) -> Option<String> {
         match self {
             TriedRing::Inline => None,
@@ -142,8 +142,8 @@ impl TriedRing {
     }
 }
 
-/// Tries in a thread of its own: the worker threads that a punting target makes belong to the
-/// thread that submits, and end with it.
+/// Tries io_uring in a separate thread. If the target's reads are punted, the worker threads belong
+/// to the thread that submits, and end with it.
 fn try_uring(trial: &EngineTrial) -> io::Result<TriedRing> {
     let file = trial.file.try_clone()?;
     let (region, depth) = (trial.region_of(0), PROBES.min(trial.job.iodepth));
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(chosen.why, "named by the user");
     }
 
-    /// Of a kernel that has none, or allows it to nobody here.
+    /// Returns true if the kernel has no io_uring, or allows it to nobody here.
     fn is_refused(chosen: &Chosen) -> bool {
         let refused = chosen.why.starts_with("io_uring is refused");
         let lacking =
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(chosen.name, EngineName::Uring, "{}", chosen.why);
     }
 
-    /// A folder whose files io_uring punts: what cannot be read without waiting is.
+    /// Makes a folder in which io_uring punts reads: those that would have to wait.
     fn punting_folder() -> Option<tempfile::TempDir> {
         let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
             println!("skipped: needs a writable /dev/shm");

@@ -1,6 +1,5 @@
-//! The family of engines: null, sync, aio, uring, posixaio. A new one is a file and an entry in
-//! [`ALL`]. An engine knows nothing of slices, rates or latencies: it is handed I/Os and gives back
-//! completions.
+//! Engines: null, sync, aio, uring, posixaio. A new one is a file and an entry in [`ALL`]. An
+//! engine knows nothing of slices, rates or latencies: it gets I/Os and returns completions.
 
 mod aio;
 mod choose;
@@ -20,49 +19,50 @@ use crate::lane::{Resident, Setup};
 use serde::{Deserialize, Serialize};
 use std::io;
 
-/// Which system interface issues the I/O.
+/// System interface that issues the I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineName {
-    /// Completes at once without a system call: measures the generator.
+    /// Completes I/Os at once without a system call: measures the generator.
     Null,
     /// pread / pwrite, one I/O at a time a thread.
     Sync,
     /// io_submit and its kin, as libaio calls them.
     Aio,
-    /// io_uring.
+    /// io_uring, with one ring per thread.
     Uring,
-    /// A queue before a thread that does one I/O at a time, as glibc has it.
+    /// Queue that feeds a thread, which does one I/O at a time, as in glibc.
     PosixAio,
 }
 
 /// The engine in use, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
-    /// Its name.
+    /// Name of the engine.
     pub name: EngineName,
-    /// A clause: `named by the user`, `io_uring works here without worker threads`, ...
+    /// Reason for the choice, as a clause: `named by the user`, `io_uring works here without worker
+    /// threads`, ...
     pub why: String,
 }
 
-/// One member of the family.
+/// Entry of one engine in [`ALL`].
 pub struct EngineFamily {
-    /// Its name.
+    /// Name of the engine.
     pub name: EngineName,
-    /// The name as a word, as in scenario files.
+    /// Name as a word, as in scenario files.
     pub word: &'static str,
     /// I/Os that one thread can keep in flight: `Some(1)`, or `None` for as many as asked.
     pub depth: Option<u32>,
-    /// Prepares a thread; called in it.
+    /// Prepares a thread; the thread itself calls it.
     pub(crate) start: fn(Setup) -> io::Result<Box<dyn Resident>>,
 }
 
-/// Every engine.
+/// Entries of all engines.
 pub const ALL: &[&EngineFamily] =
     &[&null::KIND, &sync::KIND, &aio::KIND, &uring::KIND, &posixaio::KIND];
 
 impl EngineName {
-    /// Its entry in [`ALL`].
+    /// Returns the engine's entry in [`ALL`].
     pub fn kind(self) -> &'static EngineFamily {
         match self {
             EngineName::Null => &null::KIND,
@@ -92,14 +92,14 @@ impl std::fmt::Display for EngineName {
     }
 }
 
-/// What an I/O does.
+/// Operation of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Read,
     Write,
     Fsync,
     Fdatasync,
-    /// Of the sync engine alone: choose sees to it.
+    /// Trim, which only the sync engine does: `choose` ensures that.
     Trim,
 }
 
@@ -119,8 +119,7 @@ impl Op {
     }
 }
 
-/// One I/O to issue. `len` is 0 where the operation is a sync; `buffer` is unused there, and of a
-/// trim.
+/// I/O to issue. `len` is 0 if the operation is a sync. `buffer` is unused for syncs and trims.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Io {
     pub(crate) op: Op,
@@ -130,20 +129,20 @@ pub(crate) struct Io {
     pub(crate) buffer: *mut u8,
 }
 
-/// The end of the I/O in a slot: bytes moved, or an errno below zero.
+/// Completion of the I/O in a slot: bytes moved, or an errno below zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
     pub(crate) slot: u32,
     pub(crate) result: i32,
 }
 
-/// So long the kernel may lack memory for requests while nothing ends; then it is the engine's
-/// failure.
+/// Time for which the kernel may lack memory for requests while no I/O ends. After that it counts
+/// as the engine's failure.
 const NO_MEMORY_NS: u64 = 10_000_000_000;
 
-/// How many I/Os are handed over at once. A device that serves them side by side starts on the
-/// first ones while the others are still being made, so it gets few at a time; a target that has
-/// done all when the call that submits them returns (a page cache, a null device) gains nothing by
+/// Number of I/Os that are handed over at once. A device that serves them in parallel starts on the
+/// first ones while the others are still being made, so it gets few at a time. A target that has
+/// done all of them when the submitting call returns (a page cache, a null device) gains nothing by
 /// that, and pays for every call (docs/decisions/submit-batches.md).
 #[derive(Clone, Copy, Debug)]
 struct Batch {
@@ -163,8 +162,8 @@ impl Batch {
         self.most
     }
 
-    /// Some were handed over. `idle`: after that call nothing is under way any more, neither these
-    /// nor any before them.
+    /// Adapts the size after some I/Os were handed over. `idle` is true if nothing is in flight
+    /// after that call, neither these I/Os nor any before them.
     #[inline]
     fn handed_over(&mut self, idle: bool) {
         self.most = if idle { (self.most * 2).min(Batch::MANY) } else { Batch::FEW };
@@ -173,7 +172,7 @@ impl Batch {
 
 /// Issues I/Os on one open file for one thread.
 pub(crate) trait Engine {
-    /// Takes an I/O; it is handed to the kernel now, or at the next `reap`.
+    /// Takes an I/O, which is handed to the kernel now or at the next `reap`.
     ///
     /// # Safety
     /// `io.buffer` must be valid for `io.len` bytes, and be left alone, until the completion of
@@ -181,25 +180,26 @@ pub(crate) trait Engine {
     unsafe fn submit(&mut self, io: &Io);
 
     /// Appends completions to `done`: waits for the first of them until `until_ns` of the clock
-    /// (`None`: for ever) and takes all that are there. May come back without any, but not before
+    /// (`None`: forever) and takes all that are there. May return without any, but not before
     /// `until_ns`.
     ///
     /// # Errors
     /// When the interface itself fails, not an I/O.
     fn reap(&mut self, until_ns: Option<u64>, done: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// What a system call or a limit refused it that would have made its I/Os cheaper, in words.
+    /// Returns features that would have made its I/Os cheaper and that a system call or a limit
+    /// refused, in words.
     fn lacks(&self) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// CPU time of threads of its own since they began. Nothing is in flight.
+    /// Returns the CPU time of the engine's own threads since they began. Nothing is in flight.
     fn helpers_cpu(&mut self) -> ThreadCpu {
         ThreadCpu::default()
     }
 }
 
-/// Moves all completions to `done`: by exchange where it is empty, as it is in the loop.
+/// Moves all completions to `done`: by a swap if it is empty, as it is in the loop.
 #[inline]
 fn take_all(from: &mut Vec<Completion>, done: &mut Vec<Completion>) {
     if done.is_empty() {

@@ -1,5 +1,5 @@
-//! The null engine: every I/O completes at once, without a system call. It measures the
-//! generator itself.
+//! null engine: every I/O completes at once, without a system call. It measures the generator
+//! itself.
 
 use super::{Completion, Engine, EngineFamily, EngineName, Io, take_all};
 use crate::lane::{Lane, Setup};

@@ -1,6 +1,6 @@
-//! The posixaio engine: what fio's posixaio is on Linux. glibc serves aio_read and its kin by
-//! threads of the process, and all requests of one descriptor by one of them, one after the other:
-//! the depth is a queue before a thread that does one I/O at a time.
+//! posixaio engine: the counterpart of fio's posixaio on Linux. glibc serves aio_read and related
+//! calls by threads of the process, and all requests of one descriptor by one thread, one after the
+//! other. So the depth is a queue that feeds a thread, which does one I/O at a time.
 
 use super::{Completion, Engine, EngineFamily, EngineName, Io, Op, take_all};
 use crate::clock;
@@ -27,23 +27,23 @@ pub(super) const KIND: EngineFamily = EngineFamily {
 struct PosixAio {
     shared: Arc<SharedQueue>,
     helper: Option<JoinHandle<()>>,
-    /// Submitted and not reaped.
+    /// Number of I/Os that were submitted and not reaped.
     in_flight: usize,
 }
 
-/// What both threads see.
+/// Queue that both threads use.
 struct SharedQueue {
     state: Mutex<RequestState>,
-    /// There is something to do for the helper.
+    /// Signals work for the helper.
     work: Condvar,
-    /// There is something to be reaped.
+    /// Signals completions to reap.
     ended: Condvar,
 }
 
 struct RequestState {
     queued: VecDeque<QueuedRequest>,
     done: Vec<Completion>,
-    /// Asked for, and then what the helper has used.
+    /// True if the helper's CPU time is wanted; `cpu` then receives it.
     cpu_asked: bool,
     cpu: Option<ThreadCpu>,
     over: bool,
@@ -51,12 +51,12 @@ struct RequestState {
 
 struct QueuedRequest(Io);
 
-// SAFETY: whoever submits an I/O leaves its buffer alone until the completion was reaped, so that
-// it is the helper's.
+// SAFETY: the submitter of an I/O leaves its buffer alone until the completion was reaped, so the
+// helper owns it until then.
 unsafe impl Send for QueuedRequest {}
 
 impl SharedQueue {
-    /// A helper that panicked has left a state that is whole: it only ever pushes and takes.
+    /// Locks the state. A helper that panicked has left it consistent: it only pushes and takes.
     fn lock(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -84,7 +84,7 @@ impl PosixAio {
     }
 }
 
-/// The life of the helper.
+/// Serves requests in the helper until the engine is dropped.
 fn serve(file: &File, shared: &SharedQueue) {
     let mut state = shared.lock();
     while !state.over {
@@ -97,8 +97,8 @@ fn serve(file: &File, shared: &SharedQueue) {
             continue;
         };
         drop(state);
-        // SAFETY: whoever submitted it keeps the buffer valid, and leaves it alone, until the
-        // completion was reaped.
+        // SAFETY: the submitter keeps the buffer valid, and leaves it alone, until the completion
+        // was reaped.
         let result = unsafe { issue(file, &io) };
         state = shared.lock();
         state.done.push(Completion { slot: io.slot, result });
@@ -106,6 +106,8 @@ fn serve(file: &File, shared: &SharedQueue) {
     }
 }
 
+/// Issues one I/O, and returns the bytes moved or an errno below zero.
+///
 /// # Safety
 /// `io.buffer` is valid for `io.len` bytes and nobody else uses it.
 unsafe fn issue(file: &File, io: &Io) -> i32 {
@@ -148,7 +150,7 @@ impl Engine for PosixAio {
             if left_ns == 0 {
                 break;
             }
-            // Near its end the wait is spun: a sleep ends late.
+            // Near its end the wait spins, because a sleep ends late.
             if left_ns <= clock::SPIN_NS {
                 drop(state);
                 std::hint::spin_loop();
@@ -181,12 +183,12 @@ impl Engine for PosixAio {
     }
 }
 
-/// So often whoever waits looks whether the helper lives.
+/// Interval at which a waiting thread checks that the helper lives.
 const TICK_NS: u64 = 1_000_000_000;
 
 impl Drop for PosixAio {
-    /// What is queued is not begun any more. A helper in the middle of an I/O is left to itself: it
-    /// may never come back, and its buffer is left mapped by the lane.
+    /// Discards the queued requests. A helper in the middle of an I/O is left running: the I/O may
+    /// never come back, and the lane leaves its buffer mapped.
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.over = true;
@@ -269,7 +271,7 @@ mod tests {
     fn dropped_with_ios_in_flight_it_does_not_wait_for_them() {
         let (_file, mut engine) = posixaio(2);
         let shared = engine.shared.clone();
-        // As if the first never came back.
+        // The engine believes that the first I/O never came back.
         engine.in_flight = 1;
         // The helper may have begun with it, and nobody waits for that.
         let memory = Box::leak(vec![0u8; 4096].into_boxed_slice());

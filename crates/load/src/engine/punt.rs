@@ -1,34 +1,35 @@
-//! io_uring's worker threads: what a file cannot do without waiting, each sync among it, the kernel
-//! hands to them. They belong to the thread that submitted, bear its number, and their CPU time is
-//! in no account of that thread. (io_uring/io-wq.c of Linux, since 5.12; before that they were
-//! threads of the kernel, which nobody can tell apart.)
+//! Worker threads of io_uring. The kernel hands them what a file cannot do without waiting,
+//! including every sync. They belong to the thread that submitted and bear its number, but their
+//! CPU time does not count as that thread's. (io_uring/io-wq.c of Linux, since 5.12; before that
+//! they were kernel threads, which nobody can distinguish.)
 
 use crate::cpu::ThreadCpu;
 use std::collections::BTreeMap;
 use std::io;
 
-/// The name of the initial pid namespace, fixed by the kernel.
+/// Name of the initial pid namespace, fixed by the kernel.
 const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 
-/// How a worker's name begins.
+/// First part of a worker's name.
 const NAME: &str = "iou-wrk";
 
-/// Threads of this process and their CPU time so far, ns; `None`: not one of the workers that are
-/// looked for.
+/// Threads of this process and their CPU time so far, in ns; `None` for a thread that is not one of
+/// the workers looked for.
 type Threads = BTreeMap<u32, Option<u64>>;
 
-/// The workers of one thread.
+/// Worker threads of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Workers {
-    /// Their name; `None` in another pid namespace, where the number in it is not to be had.
+    /// Name of the workers; `None` in another pid namespace, where the thread number in it is
+    /// unknown.
     name: Option<String>,
     known: Threads,
-    /// Of those that have ended, as far as it was seen.
+    /// CPU time of the workers that have ended, as far as it was seen.
     ended_ns: u64,
 }
 
 impl Workers {
-    /// Of the calling thread. What other threads there are is known from here on.
+    /// Returns the workers of the calling thread. It does not look for threads yet.
     pub(super) fn of_this_thread() -> Workers {
         let namespace = std::fs::read_link("/proc/self/ns/pid");
         let initial = namespace.is_ok_and(|link| link.as_os_str() == INITIAL_NAMESPACE);
@@ -37,8 +38,8 @@ impl Workers {
         Workers { name, ..Workers::default() }
     }
 
-    /// CPU time that they have taken since they began, of each as far as it was seen alive. Nothing
-    /// where they cannot be told from those of other threads.
+    /// Returns the workers' CPU time since they began, of each as far as it was seen alive. Zero if
+    /// they cannot be distinguished from those of other threads.
     pub(super) fn cpu(&mut self) -> ThreadCpu {
         if self.name.is_some() {
             self.look();
@@ -47,8 +48,8 @@ impl Workers {
         ThreadCpu { user_ns: 0, system_ns: self.ended_ns + alive_ns }
     }
 
-    /// Whether there is one that was not there at the last look; where they cannot be told apart,
-    /// of any thread.
+    /// Looks for workers, and returns true if there are more than at the last look. If they cannot
+    /// be distinguished, workers of any thread count.
     pub(super) fn any_new(&mut self) -> bool {
         let of_us = |known: &Threads| known.values().flatten().count();
         let before = of_us(&self.known);
@@ -83,7 +84,7 @@ impl Workers {
     }
 }
 
-/// Its time on a processor: the first figure of schedstat.
+/// Reads a thread's time on a processor: the first figure of schedstat.
 fn run_ns(thread: u32) -> io::Result<u64> {
     let told = std::fs::read_to_string(format!("/proc/self/task/{thread}/schedstat"))?;
     let first = told.split_whitespace().next().and_then(|word| word.parse().ok());

@@ -1,6 +1,6 @@
-//! An io_uring as the engine needs it: entries are written where the kernel reads them, completions
-//! read where it writes them, and both counters are moved once a batch.
-//! (include/uapi/linux/io_uring.h of Linux; liburing's io_uring_setup(2) and io_uring_enter(2).)
+//! io_uring for the engine: entries are written where the kernel reads them, completions are read
+//! where it writes them, and both counters are moved once per batch. (include/uapi/linux/io_uring.h
+//! of Linux; liburing's io_uring_setup(2) and io_uring_enter(2).)
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::io_uring::{
@@ -15,7 +15,7 @@ use std::mem::size_of;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// One I/O as the kernel reads it (`struct io_uring_sqe`).
+/// I/O as the kernel reads it (`struct io_uring_sqe`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct SubmissionEntry {
@@ -28,12 +28,11 @@ pub(super) struct SubmissionEntry {
     pub(super) len: u32,
     pub(super) op_flags: u32,
     pub(super) user_data: u64,
-    /// Index of a registered buffer, personality, splice_fd_in, addr3: none of them is ever other
-    /// than 0.
+    /// Index of a registered buffer, personality, splice_fd_in, addr3: all of them are always 0.
     pub(super) rest: [u64; 3],
 }
 
-/// What the kernel writes of one (`struct io_uring_cqe`).
+/// Completion as the kernel writes it (`struct io_uring_cqe`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct CompletionEntry {
@@ -45,7 +44,7 @@ struct CompletionEntry {
 const _: () = assert!(size_of::<SubmissionEntry>() == 64 && size_of::<CompletionEntry>() == 16);
 
 impl SubmissionEntry {
-    /// Of an operation that has no more to say than these.
+    /// Creates an entry with these fields, and all others 0.
     #[inline]
     pub(super) fn new(opcode: u8, fd: i32, user_data: u64) -> SubmissionEntry {
         SubmissionEntry {
@@ -63,7 +62,7 @@ impl SubmissionEntry {
     }
 }
 
-/// A mapping of the kernel's memory, unmapped when dropped.
+/// Mapping of the kernel's memory, unmapped when dropped.
 struct RingMapping {
     base: NonNull<u8>,
     length: usize,
@@ -80,11 +79,11 @@ impl RingMapping {
         Ok(RingMapping { base, length })
     }
 
-    /// The place of a `T` so many bytes into it.
+    /// Returns a pointer to `number` values of `T`, `offset` bytes into the mapping.
     ///
     /// # Errors
-    /// When it would not lie within, whole and aligned: a kernel that says so is not one that is
-    /// known here.
+    /// When they would not lie within the mapping, whole and aligned: the kernel's layout is then
+    /// not one that is known here.
     fn pointer_at_offset<T>(&self, offset: u32, number: u32) -> io::Result<NonNull<T>> {
         let offset = offset as usize;
         let end =
@@ -101,11 +100,11 @@ impl RingMapping {
 impl Drop for Ring {
     fn drop(&mut self) {
         // A registered ring belongs to its thread until that ends, and with it the registered file
-        // and memory: given back now.
+        // and memory. So the ring is unregistered now.
         if let Some(number) = self.registered {
             let mut update = io_uring_rsrc_update::default();
             update.offset = number;
-            // SAFETY: the kernel reads the one structure that it is shown.
+            // SAFETY: the kernel reads the one structure that it gets.
             let given_back = unsafe {
                 io_uring_register(
                     &self.fd,
@@ -127,19 +126,19 @@ impl Drop for RingMapping {
     }
 }
 
-/// Entries to the kernel. The head is the kernel's, the tail ours.
+/// Queue of entries to the kernel. The head is the kernel's, the tail ours.
 struct Submissions {
     head: NonNull<AtomicU32>,
     tail: NonNull<AtomicU32>,
     flags: NonNull<AtomicU32>,
     entries: NonNull<SubmissionEntry>,
     mask: u32,
-    /// Our tail, which the kernel sees when it is handed over.
+    /// Our tail, which the kernel sees at the next enter.
     written: u32,
     handed_over: u32,
 }
 
-/// Answers from it. The tail is the kernel's, the head ours.
+/// Queue of completions from the kernel. The tail is the kernel's, the head ours.
 struct Completions {
     head: NonNull<AtomicU32>,
     tail: NonNull<AtomicU32>,
@@ -147,25 +146,25 @@ struct Completions {
     mask: u32,
 }
 
-/// A ring for one thread.
+/// io_uring of one thread.
 pub(super) struct Ring {
     submissions: Submissions,
     completions: Completions,
     timed_wait: bool,
     deferred: bool,
-    /// Number of the ring among those that the thread has registered.
+    /// Index of the ring among those that the thread has registered.
     registered: Option<u32>,
-    // Behind what points into them.
+    // Dropped after the fields that point into them.
     _rings: RingMapping,
     _entries: RingMapping,
     fd: OwnedFd,
 }
 
 impl Ring {
-    /// Of at least so many entries, with those flags.
+    /// Creates a ring of at least `entries` entries, with the given flags.
     ///
     /// # Errors
-    /// What the kernel says; EINVAL for a flag that it does not know.
+    /// The error of the kernel; EINVAL for a flag that it does not know.
     pub(super) fn new(entries: u32, flags: IoringSetupFlags) -> io::Result<Ring> {
         let mut params = io_uring_params::default();
         params.flags = flags;
@@ -187,8 +186,8 @@ impl Ring {
         let entries = RingMapping::map(fd.as_fd(), length, IORING_OFF_SQES)?;
         let array = rings.pointer_at_offset::<u32>(sq.array, params.sq_entries)?;
         for at in 0..params.sq_entries {
-            // SAFETY: `array` has as many; the kernel reads none before it is handed an entry.
-            // Entry i is in place i for good.
+            // SAFETY: `array` has that many elements, and the kernel reads none before it gets an
+            // entry. Entry i always stays at index i.
             unsafe { array.add(at as usize).write(at) };
         }
         let submissions = Submissions {
@@ -221,12 +220,13 @@ impl Ring {
         Ok(ring)
     }
 
-    /// A registered ring is found without a look into the table of open files (5.18).
+    /// Registers the ring with its thread. The kernel then finds it without a lookup in the table
+    /// of open files (5.18).
     fn register_itself(&self) -> Option<u32> {
         let mut update = io_uring_rsrc_update::default();
         (update.offset, update.data) =
             (u32::MAX, io_uring_ptr::new(self.fd.as_raw_fd() as usize as *mut _));
-        // SAFETY: the kernel writes the number it gave into the one structure that it is shown.
+        // SAFETY: the kernel writes the ring's index into the one structure that it gets.
         let given = unsafe {
             io_uring_register(
                 &self.fd,
@@ -238,7 +238,7 @@ impl Ring {
         (given == Ok(1)).then_some(update.offset)
     }
 
-    /// Registers the file as number 0: `false` if the kernel does not.
+    /// Registers the file as number 0; returns `false` if the kernel refuses.
     pub(super) fn register_file(&self, file: &File) -> bool {
         let files: [RawFd; 1] = [file.as_raw_fd()];
         // SAFETY: the kernel reads one descriptor.
@@ -248,7 +248,7 @@ impl Ring {
         .is_ok()
     }
 
-    /// Registers a stretch of memory as buffer 0: `false` if the kernel does not.
+    /// Registers a stretch of memory as buffer 0; returns `false` if the kernel refuses.
     ///
     /// # Safety
     /// The stretch stays mapped as long as the ring.
@@ -266,17 +266,17 @@ impl Ring {
         .is_ok()
     }
 
-    /// Whether it is found without a look into the table of open files.
+    /// Returns true if the kernel finds the ring without a lookup in the table of open files.
     pub(super) fn is_registered(&self) -> bool {
         self.registered.is_some()
     }
 
-    /// Whether completions are worked off in our own enter, never by an interrupt of it.
+    /// Returns true if completions are processed in our own enter, and never interrupt it.
     pub(super) fn is_deferred(&self) -> bool {
         self.deferred
     }
 
-    /// Whether waits can have an end (5.11).
+    /// Returns true if waits can have a time limit (5.11).
     pub(super) fn can_wait_until(&self) -> bool {
         self.timed_wait
     }
@@ -289,20 +289,20 @@ impl Ring {
     #[inline(always)]
     pub(super) unsafe fn push(&mut self, entry: &SubmissionEntry) {
         let place = self.submissions.written & self.submissions.mask;
-        // SAFETY: the mask keeps it within the entries, and the kernel has taken what stood there:
-        // fewer than all places are under way.
+        // SAFETY: the mask keeps it within the entries, and the kernel has taken the old entry in
+        // this place: fewer entries than places are under way.
         unsafe { self.submissions.entries.add(place as usize).write(*entry) };
         self.submissions.written = self.submissions.written.wrapping_add(1);
     }
 
-    /// Entries that were not handed over yet.
+    /// Returns the number of entries that were not handed over yet.
     #[inline]
     fn queued(&self) -> u32 {
         self.submissions.written.wrapping_sub(self.submissions.handed_over)
     }
 
-    /// Whether the kernel says that an enter has something to do: completions to post, or such that
-    /// found no room.
+    /// Returns true if an enter has something to do: entries to hand over, or, as the kernel
+    /// reports, completions to post or completions that found no room.
     #[inline]
     pub(super) fn wants_enter(&self) -> bool {
         // SAFETY: the pointer leads into the mapping, which lives as long as self.
@@ -311,17 +311,19 @@ impl Ring {
             || flags & (IoringSqFlags::TASKRUN | IoringSqFlags::CQ_OVERFLOW).bits() != 0
     }
 
-    /// Hands over what is queued and waits for so many completions, for so long at most.
+    /// Hands over the queued entries and waits for `least` completions, but at most for the given
+    /// time.
     ///
     /// # Errors
-    /// What the kernel says; what it did not take is handed over again by the next call.
+    /// The error of the kernel; entries that it did not take are handed over again by the next
+    /// call.
     #[inline]
     pub(super) fn enter(&mut self, least: u32, at_most: Option<libc::timespec>) -> io::Result<()> {
         let sq = &mut self.submissions;
         // SAFETY: as in `wants_enter`.
         unsafe { sq.tail.as_ref() }.store(sq.written, Ordering::Release);
         let queued = sq.written.wrapping_sub(sq.handed_over);
-        // Without it completions are not posted where the kernel defers them to us.
+        // Without this flag completions are not posted if the kernel defers them to us.
         let mut flags = IoringEnterFlags::GETEVENTS;
         let fd = match self.registered {
             Some(number) => {
@@ -352,13 +354,13 @@ impl Ring {
                 }
             }
         };
-        // The head says what was taken, whatever the call says: a wait that ends early has taken
-        // all the same. SAFETY: as in `wants_enter`.
+        // The head shows what was taken, whatever the call returns: a wait that ends early has also
+        // taken entries. SAFETY: as in `wants_enter`.
         sq.handed_over = unsafe { sq.head.as_ref() }.load(Ordering::Acquire);
         entered.map(|_| ()).map_err(io::Error::from)
     }
 
-    /// Completions that lie there.
+    /// Returns the number of completions in the queue.
     #[inline]
     pub(super) fn waiting(&self) -> u32 {
         let cq = &self.completions;
@@ -367,7 +369,8 @@ impl Ring {
         tail.load(Ordering::Acquire).wrapping_sub(head.load(Ordering::Relaxed))
     }
 
-    /// Takes all that lie there: what is after the entry, and its result.
+    /// Takes all completions in the queue, and calls `each` with the user data of the entry and its
+    /// result.
     #[inline(always)]
     pub(super) fn take(&mut self, mut each: impl FnMut(u64, i32)) {
         let cq = &self.completions;
@@ -385,8 +388,8 @@ impl Ring {
     }
 }
 
-/// Whether a kernel has no io_uring, or allows it to nobody here: all that a test may be skipped
-/// for.
+/// Returns true if the kernel has no io_uring, or allows it to nobody here: only for that a test
+/// may be skipped.
 #[cfg(test)]
 pub(crate) fn is_lacking(error: &io::Error) -> bool {
     let lacking = matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM));
@@ -442,7 +445,7 @@ mod tests {
         // SAFETY: it names nothing.
         unsafe { ring.push(&SubmissionEntry::new(IoringOp::Nop as u8, -1, 7)) };
         let time = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
-        // What was taken, and completions that lie there, are what it tells first.
+        // The call first reports what was taken, and completions in the queue.
         ring.enter(2, Some(time)).unwrap();
         assert_eq!((ring.queued(), ring.waiting()), (0, 1));
         ring.take(|user_data, _| assert_eq!(user_data, 7));

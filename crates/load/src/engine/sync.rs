@@ -1,5 +1,5 @@
-//! The sync engine: pread and pwrite, one I/O at a time a thread. The path of depth 1, and
-//! of targets on which io_uring falls back to worker threads.
+//! sync engine: pread and pwrite, one I/O at a time per thread. It serves depth 1, and targets on
+//! which io_uring falls back to worker threads.
 
 use super::{Completion, Engine, EngineFamily, EngineName, Io, Op, Trimmer, take_all};
 use crate::lane::{Lane, Setup};
@@ -27,7 +27,7 @@ impl Engine for Sync {
     #[inline]
     unsafe fn submit(&mut self, io: &Io) {
         let result = loop {
-            // SAFETY: the caller keeps the buffer valid and to us until the completion is reaped.
+            // SAFETY: the caller keeps the buffer valid and ours until the completion is reaped.
             match unsafe { self.call(io) } {
                 Err(Errno::INTR) => {}
                 Ok(bytes) => break bytes as i32,
@@ -49,6 +49,8 @@ impl Engine for Sync {
 }
 
 impl Sync {
+    /// Does one I/O by a system call.
+    ///
     /// # Safety
     /// `io.buffer` is valid for `io.len` bytes and nobody else uses it.
     #[inline]

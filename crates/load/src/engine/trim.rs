@@ -21,14 +21,16 @@ pub(crate) enum Trimmer {
 }
 
 impl Trimmer {
-    /// By what the file is.
+    /// Returns the trimmer for a file or block device.
     pub(crate) fn for_file(file: &File) -> io::Result<Trimmer> {
         let device = file.metadata()?.file_type().is_block_device();
         Ok(if device { Trimmer::Device } else { Trimmer::File })
     }
 
+    /// Trims a range of the file or device.
+    ///
     /// # Errors
-    /// As the system says.
+    /// The error of the system.
     pub(crate) fn trim(self, file: &File, offset: u64, bytes: u64) -> Result<(), Errno> {
         match self {
             Trimmer::File => {
@@ -49,8 +51,10 @@ impl Trimmer {
     }
 }
 
-/// Whether blocks of `bytes` from `offset` on can be trimmed; a clause of why not, with a hint.
-/// Nothing is given up by asking.
+/// Checks that blocks of `bytes` from `offset` on can be trimmed, without trimming any data.
+///
+/// # Errors
+/// A clause that says why not, with a hint.
 pub(crate) fn check(file: &File, offset: u64, bytes: u64) -> Result<(), String> {
     let told = |error: io::Error| format!("it cannot be asked whether it trims: {error}");
     let meta = file.metadata().map_err(told)?;
@@ -63,7 +67,8 @@ pub(crate) fn check(file: &File, offset: u64, bytes: u64) -> Result<(), String> 
                     "its file system frees blocks of {unit} bytes, and fills what is less with zeros; hint: bs and offset of a multiple of that"
                 ));
             }
-            // Behind the end of the file, and of what is kept for it, there is nothing to lose.
+            // Beyond the end of the file, and of the space allocated for it, there is nothing to
+            // lose.
             let behind = meta.size().max(meta.blocks() * 512).next_multiple_of(1 << 20);
             match Trimmer::File.trim(file, behind, bytes) {
                 Ok(()) => Ok(()),
@@ -89,8 +94,8 @@ fn check_device(number: u64, offset: u64, bytes: u64) -> Result<(), String> {
     check_limits(limit("discard_max_bytes"), limit("discard_granularity"), [offset, bytes])
 }
 
-/// `discard_max_bytes` is 0 where a device cannot; what is less than the granularity it leaves as
-/// it is.
+/// Checks the discard limits of a device. `discard_max_bytes` is 0 if a device cannot trim. A
+/// device leaves anything smaller than its granularity as it is.
 fn check_limits(
     most: Option<u64>,
     granularity: Option<u64>,

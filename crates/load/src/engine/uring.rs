@@ -1,5 +1,5 @@
-//! The uring engine: io_uring with registered file and buffers, one enter a batch that both
-//! submits and reaps. What an older kernel or a memory limit refuses is done without.
+//! uring engine: io_uring with registered file and buffers, and one enter per batch that both
+//! submits and reaps. It does without features that an older kernel or a memory limit refuses.
 
 use super::punt::Workers;
 use super::ring::{Ring, SubmissionEntry};
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// The kernel registers at most so many bytes as one buffer.
+/// Maximum number of bytes that the kernel registers as one buffer.
 const MAX_REGISTERED: usize = 1 << 30;
 
 pub(super) const KIND: EngineFamily = EngineFamily {
@@ -26,29 +26,30 @@ pub(super) const KIND: EngineFamily = EngineFamily {
     },
 };
 
-/// A ring for one file and one stretch of memory.
+/// Ring for one file and one stretch of memory.
 pub(crate) struct Uring {
-    // Before the file: it releases it first.
+    // Dropped before the file, which it releases first.
     ring: Ring,
-    /// Closed when the ring is gone.
+    /// File that stays open until the ring is gone.
     _file: File,
-    /// The file as entries name it.
+    /// Number of the file in entries.
     fd: i32,
     flags: u8,
     read: u8,
     write: u8,
-    /// Entries since the last enter.
+    /// Number of entries since the last enter.
     queued: u32,
-    /// Submitted, and not taken yet.
+    /// Number of I/Os that were submitted and not taken yet.
     under_way: u32,
     batch: Batch,
     workers: Workers,
-    /// Since then the kernel has had no memory for requests, and nothing has ended.
+    /// Time since which the kernel has had no memory for requests, and no I/O has ended.
     short_since_ns: Option<u64>,
 }
 
 impl Uring {
-    /// Must be called in the thread that will use it: a single issuer is bound to its thread.
+    /// Creates the ring. Must be called in the thread that will use it: a single issuer is bound to
+    /// its thread.
     ///
     /// # Errors
     /// When the kernel has no io_uring, forbids it, or has no memory for it.
@@ -90,7 +91,7 @@ impl Uring {
             Op::Fdatasync => (IoringOp::Fsync as u8, IoringFsyncFlags::DATASYNC.bits()),
             Op::Trim => unreachable!("only the sync engine trims"),
         };
-        // A sync of no offset and no length is of the whole file.
+        // A sync without offset and length applies to the whole file.
         let (offset, address) =
             if io.op.is_sync() { (0, 0) } else { (io.offset, io.buffer as u64) };
         SubmissionEntry {
@@ -103,7 +104,7 @@ impl Uring {
         }
     }
 
-    /// One enter, at most: hands over what is queued and waits as long as it may.
+    /// Calls enter once at most: hands over the queued entries and waits as long as it may.
     #[inline]
     fn enter(&mut self, until_ns: Option<u64>) -> io::Result<()> {
         self.queued = 0;
@@ -116,8 +117,8 @@ impl Uring {
             let entered = self.ring.enter(1, Some(timespec(left_ns - clock::SPIN_NS)));
             return self.forgive(entered);
         }
-        // Near its end the wait is spun. The kernel raises a flag when it has a completion to
-        // post, so that spinning needs no system call.
+        // Near its end the wait spins. The kernel raises a flag when it has a completion to post,
+        // so that spinning needs no system call.
         if !self.ring.wants_enter() {
             std::hint::spin_loop();
             return Ok(());
@@ -126,8 +127,8 @@ impl Uring {
         self.forgive(entered)
     }
 
-    /// The ends of an enter that are no failure: a signal, a full completion queue, the wait's
-    /// time; and for a while, no memory.
+    /// Ignores errors of an enter that are not failures: a signal, a full completion queue, the end
+    /// of the wait's time; and for a while, a lack of memory.
     #[inline]
     fn forgive(&mut self, entered: io::Result<()>) -> io::Result<()> {
         match entered {
@@ -140,7 +141,7 @@ impl Uring {
         }
     }
 
-    /// The kernel is short of memory for requests: what is in flight will free some.
+    /// Waits while the kernel is short of memory for requests: those in flight will free some.
     #[cold]
     fn wait_for_memory(&mut self, error: io::Error) -> io::Result<()> {
         let now_ns = clock::now();
@@ -162,7 +163,8 @@ impl Engine for Uring {
         self.queued += 1;
         self.under_way += 1;
         if self.queued >= self.batch.most() {
-            // What the kernel does not take now goes with the next enter, which tells its error.
+            // Entries that the kernel does not take now go with the next enter, which reports its
+            // error.
             let _ = self.ring.enter(0, None);
             self.batch.handed_over(self.ring.waiting() == self.under_way);
             self.queued = 0;
@@ -203,10 +205,10 @@ impl Engine for Uring {
     }
 }
 
-/// Asks for the flags that make completions cheapest first, then for less.
+/// Creates a ring with the flags that make completions cheapest, or else with fewer.
 fn build(depth: u32) -> io::Result<Ring> {
-    // 6.1: completions are worked off in our own enter, never by an interrupt of it. Before it,
-    // 5.19; before that, neither.
+    // Since 6.1 completions can be processed in our own enter, and never interrupt it. The second
+    // set of flags needs 5.19; older kernels know neither.
     let flagged = IoringSetupFlags::COOP_TASKRUN | IoringSetupFlags::TASKRUN_FLAG;
     let deferred = flagged | IoringSetupFlags::SINGLE_ISSUER | IoringSetupFlags::DEFER_TASKRUN;
     let mut refused = None;

@@ -1,5 +1,5 @@
-//! Reading back: all blocks that were written, in large steps one after the other, by all threads
-//! that wrote them.
+//! Reads back all blocks that were written, in large sequential steps, by all threads that wrote
+//! them.
 
 use super::found::VerifiedBlocks;
 use super::ledger::Ledger;
@@ -13,25 +13,24 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Bytes that are read at once, or a block where that is more.
+/// Number of bytes read at once; a block if that is larger.
 const STEP: u64 = 1 << 20;
 
-/// Blocks that were not written are read with those around them where they are no more bytes than
-/// this.
+/// Largest gap in bytes between written blocks that is read with them.
 const GAP: u64 = 64 << 10;
 
-/// For one thread.
+/// Order to read back, for one thread.
 #[derive(Clone)]
 pub(crate) struct BackOrder {
-    /// The next block that nobody has taken, of this thread's ledger.
+    /// Next block of this thread's ledger that no thread has taken.
     pub(crate) next: Arc<AtomicU64>,
-    /// Blocks that are done with, of all ledgers.
+    /// Number of finished blocks of all ledgers.
     pub(crate) done: Arc<AtomicU64>,
-    /// Nobody wants the rest.
+    /// True if nobody wants the rest.
     pub(crate) stop: Arc<AtomicBool>,
 }
 
-/// What a thread found: of the load's reads, and reading back.
+/// Results of one thread: of the load's reads, and of reading back.
 #[derive(Debug, Default)]
 pub(crate) struct ReadBackPass {
     pub(crate) load: VerifiedBlocks,
@@ -39,10 +38,10 @@ pub(crate) struct ReadBackPass {
 }
 
 impl Ledger {
-    /// Reads this thread's part of the blocks; `beat` is called before each read.
+    /// Reads this thread's part of the blocks, and calls `beat` before each read.
     ///
     /// # Errors
-    /// No memory for it. Blocks that cannot be read are counted.
+    /// When there is no memory for it. Blocks that cannot be read are counted.
     pub(crate) fn read_back(
         &self,
         file: &File,
@@ -77,7 +76,7 @@ impl Ledger {
         Ok(found)
     }
 
-    /// The next written blocks, with those between them that are few.
+    /// Returns the next range of written blocks, with small gaps of unwritten ones in between.
     fn stretch(&self, at: u64, end: u64) -> Option<(u64, u64)> {
         let is_written = |block: &u64| self.state(*block).issued() > 0;
         let from = (at..end).find(is_written)?;
@@ -105,7 +104,7 @@ impl Ledger {
                 continue;
             }
             if !whole {
-                // Of a stretch that cannot be read most blocks may well be.
+                // Most blocks of a stretch that cannot be read may still be readable.
                 beat();
                 if let Err(error) = file.read_exact_at(data, self.offset_of(block)) {
                     self.unreadable(block, &error, found);

@@ -1,29 +1,30 @@
-//! What was found of blocks that were written and read again, as it is told and recorded.
+//! Results of verifying blocks that were written and read again, as they are reported and recorded.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Most blocks that are shown as examples.
+/// Maximum number of blocks shown as examples.
 pub const MOST_EXAMPLES: usize = 5;
 
-/// How a block is wrong. The first wrong sector of a block names it.
+/// Fault of a wrong block. The first wrong sector of a block decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockFault {
-    /// An older write of it than the last one that had ended.
+    /// Holds an older write of the block than the last one that had ended.
     Lost,
-    /// What was written to another place.
+    /// Holds data that were written to another place.
     Misplaced,
-    /// What this worker never wrote: what was there before its first write, another's, zeros.
+    /// Holds data that this worker never wrote: those before its first write, another worker's,
+    /// zeros.
     Foreign,
-    /// Written here, and changed since, or only in part: a wrong checksum.
+    /// Holds data written here that changed since, or only a part of them: a wrong checksum.
     Torn,
-    /// It could not be read.
+    /// The block could not be read.
     Unreadable,
 }
 
 impl BlockFault {
-    /// All of them.
+    /// Every fault a block can have.
     pub const ALL: [BlockFault; 5] = [
         BlockFault::Lost,
         BlockFault::Misplaced,
@@ -33,54 +34,55 @@ impl BlockFault {
     ];
 }
 
-/// Blocks that were read and judged.
+/// Counts of blocks that were read and judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VerifiedBlocks {
-    /// Judged.
+    /// Number of judged blocks.
     pub blocks: u64,
-    /// Bytes of these.
+    /// Bytes of the judged blocks.
     pub bytes: u64,
-    /// Of the judged ones: an older write than the last that had ended.
+    /// Judged blocks that hold an older write than the last that had ended.
     pub lost: u64,
-    /// What was written to another place.
+    /// Judged blocks that hold data written to another place.
     pub misplaced: u64,
-    /// What this worker never wrote.
+    /// Judged blocks that hold data this worker never wrote.
     pub foreign: u64,
-    /// A sector with a wrong checksum.
+    /// Judged blocks with a wrong checksum in a sector.
     pub torn: u64,
-    /// Not readable (reading back only: a read of the load that fails is its error).
+    /// Blocks that cannot be read (reading back only: a failed read of the load is the load's
+    /// error).
     pub unreadable: u64,
-    /// Of the judged ones, and not wrong: the last writes of the block were in flight at once, and
-    /// a sector is none of them whole. No disk promises more of such writes.
+    /// Judged blocks that are not wrong, whose last writes were in flight at once, with a sector
+    /// that is not any of these writes as a whole. No disk promises more for such writes.
     pub mixed: u64,
-    /// Not judged: of the load's reads, blocks that this worker had not written; reading back,
-    /// blocks a write of which failed.
+    /// Blocks that were not judged. In the load's reads: blocks that this worker had not written.
+    /// When reading back: blocks with a failed write.
     pub unjudged: u64,
-    /// The first wrong ones.
+    /// First wrong blocks, as examples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
 }
 
-/// A wrong block.
+/// One wrong block, as an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    /// The target.
+    /// Path of the target.
     pub target: PathBuf,
-    /// Where the block begins, bytes.
+    /// First byte of the block in the target.
     pub offset: u64,
-    /// Its length, bytes.
+    /// Length of the block in bytes.
     pub length: u64,
-    /// How it is wrong.
+    /// Fault of the block.
     pub kind: BlockFault,
-    /// The writes of it, counted from 1, that may be there: the first and the last.
+    /// First and last write of the block, counted from 1, whose data may be there.
     pub expected: (u64, u64),
-    /// What is there instead, in words.
+    /// Description of what is there instead.
     pub found: String,
 }
 
 impl Example {
-    /// `write 3`, `one of the writes 3 to 5`.
+    /// Names the expected writes: `write 3 of it`, `one of the writes 3 to 5 of it`.
     pub fn to_sentence(&self) -> String {
         match self.expected {
             (first, last) if first == last => format!("write {last} of it"),
@@ -90,12 +92,12 @@ impl Example {
 }
 
 impl VerifiedBlocks {
-    /// Blocks that are not as they must be.
+    /// Returns the number of blocks that are wrong.
     pub fn wrong(&self) -> u64 {
         BlockFault::ALL.into_iter().map(|kind| self.count_wrong(kind)).sum()
     }
 
-    /// Blocks that are wrong in that way.
+    /// Returns the number of blocks with the given fault.
     pub fn count_wrong(&self, kind: BlockFault) -> u64 {
         match kind {
             BlockFault::Lost => self.lost,
@@ -106,7 +108,7 @@ impl VerifiedBlocks {
         }
     }
 
-    /// Counts a wrong block, which was counted as judged.
+    /// Counts a wrong block, which was already counted as judged.
     #[cold]
     pub(crate) fn blame(&mut self, kind: BlockFault, example: impl FnOnce() -> Example) {
         let count = match kind {
@@ -122,7 +124,7 @@ impl VerifiedBlocks {
         }
     }
 
-    /// Two parts of one reading.
+    /// Merges the counts of two parts of one reading.
     #[must_use]
     pub fn and(mut self, other: VerifiedBlocks) -> VerifiedBlocks {
         self.blocks += other.blocks;
@@ -141,23 +143,23 @@ impl VerifiedBlocks {
     }
 }
 
-/// What a worker found of what it wrote.
+/// Results of verifying everything that a worker wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifiedWorker {
-    /// Reads of the load, checked as they came back.
+    /// Reads of the load, checked as they completed.
     pub load: VerifiedBlocks,
-    /// All blocks that were written, read back after the load.
+    /// Written blocks, read back after the load.
     pub back: VerifiedBlocks,
-    /// Whether all of them were; not where it was stopped.
+    /// True if all written blocks were read back; false if that was stopped.
     pub whole: bool,
-    /// Block sizes, in bytes.
+    /// Block sizes of the jobs, in bytes.
     pub sizes: Vec<u64>,
-    /// How long the reading back took.
+    /// Time that reading back took, in nanoseconds.
     pub took_ns: u64,
 }
 
 impl VerifiedWorker {
-    /// Blocks that are not as they must be, and reads of such.
+    /// Returns the number of wrong blocks, in the load's reads and when read back.
     pub fn wrong(&self) -> u64 {
         self.load.wrong() + self.back.wrong()
     }

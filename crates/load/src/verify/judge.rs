@@ -1,21 +1,21 @@
-//! Whether what a read gave is what may be there. Sector by sector, since a sector is what a disk
-//! writes whole or not at all: sectors of different writes are right where these were in flight at
-//! once.
+//! Judges whether a read returned data that may be there. It does so sector by sector, because a
+//! disk writes a sector as a whole or not at all: sectors of different writes are right if these
+//! were in flight at once.
 
 use super::found::{BlockFault, Example, VerifiedBlocks};
 use super::ledger::{Ledger, LedgerState};
 use crate::stamp::Stamp;
 
-/// What a block is.
+/// Judgement of a block.
 enum JudgedBlock {
     Right,
-    /// A sector is no write whole, and writes of the block were in flight at once.
+    /// A sector is not any write as a whole, and writes of the block were in flight at once.
     Mixed,
     Wrong(BlockFault, String),
 }
 
 impl Ledger {
-    /// Judges a block that was read between two looks at what is known of it.
+    /// Judges a block that was read between two readings of its state.
     pub(crate) fn judge(
         &self,
         block: u64,
@@ -37,7 +37,7 @@ impl Ledger {
         }
     }
 
-    /// A block that could not be read.
+    /// Records a block that could not be read.
     pub(crate) fn unreadable(
         &self,
         block: u64,
@@ -108,7 +108,7 @@ impl Ledger {
         if mixed { JudgedBlock::Mixed } else { JudgedBlock::Right }
     }
 
-    /// Why a whole sector must not be there.
+    /// Returns the fault of a sector with a valid stamp, if it must not be there.
     fn out_of_place(
         &self,
         stamp: &Stamp,
@@ -154,7 +154,7 @@ mod tests {
         data
     }
 
-    /// A write from its issue to its end.
+    /// Does a write from its issue to its end.
     fn written(ledger: &Ledger, block: u64, seed: u64) -> Vec<u8> {
         let mut data = random(seed);
         ledger.issue(block, &mut data);

@@ -1,10 +1,11 @@
-//! What is known of every block that a worker writes and reads back: how many writes of it were
-//! issued, and the first of them that may be there now. One word a block, shared by all threads.
+//! Knowledge of every block that a worker writes and reads back: how many writes of it were issued,
+//! and the first of them that may be there now. One word per block, shared by all threads.
 //!
 //! Writes of a block that are in flight at once have no order: when all have ended, any of them may
-//! be there. Those from the one that met none in flight to the one that left none make a group, and
-//! whatever was before a group is over as soon as one write of it has ended. Where a count is at
-//! its end the weaker claim holds: nobody is accused by a number that did not fit.
+//! be there. A group begins with a write that finds no other in flight, and ends with one that
+//! leaves none in flight. As soon as one write of a group has ended, all data from before the group
+//! are gone. When a counter is at its maximum, the weaker claim holds: a number that did not fit
+//! never makes a block wrong.
 
 use crate::stamp::{SECTOR, Stamp};
 use std::path::PathBuf;
@@ -17,18 +18,18 @@ const GROUP_BITS: u32 = 11;
 const MOST_IN_FLIGHT: u64 = (1 << FLIGHT_BITS) - 1;
 const MOST_IN_GROUP: u64 = (1 << GROUP_BITS) - 1;
 
-/// Of one block. Writes are counted from 1, as generations.
+/// State of one block. Writes are counted from 1; these numbers are generations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerState {
-    /// Generation of the last one issued; at its end all further ones have the same.
+    /// Generation of the last write issued. At its maximum, all further writes have the same.
     issued: u64,
-    /// Writes that have not ended, or failed: what failed may still come. At its end it stays
-    /// there.
+    /// Writes that have not ended, or failed: a failed write may still arrive. At its maximum it
+    /// stays there.
     in_flight: u64,
-    /// Writes of the last group. At its end it stays there until the next one.
+    /// Writes of the last group. At its maximum it stays there until the next group.
     group: u64,
-    /// How far the first that may be there lies behind the last one issued; as far as 0 where it
-    /// may be none. At its end: not known.
+    /// Distance from the first write that may be there to the last one issued. It reaches back to 0
+    /// if the block may hold none of the writes. At its maximum: not known.
     behind: u64,
 }
 
@@ -66,8 +67,8 @@ impl LedgerState {
         } else {
             self.in_flight.saturating_sub(1)
         };
-        // One of the group is there now: nothing from before it. A group that was not counted to
-        // its end has no known first.
+        // A write of the group is there now: nothing from before it. If the group's counter is at
+        // its maximum, the group's first write is not known.
         let behind = if self.group == MOST_IN_GROUP {
             self.behind
         } else {
@@ -76,49 +77,49 @@ impl LedgerState {
         LedgerState { in_flight, behind, ..self }
     }
 
-    /// The last one issued.
+    /// Returns the generation of the last write issued.
     pub(crate) fn issued(self) -> u64 {
         self.issued
     }
 
-    /// The first generation that may be there; 0: what was there before all of them, as far as is
-    /// known.
+    /// Returns the first generation that may be there; 0 means the data from before all writes, as
+    /// far as is known.
     pub(crate) fn first(self) -> u64 {
         match self.behind {
-            // So many were issued that some of them have ended, unless it is not known how many
-            // have not.
+            // With so many writes issued, some have ended, unless the number of those in flight is
+            // not known.
             MOST_IN_GROUP => u64::from(self.in_flight < MOST_IN_FLIGHT),
             behind => self.issued.saturating_sub(behind),
         }
     }
 
-    /// Whether a write of it is in flight, or failed.
+    /// Returns true if a write of the block is in flight, or failed.
     pub(crate) fn is_moving(self) -> bool {
         self.in_flight > 0
     }
 
-    /// Whether a write of it was in flight at any time from then to now.
+    /// Returns true if a write of the block was in flight at any time since `before`.
     pub(crate) fn moved_since(self, before: LedgerState) -> bool {
         let counted = self.issued < u64::from(u32::MAX);
         before.is_moving() || self.issued != before.issued || !counted
     }
 }
 
-/// Blocks of a target.
+/// Ledger of the blocks of one target.
 pub(crate) struct Ledger {
-    /// The target.
+    /// Path of the target.
     pub(crate) path: PathBuf,
-    /// Of all that is written under it.
+    /// Writer number in the stamps of all data written under this ledger.
     pub(crate) writer: u64,
-    /// First byte.
+    /// First byte of the region.
     pub(crate) offset: u64,
-    /// Bytes of a block.
+    /// Size of a block in bytes.
     pub(crate) bs: u64,
     words: Box<[AtomicU64]>,
 }
 
 impl Ledger {
-    /// All of them never written.
+    /// Creates a ledger of blocks that were never written.
     pub(crate) fn new(path: PathBuf, writer: u64, offset: u64, bs: u64, blocks: u64) -> Ledger {
         Ledger { path, writer, offset, bs, words: (0..blocks).map(|_| AtomicU64::new(0)).collect() }
     }
@@ -127,22 +128,23 @@ impl Ledger {
         self.words.len() as u64
     }
 
-    /// Bytes that have a stamp of their own: a sector, or the block where it is no number of them.
+    /// Returns the bytes that have a stamp of their own: a sector, or the whole block if it is not
+    /// a multiple of a sector.
     pub(crate) fn piece(&self) -> usize {
         piece_of(self.bs)
     }
 
-    /// The block that begins at a byte of the target.
+    /// Returns the block that begins at a byte of the target.
     pub(crate) fn block_at(&self, offset: u64) -> u64 {
         (offset - self.offset) / self.bs
     }
 
-    /// Where a block begins.
+    /// Returns the first byte of a block.
     pub(crate) fn offset_of(&self, block: u64) -> u64 {
         self.offset + block * self.bs
     }
 
-    /// A write of a block is about to be issued: puts its stamp on the data.
+    /// Counts a write of a block that is about to be issued, and puts its stamp on the data.
     #[inline]
     pub(crate) fn issue(&self, block: u64, data: &mut [u8]) {
         let issued = self.change(block, LedgerState::issue).issued;
@@ -154,14 +156,14 @@ impl Ledger {
         }
     }
 
-    /// A write of a block has ended. One that failed never has: nobody knows whether it still
-    /// comes.
+    /// Counts a write of a block as ended. A failed write never ends: nobody knows whether it will
+    /// still arrive.
     #[inline]
     pub(crate) fn end(&self, block: u64) {
         self.change(block, LedgerState::end);
     }
 
-    /// What is known of a block now.
+    /// Returns the present state of a block.
     #[inline]
     pub(crate) fn state(&self, block: u64) -> LedgerState {
         LedgerState::from_word(self.words[block as usize].load(Ordering::Acquire))
@@ -181,7 +183,7 @@ impl Ledger {
     }
 }
 
-/// Bytes of a block that have a stamp of their own.
+/// Returns the bytes of a block that have a stamp of their own.
 pub(crate) fn piece_of(bs: u64) -> usize {
     if bs % SECTOR as u64 == 0 { SECTOR } else { bs as usize }
 }
@@ -191,14 +193,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What is known without any bounds: every write that may be there.
+    /// Model of a ledger's state without bounds: every write that may be there.
     #[derive(Default)]
     struct Model {
         time: u64,
         issued: u64,
         /// Generation, when it was issued, when it ended.
         may_be: Vec<(u64, u64, Option<u64>)>,
-        /// What was there before all writes may be.
+        /// True if the data from before all writes may be there.
         base: bool,
     }
 
@@ -220,12 +222,12 @@ mod tests {
                 (self.time, self.may_be.iter().position(|one| one.0 == generation).unwrap());
             self.may_be[at].2 = Some(time);
             let issued = self.may_be[at].1;
-            // Whatever ended before it was issued is over.
+            // Writes that ended before it was issued are gone.
             self.may_be.retain(|(_, _, ended)| ended.is_none_or(|ended| ended > issued));
             self.base = false;
         }
 
-        /// The first that may be there; 0: what was there before.
+        /// Returns the first write that may be there; 0 means the data from before all writes.
         fn first(&self) -> u64 {
             if self.base { 0 } else { self.may_be.iter().map(|one| one.0).min().unwrap_or(0) }
         }
@@ -297,7 +299,7 @@ mod tests {
         }
     }
 
-    /// A block that is never without a write in flight, for longer than a group is counted.
+    /// Keeps a write of a block in flight at all times, for longer than a group is counted.
     #[test]
     fn counts_that_are_at_their_end_claim_less() {
         let (mut state, mut model) = (LedgerState::default(), Model::new());

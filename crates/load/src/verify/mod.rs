@@ -23,20 +23,20 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes that are known of a block.
+/// Bytes of memory for the state of a block.
 const WORD: u64 = 8;
 
-/// The part of a load thread.
+/// Checks that a load thread does on its own I/Os.
 pub(crate) struct VerifyChecks {
     pub(crate) ledger: Arc<Ledger>,
-    /// Of each slot, what was known of its block when the read in it was issued.
+    /// State of the block of each slot when the read in it was issued.
     seen: Vec<LedgerState>,
-    /// What came of the reads.
+    /// Results of the reads.
     pub(crate) found: VerifiedBlocks,
 }
 
 impl VerifyChecks {
-    /// With room for so many I/Os in flight.
+    /// Creates checks for `slots` I/Os in flight.
     pub(crate) fn new(ledger: Arc<Ledger>, slots: u32) -> VerifyChecks {
         VerifyChecks {
             ledger,
@@ -45,19 +45,20 @@ impl VerifyChecks {
         }
     }
 
-    /// A write is about to be issued with these data.
+    /// Records a write that is about to be issued, and puts stamps on its data.
     #[inline]
     pub(crate) fn writes(&mut self, offset: u64, data: &mut [u8]) {
         self.ledger.issue(self.ledger.block_at(offset), data);
     }
 
-    /// A read is about to be issued.
+    /// Records a read that is about to be issued.
     #[inline]
     pub(crate) fn reads(&mut self, slot: u32, offset: u64) {
         self.seen[slot as usize] = self.ledger.state(self.ledger.block_at(offset));
     }
 
-    /// A read or a write has ended, whole; `data`: what was read.
+    /// Records a read or a write that has ended as a whole, and judges a read; `data` is what was
+    /// read.
     #[inline]
     pub(crate) fn ended(&mut self, op: Op, slot: u32, offset: u64, data: &[u8]) {
         match op {
@@ -77,17 +78,17 @@ impl VerifyChecks {
                     );
                 }
             }
-            // A sync is at no offset.
+            // A sync has no offset.
             _ => {}
         }
     }
 }
 
-/// A ledger for each job that verifies, on every target (job by job, as the trials are): jobs whose
-/// regions overlap share theirs.
+/// Makes a ledger for each job that verifies, on every target (job by job, in the order of the
+/// trials). Jobs whose regions overlap share a ledger.
 ///
 /// # Errors
-/// [`LoadError::Unfit`] where what is read back could not be told right from wrong.
+/// [`LoadError::Unfit`] where the result of reading back could not be judged.
 pub(crate) fn ledgers(
     trials: &[Vec<EngineTrial>],
     engine: EngineName,
@@ -120,7 +121,7 @@ fn fits(trial: &EngineTrial, engine: EngineName) -> Result<(), LoadError> {
     why.map_or(Ok(()), |(why, hint)| Err(unfit(trial.job, &format!("{why}; hint: {hint}"))))
 }
 
-/// What keeps a job with `verify` from being verified, on any target; and what would do.
+/// Returns the reason why a job with `verify` cannot be verified on any target, and a hint.
 pub fn oddity(job: &Job) -> Option<(&'static str, &'static str)> {
     let piece = ledger::piece_of(job.bs).min(data::SECTOR);
     let kept = data::kept_of(piece, data::kept_bytes(job.buffer_compress_percentage));
@@ -158,17 +159,17 @@ fn check_memory<'a>(verifying: impl Iterator<Item = &'a EngineTrial<'a>>) -> Res
     }
 }
 
-/// Jobs, and the ledger that they share.
+/// Indexes of jobs, and the ledger that they share.
 type BlockShare = (Vec<usize>, Arc<Ledger>);
 
-/// The ledgers of a target.
+/// Makes the ledgers of one target.
 fn of_target(on_it: &[&EngineTrial]) -> Result<Vec<BlockShare>, LoadError> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (job, trial) in on_it.iter().enumerate().filter(|(_, trial)| trial.job.verify) {
         for other in on_it.iter().filter(|other| overlap(trial, other)) {
             check_pair(trial, other)?;
         }
-        // It joins all groups that it overlaps.
+        // The job joins all groups that it overlaps.
         let touches = |group: &Vec<usize>| group.iter().any(|other| overlap(trial, on_it[*other]));
         let (near, far): (Vec<_>, Vec<_>) = groups.into_iter().partition(touches);
         groups = far;
@@ -193,7 +194,7 @@ fn ledger_of(on_it: &[&EngineTrial], group: Vec<usize>) -> Result<BlockShare, Lo
     Ok((group, Arc::new(Ledger::new(path, new_writer(), from, bs, blocks_in(from..to, bs)))))
 }
 
-/// Whether blocks of two jobs on one region can be known one by one.
+/// Checks that the blocks of two jobs on one region can be distinguished.
 fn check_pair(trial: &EngineTrial, other: &EngineTrial) -> Result<(), LoadError> {
     let (job, with) = (trial.job, other.job);
     let why = match () {
@@ -212,12 +213,12 @@ fn check_pair(trial: &EngineTrial, other: &EngineTrial) -> Result<(), LoadError>
     Err(unfit(job, &format!("job \"{}\" {why}", with.name)))
 }
 
-/// Where the threads of a job read and write.
+/// Returns the regions in which the threads of a job read and write.
 fn regions<'a>(trial: &'a EngineTrial) -> &'a [Region] {
     &trial.regions
 }
 
-/// From the first byte to the last of all its threads.
+/// Returns the range from the first byte to the last of all threads of a job.
 fn span(trial: &EngineTrial) -> Range<u64> {
     let end = |region: &Region| region.offset + region.bs * region.blocks;
     let from = regions(trial).iter().map(|region| region.offset).min().unwrap_or(0);
@@ -233,14 +234,15 @@ fn overlap(a: &EngineTrial, b: &EngineTrial) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// Whether all blocks of both are of one grid.
+/// Returns true if all blocks of both jobs lie on one grid.
 fn is_aligned(a: &EngineTrial, b: &EngineTrial) -> bool {
     let first = span(a).start;
     let mut all = regions(a).iter().chain(regions(b));
     all.all(|region| region.offset.abs_diff(first) % a.job.bs == 0)
 }
 
-/// A number that no other worker has, here or in another run: keys of the system's, and the time.
+/// Returns a number that no other worker has, here or in another run: from keys of the system, and
+/// the time.
 fn new_writer() -> u64 {
     let keys = RandomState::new().build_hasher().finish();
     Random::new(keys, clock::now()).next()

@@ -1,6 +1,6 @@
-//! The kills: what dies of a running guest, what lives on, and what was still acknowledged. After
-//! any of them the guest's place is gone from the places; a guest that was only reset comes back in
-//! the same QEMU.
+//! Kills a running guest: what dies, what lives on, and what was still acknowledged. After any kill
+//! the guest's place is gone from the places; a guest that was only reset comes back in the same
+//! QEMU.
 
 use crate::places::Places;
 use anyhow::{Context, Result};
@@ -13,13 +13,13 @@ use iotax_steps::wire::Peer;
 use iotax_units::exit::Failed;
 use std::time::Duration;
 
-/// What is still on its way of a guest whose QEMU is gone ends with the stream.
+/// Limit for the rest of the stream of a guest whose QEMU is gone. The rest ends with the stream.
 const STREAM_END: Duration = Duration::from_secs(2);
-/// Of a guest that was reset nothing comes any more; its port must be hung up before its new kernel
-/// looks at it.
+/// Limit for the stream of a guest that was reset, which sends nothing more. Its port must be hung
+/// up before its new kernel looks at it.
 const ALREADY_THERE: Duration = Duration::from_millis(20);
 
-/// What is killed of a guest: what was asked for, else all that it has.
+/// Returns the kills for a guest: those that were asked for, or else all that the guest has.
 pub fn kills_of(spec: &DurabilitySpec, guest: &GuestPlan) -> Vec<Kill> {
     let has = |kill: &Kill| *kill != Kill::Daemon || !guest.daemons.is_empty();
     match spec.kills.is_empty() {
@@ -28,14 +28,14 @@ pub fn kills_of(spec: &DurabilitySpec, guest: &GuestPlan) -> Vec<Kill> {
     }
 }
 
-/// Who dies; looked up before the load, so that the kill comes when it should.
+/// Processes that die. They are looked up before the load, so that the kill comes when it should.
 pub struct Victims {
     qemu: ProcessId,
     daemons: Vec<ProcessId>,
 }
 
 impl Victims {
-    /// The processes of a running guest.
+    /// Returns the processes of a running guest.
     ///
     /// # Errors
     /// When one is not there.
@@ -49,8 +49,8 @@ impl Victims {
         Ok(Victims { qemu: process(&guest.tag)?, daemons })
     }
 
-    /// Strikes. Gives the last acknowledgement that was still on its way, and QEMU's control socket
-    /// where QEMU lives on.
+    /// Kills the victim. Returns the last acknowledgement that was still on its way, and QEMU's
+    /// control socket if QEMU lives on.
     ///
     /// # Errors
     /// When the victim does not die.

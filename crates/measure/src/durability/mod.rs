@@ -1,7 +1,7 @@
-//! Whether a layer keeps its promise: a writer in the guest stamps blocks and flushes, each flush
-//! that returns is acknowledged to this host, something is killed, and what was acknowledged is
-//! read back through the stack. What such a trial cannot show (a power cut) is said by the report;
-//! nothing here calls a stack safe.
+//! Tests the promise of a layer to keep acknowledged data. A writer in the guest stamps blocks and
+//! flushes, and each flush that returns is acknowledged to this host. Then something is killed, and
+//! the acknowledged blocks are read back through the stack. The report says what such a trial
+//! cannot show (a power cut); nothing here calls a stack safe.
 
 mod kill;
 mod trials;

@@ -1,6 +1,6 @@
-//! The trials of a run, stack after stack: load, kill, come back, read back, write down; and the
-//! next. What lies below the guest stays up all the time: making it again would make a new file
-//! system. However it ends all is removed.
+//! Runs the durability trials of a run, stack after stack: load, kill, restart, read back, record,
+//! and the next trial. The layers below the guest stay up all the time, since making them again
+//! would make a new file system. Everything is removed at the end, however the run ends.
 
 use super::kill::{Victims, kills_of};
 use super::schedule::TrialSpec;
@@ -25,17 +25,17 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// On fewer blocks nearly all would be written in every trial.
+/// Least number of blocks. With fewer, nearly all would be written in every trial.
 const LEAST_BLOCKS: u64 = 1024;
-/// A stack that acknowledges nothing for so long never will.
+/// Limit for the first acknowledgement. A stack that acknowledges nothing for so long never will.
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
-/// Reading back, of the slowest stack.
+/// Limit for reading back on the slowest stack.
 const VERIFY_LIMIT: Duration = Duration::from_secs(1800);
 
-/// Refuses trials that have no room: too small a disk, too little that may be written.
+/// Refuses trials that have no room: the disk is too small, or too little may be written.
 ///
 /// # Errors
-/// Bad input, and what would do.
+/// Bad input, with what would do.
 pub fn check_room(
     spec: &DurabilitySpec,
     ground: &PlanGround,
@@ -61,7 +61,7 @@ pub fn check_room(
     Ok(())
 }
 
-/// Trials of the whole run.
+/// Returns the number of trials of the whole run.
 fn number_of_trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<u64> {
     let mut trials = 0;
     for set in &ground.layout.sets {
@@ -71,17 +71,17 @@ fn number_of_trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<u64> {
     Ok(trials * u64::from(spec.trials))
 }
 
-/// Batches that each trial may write: what max_written leaves is shared out beforehand, since what
-/// a killed writer wrote beyond its last acknowledgement is not known.
+/// Returns the number of batches that each trial may write. The rest of max_written is shared out
+/// in advance, since it is not known what a killed writer wrote beyond its last acknowledgement.
 fn most_batches(spec: &DurabilitySpec, left_to_write: Option<u64>, trials: u64) -> u64 {
     let batch = u64::from(spec.batch) * BLOCK as u64;
     left_to_write.map_or(u64::MAX, |left| left / trials.max(1) / batch)
 }
 
-/// How the load of a trial ended.
+/// End of a trial's load.
 enum TrialLoad {
-    /// When the kill was due, or the writer had written all that it may: from the first
-    /// acknowledgement on, nanoseconds; the last acknowledgement.
+    /// The kill was due, or the writer had written all that it may. `load_ns` counts from the first
+    /// acknowledgement, in nanoseconds; `acknowledged` is the last acknowledgement.
     Due {
         load_ns: u64,
         acknowledged: u64,
@@ -90,7 +90,7 @@ enum TrialLoad {
 }
 
 impl Session<'_> {
-    /// Every stack's trials.
+    /// Runs the trials of every stack.
     ///
     /// # Errors
     /// The first failure: a guest that does not come back, a write that fails.
@@ -112,7 +112,7 @@ impl Session<'_> {
             stand.below += stand.up.below_guests;
             let outcome = self.trials_of(&mut stand, places)?;
             unreadable = stand.unreadable;
-            // In order where the guest can still be spoken to.
+            // Guests that can still be reached are left in an orderly way.
             stand.up.guests.iter().for_each(|guest| places.leave(&guest.place));
             self.executor.undo_to(mark)?;
             if outcome == RunOutcome::Interrupted {
@@ -144,7 +144,7 @@ impl Session<'_> {
         Ok(RunOutcome::Complete)
     }
 
-    /// One of them, from the first write to what was read back; `None`: interrupted.
+    /// Runs one trial, from the first write until it is read back. `None`: interrupted.
     fn trial(
         &mut self,
         stand: &mut TrialStand,
@@ -162,7 +162,7 @@ impl Session<'_> {
         let TrialLoad::Due { load_ns, acknowledged } =
             load(places, guest, request, &due, self.stop)?
         else {
-            // Nobody can speak with an agent that is writing.
+            // An agent that is writing takes no requests.
             places.take(&guest.place).map(drop)?;
             return Ok(None);
         };
@@ -198,8 +198,8 @@ impl Session<'_> {
         }))
     }
 
-    /// What the kill left of the guest goes the way of every step, and its steps are made once
-    /// more.
+    /// Undoes the steps of the guest like any others, with whatever the kill left of it, and
+    /// performs them again.
     fn start_again(&mut self, stand: &TrialStand, places: &mut Places) -> Result<()> {
         self.executor.undo_to(stand.below)?;
         for step in &stand.up.steps[stand.up.below_guests..] {
@@ -208,7 +208,7 @@ impl Session<'_> {
         self.reach_guests(places, &stand.up)
     }
 
-    /// The disk as the present guest has it, which is told that it may be written.
+    /// Returns the disk as the present guest has it. The guest's guard is allowed to write to it.
     fn target(&mut self, stand: &TrialStand, places: &mut Places) -> Result<TargetSpec> {
         let ready = self.ready(places, &stand.up, stand.region)?;
         let member = ready.into_iter().next().and_then(|ready| ready.members.into_iter().next());
@@ -238,11 +238,11 @@ struct TrialStand<'a> {
     up: SetPlan,
     region: u64,
     most_batches: u64,
-    /// The executor's mark above what the guest is on.
+    /// The executor's mark above the layers that the guest is on.
     below: usize,
     set: usize,
-    /// Blocks that trials before could not read, of any stack: all are on the same file. No later
-    /// one is blamed for them.
+    /// Blocks that earlier trials, of any stack, could not read: all stacks are on the same file.
+    /// No later trial is blamed for them.
     unreadable: BTreeSet<u64>,
 }
 
@@ -252,9 +252,9 @@ impl TrialStand<'_> {
     }
 }
 
-/// When the kill strikes: a time after the first acknowledgement, or an acknowledged write,
-/// whichever comes first. A writer that may not write for so long would be idle by then, and
-/// nothing under way.
+/// Time of the kill: a duration after the first acknowledgement, or a number of acknowledged
+/// writes, whichever comes first. A writer that may not write for the whole duration would be idle
+/// by then, with no write under way.
 #[derive(Debug, PartialEq, Eq)]
 struct KillTime {
     after: Duration,
@@ -266,7 +266,7 @@ impl KillTime {
         let mut random = Random::new(trial.seed, u64::MAX);
         let spread = spec.most_ns.saturating_sub(spec.least_ns);
         let after = Duration::from_nanos(spec.least_ns + random.below(spread.saturating_add(1)));
-        // The last quarter is what the writer does until the kill has reached it.
+        // The last quarter is left for what the writer does until the kill has reached it.
         let (least, most) = (trial.most_batches / 4, trial.most_batches / 4 * 3);
         let batch = (least + random.below(most - least + 1)).max(1);
         KillTime { after, acknowledged: batch.saturating_mul(u64::from(trial.batch)) }
@@ -277,8 +277,8 @@ impl KillTime {
     }
 }
 
-/// Lets the writer write until the kill is due. Its time is counted from the first acknowledgement:
-/// a kill before it would try nothing.
+/// Lets the writer write until the kill is due. The time is counted from the first acknowledgement:
+/// a kill before it would test nothing.
 fn load(
     places: &mut Places,
     guest: &GuestPlan,
@@ -299,8 +299,8 @@ fn load(
         if over || interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let peer = &mut places.get(&guest.place)?.peer;
-    // It answers when all that it may write is written: to wait would only make what was written
-    // older.
+    // The agent answers when it has written all that it may. Waiting longer would only make the
+    // written data older.
     peer.watch(request, &mut watch).map_err(Failed::from)?;
     match first {
         _ if interrupted => Ok(TrialLoad::Interrupted),
@@ -323,7 +323,8 @@ fn read_back(places: &mut Places, guest: &GuestPlan, request: WireRequest) -> Re
     }
 }
 
-/// `trial 3 of 40: qemu killed after 1.2 s: all 512 acknowledged blocks kept`
+/// Formats the result of a trial: `trial 3 of 40: qemu killed after 1.2 s: all 512 acknowledged
+/// blocks kept`
 fn trial_words(trial: &DurabilityTrial, all: u32) -> String {
     let found = &trial.found;
     let what = match found.broken() {

@@ -1,15 +1,15 @@
-//! What people call layers and their choices elsewhere: words of mdadm, LVM, ZFS, QEMU and the
-//! kernel, and what is written here for them, an entry of the layer each. They are only offered in
-//! errors: a stack is written in one way.
+//! Names of layers and their choices elsewhere: words of mdadm, LVM, ZFS, QEMU and the kernel, with
+//! the spelling to use here. Each layer has its own. They are only offered in errors: a stack is
+//! written in one way.
 
 use super::{ALL, LayerHelp, OptionKind};
 
-/// What to write for a word that is no layer.
+/// Returns what to write for a word that is not a layer.
 pub fn layer(word: &str) -> Option<&'static str> {
     known(ALL.iter().flat_map(|help| help.elsewhere), word)
 }
 
-/// What to write for a value that this layer's positional option does not take.
+/// Returns what to write for a value that this layer's positional option does not accept.
 pub fn value(help: &LayerHelp, word: &str) -> Option<&'static str> {
     known(help.values_elsewhere, word)
 }
@@ -22,8 +22,8 @@ fn known(
     words.into_iter().find(|(known, _)| *known == word).map(|(_, write)| *write)
 }
 
-/// What to write for a lone word that is no option of the layer: the one that takes it as its
-/// value, `mdraid(5)` and `mdraid(raid5)`.
+/// Returns what to write for a lone word that is not an option of the layer: the option that
+/// accepts it as its value, `mdraid(5)` and `mdraid(raid5)`.
 pub fn lone_word(help: &LayerHelp, word: &str) -> Option<String> {
     let takes = |word: &str| {
         let of_words =
@@ -41,7 +41,7 @@ mod tests {
     use crate::layer::find;
     use crate::scenario::grammar::parse_layer;
 
-    /// A layer with fit options.
+    /// Returns a layer with options that fit.
     fn is_taken(write: &str) {
         let layer = parse_layer(write).unwrap_or_else(|fault| panic!("{}", fault.show(write)));
         let help = find(&layer.name).unwrap_or_else(|| panic!("{write} is no layer"));

@@ -1,5 +1,4 @@
-//! `ceph`: a cluster of Ceph over several files or devices, and images of its block device in a
-//! pool.
+//! `ceph`: a Ceph cluster over several files or devices, and images of its block device in a pool.
 
 use super::OptionKind::{Count, Size, Word};
 use super::{Capability, Face, LayerHelp, States, option};
@@ -51,7 +50,7 @@ pub const HELP: LayerHelp = LayerHelp {
             "ceph-mon ceph-mgr ceph-osd ceph-common",
             "Ceph's mon, mgr, osd and common tools"
         ),
-        // Whether QEMU has the driver it is asked itself.
+        // QEMU itself reports whether it has the driver.
         Requirement {
             id: "qemu-rbd",
             why: "for QEMU's rbd driver",
@@ -68,11 +67,11 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// What somebody else's image needs on this host.
+/// Needs of somebody else's image on this host.
 pub const MEDIUM_NEEDS: [&str; 2] = ["ceph-common", "qemu-rbd"];
 
-/// Bytes of writes that a client with librbd's cache on holds back of an image on these layers
-/// (`rbd_cache_max_dirty` as Ceph has it): none where the policy is to write through.
+/// Returns the bytes of writes that a client with librbd's cache holds back of an image on these
+/// layers (`rbd_cache_max_dirty` of Ceph): 0 if the policy is to write through.
 pub fn held_back(layers: &[LayerSpec]) -> u64 {
     let policy = layers.iter().rfind(|layer| layer.name == HELP.name);
     let policy = policy.and_then(|layer| layer.option("cache-policy"));
@@ -83,12 +82,12 @@ fn copies(layer: &LayerSpec) -> u64 {
     layer.number("size").unwrap_or_default()
 }
 
-/// Copies that must be up: what was written, else Ceph's own choice.
+/// Returns the number of copies that must be up: the written one, otherwise Ceph's default.
 pub fn min_size(layer: &LayerSpec) -> u64 {
     layer.number("min-size").unwrap_or_else(|| copies(layer) - copies(layer) / 2)
 }
 
-/// Members that may be lost while I/O goes on.
+/// Returns the number of members that may be lost while I/O goes on.
 fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
     let copies = copies(layer).min(members as u64);
     copies.saturating_sub(min_size(layer)) as u32

@@ -1,71 +1,71 @@
-//! Settings that must be the same on both sides of a comparison of something else. One concept has
-//! many names, an option of a layer's own each.
+//! Settings that must be equal on both sides of a comparison of something else. One concept has
+//! many names, one in the options of each layer.
 
 use crate::scenario::{LayerSpec, Stack};
 
-/// How one side has it.
+/// Setting of one side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// In the layer's own words.
+    /// Setting in the layer's own words.
     pub said: String,
-    /// What is the same where it is the same.
+    /// Value that is compared; it is equal if the setting is equal.
     pub value: String,
 }
 
 impl Setting {
-    /// Both as text; it is always something.
+    /// Returns a setting with both as text; never `None`.
     pub fn named(said: impl Into<String>, value: impl ToString) -> Option<Setting> {
         Some(Setting { said: said.into(), value: value.to_string() })
     }
 }
 
-/// What must be the same.
+/// Concept that must be equal on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concept {
-    /// What carries a fabric.
+    /// Transport of a fabric.
     Transport,
-    /// A page cache between.
+    /// Page cache on the path.
     CacheMode,
     /// Queues of a guest's disk.
     DiskQueues,
-    /// When what is acknowledged is durable.
+    /// Moment from which acknowledged writes are durable.
     Promise,
-    /// Which reads are answered above the drives.
+    /// Reads that are answered above the drives.
     ReadsBelow,
-    /// Which drives acknowledge a write.
+    /// Drives that acknowledge a write.
     WriteCache,
-    /// A record of what is being written.
+    /// Record of the regions that are being written.
     Bitmap,
-    /// Whether parity or copies were computed.
+    /// Initial computation of parity or copies.
     FirstSync,
-    /// Checksums on the way.
+    /// Checksums of the data during transfer.
     Digests,
     /// Queues of an initiator.
     HostQueues,
     /// Processors of a guest.
     Vcpus,
-    /// When blocks get their places.
+    /// Time at which blocks are allocated.
     Provisioning,
-    /// Fewer bytes for the drives.
+    /// Compression, which leaves fewer bytes for the drives.
     Compression,
-    /// Equal blocks stored once.
+    /// Deduplication, which stores equal blocks once.
     Deduplication,
 }
 
-/// How a layer has it.
+/// Way in which a layer has a concept.
 #[derive(Clone, Copy, Debug)]
 pub enum How {
-    /// By the value of that option.
+    /// The value of the named option is the setting.
     Option(&'static str),
-    /// By several; `None`: as if the layer were not there.
+    /// A function of several options is the setting; `None`: as if the layer were not there.
     By(fn(&LayerSpec) -> Option<Setting>),
 }
 
-/// A setting of a layer.
+/// A concept, and the way in which a layer has it.
 pub type Comparable = (Concept, How);
 
-/// Of each, in that order: what follows where it is not the same; and how a stack has it without
-/// such a layer, in words and as the value that is the same, `None` of what it then does not have.
+/// Concept, consequence if it differs, and the setting of a stack without such a layer: in words,
+/// and as the value that is compared. `None` if such a stack does not have the concept.
 type ComparableEntry = (Concept, &'static str, Option<(&'static str, &'static str)>);
 
 const ENTRIES: &[ComparableEntry] = &[
@@ -114,19 +114,18 @@ const ENTRIES: &[ComparableEntry] = &[
 ];
 
 impl Concept {
-    /// All of them, in the order in which they are told, each with what follows where it is not the
-    /// same.
+    /// Returns all concepts, in the order of reports, each with the consequence if it differs.
     pub fn all() -> impl Iterator<Item = (Concept, &'static str)> {
         ENTRIES.iter().map(|(concept, why, _)| (*concept, *why))
     }
 
-    /// How a stack has it without such a layer.
+    /// Returns the setting of a stack without such a layer.
     fn without(self) -> Option<(&'static str, &'static str)> {
         ENTRIES.iter().find(|(concept, ..)| *concept == self)?.2
     }
 
-    /// How a stack has it, by the last of its layers that has it at all; `None`: it has no such
-    /// thing.
+    /// Returns the setting of a stack, from the last of its layers that has one; `None`: the stack
+    /// does not have the concept.
     pub fn setting_in(self, stack: &Stack) -> Option<Setting> {
         let of_layers = stack.layers.iter().rev().find_map(|layer| self.of_layer(layer));
         of_layers.or_else(|| self.without().and_then(|(said, value)| Setting::named(said, value)))

@@ -5,7 +5,7 @@ use super::OptionKind::{Count, Number, Word};
 use super::comparable::{Concept, How};
 use super::{LayerHelp, option};
 
-/// Its words. What is not written stays as it is.
+/// Words of the layer. Settings that are not written stay as they are.
 pub const HELP: LayerHelp = LayerHelp {
     name: "domain",
     elsewhere: &[

@@ -5,7 +5,7 @@ use super::{Capability, Face, LayerHelp, LayerRole, option};
 use iotax_facts::need::program;
 use iotax_load::engine;
 
-/// fio, and every engine of ours in its table's order.
+/// fio, and every engine of iotax in the order of its table.
 const GENERATORS: [&str; engine::ALL.len() + 1] = {
     let mut words = ["fio"; engine::ALL.len() + 1];
     let mut at = 0;

@@ -1,23 +1,24 @@
-//! What layers with two ends have in common.
+//! Common parts of layers with two ends.
 
 use super::comparable::Setting;
 use super::{OptionDef, OptionKind, option};
 use crate::scenario::LayerSpec;
 
-/// Where a target listens.
+/// Address on which a target listens.
 pub const ADDRESS: OptionDef = option("address", OptionKind::Address).also(&["traddr"]);
 
-/// The port, where there is one.
+/// Port, if the transport has one.
 pub const PORT: OptionDef = option("port", OptionKind::Port).also(&["trsvcid"]);
 
-/// What carries it: iSER is iSCSI over RDMA.
+/// Returns the transport of a fabric: iSER is iSCSI over RDMA.
 pub fn transport(layer: &LayerSpec) -> Option<Setting> {
     let word = layer.option("transport")?;
     let below = if word == "iser" { "rdma" } else { word };
     Setting::named(format!("{} over {word}", layer.name), below)
 }
 
-/// Checksums on the way: of NVMe over TCP alone, since open-iscsi asks for none and NBD has none.
+/// Returns the checksums during transfer. Only NVMe over TCP has them, since open-iscsi requests
+/// none and NBD has none.
 pub fn digests(layer: &LayerSpec) -> Option<Setting> {
     let on = ["hdr-digest", "data-digest"]
         .into_iter()

@@ -45,11 +45,11 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// btrfs allocates data in chunks of at most so many bytes, each on the drive that has most room
-/// left.
+/// Largest chunk of data that btrfs allocates, in bytes. Each chunk is on the drive that has most
+/// room left.
 const BTRFS_CHUNK: u64 = GIB;
 
-/// Of file systems only btrfs takes several devices.
+/// Returns the layout of btrfs, the only file system here that uses several devices.
 fn joined(layer: &LayerSpec, drives: u64) -> Result<Joined, String> {
     let profile = layer.option("data").unwrap_or_default();
     let spread = match profile {

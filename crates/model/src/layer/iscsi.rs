@@ -50,7 +50,7 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// An attribute of LIO's; not written: its choice.
+/// Returns an attribute of LIO; LIO chooses its value if it is not written.
 const fn attribute(name: &'static str, aliases: &'static [&'static str]) -> OptionDef {
     option(name, Flag).also(aliases)
 }

@@ -19,7 +19,7 @@ pub const HELP: LayerHelp = LayerHelp {
     ],
     below: Face::Rbd,
     only_here: true,
-    // A queue for each processor: `rbd map` has no option for it.
+    // One queue per processor: `rbd map` has no option for it.
     in_flight: Some(InFlight { option: "queue-depth", queues: Some("queues") }),
     capabilities: &[Capability::listed(
         "krbd",

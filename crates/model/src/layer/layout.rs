@@ -1,43 +1,44 @@
-//! How a layer lays data over the drives that it joins.
+//! Layout of data over the drives that a layer joins.
 
 use crate::scenario::LayerSpec;
 
-/// What an I/O meets.
+/// Drives that an I/O affects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LayoutSpread {
-    /// Every block on one drive, in turns over so many of them.
+    /// Every block is on one drive; the drives take turns.
     Striped {
-        /// Drives that are written in turns.
+        /// Number of drives that are written in turns.
         over: u64,
     },
     /// One drive after the other.
     Linear {
-        /// Bytes at most after which the next drive has its turn; `None`: when one is full.
+        /// Largest number of bytes after which the next drive has its turn; `None`: when a drive is
+        /// full.
         chunk: Option<u64>,
     },
-    /// Every block on so many drives.
+    /// Every block is on several drives.
     Mirrored {
         copies: u64,
-        /// Drives are in groups of so many, all of which hold the same; else what is on one has its
-        /// copies on several.
+        /// True if the drives form groups of `copies` drives that all hold the same data; false if
+        /// the copies of one drive's data are on several drives.
         groups: bool,
     },
-    /// Stripes of chunks with parity in place; a small write changes both.
+    /// Stripes of chunks with parity, updated in place; a small write changes both.
     Parity {
-        /// Chunks of parity a stripe.
+        /// Number of parity chunks per stripe.
         parity: u64,
-        /// Bytes of a chunk.
+        /// Size of a chunk in bytes.
         chunk: u64,
-        /// It takes whole stripes only.
+        /// True if only whole stripes can be written.
         whole: bool,
     },
-    /// A block of its own with its parity over as many drives as it has sectors.
+    /// Every block with its parity is spread separately, over as many drives as it has sectors.
     Raidz {
-        /// Sectors of parity a row.
+        /// Number of parity sectors per row.
         parity: u64,
-        /// Bytes of a block.
+        /// Size of a block in bytes.
         block: u64,
-        /// Bytes of a sector.
+        /// Size of a sector in bytes.
         sector: u64,
     },
 }
@@ -47,22 +48,22 @@ pub enum LayoutSpread {
 pub struct Joined {
     pub spread: LayoutSpread,
     pub name: String,
-    /// Bytes on one drive before the next one's turn, with the option that says so; `None` where
-    /// there is no turn.
+    /// Bytes on one drive before the next one's turn, with the option that sets them; `None` if
+    /// there are no turns.
     pub unit: Option<(&'static str, u64)>,
 }
 
-/// How a layer joins so many drives.
+/// Function that joins that many drives for a layer.
 pub type Join = fn(&LayerSpec, u64) -> Result<Joined, String>;
 
 impl LayoutSpread {
-    /// One drive is full before the next begins.
+    /// Fills one drive before the next begins.
     pub const ONE_BY_ONE: LayoutSpread = LayoutSpread::Linear { chunk: None };
 
-    /// With parity in place on so many drives.
+    /// Returns the layout with parity in place on that many drives.
     ///
     /// # Errors
-    /// They are too few.
+    /// There are too few drives.
     pub fn parity(
         drives: u64,
         parity: u64,
@@ -78,16 +79,16 @@ impl LayoutSpread {
 }
 
 impl Joined {
-    /// With turns of so many bytes, which an option says.
+    /// Sets turns of that many bytes, which `option` sets.
     pub fn in_turns(self, option: &'static str, bytes: u64) -> Joined {
         Joined { unit: Some((option, bytes)), ..self }
     }
 }
 
-/// Whether data are left beside so much of parity.
+/// Checks that drives are left for data beside the parity.
 ///
 /// # Errors
-/// None are.
+/// No drive is left for data.
 pub fn enough(drives: u64, parity: u64) -> Result<(), String> {
     match drives > parity {
         true => Ok(()),

@@ -6,7 +6,7 @@ use super::{Capability, Face, LayerHelp, option};
 use crate::scenario::LayerSpec;
 use iotax_facts::need::{Requirement, SearchedThing, everywhere};
 
-/// One process serves the file, and up to QEMU 10.0 an I/O at a time.
+/// Remark on the export. One process serves the file, up to QEMU 10.0 one I/O at a time.
 const SERIAL: &str = "QEMU exports the image through FUSE, with few I/Os at a time and serialized writes: at high \
     iodepth this measures the export, not librbd";
 
@@ -38,7 +38,7 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// Whether the client's cache holds writes back.
+/// Returns the setting of a client's cache that holds writes back.
 pub fn write_cache(layer: &LayerSpec) -> Option<Setting> {
     let is_on = layer.option("cache") == Some("writeback");
     Setting::named("librbd's cache holds writes back", "writeback").filter(|_| is_on)

@@ -1,4 +1,4 @@
-//! `lvm`: a volume of LVM's.
+//! `lvm`: a volume of LVM.
 
 use super::OptionKind::{Count, Flag, Size, Word};
 use super::comparable::{Concept, How, Setting};
@@ -74,7 +74,7 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// A cache that writes back acknowledges from the caching drive.
+/// Returns the cache mode. A cache that writes back acknowledges from the caching drive.
 fn cache_mode(layer: &LayerSpec) -> Option<Setting> {
     let writes_back =
         layer.option("type") == Some("cache") && layer.option("cache-mode") == Some("writeback");

@@ -84,11 +84,11 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// What mdadm takes for a layout of RAID 10.
+/// Layout of RAID 10 that mdadm uses by default.
 const USUAL_COPIES: &str = "n2";
 
-/// How many copies a layout of RAID 10 has, and whether they are near each other: `n2`, `f2`, `o2`;
-/// `None`: it is none of these.
+/// Returns the number of copies of a RAID 10 layout, and true if they are near each other: `n2`,
+/// `f2`, `o2`; `None`: another layout.
 pub fn copies(layer: &LayerSpec) -> Option<(u64, bool)> {
     let layout = layer.option("layout").unwrap_or(USUAL_COPIES);
     Some((layout.strip_prefix(['n', 'f', 'o'])?.parse().ok()?, layout.starts_with('n')))
@@ -99,7 +99,7 @@ fn redundancy(layer: &LayerSpec, members: usize) -> u32 {
         Some(1) => (members as u32).saturating_sub(1),
         Some(5) => 1,
         Some(6) => 2,
-        // Any one copy less; more may be lost by chance only.
+        // Losing one copy less than there are is always safe; more only by chance.
         Some(10) => copies(layer).map_or(0, |(copies, _)| copies as u32 - 1),
         _ => 0,
     }

@@ -1,6 +1,6 @@
-//! What each layer is called, takes and means, one file and one entry in [`ALL`] each: read by the
-//! checks of scenarios, by `doctor`, by the analysis and by the reports. How a layer is set up is
-//! in the crate `layers`.
+//! Names, options and meaning of each layer, with one file and one entry in [`ALL`] per layer. The
+//! checks of scenarios, `doctor`, the analysis and the reports read them. The crate `layers` sets
+//! the layers up.
 
 pub mod alias;
 pub mod bcache;
@@ -67,7 +67,7 @@ pub const ALL: &[LayerHelp] = &[
     nbd::HELP,
 ];
 
-/// What a layer is on, and what it gives to the one above.
+/// Interface that a layer needs below it, or offers to the layer above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Face {
     Block,
@@ -78,15 +78,15 @@ pub enum Face {
     Rbd,
     /// A vhost-user socket, which only a guest can use as a disk.
     VhostUser,
-    /// What fio reaches as a client itself: no layer goes on it.
+    /// Storage that fio reaches as a client itself; no layer goes on it.
     Client,
     /// A place without a device: only a guest goes on it.
     Place,
-    /// Needs: device or file. Gives: what it got.
+    /// Needs: a device or a file. Gives: what it got.
     Any,
 }
 
-/// What a layer is to the load.
+/// Role of a layer with respect to the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerRole {
     /// Storage that the load is on.
@@ -97,118 +97,119 @@ pub enum LayerRole {
     Generator,
     /// The generator holds each I/O back.
     Delay,
-    /// Nothing: two stacks that differ in it alone are the same.
+    /// No role: two stacks that differ only in this layer are equal.
     Null,
 }
 
 #[derive(Debug)]
 pub struct LayerHelp {
     pub name: &'static str,
-    /// What people call it elsewhere: the word in small letters, and what is written here. Errors
-    /// offer that.
+    /// Names that the layer has elsewhere: the word in lower case, and the spelling to use here.
+    /// Errors suggest the latter.
     pub elsewhere: &'static [(&'static str, &'static str)],
     pub values_elsewhere: &'static [(&'static str, &'static str)],
-    /// A stack with it that parses.
+    /// A stack with the layer that parses.
     pub example: &'static str,
-    /// All of its options.
     pub options: &'static [OptionDef],
-    /// The option that a lone word sets, as `fs(xfs)`.
+    /// Option that a lone word sets, as in `fs(xfs)`.
     pub positional: Option<&'static str>,
-    /// Exactly one of these is written, unless empty.
+    /// Options of which exactly one must be written, unless the list is empty.
     pub one_of: &'static [&'static str],
-    /// What it is to the load.
     pub role: LayerRole,
-    /// What it is on.
+    /// Interface that the layer needs below it.
     pub below: Face,
     pub gives: Face,
-    /// It lives in the load generator, so it works in a guest and over ssh too.
+    /// The layer lives in the load generator, so it also works in a guest and over SSH.
     pub anywhere: bool,
-    /// It makes one device of several.
+    /// The layer makes one device of several.
     pub joins: bool,
-    /// It has two ends, which may be in two places.
+    /// The layer has two ends, which may be in two places.
     pub fabric: bool,
-    /// It can be set up on this host only.
+    /// The layer can be set up only on this host.
     pub only_here: bool,
-    /// The place that it is in is shut down and started by it, from this host.
+    /// The layer shuts down and starts the place that it is in, from this host.
     pub restarts_place: bool,
-    /// What no kernel has and it can stand on all the same: by which option, with which values.
+    /// Interfaces that no kernel has and on which the layer works nevertheless, with the option and
+    /// the values that make it work.
     pub over: &'static [(Face, &'static str, &'static [&'static str])],
-    /// Each layer on it gets an equal part of its own, and so stacks on it do not meet there.
+    /// Each layer on top gets an equal part of its own, so stacks do not share storage there.
     pub gives_parts: bool,
-    /// The option that says in how many devices, loaded at once, it makes of one.
+    /// Option that says how many devices, loaded at once, the layer makes of one.
     pub splits: Option<&'static str>,
-    /// How it lays data over the drives that it joins; `None`: it joins none, or nobody knows.
+    /// Layout of data over the drives that the layer joins; `None`: it joins none, or the layout is
+    /// unknown.
     pub layout: Option<Join>,
-    /// How many of so many members may fail before data are lost.
+    /// Number of members that may fail before data are lost, for a given number of members.
     pub redundancy: fn(&LayerSpec, usize) -> u32,
-    /// The states that its members go through when some fail; `None`: it has none.
+    /// States that the members go through when some fail; `None`: the layer has no states.
     pub states: Option<States>,
-    /// Bytes that it reads from what is below as a whole.
+    /// Size in bytes of the unit that the layer reads from below.
     pub block: Option<fn(&LayerSpec) -> u64>,
-    /// A cache in memory below the load, which no direct I/O passes by.
+    /// Cache in memory below the load, which direct I/O does not bypass.
     pub memory_cache: Option<MemoryCache>,
-    /// The name of its read cache, for messages; `None`: it has no read cache of its own.
+    /// Name of the layer's read cache, for messages; `None`: it has no read cache of its own.
     pub caches_reads: Option<&'static str>,
     /// I/O that the layer adds to the I/O it is given, for messages; `None` if it only passes I/O
     /// on.
     pub adds_io: Option<&'static str>,
-    /// Commands that its initiator has at its target at one time.
+    /// Number of commands that the initiator has in flight at its target.
     pub in_flight: Option<InFlight>,
-    /// Settings that must be the same on both sides of a comparison of something else.
+    /// Settings that must be equal on both sides of a comparison of something else.
     pub comparable: &'static [Comparable],
-    /// What a reader of a report must know of a choice: option, value, a clause.
+    /// Remarks on a choice that a reader of a report must know: option, value, a clause.
     pub notes: &'static [(&'static str, &'static str, &'static str)],
-    /// Choices by which it acknowledges a flush and does nothing: option, value.
+    /// Choices that make the layer acknowledge a flush without doing it: option, value.
     pub drops_flushes: &'static [(&'static str, &'static str)],
-    /// What `doctor` lists of it.
+    /// Capabilities of the layer that `doctor` lists.
     pub capabilities: &'static [Capability],
-    /// Programs and modules of the kernel that it or one of its options needs, and no other layer
-    /// brought along.
+    /// Programs and kernel modules that the layer or one of its options needs and that no other
+    /// layer listed already.
     pub requires: &'static [Requirement],
     /// Programs whose version belongs to a result.
     pub programs: &'static [&'static str],
 }
 
-/// Something that iotax can measure where a machine has what it needs.
+/// A measurement that iotax can make on a machine that has what it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Capability {
     pub name: &'static str,
     pub what: &'static str,
-    /// A stack whose own needs it has; empty for none.
+    /// A stack whose needs the capability has, or an empty text.
     pub stack: &'static str,
     /// Further ids of needs.
     pub more: &'static [&'static str],
 }
 
-/// States of what can lose members.
+/// States of a layer that can lose members.
 #[derive(Clone, Copy, Debug)]
 pub struct States {
     pub source: &'static str,
-    /// Which of its kinds have them, for people.
+    /// Kinds of the layer that have states, for people.
     pub of: &'static str,
-    /// Whether a member can be out: it serves what it holds while others get it.
+    /// True if a member can be out: it serves what it holds while others get it.
     pub out: bool,
 }
 
-/// A cache of a layer's own in memory.
+/// Cache in memory that a layer itself has.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryCache {
-    /// What people call it.
+    /// Common name of the cache.
     pub name: &'static str,
-    /// It keeps data with this option at this value.
+    /// Option and value with which the cache keeps data.
     pub keeps: (&'static str, &'static str),
-    /// The option that limits it.
+    /// Option that limits the cache.
     pub limit: &'static str,
-    /// Where none is written it may hold this part of the memory, one in so many.
+    /// Divisor for the usual limit if the option is not written: the cache may hold memory divided
+    /// by it.
     pub usual_share: u64,
-    /// What to do where it has room for all data.
+    /// Advice if the cache has room for all data.
     pub hint: &'static str,
 }
 
-/// Commands that an initiator has at its target at one time.
+/// Number of commands that an initiator has in flight at its target.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlight {
-    /// The option, of each queue.
+    /// Option that sets the number per queue.
     pub option: &'static str,
     /// The option that sets the number of queues. If it is not written, or the layer has no such
     /// option, there is one queue per processor; `None`: there is a single queue.
@@ -216,7 +217,7 @@ pub struct InFlight {
 }
 
 impl LayerHelp {
-    /// What a layer is that says nothing else: on one block device, giving one, in one place.
+    /// Defaults of a layer: on one block device, giving one, in one place.
     pub const PLAIN: LayerHelp = LayerHelp {
         name: "",
         elsewhere: &[],
@@ -252,14 +253,14 @@ impl LayerHelp {
         programs: &[],
     };
 
-    /// The option of that name or alias.
+    /// Returns the option of that name or alias.
     pub fn option(&self, word: &str) -> Option<&'static OptionDef> {
         self.options.iter().find(|option| option.name == word || option.aliases.contains(&word))
     }
 }
 
 impl Capability {
-    /// What that stack needs.
+    /// Returns a capability with the needs of that stack.
     pub const fn needing(
         name: &'static str,
         what: &'static str,
@@ -268,7 +269,7 @@ impl Capability {
         Capability { name, what, stack, more: &[] }
     }
 
-    /// What no one stack needs.
+    /// Returns a capability that is the need of no single stack.
     pub const fn listed(
         name: &'static str,
         what: &'static str,
@@ -278,23 +279,23 @@ impl Capability {
     }
 }
 
-/// The layer of that name.
+/// Returns the layer of that name.
 pub fn find(name: &str) -> Option<&'static LayerHelp> {
     ALL.iter().find(|layer| layer.name == name)
 }
 
-/// Programs whose versions belong to a result.
+/// Returns the programs whose versions belong to a result.
 pub fn programs() -> Vec<String> {
     let of_layers = ALL.iter().flat_map(|layer| layer.programs).copied();
     std::iter::once("ssh").chain(of_layers).map(str::to_owned).collect()
 }
 
-/// The names of all layers, in the order of the table.
+/// Returns the names of all layers, in the order of the table.
 pub fn names() -> Vec<&'static str> {
     ALL.iter().map(|layer| layer.name).collect()
 }
 
-/// The layers that have states, for hints: `mdraid (1, 5), zfs (mirror) and spdk (raid1)`.
+/// Returns the layers that have states, for hints: `mdraid (1, 5), zfs (mirror) and spdk (raid1)`.
 pub fn with_states() -> String {
     let all = ALL.iter().filter_map(|layer| Some(format!("{} ({})", layer.name, layer.states?.of)));
     let all: Vec<String> = all.collect();
@@ -303,23 +304,23 @@ pub fn with_states() -> String {
 }
 
 impl LayerSpec {
-    /// What is known of its layer; `None`: this version has no such layer (a stored run of another
-    /// may).
+    /// Returns the entry of the layer; `None`: this version has no such layer (a stored run of
+    /// another version may).
     pub fn help(&self) -> Option<&'static LayerHelp> {
         self.tool.as_ref().map_or_else(|| find(&self.name), |tool| Some(tool.help()))
     }
 
-    /// Whether its layer has that part.
+    /// Returns true if the layer has that role.
     pub fn is(&self, role: LayerRole) -> bool {
         self.help().is_some_and(|help| help.role == role)
     }
 
-    /// Whether it lives in the load generator, and so in every place.
+    /// Returns true if the layer lives in the load generator, and thus works in every place.
     pub fn works_anywhere(&self) -> bool {
         self.help().is_some_and(|help| help.anywhere)
     }
 
-    /// The value of an option: what was written, or its default.
+    /// Returns the value of an option: the written one, or its default.
     pub fn option(&self, name: &str) -> Option<&str> {
         let written = self.options.get(name).map(String::as_str);
         written.or_else(|| {
@@ -330,17 +331,17 @@ impl LayerSpec {
         })
     }
 
-    /// The same as a whole number; `None` where it is none, too.
+    /// Returns the value of an option as a whole number; `None` also if it is not a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.option(name)?.parse().ok()
     }
 
-    /// The same in bytes; `None` where it is no size, too.
+    /// Returns the value of an option in bytes; `None` also if it is not a size.
     pub fn size(&self, name: &str) -> Option<u64> {
         parse_bytes(self.option(name)?).ok()
     }
 
-    /// How many of so many members may fail before data are lost.
+    /// Returns how many of that many members may fail before data are lost.
     pub fn redundancy(&self, members: usize) -> u32 {
         self.help().map_or(0, |help| (help.redundancy)(self, members))
     }
@@ -351,7 +352,7 @@ impl Stack {
         self.layers.iter().find(|layer| layer.is(LayerRole::Guest))
     }
 
-    /// The generator that its layers name, the last of them.
+    /// Returns the last of the generators that the layers name.
     pub fn generator(&self) -> Option<&LayerSpec> {
         self.layers.iter().rev().find(|layer| layer.is(LayerRole::Generator))
     }

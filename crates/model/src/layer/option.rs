@@ -1,4 +1,4 @@
-//! Options of layers: which words stand after them, and whether a value fits.
+//! Options of layers: their kinds, and the check of their values.
 
 use super::vm::SMALLEST_MEMORY;
 use crate::scenario::error::{Fault, nearest};
@@ -10,71 +10,71 @@ use std::net::{IpAddr, Ipv4Addr};
 #[derive(Debug)]
 pub struct OptionDef {
     pub name: &'static str,
-    /// Other words for it; never recorded.
+    /// Other words for the option; never recorded.
     pub aliases: &'static [&'static str],
-    /// What may stand after it.
+    /// Kind of the value.
     pub kind: OptionKind,
-    /// What holds when it is not written; `None`: nothing, or what the program below decides.
+    /// Value if the option is not written; `None`: nothing, or what the program below decides.
     pub default: Option<&'static str>,
-    /// Option and value without which it means nothing: nothing holds of it then.
+    /// Option and value without which this option has no meaning and no default.
     pub only_with: Option<(&'static str, &'static str)>,
 }
 
-/// What may stand after an option.
+/// Kind of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
-    /// `4KiB`: a unit is a must.
+    /// `4KiB`: a unit is mandatory.
     Size,
-    /// Memory of a guest: whole MiB.
+    /// Memory of a guest, in whole MiB.
     Memory,
     /// A whole number from 1.
     Count,
     /// A whole number from 0.
     Number,
-    /// `auto`, or processors as `0-3,8`.
+    /// `auto`, or processors such as `0-3,8`.
     Cpus,
-    /// Processors as SPDK writes them, a hexadecimal number: `0x3`.
+    /// Processors as SPDK writes them, as a hexadecimal number: `0x3`.
     CpuMask,
     /// A number; without a unit it means microseconds.
     Microseconds,
-    /// A number; `2` and `2%` are the same.
+    /// A number; `2` and `2%` are equal.
     Percent,
-    /// A file of this host, named from the root.
+    /// A file of this host, by its absolute path.
     Path,
-    /// An IP address that one machine has; no wildcard.
+    /// An IP address of one machine; no wildcard.
     Address,
-    /// A port of TCP or RDMA, from 1 to 65535.
+    /// A TCP or RDMA port, from 1 to 65535.
     Port,
-    /// `true` or `false`; the lone word means `true`.
+    /// `true` or `false`; a lone word means `true`.
     Flag,
     Word(&'static [&'static str]),
 }
 
-/// An option without another word for it and without a default.
+/// Returns an option without aliases and without a default.
 pub const fn option(name: &'static str, kind: OptionKind) -> OptionDef {
     OptionDef { name, aliases: &[], kind, default: None, only_with: None }
 }
 
 impl OptionDef {
-    /// With other words for it.
+    /// Adds other words for the option.
     pub const fn also(self, aliases: &'static [&'static str]) -> OptionDef {
         OptionDef { aliases, ..self }
     }
 
-    /// With what holds when it is not written.
+    /// Sets the value that applies if the option is not written.
     pub const fn default(self, value: &'static str) -> OptionDef {
         OptionDef { default: Some(value), ..self }
     }
 
-    /// Of those that mean something beside one value of another option alone.
+    /// Limits the option to one value of another option, without which it has no meaning.
     pub const fn only_with(self, option: &'static str, value: &'static str) -> OptionDef {
         OptionDef { only_with: Some((option, value)), ..self }
     }
 
-    /// The value as it is recorded.
+    /// Returns the value as it is recorded.
     ///
     /// # Errors
-    /// Why the value does not fit its kind.
+    /// Says why the value does not fit its kind.
     pub fn check(&self, value: &str) -> Result<String, Fault> {
         match self.kind {
             OptionKind::Size => check_size(value),
@@ -167,7 +167,8 @@ fn check_path(value: &str) -> Result<String, Fault> {
     Err(Fault::hint(format!("\"{value}\" is not an absolute path"), "write it from the root"))
 }
 
-/// What listens everywhere would be seen by whoever reaches the machine.
+/// Checks an address. A wildcard is refused, because anyone who reaches the machine would see the
+/// export.
 fn check_address(value: &str) -> Result<String, Fault> {
     match value.parse::<IpAddr>() {
         Ok(address) if address.is_unspecified() => Err(Fault::hint(
@@ -202,7 +203,8 @@ fn check_word(value: &str, words: &[&str]) -> Result<String, Fault> {
     Err(Fault { why: format!("\"{value}\" is not one of {}", words.join(", ")), hint })
 }
 
-/// Of numbers, near ones are others: only letters before one are a slip, as of `raid5`.
+/// Returns the word that was probably meant. A nearby number is a different number, so only letters
+/// before a number count as a typo, as in `raid5`.
 fn meant<'a>(value: &str, words: &[&'a str]) -> Option<&'a str> {
     if !words.iter().all(|word| word.parse::<f64>().is_ok()) {
         return nearest(value, words);
@@ -215,10 +217,10 @@ fn plain_number(value: &str, unit: &str) -> String {
     value.trim_end_matches(unit).trim().to_owned()
 }
 
-/// Nanoseconds of a checked [`OptionKind::Microseconds`]: `50`, `50us`, `0.5`.
+/// Returns the nanoseconds of a checked [`OptionKind::Microseconds`]: `50`, `50us`, `0.5`.
 ///
 /// # Errors
-/// Why it is none.
+/// The value is not a number, or it is out of range.
 pub fn microseconds_as_ns(value: &str) -> Result<u64, Fault> {
     let number = decimal(value, "us").ok_or_else(|| {
         Fault::hint(format!("\"{value}\" is no number of microseconds"), "write us=50")
@@ -228,10 +230,10 @@ pub fn microseconds_as_ns(value: &str) -> Result<u64, Fault> {
     })
 }
 
-/// Parts per million of a checked [`OptionKind::Percent`]: `2`, `0.5`, `10%`.
+/// Returns the parts per million of a checked [`OptionKind::Percent`]: `2`, `0.5`, `10%`.
 ///
 /// # Errors
-/// Why it is none.
+/// The value is not a number, or it is out of range.
 pub fn percent_as_ppm(value: &str) -> Result<u32, Fault> {
     let number = decimal(value, "%").ok_or_else(|| {
         Fault::hint(format!("\"{value}\" is no number of percent"), "write percent=2")
@@ -241,14 +243,15 @@ pub fn percent_as_ppm(value: &str) -> Result<u32, Fault> {
         .ok_or_else(|| Fault::new(format!("\"{value}\" is not between 0.0001 and 10000 percent")))
 }
 
-/// Digits and at most one point; `f64`'s own parser would take `inf` and `1e9`.
+/// Parses digits and at most one point; `f64`'s own parser would accept `inf` and `1e9`.
 fn decimal(value: &str, unit: &str) -> Option<f64> {
     let digits = value.strip_suffix(unit).unwrap_or(value).trim();
     let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     plain.then(|| digits.parse().ok()).flatten()
 }
 
-/// A value below the resolution would be recorded as a delay and be none.
+/// Rounds a value and checks its range. A value below the resolution would be recorded as a delay
+/// but cause none.
 fn bounded(number: f64, most: f64) -> Option<u64> {
     let whole = number.round();
     (1.0..=most).contains(&whole).then_some(whole as u64)

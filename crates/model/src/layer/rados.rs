@@ -16,7 +16,7 @@ pub const HELP: LayerHelp = LayerHelp {
         "layers rados and fio-rbd: ceph by fio as its client",
         &["fio", "fio-ceph", "ceph-common", "root"],
     )],
-    // Whether fio has the engines it is asked itself.
+    // fio itself reports whether it has the engines.
     requires: &[Requirement {
         id: "fio-ceph",
         why: "for fio as a client of ceph",

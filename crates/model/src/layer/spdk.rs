@@ -8,8 +8,8 @@ use crate::scenario::LayerSpec;
 
 pub use iotax_facts::spdk::USUAL_SOCKET;
 
-/// The option of another layer that names the target of the bdev below, where that is not told by
-/// itself.
+/// Option of another layer that names the SPDK target of the bdev below. It is set from the option
+/// `rpc` of the layer that makes the bdev.
 pub const SOCKET: &str = "spdk";
 
 pub const HELP: LayerHelp = LayerHelp {

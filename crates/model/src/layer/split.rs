@@ -1,4 +1,4 @@
-//! `split(4)`: equal parts of a device. What it needs is in [`super::linear`], which is made in the
+//! `split(4)`: equal parts of a device. [`super::linear`] has its needs, because it is made in the
 //! same way.
 
 use super::OptionKind::Count;

@@ -1,5 +1,5 @@
 //! An engine that iotax does not know, described in a scenario by the commands of its own program:
-//! `[tool.NAME]`. It has no fixed name, so it is in no catalog: its words are made of its
+//! `[tool.NAME]`. It has no fixed name, so it is in no catalog. Its words are derived from its
 //! description.
 
 use super::option::{OptionDef, OptionKind};
@@ -11,42 +11,41 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// What all of them are called where none has a name.
+/// Common name of all tools if none is named.
 pub const KIND: &str = "tool";
-/// The option by which a smaller volume than all that there is may be asked for, where a tool
-/// declares it.
+/// Option that requests a smaller volume than the whole capacity, if a tool declares it.
 pub const SIZE: &str = "size";
 /// Kinds of options by their words.
 pub const KINDS: &[&str] = &["size", "count", "number", "flag", "path", "cpumask", "word"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
-    /// Its name in stacks.
+    /// Name of the tool in stacks.
     pub name: String,
-    /// What a reader of a report must know of it.
+    /// Remark that a reader of a report must know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     #[serde(default)]
     pub options: Vec<ToolOption>,
-    /// The option that a lone word sets.
+    /// Option that a lone word sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positional: Option<String>,
-    /// How few and how many members it takes.
+    /// Smallest and largest number of members.
     pub members: (usize, usize),
-    /// What it gives of its members' bytes.
+    /// Share of the members' bytes that the tool gives.
     pub capacity: Capacity,
-    /// Bytes of each member that it keeps for itself.
+    /// Bytes of each member that the tool keeps for itself.
     pub reserve: u64,
-    /// Whether it gives blocks that were never written.
+    /// True if the tool gives blocks that were never written.
     pub unwritten: bool,
-    /// Whether its members may be files.
+    /// True if the members may be files.
     #[serde(default)]
     pub files: bool,
-    /// Whether its names must be short.
+    /// True if the names of its volumes must be short.
     pub short_names: bool,
-    /// What its program is asked for.
+    /// Commands of the tool's program.
     pub commands: ToolCommands,
-    /// The name of what a plan makes by it: of the layer in that plan only.
+    /// Name of what a plan makes with the tool; set only for the layer in that plan.
     #[serde(skip)]
     pub made: Option<String>,
 }
@@ -56,40 +55,40 @@ pub struct Tool {
 pub struct ToolOption {
     pub name: String,
     pub kind: String,
-    /// Of a `word`, which.
+    /// Allowed values of a `word`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
-    /// What holds when it is not written.
+    /// Value if the option is not written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
 
-/// What a tool gives of its members' bytes.
+/// Share of the members' bytes that a tool gives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capacity {
     Fixed(MemberShare),
-    /// By the value of an option.
+    /// The value of an option decides.
     By {
         option: String,
         shares: BTreeMap<String, MemberShare>,
     },
 }
 
-/// Of members of equal size.
+/// Share of the bytes of members of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberShare {
-    /// The bytes of all but so many, which may fail.
+    /// The bytes of all members but this many, which may fail.
     AllBut(u32),
-    /// The bytes of half of them: each has a copy, which the tool knows.
+    /// The bytes of half the members: each has a copy, which the tool knows.
     Half,
-    /// The bytes of one: all have the same data.
+    /// The bytes of one member: all have the same data.
     One,
 }
 
 impl MemberShare {
-    /// `sum`, `sum-1`, `half`, `smallest`.
+    /// Parses `sum`, `sum-1`, `half`, `smallest`.
     pub fn parse(word: &str) -> Option<MemberShare> {
         match word {
             "smallest" => Some(MemberShare::One),
@@ -101,7 +100,7 @@ impl MemberShare {
 }
 
 impl Tool {
-    /// What holds with these options; `None`: the option's value is not in the table.
+    /// Returns the share with these options; `None`: the option's value is not in the table.
     fn share(&self, spec: &LayerSpec) -> Option<MemberShare> {
         match &self.capacity {
             Capacity::Fixed(share) => Some(*share),
@@ -109,7 +108,7 @@ impl Tool {
         }
     }
 
-    /// Bytes that it gives of so many members of that many bytes each, in whole MiB.
+    /// Returns the bytes that the tool gives of that many members of `each` bytes, in whole MiB.
     pub fn bytes(&self, spec: &LayerSpec, members: usize, each: u64) -> u64 {
         let each = each.saturating_sub(self.reserve) / MIB * MIB;
         match self.share(spec) {
@@ -122,7 +121,8 @@ impl Tool {
         }
     }
 
-    /// Its words. A description lives as long as the process, since a layer's words do.
+    /// Returns the layer's words. A description lives as long as the process, because a layer's
+    /// words do.
     pub fn help(&self) -> &'static LayerHelp {
         static ALL: Mutex<BTreeMap<String, &'static LayerHelp>> = Mutex::new(BTreeMap::new());
         let key = format!("{:?}", Tool { made: None, ..self.clone() });
@@ -170,7 +170,7 @@ fn redundancy(spec: &LayerSpec, members: usize) -> u32 {
 }
 
 impl ToolOption {
-    /// The option as a layer's.
+    /// Returns the option as that of a layer.
     pub fn def(&self) -> OptionDef {
         let values = || -> &'static [&'static str] {
             let values = self.values.iter().map(|value| -> &'static str { value.clone().leak() });

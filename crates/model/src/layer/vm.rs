@@ -7,16 +7,16 @@ use crate::scenario::LayerSpec;
 
 pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 
-/// The option by which it takes a socket that another process serves; it is what is below, so
-/// nobody needs to write it.
+/// Option for a socket that another process serves. The layer below provides it, so nobody needs to
+/// write it.
 pub const SOCKET: &str = "socket";
 
-/// The option that says what a guest's network card is on.
+/// Option for the connection of a guest's network card.
 pub const NET: &str = "net";
-/// Its word for a tap device of this host.
+/// Value of [`NET`] for a tap device of this host.
 pub const TAP: &str = "tap";
 
-/// Ways in which a disk reaches a guest, in the order of `guest::attach::ALL`, which a test holds.
+/// Ways in which a disk reaches a guest, in the order of `guest::attach::ALL`, which a test checks.
 const ATTACH: &[&str] =
     &["virtio-blk", "virtio-scsi", "nvme", "vhost-user-blk", "vhost-scsi", "vfio"];
 

@@ -43,7 +43,7 @@ pub const HELP: LayerHelp = LayerHelp {
         (Concept::Promise, How::Option("sync")),
         (Concept::ReadsBelow, How::Option("primarycache")),
         (Concept::Provisioning, How::By(provisioning)),
-        // Versions of ZFS differ in what they compress where nobody says.
+        // Versions of ZFS differ in their default compression.
         (Concept::Compression, How::Option("compression")),
         (Concept::Deduplication, How::Option("dedup")),
     ],
@@ -71,12 +71,12 @@ pub const HELP: LayerHelp = LayerHelp {
     ..LayerHelp::PLAIN
 };
 
-/// Whether it is a file in a file system, and not a volume.
+/// Returns true for a file in a file system, as opposed to a volume.
 pub fn is_dataset(layer: &LayerSpec) -> bool {
     layer.option("kind") == Some("dataset")
 }
 
-/// The option that says how much is written as a whole.
+/// Returns the option for the size of the unit that is written.
 pub fn block_option(layer: &LayerSpec) -> &'static str {
     if is_dataset(layer) { "recordsize" } else { "volblocksize" }
 }
@@ -87,7 +87,7 @@ fn block(layer: &LayerSpec) -> u64 {
 
 fn redundancy(layer: &LayerSpec, _: usize) -> u32 {
     match layer.option("vdev") {
-        // Of one mirror: two of different mirrors may be lost by chance only.
+        // One disk of one mirror: two of different mirrors may be lost only by chance.
         Some("mirror" | "raidz") => 1,
         Some("raidz2") => 2,
         _ => 0,

@@ -1,18 +1,19 @@
-//! What others measured, as it is recorded: from which line of which file, of which system, under
-//! which load, by which tool. A figure keeps the interval that its printed digits stand for; what
-//! was not printed is missing with a reason.
+//! Results that others measured, with the file, line, system, load and tool that they come from. A
+//! figure keeps the interval that its printed digits represent. A figure that was not printed is
+//! missing, with a reason.
 
 use super::Better;
 use serde::{Deserialize, Serialize};
 
-/// Of a run that was imported: from what. Such a run has no stacks, no workloads and no slices.
+/// Source of an imported run. Such a run has no stacks, no workloads and no slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
     /// Files that were read.
     pub files: u32,
-    /// Systems with a result, in the order in which they come.
+    /// Systems with a result, in the order of their first appearance.
     pub systems: Vec<String>,
-    /// What others are compared with, where it was named; else the first system with a result.
+    /// System that the others are compared with, if it was named; otherwise it is the first system
+    /// with a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
 }
@@ -20,20 +21,20 @@ pub struct Import {
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedFile {
-    /// Its number, from 0.
+    /// Number of the file, from 0.
     pub file: u32,
-    /// Its path, or `standard input`.
+    /// Path of the file, or `standard input`.
     pub path: String,
     pub bytes: u64,
-    /// Of its bytes, in hex digits.
+    /// SHA-256 of the file's bytes, in hex digits.
     pub sha256: String,
-    /// Results that were taken from it.
+    /// Number of results that were taken from the file.
     pub results: u32,
-    /// Lines that look like a tool's and could not be read.
+    /// Lines that look like a tool's output and could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<UnreadLines>,
-    /// Outputs that a run printed before it had ended, and whose results are passed over for those
-    /// of its last.
+    /// Number of outputs that a run printed before it ended. Their results are ignored in favour of
+    /// those of the last output.
     #[serde(default, skip_serializing_if = "is_none")]
     pub snapshots: u32,
 }
@@ -46,7 +47,7 @@ fn is_none(count: &u32) -> bool {
 /// Lines that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadLines {
-    /// The first, from 1.
+    /// First of the lines, from 1.
     pub from: u32,
     pub to: u32,
     pub why: String,
@@ -61,14 +62,14 @@ impl UnreadLines {
     }
 }
 
-/// Which way I/O went.
+/// Direction in which I/O went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImportedDirection {
     Read,
     Write,
     Trim,
-    /// Together, where nothing tells them apart.
+    /// Reads and writes together, if nothing separates them.
     Both,
 }
 
@@ -83,15 +84,15 @@ impl ImportedDirection {
     }
 }
 
-/// A load as far as the output tells it, in fio's words.
+/// A load as far as the output reports it, in fio's words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReportedLoad {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rw: Option<String>,
-    /// Bytes of an I/O.
+    /// Block size of an I/O in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bs: Option<u64>,
-    /// I/Os in flight a job.
+    /// I/Os in flight per job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iodepth: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,74 +102,73 @@ pub struct ReportedLoad {
     /// Share of reads in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rwmixread: Option<f64>,
-    /// What the output calls it; tells loads apart only where nothing else does.
+    /// Name in the output. It distinguishes loads only if nothing else does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Options that make it another load, in a fixed order: `rate_iops=1000`, `rw=randread:8`,
+    /// Options that make it a different load, in a fixed order: `rate_iops=1000`, `rw=randread:8`,
     /// `bsrange=4096-65536`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caps: Vec<String>,
     /// All other options that may change the result, in a fixed order: `direct=1`. They do not make
-    /// it another load. `None` if the output prints no options.
+    /// it a different load. `None` if the output prints no options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Vec<String>>,
 }
 
-/// One of several jobs that reported side by side under one load: figures of a part, which are
-/// never added up.
+/// One of several jobs that reported side by side under one load. Figures of such parts are never
+/// added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ImportedPart {
     pub part: u32,
     pub of: u32,
 }
 
-/// One result: one way of one job, group or test.
+/// One result: one direction of one job, group or test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedResult {
-    /// The system it is of.
+    /// System that was measured.
     pub system: String,
-    /// What it was loaded with.
+    /// Load on the system.
     pub load: ReportedLoad,
     pub way: ImportedDirection,
-    /// Which of several jobs of the same load.
+    /// Number of the job, if several jobs ran the same load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<ImportedPart>,
     /// Number of the file.
     pub file: u32,
-    /// Line at which it begins, from 1.
+    /// Line at which the result begins, from 1.
     pub line: u32,
-    /// `fio text`, `fio JSON`.
+    /// Tool and format: `fio text`, `fio JSON`.
     pub tool: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// When the run behind it ended by the clock of its machine, whose time zone is not told:
-    /// `2026-11-23T17:02:55`.
+    /// End of the run by the clock of its machine, in an unknown time zone: `2026-11-23T17:02:55`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// `iops`, `bandwidth`, `ios`, `bytes`, `runtime`, `latency.mean`, and `latency` as a
-    /// histogram.
+    /// Samples named `iops`, `bandwidth`, `ios`, `bytes`, `runtime`, `latency.mean`, and `latency`
+    /// as a histogram.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<ImportedSample>,
-    /// Of the latency, as printed.
+    /// Percentiles of the latency, as printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<PrintedPercentile>,
-    /// Results that are no I/O, by the names and units that are printed.
+    /// Results that are not I/O, by the names and units that are printed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<ImportedSample>,
     /// Printed rates that contradict the counts and times beside them: `IOPS: 20.0k is printed,
     /// but 20993 follows from ...`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slips: Vec<String>,
-    /// Why it does not count as a run of its system.
+    /// Reason why the result does not count as a run of its system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncounted: Option<Uncounted>,
 }
 
-/// Why a result does not count as a run.
+/// Reason why a result does not count as a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Uncounted {
-    /// Its run was also printed or copied elsewhere, and that result counts.
+    /// The run was also printed or copied elsewhere, and that result counts.
     Copy {
         /// Number of the file.
         file: u32,
@@ -179,8 +179,8 @@ pub enum Uncounted {
     Failed(String),
 }
 
-/// Percent, nanoseconds, and from the least to the most that is printed so; there are many, hence
-/// without names.
+/// A percentile: percent, nanoseconds, and the lowest and highest value that print as that number.
+/// There are many of them, so the record omits the field names.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "[f64; 4]", into = "[f64; 4]")]
 pub struct PrintedPercentile {
@@ -202,33 +202,33 @@ impl From<PrintedPercentile> for [f64; 4] {
     }
 }
 
-/// A figure as it was printed; exactly one of `value`, `histogram` and `missing` is there.
+/// A figure as it was printed. Exactly one of `value`, `histogram` and `missing` is present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSample {
     pub metric: String,
     /// `1/s`, `B/s`, `ns`, `1`, `B`, or as printed.
     pub unit: String,
-    /// Which way is better.
     pub better: Better,
-    /// As printed, in the unit.
+    /// Value as printed, in the unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// The least that is printed so; left out where that is the value but for a billionth.
+    /// Lowest value that prints as this number; omitted if it differs from the value by less than a
+    /// billionth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Place of a frame in the histogram segment.
+    /// Offset of a frame in the histogram segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<u64>,
-    /// Why there is none.
+    /// Reason why there is no value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
 }
 
 impl ReportedLoad {
-    /// What makes it the same load as another: all that the output tells, and the name only where
-    /// it tells nothing else.
+    /// Returns what identifies the load: everything that the output reports, and the name only if
+    /// it reports nothing else.
     pub fn identity(&self) -> String {
         let ReportedLoad { rw, bs, iodepth, numjobs, ioengine, rwmixread, name, caps, settings } =
             self;
@@ -248,7 +248,7 @@ impl ReportedLoad {
 }
 
 impl ImportedSample {
-    /// What its printed digits stand for.
+    /// Returns the interval that the printed digits represent.
     pub fn rounded(&self) -> Option<[f64; 2]> {
         let value = self.value?;
         Some([self.low.unwrap_or(value), self.high.unwrap_or(value)])
@@ -256,7 +256,7 @@ impl ImportedSample {
 }
 
 impl ImportedResult {
-    /// The sample of that name.
+    /// Returns the sample of that name.
     pub fn sample(&self, metric: &str) -> Option<&ImportedSample> {
         self.samples.iter().find(|sample| sample.metric == metric)
     }

@@ -1,52 +1,52 @@
-//! What preconditioning records: the passes over drives, as far as they came, and the rounds to a
-//! steady state.
+//! Records of preconditioning: the progress of the passes over drives, and the rounds to a steady
+//! state.
 
 use iotax_facts::place::Place;
 use serde::{Deserialize, Serialize};
 
-/// Passes over drives in one place, written at the same time; recorded when they begin, now and
-/// then, and when they end. The last record of a drive counts.
+/// Passes over drives in one place, written at the same time. They are recorded when they begin, at
+/// intervals, and when they end. The last record of a drive counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passes {
     pub place: Place,
     pub drives: Vec<PassedDrive>,
     pub bytes: u64,
-    /// How often each is written.
+    /// Number of times that each drive is written.
     pub passes: u32,
-    /// Bytes of each that were written and flushed, of all passes and all parts of the run.
+    /// Bytes that were written and flushed on each drive, over all passes and all parts of the run.
     pub written: u64,
-    /// Bytes of each that may have been written when the next record comes.
+    /// Bytes that may have been written on each drive when the next record comes.
     pub begun: u64,
-    /// Time of these writes, without their flushes.
+    /// Time of these writes in nanoseconds, without their flushes.
     pub took_ns: u64,
-    /// Time of the flushes.
+    /// Time of the flushes in nanoseconds.
     pub flush_ns: u64,
 }
 
-/// A drive, or a file under test, that is written as a whole.
+/// A drive, or a file under test, that is written completely.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassedDrive {
-    /// Where it is in its place.
+    /// Path in its place.
     pub path: String,
-    /// Serial or WWN, by which it is known again; `None`: a file, or it is not known.
+    /// Serial or WWN, by which the drive is recognised; `None`: a file, or it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
 }
 
 impl Passes {
-    /// Bytes of each when all is done.
+    /// Returns the bytes to be written on each drive in total.
     pub fn whole(&self) -> u64 {
         self.bytes * u64::from(self.passes)
     }
 
-    /// Whether all of it is done.
+    /// Returns true if everything is written.
     pub fn is_done(&self) -> bool {
         self.written >= self.whole()
     }
 }
 
-/// Rounds of a load on all stacks of a set before it was measured, which ended. Their slices have
-/// the purpose `precondition`.
+/// Completed rounds of a load on all stacks of a set before it was measured. Their slices have the
+/// purpose `precondition`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Preconditioned {
     /// Visit number, from 0.
@@ -56,30 +56,30 @@ pub struct Preconditioned {
     /// Name of the workload.
     pub workload: String,
     pub rounds: u32,
-    /// Length of a round of one stack.
+    /// Length of one stack's round.
     pub round_ns: u64,
-    /// `steady`, `rounds` or `time` (the limit), `max_written`, `interrupted`.
+    /// Reason for the end: `steady`, `rounds` or `time` (the limit), `max_written`, `interrupted`.
     pub ended: String,
-    /// The load has a rate of its own, and ran without it.
+    /// True if the load has a rate of its own, and ran without it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_rate: bool,
-    /// Time of all, with flushes and what is between slices.
+    /// Total time, with flushes and the pauses between slices.
     pub took_ns: u64,
     pub stacks: Vec<PreconditionedStack>,
 }
 
-/// One stack in them.
+/// One stack in these rounds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionedStack {
     pub stack: String,
     pub written: u64,
-    /// Largest minus smallest pace of the last five rounds, a fraction of their mean; `None`: there
-    /// were fewer.
+    /// Difference between the largest and the smallest pace of the last five rounds, as a fraction
+    /// of their mean; `None`: there were fewer rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<f64>,
-    /// How far the best straight line through them goes, likewise.
+    /// Change of the best straight line over those rounds, as the same fraction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope: Option<f64>,
-    /// Whether that is steady.
+    /// True if that counts as steady.
     pub steady: bool,
 }

@@ -1,33 +1,33 @@
-//! How a run stands, in one word: the same in lists, in reports and in what is compared.
+//! State of a run in one word, used alike in lists, in reports and in comparisons.
 
-/// Outcome of a run in which all that was asked for was measured.
+/// Outcome of a run in which everything requested was measured.
 pub const COMPLETE: &str = "complete";
-/// Of one that somebody ended.
+/// Outcome of a run that somebody ended.
 pub const INTERRUPTED: &str = "interrupted";
-/// Of one that cannot begin before the machine has started again.
+/// Outcome of a run that cannot begin before the machine has restarted.
 pub const WAITS: &str = "waits for a reboot";
-/// The outcome of one begins like this that goes on when a person has done something.
+/// Beginning of the outcome of a run that goes on when a person has done something.
 pub const MANUAL: &str = "waits for a manual step";
 
-/// How a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunState {
-    /// All that was asked for was measured.
+    /// Everything requested was measured.
     Complete,
     Interrupted,
-    /// It is to begin after a reboot.
+    /// The run begins after a reboot.
     Waits,
-    /// It goes on when a person has moved a drive.
+    /// The run goes on when a person has moved a drive.
     WaitsForPerson,
-    /// It ended with the words of a failure.
+    /// The run ended with the words of a failure.
     Failed,
     Running,
-    /// It ended without a word: nobody runs it, and its record has no end.
+    /// The run ended without a word: no process runs it, and its record has no end.
     Killed,
 }
 
 impl RunState {
-    /// By the outcome that its record ends with, and whether somebody runs it.
+    /// Returns the state from the outcome at the end of the record, and from whether a process runs
+    /// it.
     pub fn from_outcome(outcome: Option<&str>, is_running: bool) -> RunState {
         match outcome {
             Some(COMPLETE) => RunState::Complete,

@@ -1,10 +1,10 @@
-//! What a stack gave back of what a load with `verify` wrote to it, as it is recorded.
+//! Record of reading back what a load with `verify` wrote to a stack.
 
 use iotax_facts::place::Place;
 use iotax_load::VerifiedWorker;
 use serde::{Deserialize, Serialize};
 
-/// Of one stack, visit and load, in one place.
+/// Verification of one stack, visit and load, in one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
     pub visit: u32,
@@ -13,7 +13,7 @@ pub struct Verification {
     pub workload: String,
     /// Name of the stack.
     pub stack: String,
-    /// Where the load ran.
+    /// Place in which the load ran.
     pub place: Place,
     pub found: VerifiedWorker,
 }

@@ -1,13 +1,13 @@
-//! What the one-line grammar (docs/stack-grammar.md) says, before any meaning is checked.
+//! Syntax tree of the one-line grammar (docs/stack-grammar.md), before any meaning is checked.
 
 use std::ops::Range;
 
 /// `BASE | LAYER | LAYER xN`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackExpr {
-    /// What lies at the bottom.
+    /// Media at the bottom.
     pub base: BaseExpr,
-    /// From the bottom up.
+    /// Layers from the bottom up.
     pub layers: Vec<LayerExpr>,
 }
 
@@ -16,7 +16,7 @@ pub enum BaseExpr {
     One(MediumExpr),
     Many(Vec<MediumExpr>),
     Each(Vec<MediumExpr>),
-    /// `each([[a,b],[c,d]])`: what joins them is made of each list.
+    /// `each([[a,b],[c,d]])`: a layer that joins members is made from each list.
     Groups(Vec<Vec<MediumExpr>>),
 }
 
@@ -25,7 +25,7 @@ pub enum BaseExpr {
 pub struct MediumExpr {
     /// `file`, `ssh`, ...; `None` for a path or a name.
     pub scheme: Option<String>,
-    /// What follows the scheme, without options.
+    /// Text after the scheme, without options.
     pub body: String,
     pub options: Vec<OptionExpr>,
     pub place: Option<String>,
@@ -37,7 +37,7 @@ pub struct MediumExpr {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerExpr {
     pub name: String,
-    /// In the order written.
+    /// Options in the order written.
     pub options: Vec<OptionExpr>,
     /// `@PLACE`, and for a fabric `@A>B`.
     pub place: Option<(String, Option<String>)>,

@@ -1,17 +1,17 @@
-//! Stacks with something in them that no kernel has: a bdev of an SPDK target, an image of a Ceph
-//! cluster, a vhost-user socket. Refuses layers that cannot use one, and to load one; a layer that
-//! can gets the target's socket.
+//! Stacks with a part that no kernel has: a bdev of an SPDK target, an image of a Ceph cluster, a
+//! vhost-user socket. Layers that cannot use one are refused, and so is a load on one. A layer that
+//! can use one gets the target's socket.
 
 use super::error::{Fault, InputError};
 use super::{LayerSpec, Medium, Stack};
 use crate::layer::spdk::SOCKET;
 use crate::layer::{Face, LayerHelp, LayerRole, vm};
 
-/// Something that no kernel has.
+/// A kind of storage that no kernel has.
 struct Foreign {
     face: Face,
     what: &'static str,
-    /// What brings it to a kernel.
+    /// Hint at what brings it to a kernel.
     hint: &'static str,
 }
 
@@ -37,8 +37,8 @@ fn foreign(face: Face) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|one| one.face == face)
 }
 
-/// What layers show that no kernel has, and the one of them that makes it (none: the medium itself
-/// is it); `None`: what they show is a device or a file.
+/// Returns the kernel-less storage that the layers offer, with the layer that makes it, if it is
+/// not the medium itself; `None`: they offer a device or a file.
 fn shown<'a>(
     medium: &Medium,
     layers: &'a [LayerSpec],
@@ -50,35 +50,35 @@ fn shown<'a>(
     }
 }
 
-/// What a medium is that no kernel has.
+/// Returns the name of a medium that no kernel has.
 pub(super) fn what_is(medium: &Medium) -> Option<&'static str> {
     foreign(medium.face()).map(|foreign| foreign.what)
 }
 
-/// Whether layers on a medium end in what no kernel has.
+/// Returns true if layers on a medium end in storage that no kernel has.
 pub fn ends_in_one(medium: &Medium, layers: &[LayerSpec]) -> bool {
     shown(medium, layers).is_some()
 }
 
-/// Whether layers end in an image of Ceph, which a client caches.
+/// Returns true if layers end in a Ceph image, which a client caches.
 pub fn ends_in_image(medium: &Medium, layers: &[LayerSpec]) -> bool {
     shown(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Rbd)
 }
 
-/// Whether layers end in a bdev, which its target shares out.
+/// Returns true if layers end in a bdev, which its target shares out.
 pub fn ends_in_bdev(medium: &Medium, layers: &[LayerSpec]) -> bool {
     shown(medium, layers).is_some_and(|(_, shown)| shown.face == Face::Bdev)
 }
 
-/// Whether a layer takes such a thing and nothing else.
+/// Returns the kernel-less storage that a layer needs below it, if it accepts nothing else.
 fn stands_on(help: &LayerHelp) -> Option<&'static Foreign> {
     foreign(help.below)
 }
 
-/// Checks a layer that is put on others, and gives it the target's socket where a bdev is below.
+/// Checks a layer that is put on others, and gives it the target's socket if there is a bdev below.
 ///
 /// # Errors
-/// When it cannot, or names another target.
+/// The layer cannot be there, or it names another target.
 pub(super) fn settle(
     medium: &Medium,
     below: &[LayerSpec],
@@ -165,7 +165,7 @@ pub(super) fn settle(
         .try_for_each(|(option, of, value)| settle_option(layer, option, (of, what), value))
 }
 
-/// Sets the option by which a layer knows the socket below it; nobody needs to write it.
+/// Sets the option that names the socket below a layer; nobody needs to write it.
 fn settle_option(
     layer: &mut LayerSpec,
     option: &str,
@@ -186,10 +186,11 @@ fn settle_option(
     }
 }
 
-/// Whether something of a stack can be loaded.
+/// Checks that a stack can be loaded.
 ///
 /// # Errors
-/// When it ends in what no kernel has, with the place of the layer that makes it.
+/// The stack ends in storage that no kernel has; the error has the position of the layer that makes
+/// it.
 pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
     let Some((layer, shown)) = shown(&stack.medium, &stack.layers) else { return Ok(()) };
     let fault = Fault::hint(
@@ -199,7 +200,7 @@ pub(super) fn loadable(stack: &Stack) -> Result<(), InputError> {
     Err(InputError::new(layer.map_or(&stack.text, |layer| &layer.origin).clone(), fault))
 }
 
-/// What is said of a bill in which such prefixes have no line.
+/// Returns the note on a bill in which such prefixes have no line.
 pub(super) fn note(left_out: &[Stack]) -> Option<String> {
     let texts: Vec<&str> = left_out.iter().map(|stack| stack.text.as_str()).collect();
     let first = left_out.first()?;

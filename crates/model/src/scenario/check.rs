@@ -1,5 +1,5 @@
-//! The doors of this folder: stacks and words of the command line, a scenario file, a job file, all
-//! put together into one checked [`Scenario`]. It refuses what cannot be measured as written.
+//! Entry points of this folder: stacks and words of the command line, a scenario file or a job file
+//! become one checked [`Scenario`]. A request that cannot be measured as written is refused.
 
 use super::bdev;
 use super::draft::{Targets, WorkloadDraft, drafts_from_words};
@@ -27,24 +27,24 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-/// Depths at which a bill is measured where nobody names a load.
+/// Depths at which a bill is measured if nobody names a load.
 pub const BILL_DEPTHS: [u32; 2] = [1, 32];
 
-/// What the options of the command line say beside stacks or a scenario file.
+/// Options of the command line beside stacks or a scenario file.
 #[derive(Clone, Debug, Default)]
 pub struct ScenarioRequest {
     pub bill: bool,
     /// `--baseline NAME`: the name of a stack, or its text.
     pub baseline: Option<String>,
-    /// `--only NAME`: the stacks that are measured; none for all.
+    /// `--only NAME`: the stacks that are measured; empty for all.
     pub only: Vec<String>,
-    /// fio's words: `("rw", "randread")`, ...; none for the default load.
+    /// fio's words: `("rw", "randread")`, ...; empty for the default load.
     pub words: Vec<(String, String)>,
     /// A job file to take the workloads from.
     pub job_file: Option<PathBuf>,
     /// `--profile`: loads that others published, by name.
     pub profile: Option<String>,
-    /// `--probe integer,copy(128MiB)`: probes of the places in place of a load.
+    /// `--probe integer,copy(128MiB)`: probes of the places, which replace a load.
     pub probe: Option<String>,
     /// Keys of `[measure]`: `("budget", "60s")`, ...
     pub measure: Vec<(String, String)>,
@@ -54,22 +54,22 @@ pub struct ScenarioRequest {
     pub change: Vec<String>,
     pub max_written: Option<String>,
     pub states: Option<String>,
-    /// `--lab drive_size=1GiB,memory=4GiB`: what the lab called `lab` is like.
+    /// `--lab drive_size=1GiB,memory=4GiB`: properties of the lab called `lab`.
     pub lab: Option<String>,
-    /// `--vm vcpus=2,memory=1GiB`: what the guests called `vm`, `vm1`, `vm2`, ... are like.
+    /// `--vm vcpus=2,memory=1GiB`: properties of the guests called `vm`, `vm1`, `vm2`, ...
     pub vm: Option<String>,
-    /// `--device`, each `NAME=MEDIUM` in place of what a scenario file declares.
+    /// `--device`, each `NAME=MEDIUM`, which replaces what a scenario file declares.
     pub devices: Vec<String>,
-    /// `--tool`: files of nothing but `[tool.NAME]`.
+    /// `--tool`: files that contain only `[tool.NAME]`.
     pub tools: Vec<PathBuf>,
-    /// `--durability`, with what is after it: `trials=5,kill=qemu`, or nothing.
+    /// `--durability` with its value: `trials=5,kill=qemu`, or an empty text.
     pub durability: Option<String>,
 }
 
-/// Whatever `run` and `plan` were given: a scenario file, or stacks with or without a job file.
+/// Reads the arguments of `run` and `plan`: a scenario file, or stacks with or without a job file.
 ///
 /// # Errors
-/// Bad input, with its place.
+/// Bad input, with its position.
 pub fn from_arguments(
     arguments: &[String],
     request: &ScenarioRequest,
@@ -92,7 +92,8 @@ pub fn from_arguments(
     }
 }
 
-/// A stack has a scheme or a bar; what ends in .toml or is a job file without them is a file.
+/// Returns true for a file. A stack has a scheme or a bar; without them a word that ends in .toml
+/// or is a job file is a file.
 fn is_file_of_ours(word: &str) -> bool {
     let stack = ["cpu", "net:", "file:", "ssh:", "rbd:", "vhost-user:", "[", "each(", "/dev/"]
         .iter()
@@ -103,10 +104,10 @@ fn is_file_of_ours(word: &str) -> bool {
             || Path::new(word).extension().is_some_and(|end| end == "toml"))
 }
 
-/// Stacks in the one-line grammar, the first one the baseline.
+/// Reads stacks in the one-line grammar, of which the first is the baseline.
 ///
 /// # Errors
-/// Bad input, with its place.
+/// Bad input, with its position.
 pub fn from_stacks(exprs: &[String], request: &ScenarioRequest) -> Result<Scenario, InputError> {
     if !request.devices.is_empty() {
         let fault =
@@ -152,10 +153,11 @@ fn command_line_cells(
         .map_err(fault)
 }
 
-/// A scenario file. A job file alone says nothing about where, so it is refused with what to add.
+/// Reads a scenario file. A job file alone names no target, so it is refused with a hint at what to
+/// add.
 ///
 /// # Errors
-/// Bad input, with its place.
+/// Bad input, with its position.
 pub fn from_path(path: &Path, request: &ScenarioRequest) -> Result<Scenario, InputError> {
     if is_job_file(path) {
         jobfile::read(path)?;
@@ -177,8 +179,8 @@ pub fn from_path(path: &Path, request: &ScenarioRequest) -> Result<Scenario, Inp
     parts.scenario()
 }
 
-/// Every prefix of a stack, the bare medium first; of several media that a layer joins,
-/// `each([..])` of them: what the joined stack could give at best.
+/// Returns every prefix of a stack, with the bare medium first. For several media that a layer
+/// joins this is `each([..])` of them: the most that the joined stack could deliver.
 pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
     let prefix = |length: usize| StackCell {
         medium: stack.medium.clone(),
@@ -189,13 +191,13 @@ pub fn expand_bill(stack: &Stack) -> Vec<Stack> {
     cells.into_iter().zip(names).map(|(cell, name)| cell.named(name, false)).collect()
 }
 
-/// Checks that a host without an agent may not answer.
+/// Checks that a host without an agent need not answer.
 const UNSEEN: &[&str] = &["open", "exclusive", "content"];
 
-/// `serial=X,wipe=gpt`; `wipe` may be written several times.
+/// Parses `serial=X,wipe=gpt`; `wipe` may be written several times.
 ///
 /// # Errors
-/// A path in place of a serial, or another key.
+/// The text has a path in place of a serial, or another key.
 pub fn parse_consent(text: &str) -> Result<Consent, Fault> {
     let example = "write serial=S4EVNX0N,wipe=gpt";
     let mut serial = None;
@@ -238,21 +240,21 @@ fn path_for_serial(path: &str) -> Fault {
     )
 }
 
-/// A scenario on its way: what the files and the options say, before it is checked as a whole.
+/// Parts of a scenario from the files and the options, before it is checked as a whole.
 pub(super) struct ScenarioParts {
     source: String,
     pub name: Option<String>,
     pub bill: bool,
     pub baseline: Option<(Origin, String)>,
     pub declared: Vec<(PathBuf, String)>,
-    /// That stacks may use.
+    /// Names that stacks may use.
     pub names: StackNames,
     pub states: Vec<AskedState>,
-    /// Where these are written.
+    /// Position of the states.
     pub states_origin: Origin,
     pub stacks: Vec<Stack>,
     pub drafts: Vec<WorkloadDraft>,
-    /// Names of the sweeps among these.
+    /// Names of the sweeps among the drafts.
     sweeps: TakenNames,
     pub measure: MeasureSpec,
     pub measure_origins: BTreeMap<String, Origin>,
@@ -263,11 +265,11 @@ pub(super) struct ScenarioParts {
     pub rating: Option<Rating>,
     pub table: Option<table::OutputTableDraft>,
     pub notes: Vec<String>,
-    /// What a person does before a stack is measured, by its name.
+    /// Steps that a person performs before a stack is measured, by its name.
     pub operators: BTreeMap<String, Operator>,
-    /// Virtual machines that may be changed, and whether by force.
+    /// Virtual machines that may be changed. The value is true if by force.
     pub changes: BTreeMap<String, bool>,
-    /// For workloads that name none.
+    /// Engine of workloads that name none.
     pub engine: Option<Engine>,
 }
 
@@ -300,8 +302,8 @@ impl ScenarioParts {
         }
     }
 
-    /// Takes the workloads of one job, which may be the points of one sweep: its name stays its
-    /// own.
+    /// Adds the workloads of one job, which may be the points of one sweep. The sweep's name stays
+    /// unique.
     pub(super) fn add(&mut self, mut drafts: Vec<WorkloadDraft>) {
         let mut points = drafts.iter_mut().filter_map(|draft| draft.sweep.as_mut()).peekable();
         if let Some(name) = points.peek().map(|point| self.sweeps.take(&point.sweep)) {
@@ -310,7 +312,7 @@ impl ScenarioParts {
         self.drafts.extend(drafts);
     }
 
-    /// The command line goes before the file.
+    /// Applies the options of the command line, which take precedence over the file.
     fn apply(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let origin = Origin::command_line();
         self.bill |= request.bill;
@@ -338,7 +340,7 @@ impl ScenarioParts {
         if let Some(text) = &request.durability {
             let given =
                 durability::parse(text).map_err(|fault| origin.error("durability", fault))?;
-            // Without words of its own it takes what the file says.
+            // Without words of its own the option leaves the settings of the file.
             if !text.trim().is_empty() || self.durability.is_none() {
                 self.durability = Some(given);
             }
@@ -392,8 +394,8 @@ impl ScenarioParts {
         }
     }
 
-    /// Leaves out the stacks that `--only` does not name, and what the file says of all of them
-    /// together.
+    /// Leaves out the stacks that `--only` does not name, and the statements of the file about all
+    /// stacks together.
     fn keep_only(&mut self, only: &[String]) -> Result<(), InputError> {
         if only.is_empty() {
             return Ok(());
@@ -421,7 +423,7 @@ impl ScenarioParts {
         Ok(())
     }
 
-    /// The words of `--lab`, before a stack names its drives.
+    /// Applies the words of `--lab`, before a stack names its drives.
     fn labs(&mut self, request: &ScenarioRequest) -> Result<(), InputError> {
         let Some(words) = &request.lab else { return Ok(()) };
         let Some(PlaceSpec::Lab(lab)) = self.names.places.get_mut(place::LAB) else {
@@ -485,7 +487,7 @@ impl ScenarioParts {
         self.engine_of_all(request)
     }
 
-    /// `--size` beside the loads of a scenario: so much of every stack is loaded by all of them.
+    /// Applies `--size` to the loads of a scenario: all of them load that much of every stack.
     fn size_of_all(&mut self, word: &str) -> Result<(), InputError> {
         let origin = Origin::command_line();
         let size =
@@ -579,7 +581,7 @@ impl ScenarioParts {
         })
     }
 
-    /// Trials write their own load, one stack after the other.
+    /// Checks durability trials, which write their own load, one stack after the other.
     fn check_durability(&self, spec: &DurabilitySpec) -> Result<(), InputError> {
         let refuse =
             |why: &str, hint: &str| Err(self.error(Fault::hint(why, hint)).key("durability"));
@@ -607,8 +609,8 @@ impl ScenarioParts {
         durability::check(spec, &self.stacks).map_err(|fault| self.error(fault).key("durability"))
     }
 
-    /// A path is one file, however many stacks stand on it: one size, and kept when any of them
-    /// says so.
+    /// Settles the files: one path is one file, however many stacks are on it. It has one size, and
+    /// it is kept if any stack says so.
     fn settle_files(&mut self) -> Result<(), InputError> {
         let mut files: BTreeMap<(Option<String>, PathBuf), (Option<u64>, bool)> = BTreeMap::new();
         for (host, path, size, keep) in media(&self.stacks).filter_map(file_of) {
@@ -664,7 +666,7 @@ impl ScenarioParts {
         }
     }
 
-    /// The baseline once more, loaded by the installed fio.
+    /// Adds the baseline again, loaded by the installed fio.
     fn add_fio_on(&mut self, baseline: usize) -> Result<(), InputError> {
         let jobs =
             self.drafts.iter().flat_map(|draft| &draft.jobs).map(|draft| &draft.job).collect();
@@ -712,8 +714,8 @@ impl ScenarioParts {
         Ok(workloads)
     }
 
-    /// What is measured where nobody says: 4k random reads one at a time, and for a bill many at a
-    /// time as well.
+    /// Returns the default loads: 4k random reads one at a time, and for a bill also many at a
+    /// time.
     fn default_drafts(&mut self) -> Result<Vec<WorkloadDraft>, InputError> {
         if media(&self.stacks).all(|medium| matches!(medium, Medium::Cpu { .. })) {
             return probes::shipped(probes::MACHINE, &Origin::command_line());
@@ -786,7 +788,7 @@ impl ScenarioParts {
         Ok(())
     }
 
-    /// A run goes on with all jobs of a workload or with none.
+    /// Checks that a run goes on after errors with all jobs of a workload or with none.
     fn check_errors(&mut self, workloads: &[Workload]) -> Result<(), InputError> {
         for workload in
             workloads.iter().filter(|one| one.jobs.iter().any(|job| job.continue_on_error))
@@ -807,7 +809,7 @@ impl ScenarioParts {
         Ok(())
     }
 
-    /// A reader of a ratio must know that one side has more in flight.
+    /// Notes that one side has more in flight, which a reader of a ratio must know.
     fn note_depth(&mut self) {
         let mut names: BTreeMap<(usize, &str, &str), Vec<String>> = BTreeMap::new();
         for stack in &self.stacks {
@@ -829,7 +831,7 @@ impl ScenarioParts {
         }));
     }
 
-    /// What is filled before is of one kind.
+    /// Notes that files are filled in advance with one kind of data.
     fn note_data(&mut self, workloads: &[Workload]) {
         let of = |job: &Job| (job.buffer_compress_percentage, job.dedupe_percentage);
         let jobs = workloads
@@ -847,7 +849,7 @@ impl ScenarioParts {
         }
     }
 
-    /// What holds of the figures of a stack because of how it was set up.
+    /// Notes the effects of a stack's settings on its figures.
     fn note_choices(&mut self) {
         let notes = self
             .stacks
@@ -872,7 +874,7 @@ impl ScenarioParts {
     }
 }
 
-/// Every medium at the bottom of a stack, the members of several one by one.
+/// Returns every medium at the bottom of a stack; several members are returned one by one.
 fn media(stacks: &[Stack]) -> impl Iterator<Item = &Medium> {
     stacks.iter().flat_map(|stack| stack.medium.members())
 }
@@ -885,7 +887,7 @@ fn targets(stacks: &[Stack]) -> Targets {
     }
 }
 
-/// The host over ssh that it is on, its path, its size and whether it is kept.
+/// Returns the SSH host of a file, its path, its size, and true if it is kept.
 fn file_of(medium: &Medium) -> Option<(Option<&String>, &PathBuf, Option<u64>, bool)> {
     match medium {
         Medium::File { path, size, keep } => Some((None, path, *size, *keep)),

@@ -1,4 +1,4 @@
-//! Tests of requests as a whole: what run and plan are asked.
+//! Tests of complete requests to run and plan.
 
 use super::super::LayerSpec;
 use super::*;
@@ -187,7 +187,7 @@ fn attaches_are_one_unless_asked_for() {
     assert_eq!(with(&[FILE], &ScenarioRequest::default()).unwrap().measure.attaches, 1);
     assert_eq!(asked("3").unwrap(), 3);
     assert!(asked("0").is_err() && asked("101").is_err() && asked("two").is_err());
-    // A run that was recorded before there were attaches.
+    // A run that was recorded before attaches existed.
     let mut old = serde_json::to_value(crate::scenario::MeasureSpec::default()).unwrap();
     old.as_object_mut().unwrap().remove("attaches");
     assert_eq!(serde_json::from_value::<crate::scenario::MeasureSpec>(old).unwrap().attaches, 1);
@@ -417,7 +417,7 @@ fn preconditioning_is_asked_for_in_the_words_of_the_specification() {
     assert_eq!(spec.limit, crate::scenario::SteadyLimit::TimeNs(1_800_000_000_000));
     assert!(found.notes.is_empty(), "{:?}", found.notes);
     assert!(asked("randwrite", &[]).unwrap().measure.precondition.is_off());
-    // What cannot have an effect is told.
+    // Options without an effect are reported.
     let notes = |rw, measure| asked(rw, measure).unwrap().notes.join("; ");
     assert_eq!(
         notes("randread", &all),
@@ -471,7 +471,7 @@ fn drives_get_what_is_written_through_any_stack_on_them() {
     let (a, b, far) = ("file:/a/x,size=1GiB", "file:/a/y,size=1GiB", "file:/b/x,size=1GiB");
     assert_eq!(reaches(&[a, b, far]), [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
     assert_eq!(reaches(&["/dev/sda", "/dev/sdb"]), [[1.0, 0.0], [0.0, 1.0]]);
-    // Through both, each drive gets half; through one alone, the other gets nothing.
+    // Through both members each drive gets half; through one alone the other gets nothing.
     assert_eq!(reaches(&["/dev/sda", "each([/dev/sda,/dev/sdb])"]), [[1.0, 0.5], [0.0, 0.5]]);
 }
 
@@ -630,7 +630,7 @@ fn an_error_leads_to_exit_code_2() {
     assert_eq!(iotax_units::exit::code_of(&error), iotax_units::exit::BAD_INPUT);
 }
 
-/// Stacks that are refused, and the messages.
+/// Stacks that are refused, with the messages.
 const BAD: &[&str] = &[
     "",
     "   ",
@@ -1013,7 +1013,7 @@ fn without_origins(stack: &Stack) -> (Medium, Vec<LayerSpec>) {
 }
 
 proptest! {
-    /// The canonical text is what the record and the planner compare stacks by.
+    /// The record and the planner compare stacks by the canonical text.
     #[test]
     fn a_canonical_text_gives_the_same_stack(
         name in "[a-z ,\"\\\\\\[(|=@é]{1,12}",

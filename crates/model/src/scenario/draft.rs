@@ -1,5 +1,5 @@
-//! Workloads on their way: the jobs are read, and their regions wait for the size of the targets.
-//! What does not fit the targets, or the engine, is refused here.
+//! Workloads in progress: the jobs are read, and their regions wait for the size of the targets. A
+//! job that does not fit the targets or the engine is refused here.
 
 use super::error::{Fault, InputError, Origin};
 use super::job_words::list_word;
@@ -13,7 +13,7 @@ use iotax_units as units;
 
 const INCREMENT: &str = "offset_increment";
 
-/// What is known of the targets of a scenario.
+/// Known sizes of a scenario's targets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Targets {
     /// Bytes of the smallest medium whose size is declared.
@@ -21,14 +21,14 @@ pub struct Targets {
     pub all_declared: bool,
 }
 
-/// What things are called where a job was written, for messages.
+/// Names of settings where a job was written, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Keys {
     pub(super) bs: &'static str,
     pub(super) size: &'static str,
     pub(super) offset: &'static str,
     pub(super) iodepth: &'static str,
-    /// How a job is written that goes through the page cache.
+    /// Notation of a job that goes through the page cache.
     pub(super) buffered: &'static str,
 }
 
@@ -41,7 +41,7 @@ impl Default for Keys {
 /// A job whose region is not yet known in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobDraft {
-    /// All but `size`, `offset` and `offset_increment`.
+    /// Job without `size`, `offset` and `offset_increment`.
     pub job: Job,
     pub(super) size: Option<Extent>,
     pub(super) offset: Option<Extent>,
@@ -56,7 +56,8 @@ pub struct JobDraft {
 }
 
 impl JobDraft {
-    /// O_DIRECT with a block that no device takes would fail at the first I/O, with EINVAL.
+    /// Checks the block size. O_DIRECT with a block that no device takes would fail at the first
+    /// I/O, with EINVAL.
     pub(super) fn check_block(&self) -> Result<(), InputError> {
         if !self.job.direct || self.job.bs % 512 == 0 {
             return Ok(());
@@ -68,10 +69,10 @@ impl JobDraft {
         Err(origin.error(self.keys.bs, Fault::hint(why, hint)))
     }
 
-    /// The job on these targets: the same region, in bytes, on each of them.
+    /// Returns the job on these targets, with the region in bytes, equal on each of them.
     ///
     /// # Errors
-    /// A region that does not fit, or a percentage of an unknown size.
+    /// A region does not fit, or a percentage refers to an unknown size.
     pub fn job_on(&self, targets: Targets) -> Result<Job, InputError> {
         let known = targets.smallest.filter(|_| targets.all_declared);
         let size =
@@ -87,7 +88,7 @@ impl JobDraft {
         Ok(job)
     }
 
-    /// The synchronous engine would run another load without a word.
+    /// Checks the depth. The synchronous engine would silently run another load.
     fn check_depth(&self, engine: Option<Engine>) -> Result<(), InputError> {
         if engine != Some(Engine::Native(EngineName::Sync))
             || self.job.iodepth == 1
@@ -106,7 +107,7 @@ impl JobDraft {
         ))
     }
 
-    /// Trims are of the sync engine alone, whose threads make up their depth.
+    /// Checks trims. Only the sync engine trims, and its threads make up the depth.
     fn check_trims(&self, engine: Option<Engine>) -> Result<(), InputError> {
         if !self.job.rw.trims() || trims::by_engine(engine) {
             return Ok(());
@@ -142,7 +143,7 @@ impl JobDraft {
         }
     }
 
-    /// Rounded down to whole blocks, so that a region never ends within one.
+    /// Returns a percentage, rounded down to whole blocks so that a region never ends within one.
     fn share(&self, bytes: u64, percent: u8) -> u64 {
         let exact = u128::from(bytes) * u128::from(percent) / 100;
         let exact = u64::try_from(exact).unwrap_or(bytes);
@@ -192,39 +193,39 @@ impl JobDraft {
 /// A workload before its regions are known in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadDraft {
-    /// Unique among the drafts of a scenario, once checked.
+    /// Name, unique among the drafts of a scenario once checked.
     pub name: String,
-    /// All run at once.
     pub jobs: Vec<JobDraft>,
-    /// A probe in place of jobs.
+    /// Probe that replaces jobs.
     pub probe: Option<ProbeSpec>,
-    /// Named, or chosen by what the target does.
+    /// Engine, named or chosen by the properties of the target.
     pub engine: Option<Engine>,
-    /// Of a sweep, which point it is.
+    /// Point of a sweep that the workload is.
     pub sweep: Option<SweepPoint>,
 }
 
 impl WorkloadDraft {
-    /// The workload on these targets.
+    /// Returns the workload on these targets.
     ///
     /// # Errors
-    /// As [`JobDraft::job_on`], and a depth that the engine cannot keep.
+    /// Fails like [`JobDraft::job_on`], and for a depth that the engine cannot keep.
     pub fn on(&self, targets: Targets) -> Result<Workload, InputError> {
         self.jobs.iter().try_for_each(|job| job.check_depth(self.engine))?;
         self.jobs.iter().try_for_each(|job| job.check_trims(self.engine))?;
         let jobs =
             self.jobs.iter().map(|job| job.job_on(targets)).collect::<Result<Vec<_>, _>>()?;
         let (name, probe, sweep) = (self.name.clone(), self.probe.clone(), self.sweep.clone());
-        // A probe is no matter of engines.
+        // Engines have no effect on a probe.
         let engine = self.engine.filter(|_| probe.is_none());
         Ok(Workload { name, jobs, probe, engine, sweep })
     }
 }
 
-/// The draft of `--rw randread --bs 4k --iodepth 32`, or those of a sweep: `--iodepth 1,4,16`.
+/// Returns the draft of `--rw randread --bs 4k --iodepth 32`, or those of a sweep: `--iodepth
+/// 1,4,16`.
 ///
 /// # Errors
-/// An unknown word, or a value that it does not take.
+/// A word is unknown, or does not accept its value.
 pub(super) fn drafts_from_words(
     words: &[(String, String)],
 ) -> Result<Vec<WorkloadDraft>, InputError> {
@@ -249,7 +250,7 @@ pub(super) fn name_without(job: &Job, words: &[&str]) -> String {
     parts.map(|(_, part)| part).collect::<Vec<_>>().join("-")
 }
 
-/// The parts of a name, each with the word that it tells.
+/// Returns the parts of a name, each with the word that it shows.
 fn name_parts(job: &Job) -> [(&'static str, String); 11] {
     let mix =
         if job.rw.reads() && job.rw.writes() { job.rwmixread.to_string() } else { String::new() };

@@ -1,6 +1,6 @@
-//! Durability trials: the keys of `[durability]`, the same after `--durability=`. It refuses
-//! trials that could show nothing: of a stack without anything to kill, or with a load beside them
-//! that nobody would measure.
+//! Durability trials: the keys of `[durability]`, which are also those of `--durability=`. Trials
+//! that could show nothing are refused: of a stack without anything to kill, or beside a load that
+//! nobody would measure.
 
 use super::error::Fault;
 use super::{LayerSpec, Stack};
@@ -9,21 +9,21 @@ pub use iotax_facts::trial::Kill;
 use iotax_units as units;
 use serde::{Deserialize, Serialize};
 
-/// How the trials of each stack go.
+/// Settings of the trials of each stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DurabilitySpec {
-    /// Trials of each kind of kill.
+    /// Number of trials for each kind of kill.
     pub trials: u32,
-    /// What is killed; none: all that a stack has.
+    /// Targets of the kills; empty: all that a stack has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kills: Vec<Kill>,
-    /// The kill strikes at the earliest so long after the first acknowledgement, nanoseconds.
+    /// Shortest time from the first acknowledgement to the kill, in nanoseconds.
     pub least_ns: u64,
-    /// At the latest so long after it.
+    /// Longest time from the first acknowledgement to the kill, in nanoseconds.
     pub most_ns: u64,
-    /// Writes of 4 KiB between two flushes.
+    /// Number of 4 KiB writes between two flushes.
     pub batch: u32,
-    /// Writes under way at the same time.
+    /// Number of writes in flight at the same time.
     pub in_flight: u32,
 }
 
@@ -78,10 +78,10 @@ pub fn set(spec: &mut DurabilitySpec, key: &str, word: &str) -> Result<(), Fault
     }
 }
 
-/// `trials=5,kill=qemu`, as it is on the command line; nothing leaves everything as it is.
+/// Parses `trials=5,kill=qemu`, as on the command line; an empty text keeps the defaults.
 ///
 /// # Errors
-/// The part at fault.
+/// Returns the part at fault.
 pub fn parse(text: &str) -> Result<DurabilitySpec, Fault> {
     let mut spec = DurabilitySpec::default();
     for part in text.split(',').filter(|part| !part.trim().is_empty()) {
@@ -96,16 +96,16 @@ pub fn parse(text: &str) -> Result<DurabilitySpec, Fault> {
     Ok(spec)
 }
 
-/// Whether trials go by a key of `[measure]`: all others are about slices, rounds and verdicts, and
-/// they have none.
+/// Returns true if trials use a key of `[measure]`. All others are about slices, rounds and
+/// verdicts, which trials do not have.
 pub fn heeds(key: &str) -> bool {
     key == "seed"
 }
 
-/// What the keys say together, and of which stacks.
+/// Checks the keys together with the stacks.
 ///
 /// # Errors
-/// Why nothing could be tried.
+/// Returns why nothing could be tried.
 pub fn check(spec: &DurabilitySpec, stacks: &[Stack]) -> Result<(), Fault> {
     if spec.least_ns > spec.most_ns {
         let why = format!(

@@ -1,22 +1,22 @@
-//! The error of everything that a user writes: it names file, line, column and key, the reason,
-//! and what to write instead. A message without a place is not made here.
+//! Errors in anything that a user writes. An error names file, line, column and key, the reason,
+//! and what to write instead. A message without a position is not made here.
 
 use iotax_units::exit::Failed;
 use iotax_units::harmless::acts;
 use std::fmt;
 use std::ops::Range;
 
-/// The source of what no file says.
+/// Source of input that comes from no file.
 pub const COMMAND_LINE: &str = "command line";
 
-/// Bad input, with the place where it stands.
+/// Bad input, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct InputError {
     /// A path, or `command line`.
     pub file: Box<str>,
-    /// From 1; `None` on the command line.
+    /// Line, from 1; `None` on the command line.
     pub line: Option<usize>,
-    /// From 1, in characters.
+    /// Column, from 1, in characters.
     pub column: Option<usize>,
     /// The key, layer or option at fault.
     pub key: Option<Box<str>>,
@@ -56,7 +56,7 @@ impl From<InputError> for Failed {
 }
 
 impl InputError {
-    /// An error about the whole of a file or of the command line.
+    /// Returns an error about the whole of a file or of the command line.
     pub fn new(file: impl Into<String>, fault: Fault) -> Self {
         InputError {
             file: file.into().into_boxed_str(),
@@ -83,7 +83,7 @@ impl InputError {
     }
 }
 
-/// Why a value is refused, before it is known where it stands.
+/// Reason why a value is refused, before its position is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub why: String,
@@ -95,13 +95,13 @@ impl Fault {
         Fault { why: why.into(), hint: None }
     }
 
-    /// A reason with what would do.
+    /// Returns a reason with a hint at what would be accepted.
     pub fn hint(why: impl Into<String>, hint: impl Into<String>) -> Self {
         Fault { why: why.into(), hint: Some(hint.into()) }
     }
 
-    /// From a clause of [`iotax_units`], whose part after the semicolon is a hint, with or without
-    /// that word.
+    /// Returns the fault for a clause of [`iotax_units`]. The part after its semicolon is a hint,
+    /// with or without that word.
     pub fn from_clause(clause: &str) -> Self {
         match clause.split_once("; ") {
             Some((why, hint)) => Fault::hint(why, hint.strip_prefix("hint: ").unwrap_or(hint)),
@@ -109,7 +109,7 @@ impl Fault {
         }
     }
 
-    /// `unknown WHAT "word"` with the nearest known word, or all of them.
+    /// Returns `unknown WHAT "word"` with the nearest known word, or all of them.
     pub fn unknown(what: &str, word: &str, known: &[&str]) -> Self {
         let near = nearest(word, known).map(|near| format!("did you mean \"{near}\"? "));
         let hint = format!("{}known are {}", near.unwrap_or_default(), known.join(", "));
@@ -117,10 +117,10 @@ impl Fault {
     }
 }
 
-/// What a part of a text means, or what is wrong with it.
+/// Meaning of a part of a text, or the fault in it.
 pub(super) type Checked<T> = Result<T, TextFault>;
 
-/// A fault in a text, with the bytes that it is about.
+/// A fault in a text, with the bytes at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFault {
     pub fault: Fault,
@@ -129,12 +129,11 @@ pub struct TextFault {
 }
 
 impl TextFault {
-    /// A fault at these bytes.
     pub fn new(span: Range<usize>, fault: Fault) -> Self {
         TextFault { fault, span }
     }
 
-    /// The message with the text and a caret line.
+    /// Returns the message with the text and a caret line.
     #[cfg(test)]
     pub fn show(&self, text: &str) -> String {
         let column = column_of(text, self.span.start);
@@ -144,7 +143,7 @@ impl TextFault {
     }
 }
 
-/// The known word that a mistyped one most likely meant.
+/// Returns the known word that a mistyped one most likely meant.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let short: String = word.to_lowercase().chars().take(64).collect();
     known
@@ -157,12 +156,12 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, candidate)| candidate)
 }
 
-/// Column of a byte in a one-line text, from 1, in characters.
+/// Returns the column of a byte in a one-line text, from 1, in characters.
 pub fn column_of(text: &str, byte: usize) -> usize {
     text.char_indices().take_while(|(at, _)| *at < byte).count() + 1
 }
 
-/// Where the lines of a file begin: positions are asked for every word of it.
+/// Index of the lines of a file. The position of every word of the file is looked up.
 pub struct LineStarts<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -174,7 +173,7 @@ impl<'a> LineStarts<'a> {
         LineStarts { text, starts: std::iter::once(0).chain(behind).collect() }
     }
 
-    /// Line and column of a byte, both from 1.
+    /// Returns line and column of a byte, both from 1.
     pub fn position(&self, byte: usize) -> (usize, usize) {
         let byte = if self.text.is_char_boundary(byte) { byte } else { self.text.len() };
         let line = self.starts.partition_point(|start| *start <= byte);
@@ -182,16 +181,16 @@ impl<'a> LineStarts<'a> {
     }
 }
 
-/// The text on a line of its own and carets below the bytes of `span`.
+/// Returns the text on a separate line, with carets below the bytes of `span`.
 pub fn excerpt(text: &str, span: &Range<usize>) -> String {
-    // What acts would move the carets or the terminal's cursor.
+    // Control characters would move the carets or the terminal's cursor.
     let line: String = text.chars().map(|c| if acts(c) { '\u{fffd}' } else { c }).collect();
     let blanks = column_of(text, span.start) - 1;
     let carets = column_of(text, span.end).saturating_sub(blanks + 1).max(1);
     format!("  {line}\n  {}{}", " ".repeat(blanks), "^".repeat(carets))
 }
 
-/// Where a word stands.
+/// Position of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// A path, or `command line`.
@@ -201,17 +200,17 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The command line, which has no lines.
+    /// Returns the command line, which has no lines.
     pub fn command_line() -> Self {
         Origin { file: COMMAND_LINE.to_owned(), at: None }
     }
 
-    /// An error about a key that is here.
+    /// Returns an error about a key at this position.
     pub fn error(&self, key: &str, fault: Fault) -> InputError {
         self.error_here(fault).key(key)
     }
 
-    /// An error about what is here.
+    /// Returns an error about this position.
     pub fn error_here(&self, fault: Fault) -> InputError {
         let error = InputError::new(self.file.clone(), fault);
         match self.at {
@@ -225,7 +224,7 @@ impl Origin {
     }
 }
 
-/// A file with its text, for errors about what is only judged when all of it is known.
+/// A file with its text, for errors in parts that are only judged when all of it is known.
 pub(super) struct Located {
     file: String,
     text: String,
@@ -236,7 +235,7 @@ impl Located {
         Located { file: file.to_owned(), text: text.to_owned() }
     }
 
-    /// An error about the value of a key that is at these bytes.
+    /// Returns an error about the value of a key at these bytes.
     pub(super) fn error(&self, key: &str, span: &Range<usize>, fault: Fault) -> InputError {
         Origin {
             file: self.file.clone(),

@@ -41,7 +41,7 @@ fn read_with(path: &Path, environment: Environment) -> Result<JobFile, InputErro
     Ok(JobFile { drafts, notes: reader.notes.sentences })
 }
 
-/// `key` or `key=value`, and where it stands.
+/// `key` or `key=value`, with its position.
 #[derive(Clone, Debug)]
 struct Pair {
     key: String,
@@ -58,7 +58,7 @@ struct FioSection {
 }
 
 impl FioSection {
-    /// fio compares the first six letters.
+    /// Returns true for a global section; fio compares the first six letters.
     fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
@@ -112,7 +112,8 @@ impl FioLines<'_> {
         Ok(())
     }
 
-    /// fio takes no sections in an included file: its lines join the section that includes it.
+    /// Reads an included file. fio allows no sections in it: its lines join the section that
+    /// includes it.
     fn include(
         &mut self,
         name: &str,
@@ -136,7 +137,7 @@ impl FioLines<'_> {
         Ok(())
     }
 
-    /// fio leaves an unset variable empty, which makes another load of it.
+    /// Expands variables. fio leaves an unset variable empty, which changes the load.
     fn expanded(&self, line: &str, origin: &Origin) -> Result<String, InputError> {
         let mut text = String::new();
         let mut rest = line;
@@ -157,7 +158,7 @@ impl FioLines<'_> {
     }
 }
 
-/// Lines that say something, without blanks and comments. fio cuts at `;` and `#` anywhere.
+/// Returns the lines that are not blank or comments. fio cuts at `;` and `#` anywhere.
 fn lines_of<'a>(text: &'a str, path: &Path) -> impl Iterator<Item = (&'a str, Origin)> {
     let file = path.display().to_string();
     text.lines().enumerate().filter_map(move |(index, whole)| {
@@ -178,7 +179,7 @@ fn section_name(line: &str, origin: &Origin) -> Result<String, InputError> {
     }
 }
 
-/// `include FILE`; fio takes any sign after the word.
+/// Returns the file of `include FILE`; fio accepts any sign after the word.
 fn included(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("include")?;
     let name = rest.strip_prefix([' ', '\t', '='])?;
@@ -192,7 +193,7 @@ struct JobFileReader {
 }
 
 impl JobFileReader {
-    /// Later globals add to earlier ones, for the sections that follow.
+    /// Adds a section. Later globals extend earlier ones, for the sections that follow.
     fn section(&mut self, section: FioSection) -> Result<(), InputError> {
         if section.is_global() {
             self.global.extend(section.pairs);
@@ -232,7 +233,7 @@ impl FioJob {
             match pair.key.as_str() {
                 "stonewall" | "wait_for_previous" => stonewall = pair.flag()?,
                 "name" => name = pair.value()?.to_owned(),
-                // fio's own flag without a value.
+                // A flag of fio without a value.
                 "norandommap" => {
                     words.set("norandommap", if pair.flag()? { "1" } else { "0" }, &pair.origin);
                 }
@@ -297,7 +298,7 @@ impl FioJob {
     }
 }
 
-/// What is verified has iotax's own stamp, and is read back.
+/// Checks a job that verifies: its data have iotax's own stamp, and are read back.
 fn verified(
     job: &Job,
     words: &JobWords,
@@ -330,7 +331,7 @@ impl Pair {
         })
     }
 
-    /// Flags may stand alone.
+    /// Returns the value of a flag, which may be omitted.
     fn flag(&self) -> Result<bool, InputError> {
         match self.value.as_deref() {
             None | Some("1") => Ok(true),
@@ -355,14 +356,14 @@ fn known_keys() -> Vec<&'static str> {
     known_words().into_iter().chain(own).chain(UNUSED.keys()).collect()
 }
 
-/// What fio's engine means for us.
+/// Meaning of fio's engine for iotax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FioEngine {
-    /// One I/O at a time a thread.
+    /// One I/O at a time per thread.
     Sync,
-    /// As many as iodepth says.
+    /// Several I/Os at a time per thread: as many as iodepth says.
     Async,
-    /// A queue before one I/O at a time.
+    /// A queue in front of one I/O at a time.
     Posix,
     /// No I/O at all.
     Null,
@@ -411,7 +412,8 @@ impl JobGroup {
         Ok(WorkloadDraft { name, jobs, probe: None, engine, sweep: None })
     }
 
-    /// One engine for all; a synchronous job beside others keeps its depth of 1 on any engine.
+    /// Returns one engine for all jobs; a synchronous job beside others keeps its depth of 1 on any
+    /// engine.
     fn engine(&self) -> Result<Option<Engine>, InputError> {
         let all = |engine| self.jobs.iter().all(|job| job.engine == engine);
         if all(FioEngine::Null) {
@@ -444,7 +446,7 @@ const BACK: &str =
     "what is written with verify is read back in order, by all threads that wrote it";
 const ENGINE: &str = "iotax sets its own engine up";
 
-/// Keys that do not shape the load, and why they have no effect.
+/// Keys that do not shape the load, with the reason why they have no effect.
 const NOTED: &[Noted] = &[
     ("description", "it is a comment"),
     ("group_reporting", "jobs of a workload are reported together"),
@@ -558,7 +560,7 @@ const TRIM: &str = "it trims what a job wrote, which is another load";
 const STAMP: &str = "what is verified has iotax's own stamp";
 const LOAD: &str = "it changes what I/O is issued";
 
-/// Keys that shape the load: the values at which they change nothing, what they change, a hint.
+/// Keys that shape the load: the values at which they change nothing, the change, a hint.
 const SHAPING: &[Shaping] = &[
     ("bssplit", &[], BLOCKS, "write one job for each block size"),
     ("bsrange", &[], BLOCKS, "write bs=SIZE"),

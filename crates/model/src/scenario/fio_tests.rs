@@ -1,4 +1,4 @@
-//! Tests of job files, held against the real fio where it is installed.
+//! Tests of job files, compared with the real fio if it is installed.
 
 use super::super::draft::Targets;
 use super::*;
@@ -14,7 +14,7 @@ fn no_environment(name: &str) -> Option<String> {
     }
 }
 
-/// Reads `text` as jobs.fio in a folder of its own, with other files beside it.
+/// Reads `text` as jobs.fio in a separate folder, with other files beside it.
 fn read_text(text: &str, others: &[(&str, &str)]) -> Result<JobFile, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in others.iter().chain([&("jobs.fio", text)]) {
@@ -97,7 +97,7 @@ fn harmless_values_of_shaping_keys_pass() {
     assert!(read_text(text, &[]).is_ok());
 }
 
-/// Job files that are refused, and the messages.
+/// Job files that are refused, with the messages.
 const BAD: &[&str] = &[
     "",
     "; only a comment\n",
@@ -181,7 +181,7 @@ fn refused_job_files() {
     insta::assert_snapshot!(table);
 }
 
-/// Job files that fio takes and we too.
+/// Job files that both fio and iotax accept.
 const GOOD: &[&str] = &[
     "[a]\nrw=read\nbs=4k ; c\nsize=1m\n",
     "[a]\nrw=read # c\nsize=1m\n",
@@ -223,7 +223,7 @@ const GOOD: &[&str] = &[
     "[a]\nbuffered=0\nnumjobs=3\nloops=2\n",
 ];
 
-/// Job files that neither takes.
+/// Job files that neither accepts.
 const BAD_FOR_BOTH: &[&str] = &[
     "rw=read\n[a]\n",
     "[a]\ndirect\n",
@@ -247,7 +247,7 @@ const BAD_FOR_BOTH: &[&str] = &[
     "[a]\ninclude nope.fio\n",
 ];
 
-/// fio's word on a job file; its exit code alone forgives a missing include.
+/// Returns fio's verdict on a job file; its exit code alone ignores a missing include.
 fn fio_takes(text: &str) -> std::io::Result<bool> {
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("jobs.fio"), text)?;
@@ -276,8 +276,8 @@ fn the_real_fio_agrees() {
     }
 }
 
-/// What fio makes of a job, from the line that it prints when it starts: `a: (g=0): rw=randread,
-/// bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) ..., ioengine=null, iodepth=32`.
+/// Returns fio's reading of a job, from the line that it prints when it starts: `a: (g=0):
+/// rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) ..., ioengine=null, iodepth=32`.
 fn fio_runs(words: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let text = format!("[a]\nioengine=null\nsize=64m\nio_size=64k\n{words}\n");

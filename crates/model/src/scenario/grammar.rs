@@ -1,13 +1,13 @@
-//! The parser of the one-line grammar (docs/stack-grammar.md). It knows how stacks are written,
-//! not which layers and options exist. It refuses with the bytes at fault, what was expected
-//! there and a hint; it never panics.
+//! The parser of the one-line grammar (docs/stack-grammar.md). It knows the notation of stacks, not
+//! which layers and options exist. An error has the bytes at fault, what was expected there and a
+//! hint; the parser never panics.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
 use super::error::{Fault, TextFault};
 use std::fmt;
 use std::ops::Range;
 
-/// More side by side on one machine are a slip of the pen.
+/// Largest number of copies on one machine; more are a slip of the pen.
 pub(super) const MOST_COPIES: u32 = 256;
 
 type ParsedStack<T> = Result<T, TextFault>;
@@ -15,7 +15,7 @@ type ParsedStack<T> = Result<T, TextFault>;
 /// Parses `BASE | LAYER | LAYER`.
 ///
 /// # Errors
-/// The first place that does not fit the grammar.
+/// Returns the first position that does not fit the grammar.
 pub fn parse(text: &str) -> ParsedStack<StackExpr> {
     let mut scan = Scan { text, at: 0 };
     let base = scan.base()?;
@@ -30,7 +30,7 @@ pub fn parse(text: &str) -> ParsedStack<StackExpr> {
 /// Parses one `LAYER`, an entry of `layers = [...]` in TOML.
 ///
 /// # Errors
-/// The first place that does not fit the grammar.
+/// Returns the first position that does not fit the grammar.
 pub fn parse_layer(text: &str) -> ParsedStack<LayerExpr> {
     let mut scan = Scan { text, at: 0 };
     let layer = scan.layer()?;
@@ -121,7 +121,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The place of lists is that of their members which name none.
+    /// Gives the place of the lists to those of their members that name none.
     fn placed(&mut self, lists: &mut [Vec<MediumExpr>]) -> ParsedStack<()> {
         if let Some(place) = self.medium_place()? {
             let without = lists.iter_mut().flatten().filter(|member| member.place.is_none());
@@ -130,7 +130,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// In a list, a comma followed by no `key=` begins the next medium.
+    /// Parses a medium. In a list, a comma without a `key=` after it begins the next medium.
     fn medium(&mut self, in_list: bool) -> ParsedStack<MediumExpr> {
         self.blanks();
         let start = self.at;
@@ -184,7 +184,8 @@ impl<'a> Scan<'a> {
         Ok(option)
     }
 
-    /// `user@host` is a part of a body, so a medium's place needs a blank before it.
+    /// Parses the place of a medium, which needs a blank before it, since `user@host` is part of a
+    /// body.
     fn medium_place(&mut self) -> ParsedStack<Option<String>> {
         let mut ahead = Scan { text: self.text, at: self.at };
         ahead.blanks();
@@ -283,7 +284,7 @@ impl<'a> Scan<'a> {
         Ok(Some((near, Some(far))))
     }
 
-    /// A name, or `ssh:HOST`.
+    /// Parses the name of a place, or `ssh:HOST`.
     fn place_name(&mut self) -> ParsedStack<String> {
         let start = self.at;
         let name = self.name().to_owned();
@@ -325,7 +326,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A quoted text, or everything up to a blank or a sign of the grammar.
+    /// Parses a quoted text, or everything up to a blank or a sign of the grammar.
     fn word(&mut self, what: &str, hint: &str) -> ParsedStack<String> {
         if self.peek() == Some('"') {
             return self.quoted();
@@ -393,7 +394,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Where options stand after a layer without its brackets, as QEMU and fio write theirs.
+    /// Returns a hint if options follow a layer without its brackets, as QEMU and fio write theirs.
     fn options_outside(&self, layer: &LayerExpr) -> Option<String> {
         let mut ahead = Scan { text: self.text, at: self.at };
         if ahead.name().is_empty() || !ahead.after_blanks('=') {
@@ -424,7 +425,7 @@ impl<'a> Scan<'a> {
         TextFault::new(self.span_here(), fault)
     }
 
-    /// The word that begins here, or the one sign.
+    /// Returns the span of the word that begins here, or of a single sign.
     fn span_here(&self) -> Range<usize> {
         let rest = self.rest();
         let word = rest.find(ends_word).unwrap_or(rest.len());
@@ -479,7 +480,7 @@ fn ends_word(c: char) -> bool {
     c.is_whitespace() || matches!(c, ',' | '|' | '[' | ']' | '(' | ')' | '"')
 }
 
-/// A word as the grammar reads it back: in quotes where it must be.
+/// Returns a word so that the grammar reads it back: in quotes if necessary.
 pub fn quote(word: &str, also: &[char]) -> String {
     let bare = !word.is_empty()
         && !word.starts_with('@')

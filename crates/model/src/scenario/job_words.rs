@@ -1,10 +1,9 @@
-//! A job in words, as subjects and verdicts say it. Two loads that differ must not be called the
-//! same.
+//! Descriptions of jobs for subjects and verdicts. Two loads that differ must not have equal names.
 
 use iotax_load::{Distribution, Iomem, Job};
 use iotax_units as units;
 
-/// `random`, `sequential`, `80 % random`, `zipf:1.1 random`.
+/// Describes the order: `random`, `sequential`, `80 % random`, `zipf:1.1 random`.
 pub fn order_words(job: &Job) -> String {
     let random = match job.random_distribution {
         Distribution::Random => "random".to_owned(),
@@ -17,7 +16,7 @@ pub fn order_words(job: &Job) -> String {
     }
 }
 
-/// `swept` are the words that have no one value.
+/// Describes a job. `swept` are the words without a single value.
 pub(super) fn subject(job: &Job, swept: &[&str]) -> String {
     let order = match swept.contains(&"percentage_random") {
         true => "random".to_owned(),
@@ -39,19 +38,19 @@ pub(super) fn subject(job: &Job, swept: &[&str]) -> String {
         threads => said("numjobs", format!(" x {threads}")),
     };
     let rate = said("rate_iops", rate_words(job));
-    // Of a sweep over threads some points have several.
+    // Some points of a sweep over threads have several.
     let threads = if swept.contains(&"numjobs") { u32::MAX } else { job.numjobs };
     let details = detail_words(&Job { numjobs: threads, ..job.clone() });
     format!("{bs}{kind}{depth}{jobs}{rate}{details}")
 }
 
-/// `, rate_iops 1000` of an open loop.
+/// Describes the rate of an open loop: `, rate_iops 1000`.
 pub fn rate_words(job: &Job) -> String {
     job.rate_iops.map(|rate| format!(", rate_iops {rate}")).unwrap_or_default()
 }
 
-/// All that makes it another load than the plain one of its kind, block, depth and rate: `, random
-/// map`, `, verified`. Words of what is not its default only.
+/// Describes everything that distinguishes the load from the plain one of its kind, block, depth
+/// and rate: `, random map`, `, verified`. Only non-default values have words.
 pub fn detail_words(job: &Job) -> String {
     let flag = |is_so: bool, words: &str| if is_so { words.to_owned() } else { String::new() };
     [
@@ -70,7 +69,7 @@ pub fn detail_words(job: &Job) -> String {
     .concat()
 }
 
-/// `, fsync every 32 writes`
+/// Describes flushes: `, fsync every 32 writes`.
 fn sync_words(job: &Job) -> String {
     let said = |what: &str, every: u32| match every {
         0 => String::new(),
@@ -80,7 +79,8 @@ fn sync_words(job: &Job) -> String {
     said("fsync", job.fsync) + &said("fdatasync", job.fdatasync)
 }
 
-/// `, 50 % compressible, 30 % duplicates` of writes that are not all new and random.
+/// Describes the data of writes that are not all new and random: `, 50 % compressible, 30 %
+/// duplicates`.
 fn data_words(job: &Job) -> String {
     let said = |percent: u8, what: &str| {
         let stated = job.rw.writes_data() && percent > 0;
@@ -90,7 +90,7 @@ fn data_words(job: &Job) -> String {
         + &said(job.dedupe_percentage, "duplicates")
 }
 
-/// `, prioclass 1 prio 3`; what is not said is 0, as in fio.
+/// Describes the priority: `, prioclass 1 prio 3`; a missing value is 0, as in fio.
 fn priority_words(job: &Job) -> String {
     match (job.prioclass, job.prio) {
         (None, None) => String::new(),
@@ -99,7 +99,7 @@ fn priority_words(job: &Job) -> String {
     }
 }
 
-/// `, on processors 0-3,5`
+/// Describes the processors: `, on processors 0-3,5`.
 fn processor_words(job: &Job) -> String {
     let each = if job.cpus_split { ", one a thread" } else { "" };
     match job.cpus_allowed.as_slice() {
@@ -118,7 +118,7 @@ pub(super) fn list_word(numbers: &[u32]) -> String {
     runs.map(run).collect::<Vec<_>>().join(",")
 }
 
-/// fio's short form: 4096 is `4k`, 1 MiB is `1M`.
+/// Formats a block size in fio's short form: 4096 is `4k`, 1 MiB is `1M`.
 pub fn block_size_word(bytes: u64) -> String {
     match bytes {
         b if b >= 1 << 20 && b % (1 << 20) == 0 => format!("{}M", b >> 20),

@@ -1,6 +1,6 @@
-//! Job files of fio: which files they are, and what is common to their keys. A key that shapes the
-//! load is honoured or refused with its line; one that does not is noted. None is dropped in
-//! silence. vdbench's parameter files are named and refused.
+//! fio job files: their recognition, and what their keys have in common. A key that shapes the load
+//! is honoured or refused with its line; a key that does not is noted. No key is dropped silently.
+//! vdbench's parameter files are named and refused.
 
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin, nearest};
@@ -10,16 +10,16 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What a job file says: workloads in their order, and what was read but not used.
+/// Contents of a job file: workloads in their order, and what was read but not used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
-    /// One after the other.
+    /// Workloads, one after the other.
     pub drafts: Vec<WorkloadDraft>,
-    /// One sentence each, with file and line.
+    /// Notes of one sentence each, with file and line.
     pub notes: Vec<String>,
 }
 
-/// Whether this names a job file by its ending, or is a parameter file of vdbench, which [`read`]
+/// Returns true for a job file by its ending, or for a parameter file of vdbench, which [`read`]
 /// refuses.
 pub fn is_job_file(path: &Path) -> bool {
     has_ending(path, &["fio", "job", "ini"]) || is_of_vdbench(path)
@@ -43,10 +43,11 @@ fn has_ending(path: &Path, endings: &[&str]) -> bool {
     path.extension().is_some_and(|ending| endings.iter().any(|known| *known == ending))
 }
 
-/// How far into a file its first line that says something is looked for.
+/// Length of the beginning of a file in which its first line that is not blank or a comment is
+/// looked for.
 const BEGINNING: u64 = 64 << 10;
 
-/// Keys that begin vdbench's parameter files: definitions, and what usually is before them.
+/// Keys that begin vdbench's parameter files: definitions, and what usually precedes them.
 const OF_VDBENCH: &[&str] = &[
     "sd",
     "wd",
@@ -73,7 +74,7 @@ fn is_of_vdbench(path: &Path) -> bool {
         || first.is_some_and(|(key, value)| !value.is_empty() && OF_VDBENCH.contains(&key))
 }
 
-/// Notes in their order. One is given once for each line, though a line may meet every job.
+/// Notes in their order. One is given once per line, though a line may affect every job.
 #[derive(Default)]
 pub(super) struct Notes {
     pub(super) sentences: Vec<String>,
@@ -88,10 +89,10 @@ impl Notes {
     }
 }
 
-/// A key that does not shape the load, and why it has no effect.
+/// A key that does not shape the load, with the reason why it has no effect.
 pub(super) type Noted = (&'static str, &'static str);
 
-/// A key that shapes the load: the values at which it changes nothing, what it changes, a hint.
+/// A key that shapes the load: the values at which it changes nothing, the change, a hint.
 pub(super) type Shaping = (&'static str, &'static [&'static str], &'static str, &'static str);
 
 pub(super) const REPORTS: &str = "iotax records every latency and makes its own report";
@@ -106,7 +107,7 @@ pub(super) const VERIFY: &str = "reading back and verifying is another load";
 pub(super) const REPLAY: &str = "this version does not replay";
 pub(super) const COMMANDS: &str = "iotax runs no command of a job file";
 
-/// The keys that are not honoured.
+/// Keys that are not honoured.
 #[derive(Clone, Copy)]
 pub(super) struct Unused {
     pub(super) noted: &'static [Noted],
@@ -114,8 +115,8 @@ pub(super) struct Unused {
 }
 
 impl Unused {
-    /// Notes a key that has no effect, lets one pass at a value at which it changes nothing, and
-    /// refuses it else. `false`: the key is in neither table.
+    /// Notes a key that has no effect, accepts one at a value at which it changes nothing, and
+    /// refuses it otherwise. Returns false if the key is in neither table.
     pub(super) fn place(
         &self,
         key: &str,
@@ -141,13 +142,13 @@ impl Unused {
         Err(origin.error(key, Fault::hint(format!("cannot be honoured: {why}"), hint)))
     }
 
-    /// Every key of the tables.
+    /// Returns every key of the tables.
     pub(super) fn keys(&self) -> impl Iterator<Item = &'static str> {
         self.noted.iter().map(|(key, _)| *key).chain(self.shaping.iter().map(|(key, ..)| *key))
     }
 }
 
-/// Why a key is unknown, with the nearest known one.
+/// Returns the fault of an unknown key, with the nearest known one.
 pub(super) fn unknown_key(key: &str, known: &[&str]) -> Fault {
     let hint = match nearest(key, known) {
         Some(near) => format!("did you mean \"{near}\"?"),
@@ -163,7 +164,7 @@ const DEEPEST_INCLUDE: usize = 16;
 pub(super) struct Open(Vec<PathBuf>);
 
 impl Open {
-    /// The text of a job file, or of one that is included `from` a line.
+    /// Returns the text of a job file, or of one that is included `from` a line.
     pub(super) fn enter(
         &mut self,
         path: &Path,

@@ -1,5 +1,5 @@
-//! How long and how finely: the keys of `[measure]`, the same on the command line.
-//! It refuses figures that could never give a verdict.
+//! Duration and precision of measurements: the keys of `[measure]`, which are also options of the
+//! command line. Figures that could never give a verdict are refused.
 
 use super::error::Fault;
 use super::media::size_of;
@@ -8,11 +8,11 @@ use super::slo;
 use super::{MeasureSpec, Precondition, Regime, SteadyLimit};
 use iotax_units as units;
 
-/// One key of `[measure]`, and the option of the same name.
+/// One key of `[measure]`, which is also an option of that name.
 pub struct KeyDef {
     /// The key; the option has dashes.
     pub name: &'static str,
-    /// What its value is.
+    /// Form of the value.
     pub value: &'static str,
     pub help: &'static str,
     set: fn(&mut MeasureSpec, &str) -> Result<(), Fault>,
@@ -137,10 +137,10 @@ pub const KEYS: &[KeyDef] = &[
     },
 ];
 
-/// The key that a report takes too, of a run that is stored.
+/// Key that a report of a stored run also accepts.
 pub const PERCENTILES: &str = "percentiles";
 
-/// What every report shows.
+/// Percentiles that every report shows.
 const SHOWN_PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
 /// Names of all keys.
@@ -159,11 +159,11 @@ pub fn set(spec: &mut MeasureSpec, key: &str, word: &str) -> Result<(), Fault> {
     }
 }
 
-/// Checks the keys against each other. `spec.budget_ns` is the share of each of `loads` that share
-/// one budget.
+/// Checks the keys against each other. `spec.budget_ns` is the part of the budget that each of
+/// `loads` gets if they share one.
 ///
 /// # Errors
-/// The key at fault, and why.
+/// Returns the key at fault, with the reason.
 pub fn check(spec: &MeasureSpec, loads: u64) -> Result<(), (&'static str, Fault)> {
     let show = |ns: u64| units::show_ns(ns as f64);
     if spec.min_time_ns > spec.budget_ns {
@@ -204,11 +204,11 @@ pub fn check(spec: &MeasureSpec, loads: u64) -> Result<(), (&'static str, Fault)
     Ok(())
 }
 
-/// What the keys about writes say where none are: `given` tells whether a key was written by the
-/// user.
+/// Returns a note on the keys about writes if nothing writes. `given` returns true for a key that
+/// the user wrote.
 ///
 /// # Errors
-/// A steady regime of no writes: no verdict could ever be on it.
+/// The regime is steady and nothing writes, so no verdict could ever be given.
 pub fn check_writes(
     spec: &MeasureSpec,
     writes: bool,
@@ -237,13 +237,13 @@ pub fn check_writes(
     Ok((!keys.is_empty()).then(note))
 }
 
-/// Those of the keys that were given; `None`: none was.
+/// Returns the keys that were given; `None`: no key was given.
 fn idle(keys: &[&str], given: impl Fn(&str) -> bool) -> Option<String> {
     let idle: Vec<&str> = keys.iter().copied().filter(|key| given(key)).collect();
     (!idle.is_empty()).then(|| idle.join(", "))
 }
 
-/// Fewer visits than this carry no verdict.
+/// Smallest number of visits that can carry a verdict.
 pub const VISITS_FOR_A_VERDICT: u32 = 4;
 
 const WEEK_NS: u64 = 7 * 24 * 3_600_000_000_000;
@@ -294,7 +294,7 @@ fn flag(word: &str) -> Result<bool, Fault> {
     }
 }
 
-/// In order, without those that are shown anyway.
+/// Parses percentiles in order, without those that are always shown.
 fn percentiles(list: &str) -> Result<Vec<f64>, Fault> {
     let mut all = Vec::new();
     for word in list.split(',').map(str::trim) {

@@ -1,5 +1,5 @@
-//! What a stack is on, checked: files, devices here and elsewhere, drives by name, several of
-//! them at once. It refuses paths that could mean another file tomorrow, and several media that
+//! Media of a stack, checked: files, devices here and elsewhere, drives by name, several of them at
+//! once. Paths that could mean another file tomorrow are refused, and so are several media that
 //! nothing joins.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr};
@@ -15,15 +15,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::path::{Component, Path, PathBuf};
 
-/// The word of a place without a device.
+/// Word for a place without a device.
 const CPU: &str = "cpu";
-/// The scheme of a network between two places.
+/// Scheme for a network between two places.
 const NET: &str = "net";
 
-/// What a stack is on: one medium, or several that are joined or loaded each.
+/// Returns the medium of a stack: a single one, or several that are joined or loaded separately.
 ///
 /// # Errors
-/// When they cannot be together, or nothing joins them.
+/// The media cannot be together, or nothing joins them.
 pub(super) fn base_medium(
     base: &BaseExpr,
     names: &StackNames,
@@ -65,7 +65,7 @@ pub(super) fn base_medium(
     }
 }
 
-/// Of each list the same is made, of as many members.
+/// Checks that all lists have equally many members, since each of them is built up alike.
 fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> Checked<()> {
     let many = lists[0].len();
     if let Some(other) = lists.iter().find(|list| list.len() != many) {
@@ -90,7 +90,8 @@ fn alike(lists: &[Vec<MediumExpr>], first: Option<&LayerExpr>, joined: bool) -> 
     Err(TextFault::new(span, Fault::hint(why, hint)))
 }
 
-/// What no kernel has can neither be joined nor loaded beside others.
+/// Refuses storage that no kernel has as one of several members: it can neither be joined nor
+/// loaded beside others.
 fn no_member(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     match media
         .iter()
@@ -120,8 +121,9 @@ fn distinct(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     Ok(())
 }
 
-/// Members of an `each([..])` may be in several places (this host, hosts over ssh, labs), which
-/// begin every slice at one time. What joins them is in one place.
+/// Checks the places of members. Those of an `each([..])` may be in several places (this host,
+/// hosts over SSH, labs), which begin every slice at the same time. A layer that joins its members
+/// needs them in one place.
 fn can_begin_together(members: &[MediumExpr], media: &[Medium], joined: bool) -> Checked<()> {
     let place = |medium: &Medium| match medium.place() {
         Place::Host => "on this host".to_owned(),
@@ -163,7 +165,7 @@ fn of_our_own(members: &[MediumExpr], media: &[Medium]) -> Checked<()> {
     ))
 }
 
-/// Nothing joins them; an unknown layer is the better thing to say first.
+/// Returns the fault that nothing joins the members, or first that the layer is unknown.
 fn not_joined(
     members: &[MediumExpr],
     count: usize,
@@ -191,10 +193,10 @@ fn whole(members: &[MediumExpr]) -> std::ops::Range<usize> {
     start..members.last().map_or(start, |member| member.span.end)
 }
 
-/// Checks one medium, as written or by the name of a device.
+/// Checks a single medium, as written or by the name of a device.
 ///
 /// # Errors
-/// An unknown scheme, a path that is not absolute, an option it does not take.
+/// The scheme is unknown, a path is not absolute, or the medium does not accept an option.
 pub fn medium_of(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
     match expr.place.as_ref().map(|word| names.place(word)).transpose().map_err(at)? {
@@ -224,7 +226,7 @@ pub fn medium_of(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     }
 }
 
-/// `cpu`: a place without a device.
+/// Returns true for `cpu`, a place without a device.
 fn is_cpu(expr: &MediumExpr) -> bool {
     expr.scheme.is_none() && expr.body == CPU
 }
@@ -253,7 +255,7 @@ fn net_medium(expr: &MediumExpr, place: Place, names: &StackNames) -> Checked<Me
     Ok(Medium::Net { place, to, address, port })
 }
 
-/// The network of guests leads to this host and to the others of the run.
+/// Checks the ends of a network. That of a guest leads to this host and to other guests of the run.
 fn check_ends(place: &Place, to: &Place, names: &StackNames) -> Result<(), Fault> {
     let Some(guest) = [place, to].into_iter().find(|end| end.is_guest()) else { return Ok(()) };
     let refuse = |why: String, hint: &str| Err(Fault::hint(why, hint));
@@ -287,7 +289,7 @@ fn check_ends(place: &Place, to: &Place, names: &StackNames) -> Result<(), Fault
     }
 }
 
-/// `/dev/nvme1n1 @ssh:HOST`, which is `ssh:HOST:/dev/nvme1n1`.
+/// Returns the medium `/dev/nvme1n1 @ssh:HOST`, which equals `ssh:HOST:/dev/nvme1n1`.
 fn medium_on(expr: &MediumExpr, host: &str) -> Checked<Medium> {
     match expr.scheme.as_deref() {
         None | Some("file") if expr.body.starts_with('/') => {
@@ -394,7 +396,8 @@ fn named_medium(expr: &MediumExpr, names: &StackNames) -> Checked<Medium> {
     }
 }
 
-/// A relative path would mean another file in another folder, `..` another one after a rename.
+/// Returns an absolute path. A relative one would mean another file in another folder, `..` another
+/// one after a rename.
 pub(super) fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
     let at = |fault| Err(TextFault::new(expr.span.clone(), fault));
     if path.contains('\0') {
@@ -425,7 +428,8 @@ pub(super) fn absolute(expr: &MediumExpr, path: &str) -> Checked<PathBuf> {
     }
 }
 
-/// /dev/shm is a file system that everybody may write files in.
+/// Returns true for a path below /dev. /dev/shm is a file system in which everybody may write
+/// files.
 pub(super) fn is_device_path(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
@@ -458,10 +462,10 @@ pub(super) fn size(option: &OptionExpr) -> Checked<u64> {
     size_of(&option.values[0]).map_err(|fault| TextFault::new(option.span.clone(), fault))
 }
 
-/// Bytes of a medium.
+/// Returns the bytes of a medium.
 ///
 /// # Errors
-/// A size without a unit, or of nothing.
+/// The size has no unit, or is zero.
 pub fn size_of(word: &str) -> Result<u64, Fault> {
     match units::parse_bytes(word) {
         Ok(0) => {

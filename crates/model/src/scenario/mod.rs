@@ -1,6 +1,5 @@
-//! What the user asked for: the one-line stack grammar, TOML scenarios and job files of fio, all
-//! checked into one [`Scenario`]. Nothing here touches the machine, but for reading the files
-//! named.
+//! The user's request: the one-line stack grammar, TOML scenarios and fio job files, all checked
+//! into one [`Scenario`]. Nothing here touches the machine, except to read the named files.
 
 pub mod ast;
 pub mod bdev;
@@ -69,64 +68,64 @@ use std::path::{Path, PathBuf};
 /// A checked scenario: every name resolves, every unit is known, every layer exists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// Where it came from, for messages: a path or `command line`.
+    /// Origin of the scenario, for messages: a path or `command line`.
     pub source: String,
     /// `name = "..."` of a scenario file.
     #[serde(default)]
     pub name: Option<String>,
-    /// Paths of `[device.NAME]` and where they are written, for messages.
+    /// Paths of `[device.NAME]` and the positions at which they are written, for messages.
     #[serde(skip)]
     pub declared: Vec<(PathBuf, String)>,
     /// The compared stacks; with `bill`, every prefix of the one stack given, baseline first.
     pub stacks: Vec<Stack>,
     /// Index of the baseline in `stacks`.
     pub baseline: usize,
-    /// Whether the stacks are the prefixes of one, and lines per layer are wanted.
+    /// True if the stacks are the prefixes of one stack and the report has a line per layer.
     pub bill: bool,
-    /// What load each stack gets, one after the other.
+    /// Loads that each stack gets, one after the other.
     pub workloads: Vec<Workload>,
-    /// How it is measured.
     pub measure: MeasureSpec,
     /// `--destroy`: the devices that may be written.
     pub consent: Vec<Consent>,
     /// `max_written`: no drive is written more bytes than this.
     pub max_written: Option<u64>,
-    /// Durability trials instead of a comparison under load.
+    /// Durability trials that replace a comparison under load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<Box<DurabilitySpec>>,
-    /// What somebody else published of these stacks and workloads.
+    /// Figures that somebody else published for these stacks and workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Box<Published>>,
-    /// What the drives below are rated at.
+    /// Ratings of the drives below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<Box<Rating>>,
-    /// The tables that a report shows its figures in.
+    /// Tables in which a report shows the figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Box<TableSpec>>,
-    /// Guests with emulated drives that stacks stand in, by the names of their places.
+    /// Guests with emulated drives in which stacks are built, by the names of their places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labs: BTreeMap<Place, LabSpec>,
     /// Guests without a disk that stacks name as places.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub guests: BTreeMap<Place, LayerSpec>,
-    /// What the scenario says of places: facts in the user's words, the virtual machine that a
-    /// place is.
+    /// Descriptions of places from the scenario: facts in the user's words, and the virtual machine
+    /// that a place is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub described: BTreeMap<Place, PlaceDescription>,
-    /// `--change`: the virtual machines that may be shut down and changed for the run, and whether
-    /// by force.
+    /// `--change`: the virtual machines that the run may shut down and change. The value is true if
+    /// it may do so by force.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, bool>,
-    /// What a person does before a stack is measured, by the name of the stack.
+    /// Steps that a person performs before a stack is measured, by the name of the stack.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub operators: BTreeMap<String, Operator>,
-    /// What was read differently from how it was written, for `plan`, the report and the log.
+    /// Notes on input that was read differently from how it was written, for `plan`, the report and
+    /// the log.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
 impl Scenario {
-    /// That of a run in which nothing is measured.
+    /// Returns the scenario of a run that measures nothing.
     pub fn of_nothing(source: &str, name: Option<String>) -> Scenario {
         Scenario {
             source: source.to_owned(),
@@ -152,17 +151,18 @@ impl Scenario {
         }
     }
 
-    /// What a person does before that stack is measured.
+    /// Returns the step that a person performs before that stack is measured.
     pub fn operator_of(&self, stack: &Stack) -> Option<&Operator> {
         operator::operator_of(&self.operators, stack)
     }
 
-    /// Whether no file says what is compared.
+    /// Returns true if the comparison comes from the command line and from no file.
     pub fn is_of_command_line(&self) -> bool {
         self.source == COMMAND_LINE
     }
 
-    /// Where a path at the bottom of a stack is written, up to the colon after it.
+    /// Returns the position at which a path at the bottom of a stack is written, with the colon
+    /// after it.
     pub fn place_of(&self, stack: &Stack, path: &Path) -> String {
         match self.declared.iter().find(|(declared, _)| declared == path) {
             Some((_, place)) => format!("{place}: "),
@@ -171,30 +171,30 @@ impl Scenario {
         }
     }
 
-    /// Whether any load of it writes; durability trials do.
+    /// Returns true if any load writes; durability trials do.
     pub fn writes(&self) -> bool {
         self.durability.is_some() || self.workloads.iter().any(Workload::writes)
     }
 
-    /// Whether any load trims.
+    /// Returns true if any load trims.
     pub fn trims(&self) -> bool {
         self.workloads.iter().flat_map(|workload| &workload.jobs).any(|job| job.rw.trims())
     }
 
-    /// Whether any load of it reads back what it wrote.
+    /// Returns true if any load reads back what it wrote.
     pub fn verifies(&self) -> bool {
         self.workloads.iter().any(Workload::verifies)
     }
 
-    /// What files and volumes are filled with before anything is measured: the kind of data of the
-    /// first job that states one.
+    /// Returns the kind of data that files and volumes are filled with before anything is measured:
+    /// that of the first job that states one.
     pub fn data(&self) -> DataKind {
         let jobs = self.workloads.iter().flat_map(|workload| &workload.jobs);
         jobs.map(Job::data).find(|data| !data.is_unique()).unwrap_or_default()
     }
 
-    /// For each stack, how much of a byte written through each of the stacks comes to each drive
-    /// below it.
+    /// Returns, for each stack, how much of a byte written through each of the stacks reaches each
+    /// drive below it.
     pub fn reaches(&self) -> Vec<Vec<f64>> {
         let row = |below: &Stack| {
             self.stacks.iter().map(|through| below.medium.receives(&through.medium)).collect()
@@ -203,7 +203,7 @@ impl Scenario {
     }
 }
 
-/// The place of what is set up in a guest, whose name only a plan knows.
+/// Returns the place of whatever is set up in a guest whose name only a plan knows.
 pub fn in_guest() -> Place {
     Place::Guest("in the guest".into())
 }
@@ -213,26 +213,25 @@ pub fn in_guest() -> Place {
 pub struct Stack {
     /// Short unique name used in tables: the last layer, or the name given in TOML.
     pub name: String,
-    /// Its canonical one-line form.
+    /// Canonical one-line form of the stack.
     pub text: String,
-    /// What lies at the bottom.
     pub medium: Medium,
     /// The layers from the bottom up.
     pub layers: Vec<LayerSpec>,
     /// `own = true`: no prefix is shared with another stack.
     pub own: bool,
-    /// In which state it is measured, where the scenario names states and it has some.
+    /// State in which the stack is measured, if the scenario names states and the stack has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<InState>,
 }
 
 impl Stack {
-    /// Whether it is meant by that name or text.
+    /// Returns true if `word` is the name or the text of the stack.
     pub fn is_called(&self, word: &str) -> bool {
         self.name == word || self.text == word
     }
 
-    /// Its layers with the place of each: where what is below it lives.
+    /// Returns the layers, each with the place of what is below it.
     pub fn layers_in_places(&self) -> impl Iterator<Item = (&LayerSpec, Place)> {
         let mut place = self.medium.place();
         self.layers.iter().map(move |layer| {
@@ -246,30 +245,32 @@ impl Stack {
         })
     }
 
-    /// All places that it has a part in.
+    /// Returns all places that the stack has a part in.
     pub fn places(&self) -> BTreeSet<Place> {
         let far = self.layers.iter().filter_map(|layer| layer.far.clone());
         let ends = self.medium.members().iter().filter_map(Medium::far_end).cloned();
         self.medium.places().into_iter().chain(far).chain(ends).collect()
     }
 
-    /// Whether it goes through states, in which members are written again though no load writes.
+    /// Returns true if the stack goes through states, in which members are rewritten even if no
+    /// load writes.
     pub fn may_be_rebuilt(&self) -> bool {
         self.state.is_some()
     }
 
-    /// Guests side by side that its load runs in; 1 where it has none.
+    /// Returns the number of guests side by side in which the load runs; 1 if there is no guest.
     pub fn guests(&self) -> u32 {
         self.layers.iter().map(|layer| layer.copies).max().unwrap_or(1)
     }
 
-    /// How many places load it at once: guests, or hosts and labs that its members are on.
+    /// Returns the number of places that load the stack at once: guests, or the hosts and labs of
+    /// its members.
     pub fn clients(&self) -> u32 {
         self.guests() * self.medium.places().len().max(1) as u32
     }
 
-    /// Whether it differs from `other`, which loads more places, only in the number of guests or in
-    /// which of its places load.
+    /// Returns true if the stack differs from `other`, which loads more places, only in the number
+    /// of guests or in which of its places load.
     pub fn is_but_for_copies(&self, other: &Stack) -> bool {
         // An option that is written as its default is the default.
         let same = |(a, b): (&LayerSpec, &LayerSpec)| {
@@ -291,14 +292,14 @@ impl Stack {
     }
 }
 
-/// What two media on one file or device have in common.
+/// Location that two media on one file or device have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Location<'a> {
-    /// A path on this host, or on another.
+    /// A path on this host, or on the named one.
     Path(Option<&'a str>, &'a Path),
-    /// An emulated drive of a guest: the guest, and its name there.
+    /// An emulated drive of a guest: the guest, and the drive's name there.
     Drive(&'a Place, &'a str),
-    /// An image of Ceph's: the configuration of its cluster, the pool and its name.
+    /// A Ceph image: the configuration of its cluster, its pool and its name.
     Rbd(&'a Path, &'a str, &'a str),
 }
 
@@ -322,51 +323,52 @@ pub enum Medium {
         host: String,
         /// Absolute path there, a device or a file.
         path: PathBuf,
-        /// As of a file of this host.
+        /// Bytes; `None`: the existing file's own size.
         size: Option<u64>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         keep: bool,
-        /// Who issues the load there.
+        /// Program that issues the load there.
         #[serde(default, skip_serializing_if = "LoadIssuer::is_iotax")]
         agent: LoadIssuer,
     },
     /// `nvme0 @lab`: an emulated drive of a guest of the run.
     Drive {
         place: Place,
-        /// Its name there, which is its serial number too.
+        /// Name of the drive there, which is also its serial number.
         name: String,
     },
-    /// `rbd:POOL/IMAGE@CONF`: an image of somebody's Ceph cluster, made by somebody else.
+    /// `rbd:POOL/IMAGE@CONF`: an image of a Ceph cluster. Neither was made by iotax.
     Rbd {
         pool: String,
         image: String,
-        /// The configuration by which its cluster is reached.
+        /// Configuration by which the cluster is reached.
         conf: PathBuf,
     },
     /// `cpu`, `cpu @ssh:HOST`: a place without a device, for probes.
     Cpu { place: Place },
-    /// `net:ssh:b @ssh:a`: the network from a place, where probes run, to another, which answers.
+    /// `net:ssh:b @ssh:a`: the network from one place, where probes run, to another, which answers.
     Net {
         place: Place,
-        /// Where they are answered.
+        /// Place in which the probes are answered.
         to: Place,
-        /// `address=10.0.0.2`: at that address of it; `None`: at the first that is reached.
+        /// `address=10.0.0.2`: the address of that place to use; `None`: the first one that is
+        /// reached.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         address: Option<IpAddr>,
-        /// `port=5201`; `None`: one that is free.
+        /// `port=5201`; `None`: a free port.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         port: Option<u16>,
     },
     /// `vhost-user:/run/x.sock`: a disk that another process serves to a guest.
     #[serde(rename = "vhost-user")]
     VhostUser { path: PathBuf },
-    /// `[a,b,c]`: several media for a layer that joins them; with none, `each([a,b,c])`: the same
-    /// load on all of them at once.
+    /// `[a,b,c]`: several media for a layer that joins them. Without such a layer, `each([a,b,c])`:
+    /// the same load on all of them at once.
     Many {
-        /// At least one, all in one place, or on hosts over SSH where nothing joins them.
+        /// At least one, all in one place, or on hosts over SSH if nothing joins them.
         members: Vec<Medium>,
-        /// In so many lists of equal length, one after the other, each of which is joined by
-        /// itself.
+        /// Number of lists of equal length into which the members are divided, one after the other.
+        /// Each list is joined separately.
         #[serde(default = "one_group", skip_serializing_if = "is_one_group")]
         groups: usize,
     },
@@ -381,7 +383,7 @@ fn is_one_group(groups: &usize) -> bool {
 }
 
 impl Medium {
-    /// In how many lists its members are joined, each by itself.
+    /// Returns the number of lists in which the members are joined, each list separately.
     pub fn groups(&self) -> usize {
         match self {
             Medium::Many { groups, .. } => (*groups).max(1),
@@ -389,7 +391,7 @@ impl Medium {
         }
     }
 
-    /// The media that it is made of: of one, itself.
+    /// Returns the media that this one is made of; a single medium returns itself.
     pub fn members(&self) -> &[Medium] {
         match self {
             Medium::Many { members, .. } => members,
@@ -404,7 +406,7 @@ impl Medium {
         }
     }
 
-    /// The host over ssh that it is on, or its first member; `None`: this one.
+    /// Returns the SSH host of the medium, or of its first member; `None`: this host.
     pub fn host(&self) -> Option<&str> {
         match self.members().first()? {
             Medium::Remote { host, .. } => Some(host),
@@ -413,7 +415,8 @@ impl Medium {
         }
     }
 
-    /// The place that it is in, or its first member: `host`, a guest of the run, or `ssh:HOST`.
+    /// Returns the place of the medium, or of its first member: `host`, a guest of the run, or
+    /// `ssh:HOST`.
     pub fn place(&self) -> Place {
         match self.members().first() {
             Some(Medium::Remote { host, .. }) => Place::Ssh(host.clone()),
@@ -424,7 +427,7 @@ impl Medium {
         }
     }
 
-    /// The place at the other end of a network.
+    /// Returns the place at the other end of a network.
     pub fn far_end(&self) -> Option<&Place> {
         match self {
             Medium::Net { to, .. } => Some(to),
@@ -432,12 +435,12 @@ impl Medium {
         }
     }
 
-    /// All places that its members are in.
+    /// Returns the places of all members.
     pub fn places(&self) -> BTreeSet<Place> {
         self.members().iter().map(Medium::place).collect()
     }
 
-    /// Who issues the load on it.
+    /// Returns the program that issues the load on the medium.
     pub fn agent(&self) -> LoadIssuer {
         match self.members().first() {
             Some(Medium::Remote { agent, .. }) => *agent,
@@ -445,12 +448,12 @@ impl Medium {
         }
     }
 
-    /// Where its members are. Media that have one of these in common overlap.
+    /// Returns the locations of the members. Media that have one of these in common overlap.
     pub fn locations(&self) -> impl Iterator<Item = Location<'_>> {
         self.members().iter().filter_map(Medium::location)
     }
 
-    /// Where one that has no members is, whatever its options.
+    /// Returns the location of a medium without members, whatever its options.
     fn location(&self) -> Option<Location<'_>> {
         match self {
             Medium::File { path, .. } | Medium::Device { path } | Medium::VhostUser { path } => {
@@ -463,19 +466,19 @@ impl Medium {
         }
     }
 
-    /// Whether both are at one path of one place, whatever their options.
+    /// Returns true if both are at one path of one place, whatever their options.
     fn is_at(&self, other: &Medium) -> bool {
         self.location().is_some_and(|location| other.location() == Some(location))
     }
 
-    /// Of a byte that is written through `other`, how much comes to each drive below this one: all
-    /// where both are the same file or device, or files of one folder; divided where one of them
-    /// has several members. What lies elsewhere counts as another drive, so that no drive is
-    /// thought fuller than it is.
+    /// Returns how much of a byte written through `other` reaches each drive below this one: all of
+    /// it if both are the same file or device, or files in one folder. It is divided if one of them
+    /// has several members. A medium elsewhere counts as another drive, so that no drive is thought
+    /// fuller than it is.
     pub fn receives(&self, other: &Medium) -> f64 {
         let (ours, theirs) = (self.members(), other.members());
         let beside = |one: &Medium| theirs.iter().filter(|other| one.is_on_drive_of(other)).count();
-        // The member that gets least: all of them must come past their caches.
+        // The member that gets least: all members must get past their caches.
         let least = ours.iter().map(beside).min().unwrap_or(0);
         least as f64 / theirs.len().max(1) as f64
     }
@@ -502,7 +505,8 @@ impl Medium {
         }
     }
 
-    /// What a consent to write it names, where no kernel has it and so it has no serial: itself.
+    /// Returns the name that a consent to write the medium uses, if no kernel has it and it thus
+    /// has no serial.
     pub fn foreign_name(&self) -> Option<String> {
         match self {
             Medium::Rbd { pool, image, .. } => Some(format!("rbd:{pool}/{image}")),
@@ -511,7 +515,7 @@ impl Medium {
         }
     }
 
-    /// What it is to the layer above.
+    /// Returns what the medium offers to the layer above.
     pub fn face(&self) -> Face {
         match self {
             Medium::File { .. } => Face::File,
@@ -523,14 +527,15 @@ impl Medium {
     }
 }
 
-/// Where Ceph's own tools find the configuration of the cluster that a machine is a client of.
+/// Path at which Ceph's own tools find the configuration of the cluster that a machine is a client
+/// of.
 pub const USUAL_CEPH_CONF: &str = "/etc/ceph/ceph.conf";
 
-/// Who issues the load in a place over ssh.
+/// Program that issues the load in a place over SSH.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadIssuer {
-    /// Our binary, copied there.
+    /// The iotax binary, copied there.
     #[default]
     Iotax,
     /// The fio that is installed there: `agent=fio`.
@@ -546,19 +551,19 @@ impl LoadIssuer {
 /// A layer with its checked options as words, ready for the layer's own `build`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerSpec {
-    /// Its name in `layer::catalog::ALL`.
+    /// Name of the layer in `layer::catalog::ALL`.
     pub name: String,
-    /// Options by name; the layer's table of options says which exist and of what kind.
+    /// Options by name. The layer's table of options says which exist and of which kind they are.
     pub options: BTreeMap<String, String>,
-    /// `@PLACE`; `None`: where the layer below lives.
+    /// `@PLACE`; `None`: the place of the layer below.
     pub place: Option<Place>,
-    /// `@A>PLACE`: where the far end of a layer with two ends lives; `None`: in the same place.
+    /// `@A>PLACE`: the place of the far end of a layer with two ends; `None`: the same place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far: Option<Place>,
-    /// `x4`: so many side by side, each on an equal part of what is below.
+    /// `x4`: number of copies side by side, each on an equal part of what is below.
     #[serde(default = "default_attaches", skip_serializing_if = "is_one")]
     pub copies: u32,
-    /// What describes it, where it is no layer of iotax's own.
+    /// Description of the layer, if it is not one of iotax's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<Box<Tool>>,
     /// File, line and key, or the position in the one-line stack, for messages.
@@ -566,12 +571,13 @@ pub struct LayerSpec {
 }
 
 impl LayerSpec {
-    /// What it makes on the same thing below: layers with equal keys can be one instance.
+    /// Returns the key of the instance that the layer makes. Layers with equal keys on the same
+    /// thing below can share one instance.
     pub fn key(&self) -> String {
         format!("{}{:?}{:?}{:?}{}", self.name, self.options, self.place, self.far, self.copies)
     }
 
-    /// The places that it names.
+    /// Returns the places that the layer names.
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         [&self.place, &self.far].into_iter().flatten()
     }
@@ -584,33 +590,32 @@ fn is_one(copies: &u32) -> bool {
 /// Jobs that run at the same time on one stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Unique; from the job file's section, or made of its words (`4k-randread-qd32`).
+    /// Unique name, from the job file's section or made of the load's words (`4k-randread-qd32`).
     pub name: String,
-    /// All run at once.
     pub jobs: Vec<Job>,
-    /// A probe of the place in place of jobs on the target.
+    /// Probe of the place, which replaces jobs on the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeSpec>,
-    /// `engine = "..."`: null, sync, aio, uring, posixaio or fio; `None`: chosen by what the target
-    /// does.
+    /// `engine = "..."`: null, sync, aio, uring, posixaio or fio; `None`: the properties of the
+    /// target decide.
     pub engine: Option<Engine>,
-    /// Of a sweep, which point it is.
+    /// Point of a sweep that the workload is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPoint>,
 }
 
 impl Workload {
-    /// Whether any job changes what it is on, by writes or trims.
+    /// Returns true if any job changes the target, by writes or trims.
     pub fn writes(&self) -> bool {
         self.jobs.iter().any(|job| job.rw.writes())
     }
 
-    /// Whether any job reads back what it wrote.
+    /// Returns true if any job reads back what it wrote.
     pub fn verifies(&self) -> bool {
         self.jobs.iter().any(|job| job.verify)
     }
 
-    /// `4k random reads at iodepth 32 x 4`: the subject of a verdict.
+    /// Returns the subject of a verdict: `4k random reads at iodepth 32 x 4`.
     pub fn subject(&self) -> String {
         if let Some(probe) = &self.probe {
             return probes::subject(probe);
@@ -618,7 +623,7 @@ impl Workload {
         self.jobs.iter().map(|job| job_subject(job, &[])).collect::<Vec<_>>().join(" with ")
     }
 
-    /// `4k random reads`: what is issued, but not how much at once.
+    /// Returns the kind of I/O without its depth and rate: `4k random reads`.
     pub fn kind_subject(&self) -> String {
         if let Some(probe) = &self.probe {
             return probes::subject(probe);
@@ -628,55 +633,56 @@ impl Workload {
     }
 }
 
-/// How long and how finely.
+/// Duration and precision of measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureSpec {
     /// Length of a slice's window in nanoseconds; `None`: chosen by a pilot.
     #[serde(default)]
     pub slice_ns: Option<u64>,
-    /// Wished half-width of the interval, a fraction (0.01).
+    /// Desired half-width of the interval, a fraction (0.01).
     pub precision: f64,
-    /// Zone within which "no difference" may be said, a fraction (0.02).
+    /// Zone within which a verdict may be "no difference", a fraction (0.02).
     pub equivalence: f64,
-    /// Not before so many nanoseconds of measuring a workload.
+    /// Shortest time to measure a workload, in nanoseconds.
     pub min_time_ns: u64,
-    /// Whether the user chose that time.
+    /// True if the user chose that time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub min_time_given: bool,
-    /// At the latest after so many nanoseconds of measuring a workload.
+    /// Longest time to measure a workload, in nanoseconds.
     pub budget_ns: u64,
-    /// Visits where stacks cannot be up together (at least 4 for a verdict).
+    /// Number of visits if stacks cannot be up together (at least 4 for a verdict).
     pub visits: u32,
-    /// Share of the slowest stack's rate at which latencies are compared; 0: they are not.
+    /// Fraction of the slowest stack's rate at which latencies are compared; 0: they are not
+    /// compared.
     #[serde(default)]
     pub matched_rate: f64,
-    /// Whether the user chose that share.
+    /// True if the user chose that fraction.
     #[serde(default, skip_serializing_if = "is_false")]
     pub matched_rate_given: bool,
-    /// Set-ups over which stacks that can be up together are measured; 3 or more are the unit of
-    /// the interval.
+    /// Number of set-ups over which stacks that can be up together are measured. With 3 or more,
+    /// set-ups are the unit of the interval.
     #[serde(default = "default_attaches")]
     pub attaches: u32,
     /// Seed of every random choice.
     pub seed: u64,
-    /// What verdicts on writes are about.
+    /// Regime that verdicts on writes refer to.
     #[serde(default)]
     pub regime: Regime,
-    /// The largest cache of writes that the user knows of on the path, in bytes.
+    /// Size in bytes of the largest write cache on the path that the user knows of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<u64>,
-    /// What is done to the drives before anything is measured.
+    /// Treatment of the drives before anything is measured.
     #[serde(default, skip_serializing_if = "Precondition::is_off")]
     pub precondition: Precondition,
-    /// Whether the installed fio loads the baseline too, as a stack of its own: what the generators
-    /// differ in.
+    /// True if the installed fio also loads the baseline, as a stack of its own, to show how the
+    /// generators differ.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fio_on_baseline: bool,
-    /// Percentiles that reports show in addition to p50, p99 and p99.9, in order: 99.95 of
-    /// `p99.95`.
+    /// Percentiles that reports show in addition to p50, p99 and p99.9, in order; `p99.95` is
+    /// 99.95.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<f64>,
-    /// Latencies that every stack must keep.
+    /// Latency limits that every stack must keep.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slo: Vec<ServiceLevel>,
 }
@@ -685,7 +691,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// What a verdict on writes is about.
+/// Regime that a verdict on writes refers to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Regime {
@@ -699,7 +705,7 @@ pub enum Regime {
 impl Regime {
     pub const ALL: [Regime; 2] = [Regime::Burst, Regime::Steady];
 
-    /// Its word in scenarios, verdicts and records.
+    /// Returns the word of the regime in scenarios, verdicts and records.
     pub fn word(self) -> &'static str {
         match self {
             Regime::Burst => "burst",
@@ -708,7 +714,7 @@ impl Regime {
     }
 }
 
-/// What a run recorded before there were attaches had.
+/// Returns the number of attaches of runs that were recorded before attaches existed.
 fn default_attaches() -> u32 {
     1
 }

@@ -1,4 +1,5 @@
-//! Short unique names of stacks: the last layer, and as much more as tells it from the others.
+//! Short unique names of stacks: the last layer, and as much more as distinguishes it from the
+//! others.
 
 use super::stacks::StackCell;
 use super::{LayerSpec, Medium};
@@ -6,7 +7,7 @@ use crate::layer::LayerHelp;
 use iotax_facts::place::Place;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// One name a cell, in their order. Cells with the same text get `#2`, `#3`.
+/// Returns one name per cell, in their order. Cells with the same text get `#2`, `#3`.
 pub fn names_of(cells: &[StackCell]) -> Vec<String> {
     let texts: Vec<String> = cells.iter().map(StackCell::text).collect();
     let mut levels = vec![0; cells.len()];
@@ -40,7 +41,7 @@ fn names_at(cells: &[StackCell], levels: &[u8]) -> Vec<String> {
     (0..cells.len()).map(name).collect()
 }
 
-/// Those whose name stands for different stacks.
+/// Returns the cells whose name is shared by different stacks.
 fn clashing(names: &[String], texts: &[String]) -> Vec<usize> {
     let mut meant: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, text) in names.iter().zip(texts) {
@@ -54,21 +55,21 @@ fn numbered(names: Vec<String>) -> Vec<String> {
     names.iter().map(|name| taken.take_by(name, |n| format!("{name} #{n}"))).collect()
 }
 
-/// Names that are given away, each once.
+/// Names that are in use, each once.
 #[derive(Default)]
 pub(super) struct TakenNames {
     names: HashSet<String>,
-    /// The number to try next, of names that were asked for again.
+    /// Next number to try, for names that were requested again.
     next: HashMap<String, usize>,
 }
 
 impl TakenNames {
-    /// A name that somebody has.
+    /// Notes that a name is in use.
     pub(super) fn note(&mut self, name: &str) {
         self.names.insert(name.to_owned());
     }
 
-    /// This name, or the first of `NAME-2`, `NAME-3` that is free.
+    /// Takes this name, or the first of `NAME-2`, `NAME-3` that is free.
     pub(super) fn take(&mut self, name: &str) -> String {
         self.take_by(name, |n| format!("{name}-{n}"))
     }
@@ -77,7 +78,7 @@ impl TakenNames {
         if self.names.insert(name.to_owned()) {
             return name.to_owned();
         }
-        // No name is ever given back, so none before it is free.
+        // No name is ever released, so none before this number is free.
         let next = self.next.entry(name.to_owned()).or_insert(2);
         loop {
             let one = numbered(*next);
@@ -89,7 +90,7 @@ impl TakenNames {
     }
 }
 
-/// `vm`, `fs(xfs)`, `delay(us=50)`; a bare medium by its kind.
+/// Returns `vm`, `fs(xfs)`, `delay(us=50)`, or the kind of a bare medium.
 fn short(cell: &StackCell) -> String {
     cell.layers.last().map_or_else(|| medium_short(cell), layer_short)
 }
@@ -116,7 +117,7 @@ fn medium_short(cell: &StackCell) -> String {
     }
 }
 
-/// What a layer cannot be without belongs to its name.
+/// Returns the name of a layer, with the options that it cannot exist without.
 fn layer_short(layer: &LayerSpec) -> String {
     let needed = layer.help().map_or(&[][..], |help| help.one_of);
     let shown: Vec<String> = needed
@@ -130,7 +131,7 @@ fn layer_short(layer: &LayerSpec) -> String {
     }
 }
 
-/// `vm cache=none,num-queues=1`: the options of the last layer that are not the same in all.
+/// Returns `vm cache=none,num-queues=1`: the options of the last layer that differ among the cells.
 fn with_differences(cell: &StackCell, differing: &Differing) -> String {
     let words = cell.layers.last().map(|last| (last, differing.words_of_layer(last)));
     match words {
@@ -141,8 +142,8 @@ fn with_differences(cell: &StackCell, differing: &Differing) -> String {
     }
 }
 
-/// The value of an option: what was written, or its default, unless that means something beside
-/// another choice alone.
+/// Returns the value of an option: the written one, or its default, unless the default only has a
+/// meaning beside another choice.
 fn in_name<'a>(layer: &'a LayerSpec, name: &str) -> Option<&'a str> {
     match layer.help()?.option(name)?.only_with {
         Some(_) => layer.options.get(name).map(String::as_str),
@@ -150,7 +151,7 @@ fn in_name<'a>(layer: &'a LayerSpec, name: &str) -> Option<&'a str> {
     }
 }
 
-/// By the name of a layer, its options that are not the same in all of some layers.
+/// Options that differ among some layers, by the name of the layer.
 struct Differing(BTreeMap<&'static str, Vec<&'static str>>);
 
 impl Differing {
@@ -169,14 +170,14 @@ impl Differing {
         Differing(helps.into_values().map(options).collect())
     }
 
-    /// Those of one of the layers, as words.
+    /// Returns the differing options of one of the layers, as words.
     fn words_of_layer(&self, layer: &LayerSpec) -> Vec<String> {
         let options = self.0.get(layer.name.as_str()).into_iter().flatten();
         options.filter_map(|name| Some(format!("{name}={}", in_name(layer, name)?))).collect()
     }
 }
 
-/// What differs among the cells of one grid, for stacks that have a name of their own.
+/// Returns the differences among the cells of one grid, for stacks that have a name of their own.
 pub fn grid_suffixes(cells: &[StackCell]) -> Vec<String> {
     let at = |depth: usize| {
         Differing::among(&cells.iter().map(|cell| &cell.layers[depth]).collect::<Vec<_>>())
@@ -193,8 +194,8 @@ pub fn grid_suffixes(cells: &[StackCell]) -> Vec<String> {
     cells.iter().map(|cell| words(cell).join(",")).collect()
 }
 
-/// `ceph | vm`, `file | vm`: how many media are joined says little, and the first layer says that
-/// they are.
+/// Returns `ceph | vm`, `file | vm`. The number of joined media says little, and the first layer
+/// shows that they are joined.
 fn chain(cell: &StackCell) -> String {
     let whole = whole_chain(cell);
     match (&cell.medium, whole.split_once(" | ")) {

@@ -1,5 +1,5 @@
-//! What a person does before a stack can be measured: one drive that is given to one machine after
-//! the other.
+//! Steps that a person performs before a stack can be measured: one drive that is given to one
+//! machine after the other.
 
 use super::error::Fault;
 use super::media::size_of;
@@ -7,14 +7,14 @@ use super::{Location, Medium, Stack};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is asked of a person, and by what it is seen that it was done.
+/// Instruction to a person, with the drive that shows that it was followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operator {
-    /// What to do, in the user's words.
+    /// Instruction in the user's words.
     pub text: String,
-    /// Serial or WWN of the drive that is then where the stack has it.
+    /// Serial or WWN of the drive that is then in the stack's place.
     pub serial: String,
-    /// Bytes of it that are used. Nobody can ask for them while it is elsewhere.
+    /// Bytes of the drive that are used. They cannot be read while the drive is elsewhere.
     pub size: u64,
 }
 
@@ -39,7 +39,7 @@ impl OperatorTable {
 const EXAMPLE: &str =
     "write operator = { text = \"give the drive to vm2\", serial = \"S1234\", size = \"100GiB\" }";
 
-/// That of a stack; cells of a grid have its name before a blank.
+/// Returns the operator of a stack; cells of a grid have its name before a blank.
 pub(super) fn operator_of<'a>(
     operators: &'a BTreeMap<String, Operator>,
     stack: &Stack,
@@ -47,10 +47,10 @@ pub(super) fn operator_of<'a>(
     operators.get(stack.name.split(' ').next()?)
 }
 
-/// Whether what is asked of a person makes sense for these stacks.
+/// Checks that the instructions make sense for these stacks.
 ///
 /// # Errors
-/// The name of the stack at fault, and why.
+/// Returns the name of the stack at fault, with the reason.
 pub(super) fn check(
     stacks: &[Stack],
     operators: &BTreeMap<String, Operator>,

@@ -1,6 +1,5 @@
-//! Places that a scenario names: hosts over SSH by another name, and labs, guests with emulated
-//! drives in which volumes and exports are tried. The lab called `lab` is there without a word of
-//! anybody.
+//! Places that a scenario names: hosts over SSH under another name, and labs, which are guests with
+//! emulated drives for trying volumes and exports. The lab called `lab` needs no declaration.
 
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
@@ -15,17 +14,17 @@ use iotax_units::{self as units, GIB, MIB, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The lab that needs no declaration.
+/// Name of the lab that needs no declaration.
 pub const LAB: &str = "lab";
-/// What a drive of a lab is called, before its number.
+/// Name of a lab's drive, before its number.
 const DRIVE: &str = "nvme";
-/// A lab is a guest.
+/// Largest number of drives: a lab is a guest.
 const MOST_DRIVES: u32 = MOST_DISKS as u32;
 
 /// A guest with emulated NVMe drives, up for the whole run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabSpec {
-    /// How many drives it has; `None`: as many as are named.
+    /// Number of drives; `None`: as many as stacks name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drives: Option<u32>,
     pub drive_size: u64,
@@ -34,28 +33,28 @@ pub struct LabSpec {
 }
 
 impl Default for LabSpec {
-    /// Drives have room for a file system on a volume of LVM's or ZFS's on one.
+    /// Returns a lab whose drives have room for a file system on an LVM or ZFS volume on one drive.
     fn default() -> Self {
         LabSpec { drives: None, drive_size: GIB, vcpus: 2, memory: 2 * GIB }
     }
 }
 
-/// The keys of `[place.NAME]` that a lab has, and of `--lab`.
+/// Keys of `[place.NAME]` for a lab, and of `--lab`.
 pub const LAB_KEYS: &[&str] = &["drives", "drive_size", "vcpus", "memory"];
 
-/// The key of facts in the user's words.
+/// Key of facts in the user's words.
 pub(super) const FACTS: &str = "facts";
-/// The keys of `[place.NAME]` that a host has, apart from its facts.
+/// Keys of `[place.NAME]` for a host, apart from its facts.
 pub(super) const HOST_KEYS: &[&str] = &["ssh", "libvirt", "proxmox", "esxi", "on", "uri"];
-/// The key of a guest without a disk: the options of `vm(...)`.
+/// Key of a guest without a disk; its value is the options of `vm(...)`.
 pub(super) const GUEST: &str = layer::vm::HELP.name;
-/// How facts are written.
+/// Hint on the form of facts.
 pub(super) const FACTS_FORM: &str = "facts are a table or a list of texts; hint: write facts = { switch = \"SN2010\" } or facts = [\"switch: SN2010\"]";
 
-/// One fact more.
+/// Adds a fact.
 ///
 /// # Errors
-/// It has no name or no words, or there is one of that name.
+/// The fact has no name or no words, or its name is taken.
 pub(super) fn add_fact(
     facts: &mut BTreeMap<String, String>,
     key: &str,
@@ -71,11 +70,11 @@ pub(super) fn add_fact(
     }
 }
 
-/// A virtual machine that may be changed for a visit, `libvirt:NAME`, and whether it may be
-/// switched off.
+/// Parses a virtual machine that may be changed for a visit, `libvirt:NAME`. The flag is true if it
+/// may be switched off.
 ///
 /// # Errors
-/// It names none.
+/// The text names no virtual machine.
 pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
     let (vm, force) = match text.strip_suffix(",force") {
         Some(vm) => (vm, true),
@@ -93,10 +92,10 @@ pub(super) fn parse_change(text: &str) -> Result<(String, bool), Fault> {
     }
 }
 
-/// The virtual machine that the keys of a place name; `None`: none.
+/// Returns the virtual machine that the keys of a place name, if any.
 ///
 /// # Errors
-/// The key at fault, and why.
+/// Returns the key at fault, with the reason.
 pub(super) fn vm_of<'a>(keys: &BTreeMap<&'a str, &str>) -> Result<Option<Vm>, (&'a str, Fault)> {
     let named = |manager: &Manager| keys.get_key_value(manager.word());
     let mut managers = Manager::ALL.into_iter().filter(|manager| named(manager).is_some());
@@ -168,7 +167,7 @@ impl LabSpec {
     /// Sets one of [`LAB_KEYS`].
     ///
     /// # Errors
-    /// Why the value does not fit, or which key is meant.
+    /// Says why the value does not fit, or which key was probably meant.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Fault> {
         match key.replace('-', "_").as_str() {
             "drives" => self.drives = Some(count(value, MOST_DRIVES).map_err(too_many)?),
@@ -180,7 +179,7 @@ impl LabSpec {
         Ok(())
     }
 
-    /// Whether a drive of that name is in it.
+    /// Checks that the lab has a drive of that name.
     fn check(&self, place: &str, name: &str) -> Result<(), Fault> {
         let most = self.drives.unwrap_or(MOST_DRIVES);
         let there = || (0..most).map(drive_name).any(|known| known == name);
@@ -212,7 +211,7 @@ fn count(value: &str, most: u32) -> Result<u32, Fault> {
     }
 }
 
-/// Whoever asks for many disks should know what bounds them.
+/// Adds the limit on disks to a fault, for users who ask for many of them.
 fn too_many(fault: Fault) -> Fault {
     Fault::hint(fault.why, format!("a lab is a guest, which has room for {MOST_DRIVES} disks"))
 }
@@ -245,9 +244,9 @@ pub struct StackNames {
     pub devices: BTreeMap<String, Medium>,
     pub places: BTreeMap<String, PlaceSpec>,
     pub tools: BTreeMap<String, Tool>,
-    /// What `[place.NAME]` says of places apart from how they are reached.
+    /// Statements of `[place.NAME]`, apart from how the place is reached.
     pub described: BTreeMap<Place, PlaceDescription>,
-    /// The options of `vm`, `vm1`, `vm2`, ..., which need no declaration.
+    /// Options of `vm`, `vm1`, `vm2`, ..., which need no declaration.
     pub vm: LayerSpec,
 }
 
@@ -264,17 +263,18 @@ impl Default for StackNames {
     }
 }
 
-/// A guest without a disk and with a network, whose other options are the defaults.
+/// Returns a guest without a disk and with a network, with defaults for all other options.
 fn plain_guest(origin: String) -> LayerSpec {
     let name = GUEST.to_owned();
     let options = [(NET.to_owned(), TAP.to_owned())].into();
     LayerSpec { name, options, place: None, far: None, copies: 1, tool: None, origin }
 }
 
-/// The guest that `vm(OPTIONS)` makes, without a disk; it has a network unless they say otherwise.
+/// Returns the guest that `vm(OPTIONS)` makes, without a disk. It has a network unless the options
+/// say otherwise.
 ///
 /// # Errors
-/// What `vm` does not know.
+/// `vm` does not know one of the options.
 pub(super) fn guest_of(options: &str, origin: String) -> Result<LayerSpec, Fault> {
     let mut spec = plain_guest(origin.clone());
     let text = format!("cpu | {}({options})", spec.name);
@@ -294,7 +294,7 @@ pub(super) fn guest_of(options: &str, origin: String) -> Result<LayerSpec, Fault
     }
 }
 
-/// Whether a word is a guest that needs no declaration: `vm`, `vm0`, `vm1`, ...
+/// Returns true if a word is a guest that needs no declaration: `vm`, `vm0`, `vm1`, ...
 fn is_plain_guest(word: &str) -> bool {
     let number = word.strip_prefix(GUEST);
     number
@@ -302,15 +302,15 @@ fn is_plain_guest(word: &str) -> bool {
 }
 
 impl StackNames {
-    /// The layer of that name: of iotax, or of a tool.
+    /// Returns the layer of that name, from iotax or from a tool.
     pub(super) fn layer(&self, name: &str) -> Option<&'static LayerHelp> {
         layer::find(name).or_else(|| self.tools.get(name).map(Tool::help))
     }
 
-    /// The place as steps and records know it: `host`, the name of a lab, or `ssh:HOST`.
+    /// Returns the place as steps and records know it: `host`, the name of a lab, or `ssh:HOST`.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// There is no place of that name.
     pub fn place(&self, word: &str) -> Result<Place, Fault> {
         match (Place::from(word), self.places.get(word)) {
             (place @ (Place::Host | Place::Ssh(_)), _) => Ok(place),
@@ -321,7 +321,7 @@ impl StackNames {
         }
     }
 
-    /// The guest without a disk that a place is; `None`: it is another kind of place.
+    /// Returns the guest without a disk that a place is; `None`: it is another kind of place.
     pub(super) fn guest(&self, place: &Place) -> Option<LayerSpec> {
         let Place::Guest(name) = place else { return None };
         match self.places.get(name) {
@@ -346,7 +346,8 @@ impl StackNames {
         Fault::hint(format!("unknown place \"{word}\""), hint)
     }
 
-    /// What a word that is no medium would be with a place: `nvme0@lab`, `nvme0`, `nvme0-3`.
+    /// Returns the drive, with its place, that a word which is not a medium probably means:
+    /// `nvme0@lab`, `nvme0`, `nvme0-3`.
     pub(super) fn drive_meant(&self, body: &str) -> Option<String> {
         let (name, place) = body.split_once('@').unwrap_or((body, LAB));
         let is_drive = || (0..MOST_DRIVES).map(drive_name).any(|known| known == name);
@@ -355,10 +356,10 @@ impl StackNames {
             .then(|| format!("{named} @{place}"))
     }
 
-    /// A drive of a lab, `nvme0 @lab`.
+    /// Returns a drive of a lab, `nvme0 @lab`.
     ///
     /// # Errors
-    /// It has no such drive.
+    /// The lab has no such drive.
     pub(super) fn drive(&self, place: &str, expr: &MediumExpr) -> Result<Medium, TextFault> {
         let at = |fault| TextFault::new(expr.span.clone(), fault);
         let Some(PlaceSpec::Lab(lab)) = self.places.get(place) else {
@@ -389,7 +390,7 @@ impl StackNames {
     }
 }
 
-/// The labs that stacks stand in, each with as many drives as it was given or as are named.
+/// Returns the labs of the stacks, each with the declared number of drives or as many as are named.
 pub(super) fn labs_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place, LabSpec> {
     let mut labs: BTreeMap<Place, LabSpec> = BTreeMap::new();
     let mut enter = |place: &Place, drive: u32| {
@@ -411,16 +412,16 @@ pub(super) fn labs_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place, L
     labs
 }
 
-/// The guests without a disk that stacks name.
+/// Returns the guests without a disk that stacks name.
 pub(super) fn guests_of(stacks: &[Stack], names: &StackNames) -> BTreeMap<Place, LayerSpec> {
     let places = stacks.iter().flat_map(Stack::places);
     places.filter_map(|place| names.guest(&place).map(|spec| (place, spec))).collect()
 }
 
-/// `nvme0,...,nvme3` in a list is all of them.
+/// Expands ranges in a list: `nvme0,...,nvme3` is all four drives.
 ///
 /// # Errors
-/// What is around the dots is no range.
+/// The members around the dots do not form a range.
 pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFault> {
     let mut all: Vec<MediumExpr> = Vec::new();
     for (at, member) in members.iter().enumerate() {
@@ -452,7 +453,7 @@ pub(super) fn ranges(members: &[MediumExpr]) -> Result<Vec<MediumExpr>, TextFaul
     Ok(all)
 }
 
-/// A range as others write it, `nvme0-3` or `nvme0...nvme3`, as it is written here.
+/// Rewrites a range as others write it, `nvme0-3` or `nvme0...nvme3`, in the notation of a list.
 fn range_meant(body: &str) -> Option<String> {
     let (stem, rest) = body.split_at(body.find(|c: char| c.is_ascii_digit())?);
     let (from, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
@@ -465,8 +466,8 @@ fn range_meant(body: &str) -> Option<String> {
     fits.then(|| format!("[{stem}{from},...,{stem}{to}]"))
 }
 
-/// What lies between two names that differ in one number, without them: drives (`nvme0`), hosts
-/// (`ssh:vm01:/dev/vdb`).
+/// Returns the members between two names that differ in one number, without the two: drives
+/// (`nvme0`), hosts (`ssh:vm01:/dev/vdb`).
 fn between((first, last): (&MediumExpr, &MediumExpr)) -> Option<Vec<MediumExpr>> {
     let (one, other) = (first.body.as_str(), last.body.as_str());
     let alike = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();

@@ -1,39 +1,39 @@
-//! What is done to drives before anything is measured, in the words of SNIA's Solid State Storage
-//! Performance Test Specification: passes over the whole of each, whatever the load, and rounds of
-//! the load itself until its pace is steady. It refuses words that ask for nothing.
+//! Treatment of drives before anything is measured, in the terms of SNIA's Solid State Storage
+//! Performance Test Specification: passes over the whole of each drive, whatever the load, and
+//! rounds of the load itself until its pace is steady. Words that ask for nothing are refused.
 
 use super::error::Fault;
 use serde::{Deserialize, Serialize};
 
-/// More passes than this are a slip of the pen: the specification asks for two.
+/// Largest number of passes. More are a slip of the pen: the specification asks for two.
 const MOST_PASSES: u32 = 10;
-/// More rounds than this nobody waits for.
+/// Largest number of rounds; nobody waits for more.
 const MOST_ROUNDS: u32 = 1000;
 
 /// `precondition`, `steady_round` and `steady_limit` of `[measure]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Precondition {
-    /// How often the whole of each drive is written in order before the visits begin.
+    /// Number of times that the whole of each drive is written in order before the visits begin.
     pub passes: u32,
-    /// Whether each load that writes then runs until its pace is steady, before it is measured.
+    /// True if each load that writes then runs until its pace is steady, before it is measured.
     pub steady: bool,
     /// Length of a round of one stack in nanoseconds.
     pub round_ns: u64,
-    /// When rounds end that do not become steady.
+    /// Limit for rounds that do not become steady.
     pub limit: SteadyLimit,
 }
 
-/// When rounds end that do not become steady.
+/// Limit for rounds that do not become steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyLimit {
     Rounds(u32),
-    /// After so many nanoseconds, of all stacks that are up together.
+    /// Time in nanoseconds for all stacks together that are up at the same time.
     TimeNs(u64),
 }
 
 impl Default for Precondition {
-    /// Off; rounds and their limit as the specification has them.
+    /// Returns the default: off, with the rounds and the limit of the specification.
     fn default() -> Precondition {
         Precondition {
             passes: 0,
@@ -45,12 +45,12 @@ impl Default for Precondition {
 }
 
 impl Precondition {
-    /// Whether nothing is done.
+    /// Returns true if nothing is done.
     pub fn is_off(&self) -> bool {
         self.passes == 0 && !self.steady
     }
 
-    /// Its word in scenarios: `off`, `2x`, `2x,steady`.
+    /// Returns the word in scenarios: `off`, `2x`, `2x,steady`.
     pub fn word(&self) -> String {
         match (self.passes, self.steady) {
             (0, false) => "off".to_owned(),
@@ -60,10 +60,10 @@ impl Precondition {
         }
     }
 
-    /// Takes the passes and the steadiness of a word; rounds and limit have keys of their own.
+    /// Sets the passes and the steadiness from a word; rounds and limit have their own keys.
     ///
     /// # Errors
-    /// An unknown part, one that comes twice, passes out of bounds.
+    /// A part is unknown or occurs twice, or the passes are out of bounds.
     pub(super) fn set(&mut self, word: &str) -> Result<(), Fault> {
         let (mut passes, mut steady) = (None, false);
         for part in word.split(',').map(str::trim) {
@@ -93,10 +93,11 @@ fn passes_of(part: &str, number: &str) -> Result<u32, Fault> {
     }
 }
 
-/// `25` rounds, or a time, which `duration` reads.
+/// Parses a limit: `25` rounds, or a time, which `duration` reads.
 ///
 /// # Errors
-/// Fewer rounds than can be called steady, more than anybody waits for, or as `duration`.
+/// There are fewer rounds than can be called steady, or more than anybody waits for, or `duration`
+/// fails.
 pub(super) fn limit(
     word: &str,
     duration: impl Fn(&str) -> Result<u64, Fault>,
@@ -113,7 +114,7 @@ pub(super) fn limit(
     }
 }
 
-/// Rounds that steadiness is told from.
+/// Number of rounds that decide whether a pace is steady.
 pub const LEAST_ROUNDS: u32 = 5;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Probes as workloads: `integer,copy(128MiB)` of the command line and of `probe = "..."`, and how
-//! verdicts name them.
+//! Probes as workloads: `integer,copy(128MiB)` of the command line and of `probe = "..."`, and
+//! their names in verdicts.
 
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin};
@@ -13,7 +13,7 @@ use iotax_probe::{Argument, ProbeSpec, ProbeUnit};
 use iotax_units::{parse_bytes, show_bytes};
 use std::collections::BTreeMap;
 
-/// What a machine is measured by where nobody names a probe: the name of the profile too.
+/// Name of the profile of probes that measures a machine if nobody names a probe.
 pub const MACHINE: &str = "machine";
 const OF_MACHINE: &str =
     "integer,float,copy,chase(16KiB),chase(256MiB),syscall,pipe,switch,fork,exec,wakeup,stall";
@@ -21,15 +21,15 @@ const OF_MACHINE: &str =
 pub const NETWORK: &str = "network";
 const OF_NETWORK: &str = "tcp(send),tcp(receive),rr(tcp)";
 
-/// The words of fio's that a probe takes; the last is for datagrams alone.
+/// fio's words that a probe accepts; the last is for datagrams alone.
 const TAKEN: [&str; 3] = ["numjobs", "cpus_allowed", RATE];
 const RATE: &str = "rate_iops";
 
-/// The workloads of a list of probes, each with as many threads on those processors as the words
-/// say.
+/// Returns the workloads of a list of probes. The words set the threads of each and their
+/// processors.
 ///
 /// # Errors
-/// A probe that is none, or a word that probes do not take.
+/// A name is not a probe, or probes do not accept a word.
 pub(super) fn drafts(
     list: &str,
     name: Option<&str>,
@@ -89,12 +89,12 @@ pub(super) fn drafts(
     texts.iter().map(|text| one(text)).collect()
 }
 
-/// Those of iotax's own profiles.
+/// Returns the workloads of one of iotax's own profiles.
 pub(super) fn shipped(profile: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputError> {
     drafts(if profile == NETWORK { OF_NETWORK } else { OF_MACHINE }, None, &[], origin)
 }
 
-/// For the help: every probe as it is written, and what a unit of it does.
+/// Returns every probe as it is written, with what a unit of it does, for the help.
 pub fn listed() -> impl Iterator<Item = (String, &'static str)> {
     iotax_probe::all().map(|one| {
         let word = ProbeSpec::parse(one.name)
@@ -103,7 +103,7 @@ pub fn listed() -> impl Iterator<Item = (String, &'static str)> {
     })
 }
 
-/// Parts between commas that are in no brackets.
+/// Splits at commas outside of brackets.
 fn parted(list: &str) -> Vec<&str> {
     let mut depth = 0_i32;
     let parts = list.split(|sign: char| {
@@ -113,11 +113,11 @@ fn parted(list: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// Refuses a load or a probe that no stack is for, a stack that none of them is for, and probes
-/// where nothing of iotax runs.
+/// Refuses a load or a probe that fits no stack, a stack that none of them fits, and probes in
+/// places where no part of iotax runs.
 ///
 /// # Errors
-/// Which stack and which workload.
+/// Names the stack and the workload.
 pub(super) fn check(
     stacks: &[Stack],
     workloads: &[Workload],
@@ -207,8 +207,8 @@ fn check_memory(stack: &Stack, probe: &ProbeSpec, guest: &LayerSpec) -> Result<(
     }
 }
 
-/// Refuses network probes where no network is: this host answers its own processes and its guests,
-/// another place where `net:` names it.
+/// Refuses network probes where there is no network: this host answers its own processes and its
+/// guests, another place answers if `net:` names it.
 fn check_network(stack: &Stack, probe: &str) -> Result<(), Fault> {
     let guest = stack.layers.iter().find(|layer| layer.is(LayerRole::Guest));
     if guest.is_some_and(|guest| guest.option(NET) != Some(TAP)) {
@@ -236,7 +236,7 @@ fn nameless(stack: &Stack, probe: &str) -> Fault {
     Fault::hint(why, "write net:ssh:B @ssh:A for the network from A to B")
 }
 
-/// What a reader of network probes must know where no stack names another end.
+/// Returns what a reader of network probes must know if no stack names another end.
 pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<String> {
     let nameless = |stack: &Stack| stack.medium.far_end().is_none();
     let is_noted = workloads.iter().any(Workload::needs_peer) && stacks.iter().all(nameless);
@@ -247,7 +247,7 @@ pub(super) fn note_network(stacks: &[Stack], workloads: &[Workload]) -> Option<S
     })
 }
 
-/// `memory copy of 128MiB`, `integer work x 4`.
+/// Returns the subject of a verdict: `memory copy of 128MiB`, `integer work x 4`.
 pub(super) fn subject(probe: &ProbeSpec) -> String {
     let Ok(found) = probe.definition() else { return probe.to_string() };
     let of = match (found.argument, &probe.argument) {
@@ -260,7 +260,7 @@ pub(super) fn subject(probe: &ProbeSpec) -> String {
     format!("{}{of}{threads}", found.subject)
 }
 
-/// What is compared of it, as the object of a verdict: all are such that more is better.
+/// Returns the compared quantity as the object of a verdict. More is better for all of them.
 pub fn quantity(probe: &ProbeSpec) -> String {
     match probe.unit() {
         Ok(ProbeUnit::Time(_)) => format!("speed (1 / mean time) of {}", subject(probe)),
@@ -269,7 +269,7 @@ pub fn quantity(probe: &ProbeSpec) -> String {
 }
 
 impl Workload {
-    /// Whether it is a probe that another place answers.
+    /// Returns true for a probe that another place answers.
     pub fn needs_peer(&self) -> bool {
         self.probe
             .as_ref()
@@ -277,9 +277,9 @@ impl Workload {
             .is_some_and(|found| found.needs_peer)
     }
 
-    /// Whether that one of a scenario's stacks is measured under it. A load needs a device. A probe
-    /// of a network is for those that name the other end, unless none does: then this host answers
-    /// all.
+    /// Returns true if one of a scenario's stacks is measured under this workload. A load needs a
+    /// device. A network probe is for stacks that name the other end; if no stack does, this host
+    /// answers for all of them.
     pub fn is_for(&self, stack: &Stack, stacks: &[Stack]) -> bool {
         let is_net = |stack: &Stack| stack.medium.far_end().is_some();
         let is_cpu = || stack.medium.members().iter().any(|one| matches!(one, Medium::Cpu { .. }));
@@ -289,7 +289,7 @@ impl Workload {
         }
     }
 
-    /// What a unit of the probe is; `None`: it is a load.
+    /// Returns the unit of the probe; `None`: the workload is a load.
     pub fn probe_unit(&self) -> Option<ProbeUnit> {
         self.probe.as_ref()?.unit().ok()
     }

@@ -1,5 +1,5 @@
-//! Loads that others published, by name: what was issued, not how long or on what. Each is an entry
-//! of [`ALL`].
+//! Loads that others published, by name: the I/O, not its duration or target. Each is an entry of
+//! [`ALL`].
 
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin};
@@ -8,14 +8,14 @@ use super::{probes, sweep};
 
 /// The loads of one comparison.
 pub struct Profile {
-    /// Its name; `NAME/LOAD` is one of its loads.
+    /// Name of the profile; `NAME/LOAD` is one of its loads.
     pub name: &'static str,
-    /// Whose it is, one line.
+    /// Author, in one line.
     pub help: &'static str,
     loads: &'static [LoadProfile],
 }
 
-/// Name and fio's words.
+/// A name, with fio's words.
 type LoadProfile = (&'static str, &'static [(&'static str, &'static str)]);
 
 pub const ALL: &[Profile] = &[
@@ -86,11 +86,11 @@ const fn mixed(
     ]
 }
 
-/// The workloads after `NAME`, `NAME/LOAD` or several of these with commas between them, written
-/// at `origin`.
+/// Returns the workloads of `NAME`, `NAME/LOAD` or several of these with commas between them,
+/// written at `origin`.
 ///
 /// # Errors
-/// A name that is none, with those that there are.
+/// A name is unknown; the error lists the known ones.
 pub fn drafts(word: &str, origin: &Origin) -> Result<Vec<WorkloadDraft>, InputError> {
     let all: Result<Vec<Vec<WorkloadDraft>>, InputError> =
         word.split(',').map(|word| drafts_of(word.trim(), origin)).collect();
@@ -141,7 +141,7 @@ fn workload(
     sweep::drafts(&job, Some(name), None)
 }
 
-/// For the help: every name with whose loads they are.
+/// Returns every name with its author, for the help.
 pub fn listed() -> String {
     let each = |profile: &Profile| {
         let loads: Vec<&str> = profile.loads.iter().map(|(load, _)| *load).collect();
@@ -166,7 +166,7 @@ mod tests {
     use std::path::Path;
 
     fn jobs(drafts: &[WorkloadDraft]) -> Vec<(String, Job)> {
-        // Of what only reads or only writes the mix means nothing.
+        // A load that only reads or only writes has no mix.
         let mix = |job: &Job| if job.rw.reads() && job.rw.writes() { job.rwmixread } else { 0 };
         let plain = |job: &Job| Job { name: String::new(), rwmixread: mix(job), ..job.clone() };
         let loads = drafts.iter().map(|draft| draft.on(Targets::default()).unwrap());

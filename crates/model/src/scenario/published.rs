@@ -1,6 +1,6 @@
-//! Figures that somebody published of the same stacks and workloads, so that a report shows what
-//! was measured beside them. It refuses a stack, a workload, a metric or a unit that is not known:
-//! a figure beside the wrong row misleads.
+//! Figures that somebody published for the same stacks and workloads, which a report shows beside
+//! the measured ones. An unknown stack, workload, metric or unit is refused: a figure beside the
+//! wrong row misleads.
 
 use super::error::{Fault, InputError, Located};
 use super::{Stack, Workload};
@@ -9,19 +9,19 @@ use iotax_units::{self as units, Counted, PrintedValue};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What was published, and where it was measured.
+/// Published figures, and where they were measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// Title, author, place and date.
     pub source: String,
-    /// What it was measured on.
+    /// Hardware on which the figures were measured.
     pub hardware: String,
-    /// What else was published that no figure here compares with.
+    /// Other published results that no figure here compares with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The stack that printed shares are of.
+    /// Stack that printed percentages refer to.
     pub baseline: String,
-    /// In the order of the file: row by row, stack by stack.
+    /// Figures in the order of the file: row by row, stack by stack.
     pub figures: Vec<PublishedFigure>,
 }
 
@@ -30,29 +30,30 @@ pub struct PublishedFigure {
     /// Name of the workload.
     pub workload: String,
     pub metric: Metric,
-    /// Which of several printed rows of one metric it is of, in words.
+    /// Words that distinguish several printed rows of one metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Name of the stack.
     pub stack: String,
-    /// As it was printed: `26.0k`.
+    /// Figure as it was printed: `26.0k`.
     pub printed: String,
-    /// Whether it is a share of the baseline (a fraction), where only that was published; else it
+    /// True if `value` is a fraction of the baseline, because only that was published; false if it
     /// is in the metric's unit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub share: bool,
     pub value: f64,
-    /// The least that is printed so; 0 where a bound was printed: `<25%`.
+    /// Lowest value that prints as this figure; 0 if a bound was printed: `<25%`.
     pub low: f64,
-    /// The most that is printed so.
+    /// Highest value that prints as this figure.
     pub high: f64,
 }
 
 impl PublishedFigure {
-    /// Of a printed text: a share where it ends with `%`, else in the units of the metric.
+    /// Reads a printed text: a fraction if it ends with `%`, otherwise a value in the units of the
+    /// metric.
     ///
     /// # Errors
-    /// A text without a number, or with another unit.
+    /// The text has no number, or another unit.
     pub fn read(
         workload: &str,
         metric: Metric,
@@ -79,34 +80,34 @@ impl PublishedFigure {
         })
     }
 
-    /// Whether it is of the same printed row: one load, one metric, one place where the metric was
-    /// printed.
+    /// Returns true if both figures are in one printed row: one load, one metric, one place where
+    /// the metric was printed.
     pub fn is_of_row(&self, other: &PublishedFigure) -> bool {
         let [ours, others] = [self, other].map(|one| (&one.workload, one.metric, &one.note));
         ours == others
     }
 
-    /// Whether it only says below what the figure lies.
+    /// Returns true if the figure is only an upper bound.
     pub fn is_bound(&self) -> bool {
         self.low == 0.0
     }
 }
 
-/// What a published figure counts: `iops`, `write iops`, `durable throughput`, `read p99`.
+/// Metric of a published figure: `iops`, `write iops`, `durable throughput`, `read p99`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Metric {
-    /// I/Os or bytes a second.
+    /// I/Os or bytes per second.
     Rate {
         bytes: bool,
-        /// With the flush at the end; of writes only.
+        /// True if the flush at the end counts; for writes only.
         durable: bool,
-        /// `None`: of all directions together.
+        /// Direction; `None`: all directions together.
         way: Option<PublishedDirection>,
     },
     /// Latency of one direction.
     Latency {
-        /// `None`: of the only direction that the workload has.
+        /// Direction; `None`: the only one that the workload has.
         way: Option<PublishedDirection>,
         percentile: Option<f64>,
     },
@@ -132,7 +133,7 @@ const WAYS: [(&str, Option<PublishedDirection>); 3] = [
 ];
 
 impl Metric {
-    /// What may be written; `p99` stands for any percentile.
+    /// Metrics that may be written; `p99` represents any percentile.
     pub const KNOWN: [&str; 10] = [
         "iops",
         "throughput",
@@ -146,7 +147,7 @@ impl Metric {
         "p99",
     ];
 
-    /// `1/s`, `B/s` or `ns`.
+    /// Returns the unit: `1/s`, `B/s` or `ns`.
     pub fn unit(self) -> &'static str {
         match self {
             Metric::Rate { bytes: false, .. } => "1/s",
@@ -155,7 +156,7 @@ impl Metric {
         }
     }
 
-    /// Of a percentile: 0.99 of `p99`.
+    /// Returns the quantile of a percentile: 0.99 for `p99`.
     pub fn quantile(self) -> Option<f64> {
         match self {
             Metric::Latency { percentile, .. } => percentile.map(|percentile| percentile / 100.0),
@@ -163,7 +164,7 @@ impl Metric {
         }
     }
 
-    /// Whether it is a rate with the flush at its end.
+    /// Returns true for a rate with the flush at its end.
     pub fn is_durable(self) -> bool {
         matches!(self, Metric::Rate { durable: true, .. })
     }
@@ -176,15 +177,15 @@ impl Metric {
         }
     }
 
-    /// The direction that it is of; `None`: of all, or left open.
+    /// Returns the direction; `None`: all directions, or not stated.
     pub fn direction(self) -> Option<PublishedDirection> {
         match self {
             Metric::Rate { way, .. } | Metric::Latency { way, .. } => way,
         }
     }
 
-    /// The same with the direction that a workload without a mix leaves open, and a rate of its
-    /// only direction as the whole rate.
+    /// Returns the metric on a workload. It adds the direction that a workload without a mix
+    /// implies, and turns a rate of the only direction into the whole rate.
     pub(super) fn on(self, workload: &Workload) -> Result<Metric, Fault> {
         let (reads, writes) = (workload.jobs.iter().any(|job| job.rw.reads()), workload.writes());
         let lacks =
@@ -212,11 +213,11 @@ impl Metric {
     }
 
     pub(super) fn parse(word: &str) -> Result<Metric, Fault> {
-        // The last one first: an empty prefix is one of every word.
+        // The last one first, since every word begins with an empty prefix.
         let way = WAYS.iter().rev().find_map(|(name, way)| Some((*way, word.strip_prefix(name)?)));
         let metric = way.and_then(|(way, rest)| {
             if let Some((_, bytes, durable)) = RATES.into_iter().find(|(name, ..)| *name == rest) {
-                // Nothing of a read is flushed.
+                // A read has nothing to flush.
                 let is_known = !(durable && way == Some(PublishedDirection::Read));
                 return is_known.then_some(Metric::Rate { bytes, durable, way });
             }
@@ -266,7 +267,7 @@ impl TryFrom<String> for Metric {
     }
 }
 
-/// `[published]`: a head of stacks, and rows of what was printed for them.
+/// `[published]`: a head of stacks, with rows of what was printed for them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PublishedTable {
@@ -286,14 +287,14 @@ struct RowWire {
     printed: Spanned<Vec<Spanned<String>>>,
 }
 
-/// A cell that was not published.
+/// Mark of a cell that was not published.
 const NOT_PRINTED: &str = "-";
 
-/// `[published]` as it is in the file, before the names of stacks and workloads are settled.
+/// `[published]` as it is in the file, before the names of stacks and workloads are resolved.
 pub(super) struct PublishedDraft {
     wire: PublishedTable,
     file: Located,
-    /// The baseline that the file names.
+    /// Baseline that the file names.
     baseline: Option<String>,
 }
 
@@ -306,10 +307,10 @@ impl PublishedDraft {
         PublishedDraft { wire, file, baseline }
     }
 
-    /// With every name held against those of the scenario.
+    /// Resolves every name against those of the scenario.
     ///
     /// # Errors
-    /// What is not known, or does not fit.
+    /// Returns the first entry that is not known or does not fit.
     pub(super) fn settled(
         &self,
         stacks: &[Stack],

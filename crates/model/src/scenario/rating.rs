@@ -1,6 +1,5 @@
-//! What the maker of the drives rates them at, as the data sheet prints it, so that a report can
-//! hold what was measured against it. It refuses a figure without a source: nobody could look it
-//! up.
+//! Ratings of the drives by their maker, as the data sheet prints them, which a report compares
+//! with what was measured. A figure without a source is refused: nobody could look it up.
 
 use super::error::Fault;
 use iotax_units::{self as units, Counted, PrintedValue};
@@ -9,27 +8,27 @@ use std::collections::BTreeMap;
 
 pub use iotax_hardware::ratings::DriveRatings;
 
-/// `[rating]`: one drive of the model that the stacks stand on.
+/// `[rating]`: one drive of the model below the stacks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rating {
-    /// Which data sheet: title, revision or date, where.
+    /// Data sheet: title, revision or date, and where it is.
     pub source: String,
-    /// The model that it is of.
+    /// Model of the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What is printed there.
+    /// Figures that are printed there.
     pub figures: BTreeMap<DriveRatings, RatedFigure>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RatedFigure {
-    /// As it was printed: `1000k`.
+    /// Figure as it was printed: `1000k`.
     pub printed: String,
-    /// I/Os a second, bytes a second or nanoseconds.
+    /// I/Os per second, bytes per second or nanoseconds.
     pub value: f64,
 }
 
-/// What a figure of a data sheet counts.
+/// Returns the unit of a data sheet's figure.
 fn counted(rated: DriveRatings) -> Counted {
     match rated {
         DriveRatings::RandreadIops | DriveRatings::RandwriteIops => Counted::PerSecond,
@@ -45,7 +44,7 @@ pub fn names() -> Vec<&'static str> {
 /// Sets one key.
 ///
 /// # Errors
-/// A text that is empty, without a number, with another unit, or only a bound.
+/// The text is empty, has no number or another unit, or is only a bound.
 pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
     let said = || match text.trim() {
         "" => Err(Fault::new("is empty")),
@@ -68,10 +67,10 @@ pub fn set(rating: &mut Rating, key: &str, text: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What makes a rating one.
+/// Checks that a rating is complete.
 ///
 /// # Errors
-/// No source, or no figure.
+/// There is no source, or no figure.
 pub fn check(rating: &Rating) -> Result<(), (&'static str, Fault)> {
     if rating.source.is_empty() {
         let hint = "write source = \"the data sheet: its title, revision or date\"";
@@ -85,7 +84,7 @@ pub fn check(rating: &Rating) -> Result<(), (&'static str, Fault)> {
 }
 
 impl Rating {
-    /// A figure, in I/Os a second, bytes a second or nanoseconds.
+    /// Returns a figure in I/Os per second, bytes per second or nanoseconds.
     pub fn value(&self, rated: DriveRatings) -> Option<f64> {
         self.figures.get(&rated).map(|figure| figure.value)
     }

@@ -1,5 +1,6 @@
-//! Media on other machines, `ssh:HOST:/PATH`: what is a host, what is a path there (Windows' too),
-//! and who issues the load. Refuses one host with two kinds of ends, as it is one place.
+//! Media on other machines, `ssh:HOST:/PATH`: the host, the path there (Windows paths too), and the
+//! program that issues the load. One host with two kinds of ends is refused, because it is one
+//! place.
 
 use super::ast::MediumExpr;
 use super::error::Checked;
@@ -15,7 +16,7 @@ const EXAMPLE: &str = "write ssh:HOST:/dev/vdb";
 /// Checks `ssh:HOST:/PATH,size=SIZE,agent=fio`.
 ///
 /// # Errors
-/// What is no host, no path or no option.
+/// A part is not a host, a path or an option.
 pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
     let at = |fault| TextFault::new(expr.span.clone(), fault);
     let Some(colon) = end_of_host(&expr.body) else {
@@ -62,7 +63,7 @@ pub(super) fn medium(expr: &MediumExpr) -> Checked<Medium> {
     Ok(Medium::Remote { host: host.to_owned(), path, size, keep, agent })
 }
 
-/// Whether ssh can be asked for it.
+/// Checks that ssh accepts a host.
 ///
 /// # Errors
 /// ssh would take a name that begins with "-" for one of its options.
@@ -74,7 +75,8 @@ pub(super) fn check_host(host: &str) -> Result<(), Fault> {
     }
 }
 
-/// Where the path begins, less one: `HOST:/PATH`, `HOST:C:\PATH` or `HOST:\\.\PhysicalDrive1`.
+/// Returns the index of the colon before the path: `HOST:/PATH`, `HOST:C:\PATH` or
+/// `HOST:\\.\PhysicalDrive1`.
 fn end_of_host(body: &str) -> Option<usize> {
     let drive = |rest: &str| {
         let mut signs = rest.chars();
@@ -89,7 +91,7 @@ fn end_of_host(body: &str) -> Option<usize> {
     body.match_indices(':').map(|(at, _)| at).find(|at| begins(*at))
 }
 
-/// A path of Windows, and whether it is a drive. Nothing in it means anything to a shell there.
+/// Returns a Windows path, and true if it is a drive. No part of it has a meaning to a shell there.
 fn windows_path(text: &str) -> Result<(PathBuf, bool), Fault> {
     let drive = r"\\.\PhysicalDrive";
     if text.get(..drive.len()).is_some_and(|start| start.eq_ignore_ascii_case(drive)) {
@@ -119,10 +121,10 @@ fn windows_path(text: &str) -> Result<(PathBuf, bool), Fault> {
     }
 }
 
-/// A host is one place, with one end of the wire in it.
+/// Checks that each host is one place, with one kind of end.
 ///
 /// # Errors
-/// Which host is named in two ways.
+/// Names the host that is used in two ways.
 pub(super) fn one_end_each(stacks: &[Stack]) -> Result<(), Fault> {
     let mut known: BTreeMap<&str, (LoadIssuer, bool)> = BTreeMap::new();
     for medium in stacks.iter().flat_map(|stack| stack.medium.members()) {
@@ -140,8 +142,8 @@ pub(super) fn one_end_each(stacks: &[Stack]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// One generator on all sides: where a stack can be loaded by fio alone, a load that names none is
-/// fio's everywhere. In guests of ours there is no fio. The notes say it.
+/// Uses one generator on all sides. If a stack can be loaded only by fio, a load that names no
+/// engine is fio's everywhere. iotax's own guests have no fio. The notes say so.
 pub(super) fn one_engine(stacks: &[Stack], workloads: &mut [Workload]) -> Vec<String> {
     let is_afar = |stack: &&Stack| stack.medium.agent() == LoadIssuer::Fio;
     let afar: Vec<String> =

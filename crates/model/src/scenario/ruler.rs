@@ -1,6 +1,6 @@
-//! What checks the ruler instead of a stack. The same stack twice; and the baseline once more,
-//! loaded by another generator, to hold the generators against each other (`fio_on_baseline`): no
-//! stack that a verdict of the run is about. Refused is where fio cannot load what iotax does.
+//! Checks of the ruler instead of a stack: the same stack twice, or the baseline again under
+//! another generator, which compares the generators (`fio_on_baseline`). No verdict of the run is
+//! about such a stack. A load that fio cannot issue as iotax does is refused.
 
 use super::error::Fault;
 use super::stacks::StackCell;
@@ -8,11 +8,11 @@ use super::{LayerSpec, LoadIssuer, Scenario, Stack};
 use crate::layer::{LayerRole, engine};
 use iotax_load::Job;
 
-/// The key that asks for it.
+/// Key that asks for the baseline under fio.
 pub const KEY: &str = "fio_on_baseline";
 
 impl Scenario {
-    /// The generator of a stack that is the baseline and a generator on it.
+    /// Returns the generator of a stack that is the baseline with a generator on top.
     pub fn generator_on_baseline(&self, stack: usize) -> Option<&str> {
         let (base, stack) = (self.stacks.get(self.baseline)?, self.stacks.get(stack)?);
         let (last, below) = stack.layers.split_last()?;
@@ -21,8 +21,8 @@ impl Scenario {
         is_it.then(|| last.option("name").unwrap_or("another generator"))
     }
 
-    /// Whether two stacks are the same but for layers that do nothing (`null`): what is found
-    /// between them is the ruler's own error.
+    /// Returns true if two stacks differ only in layers that do nothing (`null`). The difference
+    /// that is found between them is the ruler's own error.
     pub fn is_same(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.stacks[one], &self.stacks[other]);
         let keys = |stack: &Stack| {
@@ -36,9 +36,9 @@ impl Scenario {
         one.medium == other.medium && one.state == other.state && keys(one) == keys(other)
     }
 
-    /// The stack that `fio_on_baseline` stands for. It has its rows and a line of its own, but no
-    /// part in the headline, in the family that verdicts are held against, and in the choice of the
-    /// slowest stack. `None` where nothing but the two is compared: that comparison is the run's.
+    /// Returns the stack that `fio_on_baseline` added. It has its rows and a separate line, but no
+    /// part in the headline, in the family of verdicts, and in the choice of the slowest stack.
+    /// `None` if only these two are compared: that comparison is the run's own.
     pub fn ruler(&self) -> Option<usize> {
         let is_it = |at: &usize| self.generator_on_baseline(*at) == Some("fio");
         let asked = self.measure.fio_on_baseline && self.stacks.len() > 2;
@@ -46,18 +46,18 @@ impl Scenario {
     }
 }
 
-/// What else a scenario is, as far as it matters here.
+/// Other properties of a scenario that matter here.
 pub(super) struct RulerContext<'a> {
-    /// A bill is wanted.
+    /// True if the scenario is a bill.
     pub bill: bool,
     pub trials: bool,
     pub jobs: Vec<&'a Job>,
 }
 
-/// That stack, not yet named.
+/// Returns the baseline under fio, not yet named.
 ///
 /// # Errors
-/// Where fio cannot load what is to be compared with it: why, and what would do.
+/// fio cannot issue the load to be compared: the reason, and a remedy.
 pub(super) fn fio_on(baseline: &Stack, beside: RulerContext) -> Result<StackCell, Fault> {
     let generator =
         |layer: &LayerSpec| layer.is(LayerRole::Generator) || layer.is(LayerRole::Delay);

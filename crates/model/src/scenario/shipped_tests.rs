@@ -1,5 +1,4 @@
-//! The scenarios that come with iotax: each is taken, and says of its article what the article
-//! says.
+//! Tests of the scenarios that come with iotax: each is accepted, and agrees with its article.
 
 use super::*;
 use crate::scenario::{DriveRatings, Metric, Published, PublishedFigure};
@@ -36,7 +35,8 @@ fn every_file_of_scenarios_is_taken() {
     assert!(seen >= 5);
 }
 
-/// Somebody typed them: bytes over the block size must be the I/Os that stand beside them.
+/// Checks figures that somebody typed: bytes divided by the block size must be the I/Os beside
+/// them.
 #[test]
 fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
     let mut shipped = Vec::new();
@@ -58,7 +58,7 @@ fn published_figures_of_ready_scenarios_do_not_contradict_each_other() {
                     [ios, bytes].map(|word| known(&stack.name, &workload.name, word));
                 let Some((ios, bytes)) = ios.zip(bytes) else { continue };
                 let bs = workload.jobs[0].bs as f64;
-                // fio cuts IOPS off where it rounds bytes.
+                // fio truncates IOPS and rounds bytes.
                 assert!(
                     bytes.low / bs <= ios.high + 0.5 && ios.low <= bytes.high / bs,
                     "{ios:?} {bytes:?}"
@@ -76,7 +76,7 @@ fn shipped(name: &str) -> Scenario {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The options of a layer, wherever stacks have it.
+/// Returns the options of a layer in all stacks that have it.
 fn options_of<'a>(scenario: &'a Scenario, layer: &str, option: &str) -> BTreeSet<Option<&'a str>> {
     let layers = scenario.stacks.iter().flat_map(|stack| &stack.layers);
     layers.filter(|spec| spec.name == layer).map(|spec| spec.option(option)).collect()
@@ -246,7 +246,7 @@ fn the_six_loads_of_fio_are_those_of_their_page_on_one_guest_and_drive_by_drive(
     assert_eq!(drives.published.unwrap().figures.len(), 84);
 }
 
-/// The files of scenarios/ that show published figures.
+/// Returns the files of scenarios/ that show published figures.
 fn ready_with_figures() -> Vec<(Scenario, Published)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

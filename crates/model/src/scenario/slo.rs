@@ -16,14 +16,14 @@ const EXAMPLES: &str =
 /// A latency that a percentile must stay below.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServiceLevel {
-    /// What must keep it; `None`: reads, writes and trims, each by itself.
+    /// Metric that must keep the level; `None`: reads, writes and trims, each separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<LatencyMetric>,
     pub percent: f64,
     pub below_ns: u64,
 }
 
-/// Whose latency a service level is about.
+/// Metric whose latency a service level limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyMetric {
@@ -53,7 +53,7 @@ impl LatencyMetric {
         }
     }
 
-    /// Whether it is a call that flushes.
+    /// Returns true for a call that flushes.
     pub fn is_flush(self) -> bool {
         matches!(self, LatencyMetric::Fsync | LatencyMetric::Fdatasync)
     }
@@ -70,7 +70,7 @@ impl LatencyMetric {
 }
 
 impl ServiceLevel {
-    /// The metrics of a workload that must keep it.
+    /// Returns the metrics of a workload that must keep the level.
     pub fn metrics(&self, workload: &Workload) -> Vec<LatencyMetric> {
         let asked = |metric: &LatencyMetric| match self.metric {
             Some(only) => only == *metric,
@@ -80,7 +80,7 @@ impl ServiceLevel {
         LatencyMetric::ALL.into_iter().filter(asked).filter(has).collect()
     }
 
-    /// Share of the I/Os that may take longer.
+    /// Returns the fraction of the I/Os that may take longer.
     pub fn allowed(&self) -> f64 {
         1.0 - self.percent / 100.0
     }
@@ -143,7 +143,7 @@ impl fmt::Display for ServiceLevel {
 /// Parses a list: `p99 < 500us, fdatasync p99 < 10ms`.
 ///
 /// # Errors
-/// Which one is none, and how one is written.
+/// Names the text that is not a service level, and shows how to write one.
 pub fn parse_list(list: &str) -> Result<Vec<ServiceLevel>, Fault> {
     let mut all: Vec<ServiceLevel> = Vec::new();
     for text in list.split(',') {
@@ -158,7 +158,7 @@ pub fn parse_list(list: &str) -> Result<Vec<ServiceLevel>, Fault> {
 /// Checks that some workload can keep or break each of them.
 ///
 /// # Errors
-/// The first that is of no workload.
+/// Returns the first level that applies to no workload.
 pub fn check(levels: &[ServiceLevel], workloads: &[Workload]) -> Result<(), Fault> {
     let idle =
         |level: &&ServiceLevel| workloads.iter().all(|workload| level.metrics(workload).is_empty());

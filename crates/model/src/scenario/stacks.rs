@@ -1,5 +1,5 @@
-//! From a parsed stack to checked ones: layers, options, grids (media: media.rs). It refuses what
-//! no layer of this version can do, and says where that is written. Nothing here looks at the
+//! Turns a parsed stack into checked ones: layers, options, grids (media: media.rs). It refuses
+//! what no layer of this version can do, and says where that is written. Nothing here looks at the
 //! machine.
 
 use super::ast::{BaseExpr, LayerExpr, MediumExpr, OptionExpr, StackExpr};
@@ -14,22 +14,22 @@ use iotax_facts::place::Place;
 use iotax_units as units;
 use std::collections::BTreeMap;
 
-/// More cells than this are a slip of the pen rather than a plan.
+/// Largest grid. More cells are a slip of the pen rather than a plan.
 const MOST_CELLS: usize = 64;
 
 /// Medium and layers of one stack, not yet named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackCell {
     pub medium: Medium,
-    /// From the bottom up.
+    /// Layers from the bottom up.
     pub layers: Vec<LayerSpec>,
 }
 
-/// Checks a stack; a grid gives one cell for each choice. `origin` makes the place of a layer from
-/// the byte where it begins.
+/// Checks a stack; a grid gives one cell for each choice. `origin` turns the byte at which a layer
+/// begins into a position for messages.
 ///
 /// # Errors
-/// The first thing that no layer knows or can do.
+/// Returns the first thing that no layer knows or can do.
 pub fn cells_of(
     expr: &StackExpr,
     names: &StackNames,
@@ -49,7 +49,7 @@ pub fn cells_of(
 /// Puts a layer on every cell.
 ///
 /// # Errors
-/// What the layer does not know or cannot do.
+/// Returns what the layer does not know or cannot do.
 pub fn stacked(
     cells: &[StackCell],
     layer: &LayerExpr,
@@ -93,8 +93,8 @@ pub fn stacked(
     Ok(grown)
 }
 
-/// `each` says that nothing joins the members, so a layer that does contradicts it, but for one in
-/// a guest, which joins its disks.
+/// Refuses layers that join the members of `each`, which says that nothing joins them. A layer in a
+/// guest may, because it joins the guest's disks.
 fn only_generators_on_each(
     members: &[MediumExpr],
     layers: &[LayerExpr],
@@ -115,7 +115,7 @@ fn only_generators_on_each(
     }
 }
 
-/// Where both ends of a layer live, as steps know their places.
+/// Returns the places of both ends of a layer, as steps know them.
 fn ends(layer: &LayerExpr, names: &StackNames) -> Checked<(Option<Place>, Option<Place>)> {
     let named =
         |word: &str| names.place(word).map_err(|fault| TextFault::new(layer.span.clone(), fault));
@@ -135,7 +135,7 @@ pub(super) fn known_layer(layer: &LayerExpr, names: &StackNames) -> Checked<&'st
             ),
             None => {
                 let Fault { why, hint } = Fault::unknown("layer", &layer.name, &known);
-                // Whoever mistyped has the word.
+                // After a typo the right word is in the hint already.
                 let hint = hint.map(|hint| match hint.starts_with("did you mean") {
                     true => hint,
                     false => format!("{hint}, and those that --tool FILE describes"),
@@ -147,7 +147,7 @@ pub(super) fn known_layer(layer: &LayerExpr, names: &StackNames) -> Checked<&'st
     })
 }
 
-/// Whether the layer can stand here.
+/// Checks that the layer can be used at this position.
 fn fits(
     cell: &StackCell,
     help: &LayerHelp,
@@ -248,12 +248,13 @@ fn fits(
     Err(TextFault::new(layer.span.clone(), fault))
 }
 
-/// A file that iotax creates on another host.
+/// Returns true for a file that iotax creates on another host.
 fn is_made_elsewhere(medium: &Medium) -> bool {
     matches!(medium, Medium::Remote { size: Some(_), .. })
 }
 
-/// Parts of a device go to guests, which share them evenly, or to a layer that joins them again.
+/// Refuses parts of a device, except for guests, which share them evenly, and for a layer that
+/// joins them again.
 fn not_on_parts(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
     let below = devices(&cell.medium, &cell.layers);
     let (all, guests) = (below.each * below.groups, layer.fanout.unwrap_or(1) as usize);
@@ -276,7 +277,7 @@ fn not_on_parts(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option
     })
 }
 
-/// Members of an `each([..])` in several places have nothing set up on them: each is loaded as it
+/// Refuses a layer on members of an `each([..])` in several places. Each of them is loaded as it
 /// is.
 fn not_in_several_places(cell: &StackCell, name: &str) -> Option<Fault> {
     let places: Vec<String> = cell.medium.places().iter().map(ToString::to_string).collect();
@@ -291,7 +292,7 @@ fn not_in_several_places(cell: &StackCell, name: &str) -> Option<Fault> {
     })
 }
 
-/// Where nothing but fio runs no other generator can be named, and fio holds nothing back.
+/// Refuses other generators and delays if only fio runs the load, since fio holds no I/O back.
 fn not_of_fio(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option<Fault> {
     let fio = layer.options.iter().flat_map(|option| &option.values).all(|name| name == "fio");
     let other = match help.role {
@@ -310,7 +311,8 @@ fn not_of_fio(cell: &StackCell, help: &LayerHelp, layer: &LayerExpr) -> Option<F
     })
 }
 
-/// Our guests boot the image of a lab where something is set up in them, which has the programs.
+/// Refuses a layer in a guest that does not boot iotax's own image, which has the programs, or in
+/// several guests.
 fn not_in_its_guest(cell: &StackCell, name: &str) -> Option<Fault> {
     let guest = cell.guest()?;
     if guest.option("image").is_some() {
@@ -329,7 +331,7 @@ fn not_in_its_guest(cell: &StackCell, name: &str) -> Option<Fault> {
     })
 }
 
-/// A layer lives where what is below it is.
+/// Refuses a layer that is not in the place of what is below it.
 fn lives_elsewhere(cell: &StackCell, name: &str, place: &Place) -> Option<Fault> {
     let below = cell.place();
     (*place != below).then(|| {
@@ -347,7 +349,7 @@ fn face(cell: &StackCell) -> Face {
 
 type Choice = BTreeMap<String, String>;
 
-/// The options of each cell of the layer's own grid.
+/// Returns the options of each cell of the layer's own grid.
 fn layer_choices(help: &LayerHelp, layer: &LayerExpr) -> Checked<Vec<Choice>> {
     let mut choices = vec![Choice::new()];
     for option in &layer.options {
@@ -410,7 +412,8 @@ fn unknown_option(help: &LayerHelp, key: &str, known: &[&str]) -> Fault {
     Fault::unknown(&format!("option of \"{}\":", help.name), key, known)
 }
 
-/// A lone word is a flag, or the value of the positional option.
+/// Returns the key and the values of an option. A lone word is a flag, or the value of the
+/// positional option.
 fn keyed(help: &LayerHelp, option: &OptionExpr) -> Result<(String, Vec<String>), Fault> {
     if let Some(key) = &option.key {
         return Ok((key.clone(), option.values.clone()));
@@ -445,7 +448,7 @@ fn wants_one_of(help: &LayerHelp, choice: &Choice) -> Result<(), Fault> {
 }
 
 impl Medium {
-    /// As the one-line grammar writes it.
+    /// Returns the medium as the one-line grammar writes it.
     pub fn text(&self) -> String {
         let size = |size: &Option<u64>| {
             size.map(|bytes| format!(",size={}", exact_size(bytes))).unwrap_or_default()
@@ -486,7 +489,8 @@ impl Medium {
                 format!("vhost-user:{}", quote(&path.to_string_lossy(), &[]))
             }
             Medium::Many { members, .. } => {
-                // The place of drives is that of the whole list, unless other places are in it.
+                // The place of drives applies to the whole list, unless there are other places in
+                // it.
                 let in_one = self.places().len() == 1;
                 let text = |member: &Medium| match member {
                     Medium::Drive { name, .. } if in_one => name.clone(),
@@ -508,20 +512,20 @@ impl Medium {
     }
 }
 
-/// Whether nothing joins several media: all prefixes of a stack below the layer that joins are
-/// such, the bare one first.
+/// Returns true if nothing joins several media. This holds for all prefixes of a stack below the
+/// layer that joins, beginning with the bare medium.
 fn is_each(medium: &Medium, layers: &[LayerSpec]) -> bool {
     let first = layers.iter().find(|layer| !layer.works_anywhere()).and_then(LayerSpec::help);
     matches!(medium, Medium::Many { .. }) && !first.is_some_and(|help| help.joins)
 }
 
-/// What layers have made of media.
+/// Devices that layers have made of media.
 #[derive(Clone, Copy)]
 struct Devices {
-    /// Devices side by side: of each list, and in each guest.
+    /// Devices side by side, per list and per guest.
     each: usize,
-    /// Lists of media of which the same is made; their devices are shared out among guests as one
-    /// lot.
+    /// Number of lists of media that are built up alike. Guests share the devices of all of them as
+    /// one pool.
     groups: usize,
 }
 
@@ -531,10 +535,10 @@ impl Devices {
         Devices { each: medium.members().len() / groups, groups }
     }
 
-    /// With a layer on them.
+    /// Returns the devices with a layer on top.
     fn below(self, layer: &LayerSpec) -> Devices {
         let Some(help) = layer.help() else {
-            // Of a layer of a later version nothing is known but that it is on all of them.
+            // A layer of a later version is known only to be on all of them.
             return Devices { each: 1, ..self };
         };
         if help.anywhere {
@@ -557,14 +561,14 @@ fn devices(medium: &Medium, layers: &[LayerSpec]) -> Devices {
     layers.iter().fold(Devices::from_medium(medium), Devices::below)
 }
 
-/// In how many parts the last layer that makes something splits what is below.
+/// Returns the number of parts into which the last layer that makes a device splits what is below.
 pub(super) fn parts(layers: &[LayerSpec]) -> Option<usize> {
     let last = layers.iter().rfind(|layer| !layer.works_anywhere())?;
     last.option(last.help()?.splits?)?.parse().ok()
 }
 
-/// How many targets are loaded at once in each place: media that nothing joins, parts, arrays,
-/// disks of a guest.
+/// Returns the number of targets that are loaded at once in each place: media that nothing joins,
+/// parts, arrays, disks of a guest.
 fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
     let Devices { each, groups } = devices(medium, layers);
     let is_each =
@@ -573,18 +577,18 @@ fn loaded_at_once(medium: &Medium, layers: &[LayerSpec]) -> Option<usize> {
 }
 
 impl Stack {
-    /// Members of an `each([..])`, or parts of a device, on all of which every job runs at the same
-    /// time; `None`: the load has one target.
+    /// Returns the number of members of an `each([..])`, or parts of a device, on all of which
+    /// every job runs at the same time; `None`: the load has one target.
     pub fn loaded_at_once(&self) -> Option<usize> {
         loaded_at_once(&self.medium, &self.layers)
     }
 
-    /// Whether those are parts of a device.
+    /// Returns true if those are parts of a device.
     pub fn is_split(&self) -> bool {
         parts(&self.layers).is_some()
     }
 
-    /// Its layers, each with how many devices it is on.
+    /// Returns the layers, each with the number of devices that it is on.
     pub fn layers_with_members(&self) -> impl Iterator<Item = (&LayerSpec, usize)> {
         let mut devices = Devices::from_medium(&self.medium);
         self.layers.iter().map(move |layer| {
@@ -594,12 +598,12 @@ impl Stack {
         })
     }
 
-    /// Targets that the load has at the same time, in all of its guests.
+    /// Returns the number of targets that the load has at the same time, over all guests.
     pub fn targets(&self) -> u64 {
         u64::from(self.guests()) * self.loaded_at_once().unwrap_or(1) as u64
     }
 
-    /// The choice of a layer by which it acknowledges flushes and does nothing:
+    /// Returns the choice that makes a layer acknowledge flushes without doing them:
     /// `zfs(sync=disabled)`.
     pub fn drops_flushes(&self) -> Option<String> {
         self.layers.iter().find_map(|layer| {
@@ -612,11 +616,11 @@ impl Stack {
         })
     }
 
-    /// What a reader of a report must know of choices of its layers.
+    /// Returns the remarks on choices of the layers that a reader of a report must know.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         self.layers.iter().flat_map(|layer| {
             let notes = layer.help().map_or(&[][..], |help| help.notes);
-            // Of a tool it is said whatever was chosen.
+            // The note of a tool applies to every choice.
             let chosen = |(option, value, _): &&(&str, &str, &str)| {
                 option.is_empty() || layer.option(option) == Some(value)
             };
@@ -625,7 +629,7 @@ impl Stack {
     }
 }
 
-/// Bytes in the largest unit that keeps them whole.
+/// Formats bytes in the largest unit that keeps them whole.
 fn exact_size(bytes: u64) -> String {
     let unit = [("TiB", 1u64 << 40), ("GiB", units::GIB), ("MiB", units::MIB), ("KiB", units::KIB)]
         .into_iter()
@@ -634,9 +638,9 @@ fn exact_size(bytes: u64) -> String {
 }
 
 impl LayerSpec {
-    /// As the one-line grammar writes it, with every option that was written.
+    /// Returns the layer as the one-line grammar writes it, with every option that was written.
     pub fn text(&self) -> String {
-        // What is below says it.
+        // The medium below already names the socket.
         let written =
             self.options.iter().filter(|(key, _)| *key != vm::SOCKET || !self.is(LayerRole::Guest));
         let options: Vec<String> =
@@ -660,7 +664,7 @@ impl LayerSpec {
 }
 
 impl StackCell {
-    /// The canonical one-line form: it parses to the same stack.
+    /// Returns the canonical one-line form, which parses to the same stack.
     pub fn text(&self) -> String {
         let layers = self.layers.iter().map(LayerSpec::text);
         let medium = match self.medium.groups() > 1 || is_each(&self.medium, &self.layers) {
@@ -674,7 +678,7 @@ impl StackCell {
         std::iter::once(medium).chain(layers).collect::<Vec<_>>().join(" | ")
     }
 
-    /// Where it can be used: the last place that a layer leads to.
+    /// Returns the place in which the stack can be used: the last place that a layer leads to.
     fn place(&self) -> Place {
         let far = self.layers.iter().rev().find_map(|layer| layer.far.clone());
         far.unwrap_or_else(|| self.medium.place())
@@ -692,7 +696,7 @@ impl StackCell {
         self.layers.iter().find(|layer| layer.is(LayerRole::Guest))
     }
 
-    /// A stack with this name.
+    /// Returns a stack with this name.
     pub fn named(self, name: String, own: bool) -> Stack {
         Stack {
             name,

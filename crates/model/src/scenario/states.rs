@@ -1,5 +1,5 @@
 //! `states = ["healthy", "failed(1)", "rebuilding", "healthy"]`: stacks that can lose a member are
-//! measured in all of them, one after the other, each as a stack of its own. The others are
+//! measured in all of these states, one after the other, each as a separate stack. The others are
 //! measured as they are.
 
 use super::Stack;
@@ -8,18 +8,19 @@ use crate::layer;
 use crate::state::AskedState;
 use serde::{Deserialize, Serialize};
 
-/// In which state a stack is measured.
+/// State in which a stack is measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InState {
-    /// Position among the scenario's states; at 0 it is as it was set up.
+    /// Position among the scenario's states; at 0 the stack is as it was set up.
     pub position: usize,
     pub state: AskedState,
-    /// Index of the same stack at position 0.
+    /// Index of this stack's entry at position 0.
     pub of: usize,
 }
 
 impl InState {
-    /// Members that are lost in it; `None` while they are being rebuilt, or moved to others.
+    /// Returns the number of members that are lost; `None` while they are being rebuilt, or moved
+    /// to others.
     pub fn lost(&self) -> Option<u32> {
         match self.state {
             AskedState::Healthy => Some(0),
@@ -29,10 +30,10 @@ impl InState {
     }
 }
 
-/// `healthy,failed(1),rebuilding`
+/// Parses `healthy,failed(1),rebuilding`.
 ///
 /// # Errors
-/// A word that is no state.
+/// A word is not a state.
 pub fn parse(words: &str) -> Result<Vec<AskedState>, Fault> {
     words
         .split(',')
@@ -40,11 +41,11 @@ pub fn parse(words: &str) -> Result<Vec<AskedState>, Fault> {
         .collect()
 }
 
-/// Puts each stack that can lose members there once for every state.
+/// Replaces each stack that can lose members by one for every state.
 ///
 /// # Errors
-/// States that cannot follow each other; more failures than any layer bears; no stack that has
-/// states.
+/// The states cannot follow each other, there are more failures than any layer survives, or no
+/// stack has states.
 pub(super) fn expand(stacks: Vec<Stack>, states: &[AskedState]) -> Result<Vec<Stack>, Fault> {
     if states.is_empty() {
         return Ok(stacks);
@@ -97,17 +98,17 @@ pub(super) fn expand(stacks: Vec<Stack>, states: &[AskedState]) -> Result<Vec<St
     }
 }
 
-/// Members that the stack can lose without losing data.
+/// Returns the number of members that the stack can lose without losing data.
 pub fn spares(stack: &Stack) -> u32 {
     stack.layers_with_members().map(|(layer, members)| layer.redundancy(members)).max().unwrap_or(0)
 }
 
-/// What reports the state of a stack's array.
+/// Returns the source of the state of a stack's array.
 pub fn told_by(stack: &Stack) -> &'static str {
     stated_by(stack).map_or("", |states| states.source)
 }
 
-/// States of a stack's array: those of the layer that bears most.
+/// Returns the states of a stack's array: those of the layer with the most redundancy.
 fn stated_by(stack: &Stack) -> Option<layer::States> {
     let most =
         stack.layers_with_members().max_by_key(|(layer, members)| layer.redundancy(*members));

@@ -1,6 +1,5 @@
-//! Sweeps: a list in place of one value makes an ordinary workload of every value, and two lists a
-//! grid. It refuses words that cannot be swept, a value twice, and more points than anybody would
-//! wait for.
+//! Sweeps: a list in place of one value makes an ordinary workload of every value, and two lists
+//! make a grid. Words that cannot be swept, duplicate values and too many points are refused.
 
 use super::draft::{WorkloadDraft, name_of, name_without};
 use super::error::{Fault, InputError, Origin};
@@ -10,10 +9,11 @@ use super::{Engine, Workload, block_size_word, job_subject};
 use iotax_load::Job;
 use serde::{Deserialize, Serialize};
 
-/// A sweep has at most so many points.
+/// Largest number of points in a sweep.
 const MOST_POINTS: usize = 64;
 
-/// A workload is swept over at most so many words: one along the axis, one that makes curves.
+/// Largest number of words that a workload is swept over: one along the axis, one that makes
+/// curves.
 pub const MOST_WORDS: usize = 2;
 
 /// A word that takes a list.
@@ -21,9 +21,9 @@ pub struct SweptDef {
     pub word: &'static str,
     /// fio reads `A,B` as one value for reads and one for writes.
     pub directional: bool,
-    /// The value that a job has; `None`: the word is not in force.
+    /// Returns the value in a job; `None`: the word is not in force.
     pub of: fn(&Job) -> Option<u64>,
-    /// A value as it is written.
+    /// Returns a value as it is written.
     pub show: fn(u64) -> String,
     /// Unit of the value, as in figures.
     pub unit: &'static str,
@@ -65,12 +65,12 @@ fn def_of(word: &str) -> Option<&'static SweptDef> {
     SWEPT.iter().find(|def| def.word == word)
 }
 
-/// Which sweep a workload is a point of, and where in it.
+/// Sweep of which a workload is a point, with its position in the sweep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepPoint {
-    /// The same for all points of a sweep, and for no other.
+    /// Name of the sweep, equal for all of its points, and used by no other.
     pub sweep: String,
-    /// The value of each swept word, the axis first, then the word that makes curves.
+    /// Value of each swept word: the axis first, then the word that makes curves.
     pub at: Vec<Coordinate>,
 }
 
@@ -79,24 +79,25 @@ pub struct SweepPoint {
 pub struct Coordinate {
     /// `iodepth`, `numjobs`, `bs` or `rate_iops`.
     pub word: String,
-    /// As in the job: bytes for bs, I/Os a second a thread for rate_iops.
+    /// Value as in the job: bytes for bs, I/Os per second and thread for rate_iops.
     pub value: u64,
 }
 
 impl Coordinate {
-    /// The value as it is written: `4k`, `64`.
+    /// Returns the value as it is written: `4k`, `64`.
     pub fn shown(&self) -> String {
         def_of(&self.word).map_or_else(|| self.value.to_string(), |def| (def.show)(self.value))
     }
 
-    /// Unit of the value, as in figures.
+    /// Returns the unit of the value, as in figures.
     pub fn unit(&self) -> &'static str {
         def_of(&self.word).map_or("1", |def| def.unit)
     }
 }
 
 impl Workload {
-    /// `4k random reads over iodepth`: what the points of its sweep have in common.
+    /// Returns the subject that all points of the workload's sweep share: `4k random reads over
+    /// iodepth`.
     pub fn sweep_subject(&self) -> String {
         let at = self.sweep.iter().flat_map(|sweep| &sweep.at);
         let swept: Vec<&str> = at.map(|coordinate| coordinate.word.as_str()).collect();
@@ -105,11 +106,11 @@ impl Workload {
     }
 }
 
-/// The words of one job as workloads: one, or the points of a sweep, the first list running
+/// Returns the workloads of one job: one, or the points of a sweep, with the first list varying
 /// fastest.
 ///
 /// # Errors
-/// A word or value without a meaning, a list where none can stand, too many points.
+/// A word or value has no meaning, a list is not allowed there, or there are too many points.
 pub(super) fn drafts(
     words: &JobWords,
     name: Option<&str>,
@@ -131,7 +132,7 @@ pub(super) fn drafts(
     Ok(drafts)
 }
 
-/// One value of a list, and where it stands.
+/// One value of a list, with its position.
 #[derive(Clone, Debug)]
 pub(super) struct SweepItem {
     pub(super) text: String,
@@ -147,7 +148,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// Each of the points at each value, the values running fastest.
+    /// Returns each of the points at each value, with the values varying fastest.
     fn across(&self, points: &[JobWords]) -> Vec<JobWords> {
         points
             .iter()
@@ -169,7 +170,7 @@ fn axes(words: &JobWords) -> Result<Vec<Axis>, InputError> {
     Ok(axes)
 }
 
-/// The values of a list; `None`: one value is there.
+/// Returns the values of a list; `None`: there is a single value.
 fn listed(word: &str, written: &Written) -> Result<Option<Vec<SweepItem>>, Fault> {
     let items = match &written.list {
         Some(items) => Some(items.clone()),
@@ -193,7 +194,7 @@ fn listed(word: &str, written: &Written) -> Result<Option<Vec<SweepItem>>, Fault
     }
 }
 
-/// `[1,4,16]`, and `1,4,16` where fio has no other meaning for commas.
+/// Splits `[1,4,16]`, and `1,4,16` if commas have no other meaning in fio.
 fn texts<'a>(word: &str, text: &'a str) -> Result<Option<Vec<&'a str>>, Fault> {
     let split = |text: &'a str| Some(text.split(',').map(str::trim).collect());
     match (text.strip_prefix('['), def_of(word)) {
@@ -210,10 +211,11 @@ fn texts<'a>(word: &str, text: &'a str) -> Result<Option<Vec<&'a str>>, Fault> {
     }
 }
 
-/// A list in a job file: fio has none, so it would be read as something else or not at all.
+/// Refuses a list in a job file. fio has no lists, so it would be read as something else or not at
+/// all.
 ///
 /// # Errors
-/// When the value is one.
+/// The value is a list.
 pub(super) fn refuse_in_job_file(word: &str, text: &str) -> Result<(), Fault> {
     let def = def_of(word);
     let commas = text.contains(',') && def.is_some_and(|def| !def.directional);
@@ -274,12 +276,12 @@ fn coordinate(axis: &Axis, job: &Job) -> Result<Coordinate, InputError> {
     }
 }
 
-/// The same point twice, however its value is written, would be one point with two answers.
+/// Refuses duplicate points, however their values are written: one point would have two results.
 fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError> {
     let points: Vec<&SweepPoint> = drafts.iter().filter_map(|draft| draft.sweep.as_ref()).collect();
     for (number, point) in points.iter().enumerate() {
         let Some(twin) = points[..number].iter().find(|twin| twin.at == point.at) else { continue };
-        // Values differ along the axis first, so the first point that comes again shows which list
+        // Values differ along the axis first, so the first point that occurs again shows which list
         // is at fault.
         let axis = axes.iter().zip(&twin.at).find(|(axis, at)| repeats(axis, at, drafts));
         if let Some((axis, at)) = axis {
@@ -291,7 +293,7 @@ fn check_twins(axes: &[Axis], drafts: &[WorkloadDraft]) -> Result<(), InputError
     Ok(())
 }
 
-/// Whether more points have this value than every value of the list has.
+/// Returns true if more points have this value than every value of the list has.
 fn repeats(axis: &Axis, at: &Coordinate, drafts: &[WorkloadDraft]) -> bool {
     let holds =
         |draft: &&WorkloadDraft| draft.sweep.as_ref().is_some_and(|sweep| sweep.at.contains(at));

@@ -1,4 +1,4 @@
-//! Tests of sweeps as they are asked for, on the command line and in scenario files.
+//! Tests of sweeps on the command line and in scenario files.
 
 use super::super::check::{ScenarioRequest, from_path, from_stacks};
 use super::super::{Scenario, Workload};
@@ -143,7 +143,7 @@ fn a_list_is_not_fios() {
 }
 
 proptest! {
-    /// The first list runs fastest, and every pair is there once.
+    /// The first list varies fastest, and every pair is there once.
     #[test]
     fn a_grid_has_every_point_once(
         depths in prop::collection::btree_set(1u32..500, 2..8),

@@ -1,6 +1,6 @@
-//! `[table]`: the table in which the figures of a comparison are printed, as articles do it: a row
-//! a load, a column a system, each also as a share of one column; one such table a group of stacks.
-//! It refuses names that are not known.
+//! `[table]`: the table in which the figures of a comparison are printed, in the form that articles
+//! use. It has a row per load and a column per system, and each figure also as a percentage of one
+//! column. There is one such table per group of stacks. Unknown names are refused.
 
 use super::error::{Fault, InputError, Located};
 use super::published::{Metric, PublishedDirection};
@@ -8,17 +8,17 @@ use super::{Stack, Workload};
 use ::toml::Spanned;
 use serde::{Deserialize, Serialize};
 
-/// The tables that a scenario asks for.
+/// Tables that a scenario asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableSpec {
     /// Heads of the columns.
     pub columns: Vec<String>,
-    /// The column that the others are shares of.
+    /// Index of the column that the percentages of the others refer to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent_of: Option<usize>,
     /// Names of the workloads.
     pub rows: Vec<String>,
-    /// What is shown; `None`: I/Os or bytes a second, whichever people speak of under that load.
+    /// Metric; `None`: I/Os or bytes per second, whichever is usual for the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
     pub groups: Vec<TableGroup>,
@@ -26,16 +26,16 @@ pub struct TableSpec {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableGroup {
-    /// What is above it; `None` of a table that is the only one.
+    /// Heading of the table; `None` if it is the only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it shows, where that is another metric than that of all.
+    /// Metric of this table, if it differs from that of all tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
-    /// Its workloads, where they are not those of all.
+    /// Workloads of this table, if they differ from those of all tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Vec<String>>,
-    /// A stack a column, by name; `None` where the group has none.
+    /// Stack of each column, by name; `None` if the group has none.
     pub stacks: Vec<Option<String>>,
 }
 
@@ -60,10 +60,10 @@ struct GroupWire {
     rows: Option<Vec<Spanned<String>>>,
 }
 
-/// A column that a group has no stack for.
+/// Mark of a column for which a group has no stack.
 const NONE: &str = "-";
 
-/// `[table]` as it is in the file, before the names of stacks and workloads are settled.
+/// `[table]` as it is in the file, before the names of stacks and workloads are resolved.
 pub(super) struct OutputTableDraft {
     wire: Spanned<OutputTable>,
     file: Located,
@@ -74,10 +74,10 @@ impl OutputTableDraft {
         OutputTableDraft { wire, file }
     }
 
-    /// With every name held against those of the scenario.
+    /// Resolves every name against those of the scenario.
     ///
     /// # Errors
-    /// What is not known, is twice, or does not fit.
+    /// Returns the first entry that is not known, is there twice, or does not fit.
     pub(super) fn settled(
         &self,
         stacks: &[Stack],
@@ -119,7 +119,7 @@ impl OutputTableDraft {
         })
     }
 
-    /// The lists of stacks as they stand in the file.
+    /// Returns the lists of stacks as they are in the file.
     fn written(&self) -> Vec<&Spanned<Vec<Spanned<String>>>> {
         let wire = self.wire.get_ref();
         wire.stacks.iter().chain(wire.group.iter().map(|group| &group.get_ref().stacks)).collect()
@@ -183,7 +183,7 @@ impl OutputTableDraft {
         Ok(found)
     }
 
-    /// Heads that are written, or the names of the stacks of the only table.
+    /// Returns the written column heads, or the names of the stacks of the only table.
     fn columns(&self, groups: &[TableGroup]) -> Result<Vec<String>, InputError> {
         let Some(columns) = &self.wire.get_ref().columns else {
             return match groups {
@@ -209,7 +209,7 @@ impl OutputTableDraft {
         Ok(heads)
     }
 
-    /// The column that shares are taken of; every table must have it.
+    /// Returns the column that percentages refer to; every table must have it.
     fn base(
         &self,
         name: &Spanned<String>,
@@ -260,7 +260,7 @@ impl OutputTableDraft {
         Ok(names)
     }
 
-    /// Of every load that is shown.
+    /// Parses a metric, and checks that every shown load has it.
     fn metric(&self, word: &Spanned<String>, shown: &[&Workload]) -> Result<Metric, InputError> {
         let all_write = shown.iter().all(|workload| workload.writes());
         let all_read = shown.iter().all(|workload| workload.jobs.iter().any(|job| job.rw.reads()));

@@ -1,6 +1,6 @@
-//! Scenario files: the wire structs that say which keys there are, and the step that checks what
-//! they mean. Every error names file, line, column and key. A key of a later version is refused
-//! by name rather than as unknown.
+//! Scenario files: the wire structs that define the keys, and the step that checks their meaning.
+//! Every error names file, line, column and key. A key of a later version is refused by name rather
+//! than as unknown.
 
 mod places;
 
@@ -30,11 +30,11 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Reads a scenario file and the job files that it names; `given` has other media for its devices,
+/// Reads a scenario file and the job files that it names. `given` replaces media of its devices, as
 /// `NAME=MEDIUM`.
 ///
 /// # Errors
-/// The first key or value at fault.
+/// Returns the first key or value at fault.
 pub(super) fn read(path: &Path, given: &[String]) -> Result<ScenarioParts, InputError> {
     let file = path.display().to_string();
     let text = read_text(path).map_err(|error| {
@@ -51,7 +51,7 @@ pub(super) fn read(path: &Path, given: &[String]) -> Result<ScenarioParts, Input
     source.checked(wire, given)
 }
 
-/// Adds the tools of a file of nothing else.
+/// Adds the tools of a file that contains only tools.
 pub(super) fn read_tools(
     path: &Path,
     names: &mut StackNames,
@@ -120,8 +120,8 @@ struct StackWire {
     operator: Option<Spanned<operator::OperatorTable>>,
 }
 
-/// A table whose keys another room lists ([`WORDS`](super::words::WORDS), [`KEYS`](measure::KEYS)),
-/// in the order of the file.
+/// A table whose keys are listed elsewhere ([`WORDS`](super::words::WORDS),
+/// [`KEYS`](measure::KEYS)), in the order of the file.
 #[derive(Default)]
 struct WordTable(Vec<(Spanned<String>, Spanned<Word>)>);
 
@@ -151,15 +151,15 @@ impl<'de> de::Visitor<'de> for WordsVisitor {
 }
 
 impl WordTable {
-    /// Takes a key out.
+    /// Removes a key and returns its value.
     fn take(&mut self, key: &str) -> Option<Spanned<Word>> {
         let at = self.0.iter().position(|(name, _)| name.get_ref() == key)?;
         Some(self.0.remove(at).1)
     }
 }
 
-/// A word that may be written as a text, a whole number or true and false; or a list or a table of
-/// these.
+/// A value that may be written as a text, a whole number, or true and false; or a list or a table
+/// of these.
 enum Word {
     One(String),
     Many(Vec<Spanned<Word>>),
@@ -306,7 +306,7 @@ impl TomlSource<'_> {
         Ok(())
     }
 
-    /// Those of the file itself, and of the files that it names.
+    /// Adds the tools of the file itself, and of the files that it names.
     fn tools(&self, wire: &ScenarioTable, names: &mut StackNames) -> Result<(), InputError> {
         self.add_tools(&wire.tool, names)?;
         wire.tools.iter().try_for_each(|word| {
@@ -353,7 +353,7 @@ impl TomlSource<'_> {
             .collect()
     }
 
-    /// Where the paths of devices are written.
+    /// Returns the positions at which the paths of devices are written.
     fn declared(
         &self,
         wire: &BTreeMap<String, Spanned<DeviceWire>>,
@@ -367,7 +367,8 @@ impl TomlSource<'_> {
         wire.iter().filter_map(one).collect()
     }
 
-    /// The path with its options goes the way of the one-line grammar, so both refuse the same.
+    /// Returns the medium of a device. Its path with options is parsed by the one-line grammar, so
+    /// both refuse the same input.
     fn device(
         &self,
         name: &str,
@@ -382,7 +383,7 @@ impl TomlSource<'_> {
             .find(|scheme| path.strip_prefix(scheme).is_some_and(|rest| rest.starts_with(':')));
         let body = scheme.map_or(path.as_str(), |scheme| &path[scheme.len() + 1..]);
         let place = device.place.as_ref().map(|word| self.value(word, |word| places.place(word)));
-        // This host is where a path is anyhow.
+        // A path is on this host by default.
         let place = place.transpose()?.filter(|place| !place.is_host());
         if scheme.is_none() && !body.starts_with('/') && place.is_none() {
             let fault = Fault::hint(
@@ -522,7 +523,7 @@ impl TomlSource<'_> {
         Ok(words)
     }
 
-    /// The one value of a word that takes no list.
+    /// Returns the single value of a word that accepts no list.
     fn single_word(&self, word: &Spanned<Word>) -> Result<Spanned<String>, InputError> {
         let text =
             word.get_ref().single_value().map_err(|fault| self.fault(&word.span(), fault))?;
@@ -636,7 +637,7 @@ impl TomlSource<'_> {
         parse(word.get_ref()).map_err(|fault| self.fault(&word.span(), fault))
     }
 
-    /// A fault of a value: the key is the one that the value belongs to.
+    /// Returns a fault of a value, with the key that the value belongs to.
     fn fault(&self, span: &Range<usize>, fault: Fault) -> InputError {
         let error =
             InputError::new(self.file.clone(), fault).at_position(self.lines.position(span.start));
@@ -646,11 +647,11 @@ impl TomlSource<'_> {
         }
     }
 
-    /// A fault within a value that is a one-line text.
+    /// Returns a fault within a value that is a one-line text.
     fn text_fault(&self, value: &Spanned<String>, fault: TextFault) -> InputError {
         let text = value.get_ref();
         let start = value.span().start;
-        // Without escapes the text is in the file as it is, one quote after the value's start.
+        // Without escapes the file contains the text literally, one quote after the value's start.
         let verbatim =
             self.text.get(start + 1..).is_some_and(|rest| rest.starts_with(text.as_str()));
         let offset = if verbatim { start + 1 + fault.span.start } else { start };
@@ -663,7 +664,7 @@ impl TomlSource<'_> {
         Origin { file: self.file.clone(), at: Some(self.lines.position(span.start)) }
     }
 
-    /// What serde and the TOML parser say, in our words.
+    /// Returns an error of serde or the TOML parser in iotax's words.
     fn wire_error(&self, error: &::toml::de::Error) -> InputError {
         let message = error.message();
         let start = error.span().map_or(0, |span| span.start);
@@ -679,8 +680,8 @@ impl TomlSource<'_> {
     }
 }
 
-/// The workloads of a file or a profile under the name that the scenario gives them, by its engine
-/// if it says one.
+/// Returns the workloads of a file or a profile under the name that the scenario gives them, with
+/// its engine if it names one.
 fn named(
     drafts: Vec<WorkloadDraft>,
     name: Option<&str>,
@@ -696,7 +697,8 @@ fn named(
     })
 }
 
-/// Puts the medium of `NAME=MEDIUM` in place of the file's; a path comes with where it is written.
+/// Replaces the file's medium with that of `NAME=MEDIUM`. Returns a path with the position at which
+/// it is written.
 fn other_medium(
     text: &str,
     devices: &mut BTreeMap<String, Medium>,
@@ -808,7 +810,7 @@ fn plain_words(message: &str) -> String {
     format!("{} where {expected} is expected", found.replace('`', ""))
 }
 
-/// The innermost key whose value covers this byte; the file parses, or nothing is found.
+/// Returns the innermost key whose value covers this byte; `None` if the file does not parse.
 fn key_at(text: &str, byte: usize) -> Option<String> {
     let table = DeTable::parse(text).ok()?;
     key_in(table.get_ref(), byte)
@@ -816,7 +818,7 @@ fn key_at(text: &str, byte: usize) -> Option<String> {
 
 fn key_in(table: &DeTable<'_>, byte: usize) -> Option<String> {
     for (key, value) in table {
-        // A table's own span may be no more than its header, so its members are searched anyway.
+        // A table's own span may be no more than its header, so its members are always searched.
         let inner = match value.get_ref() {
             DeValue::Table(table) => key_in(table, byte),
             DeValue::Array(items) => items.iter().find_map(|item| match item.get_ref() {
@@ -835,7 +837,7 @@ fn key_in(table: &DeTable<'_>, byte: usize) -> Option<String> {
     None
 }
 
-/// Names are used in tables, in file names and in the one-line grammar.
+/// Checks a name, which is used in tables, in file names and in the one-line grammar.
 fn plain_name(name: &str) -> Result<(), Fault> {
     let plain = !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
@@ -854,7 +856,8 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// `open` are the stacks being resolved, to find a circle.
+    /// Returns the cells of a stack. `open` has the stacks that are being resolved, to find a
+    /// circle.
     fn cells(&self, name: &str, open: &mut Vec<String>) -> Result<Vec<StackCell>, InputError> {
         let spanned = &self.wire[name];
         let stack = spanned.get_ref();

@@ -1,4 +1,4 @@
-//! Tests of scenario files, sound and unsound.
+//! Tests of valid and invalid scenario files.
 
 use super::super::check::{ScenarioRequest, from_path};
 use super::super::published::{Published, PublishedFigure};
@@ -195,7 +195,7 @@ fn a_file_that_is_said_to_be_on_this_host_is_on_this_host() {
 
 const STACK: &str = "[stack.a]\ntext = \"file:/x,size=1GiB\"\n";
 
-/// What is wrong, put before or after one good stack.
+/// Faults, before or after one valid stack.
 const BAD_TOP: &[&str] = &[
     "",
     "bil = true\n",
@@ -327,7 +327,7 @@ fn refused_published_figures() {
     insta::assert_snapshot!(table);
 }
 
-/// Two stacks, two workloads, and what is after them.
+/// Returns two stacks and two workloads, with the given text after them.
 fn with_tables(text: &str) -> String {
     format!(
         "{STACK}[stack.b]\ntext = \"file:/y,size=1GiB\"\n[[workload]]\nname = \"reads\"\nrw = \"randread\"\n[[workload]]\nname = \"mix\"\nrw = \"randrw\"\n{text}"
@@ -505,7 +505,7 @@ kind = \"word\"
 values = [\"fast\", \"safe\"]
 ";
 
-/// A scenario with such a layer on two drives.
+/// Returns a scenario with such a layer on two drives.
 fn with_tool(layer: &str, tool: &str) -> String {
     format!(
         "[stack.a]\ntext = \"[/dev/a,/dev/b] | {layer}\"\n[stack.b]\ntext = \"/dev/a\"\n[[workload]]\nrw = \"randread\"\n{tool}"
@@ -522,7 +522,7 @@ fn a_described_engine_is_a_layer_like_any_other() {
     assert_eq!(layer.text(), "array(mode=fast,strip=128KiB)");
     let plain = read_text(&with_tool("array", TOOL)).unwrap().stacks[0].layers[0].clone();
     assert_eq!((plain.option("strip"), plain.option("mode")), (Some("64KiB"), None));
-    // A report is made of the record, without the scenario's file.
+    // A report uses the record and not the scenario's file.
     let kept = serde_json::to_string(&scenario).unwrap();
     let read: Scenario = serde_json::from_str(&kept).unwrap();
     assert_eq!(read.stacks[0].layers[0], *layer);

@@ -1,6 +1,6 @@
-//! `[tool.NAME]`: the description of an engine that iotax does not know, and what is wrong with
-//! one. Its commands are checked before anything is created: a command that could not be undone or
-//! found again is refused here.
+//! `[tool.NAME]`: the description of an engine that iotax does not know, and the checks of it. Its
+//! commands are checked before anything is created: a command that could not be undone or found
+//! again is refused here.
 
 use super::error::{Fault, nearest};
 use crate::layer::tool::{Capacity, KINDS, MemberShare, SIZE, Tool, ToolOption};
@@ -20,9 +20,9 @@ const SHELLS: &[&str] =
     &["sh", "bash", "dash", "ash", "zsh", "ksh", "csh", "tcsh", "fish", "busybox"];
 /// Placeholders that every command may have.
 const OWN: &[&str] = &[MEMBERS, NAME, RUN];
-/// Those by which a command is run once for each member.
+/// Placeholders that make a command run once for each member.
 const OF_MEMBER: &[&str] = &[MEMBER, NUMBER, DEVICE, PCI];
-/// The same and the one by which it is run once for each part.
+/// Placeholders that make a command run once for each member or part.
 const SEVERAL: &[&str] = &[MEMBER, NUMBER, DEVICE, PCI, PART];
 /// Units that a size may be written in.
 pub const UNITS: &[(&str, u64)] =
@@ -30,7 +30,7 @@ pub const UNITS: &[(&str, u64)] =
 const LIMIT: u64 = 120;
 const LONG_LIMIT: u64 = 4 * 3600;
 
-/// A file of nothing but tools.
+/// A file that contains only tools.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileWire {
@@ -111,15 +111,15 @@ fn hint<T>(span: Range<usize>, why: impl Into<String>, hint: impl Into<String>) 
     Err((span, Fault::hint(why, hint)))
 }
 
-/// What a command may name.
+/// Placeholders that a command may name.
 struct Slots<'a> {
     options: &'a [ToolOption],
 }
 
-/// The tool that a table describes.
+/// Returns the tool that a table describes.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// Returns the first fault with its position.
 pub(super) fn tool_of(name: &str, wire: &Spanned<ToolWire>) -> At<Tool> {
     let (span, wire) = (wire.span(), wire.get_ref());
     if layer::find(name).is_some() {
@@ -375,9 +375,9 @@ fn commands_of(span: &Range<usize>, wire: &ToolWire, slots: &Slots) -> At<ToolCo
     Ok(commands)
 }
 
-/// What could not be found again, undone or brought into a state.
+/// Refuses a tool that could not be found again, undone or brought into a state.
 fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) -> At<()> {
-    // What a member is called may name it, too.
+    // The engine's name for a member may contain it, too.
     let named_by_member = commands
         .member
         .as_ref()
@@ -385,7 +385,7 @@ fn check_sense(span: &Range<usize>, wire: &ToolWire, commands: &ToolCommands) ->
     let lacks = |argv: &&Argv| {
         !(has_slot(argv, &[NAME]) || named_by_member && has_slot(argv, &[MEMBER, MEMBERS]))
     };
-    // A member is the run's: nothing is made of it without consent.
+    // A member belongs to the run: no member is used without consent.
     if let Some(argv) = commands
         .undo
         .iter()
@@ -500,7 +500,7 @@ impl Slots<'_> {
         argv[1..].iter().try_for_each(|word| self.check(word, also, span))
     }
 
-    /// Whether all placeholders stand for something.
+    /// Checks that every placeholder has a value.
     fn check(&self, word: &str, also: &[&str], span: &Range<usize>) -> At<()> {
         let all = pieces(word).map_err(|clause| (span.clone(), Fault::from_clause(&clause)))?;
         for piece in all {

@@ -1,13 +1,13 @@
-//! Workloads that trim: refused here, before anything is made, is what they cannot stand beside,
-//! and the stacks whose generator does not trim. Engines that workloads name are the drafts'
-//! business (draft.rs).
+//! Workloads that trim. Other workloads that they cannot be combined with, and stacks whose
+//! generator does not trim, are refused here before anything is made. draft.rs checks the engines
+//! that workloads name.
 
 use super::error::Fault;
 use super::{Engine, LoadIssuer, Stack, Workload};
 use crate::layer::LayerRole;
 use iotax_load::{EngineName, Job};
 
-/// Whether a named generator trims; one that iotax chooses does.
+/// Returns true if a named generator trims; a generator that iotax chooses does.
 pub(super) fn by_engine(engine: Option<Engine>) -> bool {
     match engine {
         None => true,
@@ -16,10 +16,12 @@ pub(super) fn by_engine(engine: Option<Engine>) -> bool {
     }
 }
 
-/// What was trimmed is no longer there to be read, and is new to whoever writes it: a run that
-/// trims does nothing else. `steady`: a pace is waited for. The notes that a reader needs.
+/// Checks that a run that trims does nothing else. Trimmed data are no longer there to be read, and
+/// are new to the next writer. `steady`: the run waits for a steady pace. Returns the notes that a
+/// reader needs.
 ///
 /// # Errors
+/// Returns why it cannot be measured.
 /// Why it cannot be measured.
 pub(super) fn check(
     stacks: &[Stack],

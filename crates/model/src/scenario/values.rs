@@ -1,6 +1,5 @@
-//! What the value of one of fio's words means, in two dialects: fio's own, where `4096` is bytes,
-//! and ours, where a size has a unit. A value that would not be the load that was written is
-//! refused.
+//! Meaning of the values of fio's words, in two dialects: fio's own, where `4096` is bytes, and
+//! iotax's, where a size has a unit. A value that would change the written load is refused.
 
 use super::Engine;
 use super::error::Fault;
@@ -8,24 +7,25 @@ use iotax_load::engine::ALL;
 use iotax_load::{Distribution, Iomem, MAX_RATE, Rw};
 use iotax_units::{self as units, fio};
 
-/// How numbers are read, and which defaults hold.
+/// Notation of numbers, and the defaults that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// A scenario file or the command line: sizes have a unit; direct, and no engine named.
+    /// A scenario file or the command line: sizes have a unit; direct I/O, and no engine named.
     Ours,
     /// A job file: fio's suffixes and fio's defaults (direct=0, a synchronous engine).
     Fio,
 }
 
-/// A stretch of the target.
+/// Extent of a region of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Bytes(u64),
-    /// Percent of the target, which only a declared size makes bytes.
+    /// Percent of the target, which only a declared size turns into bytes.
     Percent(u8),
 }
 
-/// `auto`, a name of ours, `fio`; fio's own names of interfaces are answered with ours.
+/// Parses `auto`, the name of an iotax engine, or `fio`. For fio's own names of interfaces the
+/// error names the iotax engine.
 ///
 /// # Errors
 /// Any other word.
@@ -101,7 +101,7 @@ pub(super) fn parse_cpus(word: &str, _: Dialect) -> Result<Vec<u32>, Fault> {
         .map_err(|clause| Fault::hint(clause, "write numbers and ranges from 0 on, as 0-3,5"))
 }
 
-/// Whether each thread has a processor of its own.
+/// Parses a policy; true if each thread has its own processor.
 pub(super) fn parse_policy(word: &str, _: Dialect) -> Result<bool, Fault> {
     match word {
         "shared" => Ok(false),
@@ -110,7 +110,7 @@ pub(super) fn parse_policy(word: &str, _: Dialect) -> Result<bool, Fault> {
     }
 }
 
-/// fio takes numbers only.
+/// Parses an I/O class; fio accepts numbers only.
 pub(super) fn parse_class(word: &str, dialect: Dialect) -> Result<u8, Fault> {
     let named = ["none", "rt", "be", "idle"].iter().position(|name| *name == word);
     match (named.filter(|_| dialect == Dialect::Ours), word.parse::<u8>()) {
@@ -133,7 +133,7 @@ pub(super) fn parse_level(word: &str, _: Dialect) -> Result<u8, Fault> {
     }
 }
 
-/// fio's words for the memory of I/Os, of which two are here.
+/// Parses fio's words for the memory of I/Os, two of which iotax supports.
 pub(super) fn parse_iomem(word: &str, _: Dialect) -> Result<Iomem, Fault> {
     match word {
         "malloc" | "mmap" => Ok(Iomem::Malloc),
@@ -176,7 +176,7 @@ pub(super) fn parse_percent(word: &str, dialect: Dialect) -> Result<u8, Fault> {
     }
 }
 
-/// fio takes 0 and 1 only.
+/// Parses a flag; fio accepts 0 and 1 only.
 pub(super) fn parse_flag(word: &str, dialect: Dialect) -> Result<bool, Fault> {
     match (word, dialect) {
         ("1", _) | ("true", Dialect::Ours) => Ok(true),
@@ -188,7 +188,7 @@ pub(super) fn parse_flag(word: &str, dialect: Dialect) -> Result<bool, Fault> {
     }
 }
 
-/// fio's checksums; with any of them iotax puts its own stamp on what is written.
+/// fio's checksums; with any of them iotax writes its own stamp.
 const CHECKSUMS: &[&str] = &[
     "md5",
     "crc64",
@@ -208,14 +208,14 @@ const CHECKSUMS: &[&str] = &[
     "meta",
 ];
 
-/// Whether what is written is verified.
+/// Parses `verify`; true if written data are verified.
 pub(super) fn parse_verify(word: &str, dialect: Dialect) -> Result<bool, Fault> {
     match (word, dialect) {
         (_, Dialect::Ours) => parse_flag(word, dialect).map_err(|fault| {
             let hint = "iotax has one stamp, with a CRC-32; write verify = true";
             if CHECKSUMS.contains(&word) { Fault::hint(fault.why, hint) } else { fault }
         }),
-        // fio's null only pretends.
+        // fio's null only pretends to verify.
         ("0" | "null", Dialect::Fio) => Ok(false),
         (word, Dialect::Fio) if CHECKSUMS.contains(&word) => Ok(true),
         ("pattern" | "pattern_hdr", Dialect::Fio) => Err(Fault::hint(
@@ -228,13 +228,13 @@ pub(super) fn parse_verify(word: &str, dialect: Dialect) -> Result<bool, Fault> 
     }
 }
 
-/// A plain count; fio takes its suffixes here too.
+/// Parses a plain count; fio accepts its suffixes here too.
 pub(super) fn parse_number(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     let number = if dialect == Dialect::Fio { fio::number(word) } else { word.parse().ok() };
     number.ok_or_else(|| Fault::new(format!("\"{word}\" is not a whole number")))
 }
 
-/// I/Os a second of a thread; more than its clock has steps cannot be paced.
+/// Parses I/Os per second and thread. Rates above the resolution of the clock cannot be paced.
 pub(super) fn parse_rate(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     let rate = parse_number(word, dialect)?;
     if rate <= MAX_RATE {
@@ -266,7 +266,7 @@ pub(super) fn parse_size(word: &str, dialect: Dialect) -> Result<u64, Fault> {
     })
 }
 
-/// What somebody who writes bare bytes meant.
+/// Returns the spelling that somebody who writes bare bytes probably meant.
 fn with_unit(digits: &str) -> String {
     match digits.parse::<u64>() {
         Ok(bytes) if bytes > 0 && bytes % 1024 == 0 => {

@@ -1,5 +1,6 @@
-//! Workloads with `verify`: refused here, before anything is made, is what could not be told right
-//! from wrong on any stack. What depends on regions the load generator refuses.
+//! Workloads with `verify`. Those for which right and wrong data could not be distinguished on any
+//! stack are refused here, before anything is made. The load generator refuses what depends on
+//! regions.
 
 use super::error::Fault;
 use super::{Engine, LoadIssuer, Stack, Workload};
@@ -9,7 +10,7 @@ use iotax_load::{EngineName, verify};
 /// Checks all workloads that verify.
 ///
 /// # Errors
-/// The first that cannot be, and why.
+/// Returns the first workload that cannot be verified, with the reason.
 pub(super) fn check(stacks: &[Stack], workloads: &[Workload]) -> Result<(), Fault> {
     workloads.iter().filter(|workload| workload.verifies()).try_for_each(|workload| {
         let named =

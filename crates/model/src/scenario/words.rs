@@ -1,6 +1,6 @@
-//! fio's words for one job, from a job file, a scenario file or the command line, and what they
-//! mean together. Each is an entry of [`WORDS`]: the scenario file and the command line take their
-//! keys from there.
+//! fio's words for one job, from a job file, a scenario file or the command line, and their
+//! combined meaning. Each is an entry of [`WORDS`], from which the scenario file and the command
+//! line take their keys.
 
 use super::draft::{JobDraft, Keys};
 use super::error::{Fault, InputError, Origin};
@@ -13,7 +13,7 @@ use super::values::{
 use iotax_load::{Distribution, Job, Rw};
 use std::collections::BTreeMap;
 
-/// One of fio's words that is honoured.
+/// One of the fio words that iotax honours.
 pub struct WordDef {
     pub name: &'static str,
     /// fio's other words for it.
@@ -106,12 +106,12 @@ pub const WORDS: &[WordDef] = &[
     WordDef { name: "randseed", aliases: &[], help: "seed of offsets, mix and buffers" },
 ];
 
-/// The word that a word or its alias means.
+/// Returns the word that a word or its alias means.
 pub fn canonical(word: &str) -> Option<&'static str> {
     WORDS.iter().find(|def| def.name == word || def.aliases.contains(&word)).map(|def| def.name)
 }
 
-/// Every word and alias.
+/// Returns every word and alias.
 pub fn known_words() -> Vec<&'static str> {
     WORDS
         .iter()
@@ -119,7 +119,7 @@ pub fn known_words() -> Vec<&'static str> {
         .collect()
 }
 
-/// The words of one job as written; the last one counts, as in fio.
+/// Words of one job as written; the last one counts, as in fio.
 #[derive(Clone, Debug, Default)]
 pub struct JobWords {
     values: BTreeMap<&'static str, Written>,
@@ -131,9 +131,9 @@ pub struct JobWords {
 pub(super) struct Written {
     /// The word or its alias.
     pub(super) key: String,
-    /// One value; empty where a list stands.
+    /// Single value; empty if there is a list.
     pub(super) value: String,
-    /// The values of a list of a scenario file.
+    /// Values of a list from a scenario file.
     pub(super) list: Option<Vec<SweepItem>>,
     pub(super) origin: Origin,
     /// The index of the word.
@@ -141,12 +141,12 @@ pub(super) struct Written {
 }
 
 impl JobWords {
-    /// Takes a word; `false` if it is none of [`WORDS`].
+    /// Adds a word; returns false if it is not one of [`WORDS`].
     pub fn set(&mut self, key: &str, value: &str, origin: &Origin) -> bool {
         self.put(key, value.trim(), None, origin)
     }
 
-    /// Takes a word with a list of values; `false` if it is none of [`WORDS`].
+    /// Adds a word with a list of values; returns false if it is not one of [`WORDS`].
     pub(super) fn set_list(&mut self, key: &str, list: Vec<SweepItem>, origin: &Origin) -> bool {
         self.put(key, "", Some(list), origin)
     }
@@ -161,7 +161,7 @@ impl JobWords {
         let Some(name) = canonical(key) else {
             return false;
         };
-        // The later of "direct" and "buffered" counts, and of the two mixes.
+        // The later of "direct" and "buffered" counts, and the later of the two mixes.
         let slot = match name {
             "buffered" => "direct",
             "rwmixwrite" => "rwmixread",
@@ -173,12 +173,12 @@ impl JobWords {
         true
     }
 
-    /// A word as it was written, and where.
+    /// Returns a word as it was written, with its position.
     pub(super) fn written(&self, name: &str) -> Option<(&str, &Origin)> {
         self.values.get(name).map(|written| (written.value.as_str(), &written.origin))
     }
 
-    /// The words in the order in which they were written.
+    /// Returns the words in the order in which they were written.
     pub(super) fn in_order(&self) -> Vec<(&'static str, &Written)> {
         let mut words: Vec<_> =
             self.values.iter().map(|(name, written)| (*name, written)).collect();
@@ -186,7 +186,7 @@ impl JobWords {
         words
     }
 
-    /// The same words with one value of a list in its place.
+    /// Returns the words with one value of a list in its place.
     pub(super) fn with(&self, name: &str, item: &SweepItem) -> JobWords {
         let mut words = self.clone();
         if let Some(written) = words.values.get_mut(name) {
@@ -197,10 +197,10 @@ impl JobWords {
         words
     }
 
-    /// What the words mean together.
+    /// Returns the combined meaning of the words.
     ///
     /// # Errors
-    /// The first word that has no meaning, with its place.
+    /// Returns the first word that has no meaning, with its position.
     pub fn draft(&self, dialect: Dialect) -> Result<JobDraft, InputError> {
         let read = WordReader { words: self, dialect };
         let rw = read.get("rw", parse_rw)?.unwrap_or(if dialect == Dialect::Fio {
@@ -264,7 +264,7 @@ impl JobWords {
         Ok(draft)
     }
 
-    /// Words in fio's "KiB" form, which fio reads as powers of 1000.
+    /// Returns words with "KiB" units, which fio reads as powers of 1000.
     pub fn thousands(&self) -> impl Iterator<Item = String> {
         let sizes = ["bs", "size", "offset", "offset_increment"]
             .into_iter()
@@ -319,7 +319,8 @@ impl WordReader<'_> {
         Ok(self.get("direct", parse_flag)?.map(|flag| flag != negated))
     }
 
-    /// fio takes no notice of it where `rw` is sequential; a job file is noted to say so (fio.rs).
+    /// Returns the distribution. fio ignores it if `rw` is sequential; fio.rs adds a note for a job
+    /// file.
     fn distribution(&self, rw: Rw) -> Result<Distribution, InputError> {
         let distribution = self.get("random_distribution", parse_distribution)?.unwrap_or_default();
         match distribution.is_random() || rw.random() || self.dialect == Dialect::Fio {
@@ -335,8 +336,8 @@ impl WordReader<'_> {
         }
     }
 
-    /// fio keeps a map if nothing is said; here it is asked for. As in fio there is none of other
-    /// laws, and none of a sequential rw.
+    /// Returns true if the job keeps a random map. fio keeps one by default; scenarios must request
+    /// it. As in fio there is no map for other distributions or a sequential rw.
     fn random_map(&self, rw: Rw, distribution: Distribution) -> Result<bool, InputError> {
         let none = self.get("norandommap", parse_flag)?.unwrap_or(self.dialect == Dialect::Ours);
         let why = match (rw.random(), distribution.is_random()) {
@@ -359,8 +360,8 @@ impl WordReader<'_> {
         }
     }
 
-    /// fio's `read` and `write` are of one direction, and a job of both goes on with both or with
-    /// none here.
+    /// Returns true if the job goes on after errors. fio's `read` and `write` apply to one
+    /// direction; here a job with both directions goes on with both or with neither.
     fn continue_on_error(&self, rw: Rw) -> Result<bool, InputError> {
         let known: Parse<&'static str> = |word, _| {
             const KNOWN: &[&str] = &["none", "io", "all", "read", "write", "0", "1"];
@@ -404,7 +405,8 @@ impl WordReader<'_> {
         Ok(percent.map(|percent| if negated { 100 - percent } else { percent }))
     }
 
-    /// fio's `READ,WRITE,TRIM`: the part of the direction in use; a mix has one value for both.
+    /// Returns the value for the direction in use from fio's `READ,WRITE,TRIM`; a mix has one value
+    /// for both.
     fn directional<T: Copy + PartialEq>(
         &self,
         key: &str,
@@ -461,7 +463,7 @@ impl WordReader<'_> {
     }
 }
 
-/// Why a word is refused outside of job files.
+/// Returns the reason why a word is refused outside of job files.
 pub(super) fn unknown_word(key: &str) -> Fault {
     let known: Vec<&str> = known_words().into_iter().chain(["engine"]).collect();
     let hint = match key {

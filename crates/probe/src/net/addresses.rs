@@ -1,15 +1,15 @@
-//! The addresses at which a place can be reached, as its kernel lists them.
+//! Addresses at which a place can be reached, as its kernel lists them.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Those of this place, of IPv4, in the kernel's order; those of the loopback last.
+/// Returns the IPv4 addresses of this place in the kernel's order, with loopback addresses last.
 pub fn addresses() -> Vec<IpAddr> {
     listed(&fs::read_to_string("/proc/net/fib_trie").unwrap_or_default())
 }
 
-/// Leaves of the kernel's tables of routes, each an address above what routes to it: `/32 host
-/// LOCAL` for one of its own.
+/// Parses the leaves of the kernel's route tables. Each leaf is an address above the line that
+/// routes to it: `/32 host LOCAL` for one of this place.
 fn listed(tables: &str) -> Vec<IpAddr> {
     let mut all: Vec<Ipv4Addr> = Vec::new();
     let mut leaf = None;

@@ -1,4 +1,4 @@
-//! The end that asks for slices: a control connection, and a resident thread for each flow.
+//! Requesting end: a control connection, and a resident thread for each flow.
 
 use super::control::{self, ControlRequest, Reply};
 use super::flow::{Flow, FlowOrder, FlowShare, FlowStop, LONGEST_DATAGRAM, PATIENCE_NS, Socket};
@@ -15,25 +15,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A connection that takes longer is a firewall's, mostly.
+/// Time limit for connecting: if it takes longer, a firewall is the usual cause.
 const REACH: Duration = Duration::from_secs(5);
-/// Streams of a direction at most.
+/// Maximum number of streams in a direction.
 const MOST_STREAMS: u32 = 64;
-/// A datagram with nothing but what it needs.
+/// Size in bytes of a datagram with nothing but what it needs.
 pub(crate) const SMALL_DATAGRAM: u32 = 64;
-/// Both ends have so long to wake their threads, beside the way to the other.
+/// Time that both ends have to wake their threads, besides the time of the path.
 const LEAD_NS: u64 = 500_000;
-/// A slice whose threads were late is made again so often.
+/// Number of attempts at a slice if its threads were late.
 const TRIES: u32 = 4;
-/// The clocks are compared so often before a slice, within so long.
+/// Maximum number of clock comparisons before a slice, and their time limit.
 const LOOKS: u32 = 5;
 const LOOKS_NS: u64 = 5_000_000;
-/// A stream has reached its rate after so many round trips, mostly.
+/// Number of round trips after which a stream has usually reached its rate.
 const ROUND_TRIPS_TO_GROW: u64 = 10;
-/// What is discarded for the path's sake is no longer.
+/// Maximum time discarded because of the path.
 const MOST_DISCARDED_NS: u64 = 2_000_000_000;
 
-/// What a probe's flows are.
+/// Flows of a probe.
 #[derive(Clone, Copy)]
 struct Plan {
     is_tcp: bool,
@@ -58,8 +58,8 @@ fn plan(spec: &ProbeSpec) -> Result<Plan, ProbeError> {
     })
 }
 
-/// What is discarded at a try that follows so many: at first as asked for, then at least 20, 80,
-/// 320 ms.
+/// Returns the time to discard after `tries` failed attempts: first the requested time, then at
+/// least 20, 80, 320 ms.
 fn longer_ns(asked_ns: u64, tries: u32) -> u64 {
     match tries {
         0 => asked_ns,
@@ -70,7 +70,7 @@ fn longer_ns(asked_ns: u64, tries: u32) -> u64 {
 /// Connects, and starts the threads of all flows.
 ///
 /// # Errors
-/// When the other end cannot be reached, or does not let us in; each says why and what to do.
+/// When the other end cannot be reached, or refuses us; each error says why and what to do.
 pub(super) fn prepare(spec: &ProbeSpec) -> Result<Box<dyn Probe>, ProbeError> {
     Ok(Box::new(Client::connect(spec)?))
 }
@@ -85,14 +85,14 @@ struct Client {
     abort: Arc<AtomicBool>,
     mss: u32,
     slice: u32,
-    /// How long the last two slices took to drain.
+    /// Times that the last two slices took to drain.
     drains_ns: [u64; 2],
-    /// Why no more slices can be run.
+    /// Reason why no more slices can run.
     broken: Option<String>,
     exchange: Option<Exchange>,
 }
 
-/// The other end's clock.
+/// Clock of the other end, compared with ours.
 struct Clocks {
     ahead_ns: i64,
     round_trip_ns: u64,
@@ -178,7 +178,8 @@ impl Client {
             .map_err(|error| system("make a socket for datagrams", error))?;
         let since = Instant::now();
         while since.elapsed() < REACH {
-            // A refusal of an earlier one may come here; what counts is what the other end says.
+            // The refusal of an earlier datagram may arrive here; only the other end's reply
+            // counts.
             let _ = socket.send(&hello.encode());
             for wait_ms in [0, 2, 10, 50] {
                 std::thread::sleep(Duration::from_millis(wait_ms));
@@ -233,7 +234,7 @@ impl Client {
         })
     }
 
-    /// Compares the clocks; of several looks the one with the shortest round trip.
+    /// Compares the clocks; of several comparisons the one with the shortest round trip counts.
     fn clocks(&mut self) -> Result<Clocks, ProbeError> {
         let (since_ns, mut best) = (clock::now(), None::<Clocks>);
         for _ in 0..LOOKS {
@@ -255,7 +256,7 @@ impl Client {
         best.ok_or_else(|| ProbeError::Failed(format!("{} did not report its clock", self.peer)))
     }
 
-    /// Nanoseconds that are discarded at the start.
+    /// Returns the nanoseconds to discard at the start.
     fn discard_ns(&self, spec: &SliceSpec, round_trip_ns: u64) -> u64 {
         let grown = if self.plan.is_tcp && self.plan.roles != [ConnectionRole::Ask] {
             ROUND_TRIPS_TO_GROW
@@ -272,15 +273,15 @@ impl Client {
     fn datagram_bytes(&self) -> u32 {
         match (self.plan.is_small, self.mss) {
             (true, _) => SMALL_DATAGRAM,
-            // A segment's headers are longer than a datagram's: what fits as the one fits as the
-            // other.
+            // A segment's headers are longer than a datagram's, so a datagram of this size fits
+            // too.
             (false, mss @ 100..) => mss.min(LONGEST_DATAGRAM),
             (false, _) => LONGEST_DATAGRAM,
         }
     }
 
-    /// Ethernet's 14 octets, IP's, and those of UDP, or of TCP with its time stamps; 0: the load
-    /// are single messages.
+    /// Returns the header bytes of a packet: Ethernet's 14 octets, IP's, and those of UDP, or of
+    /// TCP with its time stamps; 0 if the load consists of single messages.
     fn header_bytes(&self) -> u32 {
         let ip = if self.peer.is_ipv4() { 20 } else { 40 };
         match (self.plan.roles, self.plan.is_tcp) {
@@ -290,7 +291,7 @@ impl Client {
         }
     }
 
-    /// Runs a slice; `None`: a thread of one end began too late.
+    /// Runs a slice; `None` if a thread of one end began too late.
     fn attempt(
         &mut self,
         spec: &SliceSpec,
@@ -361,7 +362,7 @@ impl Client {
         self.combine(&here, &clocks, &own, &theirs).map(Some)
     }
 
-    /// What the own threads did.
+    /// Collects the results of this end's threads.
     fn own_shares(&mut self, order: &FlowOrder) -> Result<Vec<FlowShare>, ProbeError> {
         let until_ns = order.to_ns + 2 * PATIENCE_NS;
         let mut shares = Vec::new();
@@ -408,7 +409,7 @@ impl Client {
             header_bytes: self.header_bytes(),
             ..Exchange::default()
         };
-        // What arrived in the whole slice, each way.
+        // Arrivals in the whole slice, each way.
         let mut whole = [0_u64; 2];
         for (number, (role, _)) in self.lanes.iter().enumerate() {
             let (near, far) = (&own[number], &theirs[number]);
@@ -430,7 +431,7 @@ impl Client {
                 continue;
             }
             result.discarded_ios += receiver.outside;
-            // What was sent is in the exchange.
+            // The exchange has what was sent.
             let arrived =
                 if *role == ConnectionRole::Send { &mut result.write } else { &mut result.read };
             arrived.ios += receiver.units;
@@ -455,8 +456,8 @@ impl Client {
         let is_asked = |way: usize| {
             self.lanes.iter().any(|(role, _)| usize::from(*role == ConnectionRole::Receive) == way)
         };
-        // A window in which nothing arrived is a stall, and counts as it is; a slice in which
-        // nothing did is no measurement.
+        // A window in which nothing arrived is a stall, and counts as it is. A slice without
+        // arrivals is not a measurement.
         if (0..2).any(|way| is_asked(way) && whole[way] == 0) {
             return Err(ProbeError::Unfit(format!(
                 "probe {} with {}: nothing arrived in a slice of {:.0} ms; hint: use a longer slice, or look for a firewall or \
@@ -498,7 +499,7 @@ impl Probe for Client {
             )));
         }
         for tries in 0..TRIES {
-            // Who woke too late has more time at the next.
+            // After a late wake-up the next attempt allows more time.
             let spec = SliceSpec { min_discard_ns: longer_ns(spec.min_discard_ns, tries), ..*spec };
             match self.attempt(&spec, ns) {
                 Ok(Some(result)) => return Ok(result),
@@ -547,7 +548,7 @@ fn dial(peer: SocketAddr) -> Result<TcpStream, ProbeError> {
     })
 }
 
-/// Says hello; the session.
+/// Sends the hello, and returns the session.
 fn introduce(mut stream: &TcpStream, peer: SocketAddr, hello: &Hello) -> Result<u64, ProbeError> {
     let failed = |why: String| Err(ProbeError::Failed(why));
     let mut bytes = [0; ANSWER];

@@ -1,29 +1,29 @@
-//! What crosses the control connection: requests of the client and replies of the server, JSON
-//! after its length.
+//! Messages of the control connection: requests of the client and replies of the server, as JSON
+//! that follows its length.
 
 use super::flow::{FlowOrder, FlowShare};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
-/// No frame is longer.
+/// Maximum length of a frame.
 const LONGEST: usize = 256 << 10;
 
-/// What a client asks.
+/// Request of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum ControlRequest {
-    /// What time it is.
+    /// Asks for the server's time.
     Clock,
-    /// Which flows are there.
+    /// Asks which flows exist.
     Flows,
-    /// A slice by the server's clock; has no reply.
+    /// Orders a slice by the server's clock; has no reply.
     Slice(FlowOrder),
-    /// What the flows did in it.
+    /// Asks for the results of the flows in the slice.
     Collect,
 }
 
-/// What a server replies.
+/// Reply of a server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Reply {
@@ -31,23 +31,23 @@ pub(super) enum Reply {
         now_ns: u64,
     },
     Flows {
-        /// In the order in which they came.
+        /// Numbers of the flows, in the order in which they came.
         indices: Vec<u32>,
     },
-    /// Of each flow, with its number.
+    /// Results of each flow, with its number.
     Shares {
         shares: Vec<(u32, FlowShare)>,
     },
-    /// It was not done.
+    /// The server refused the request.
     Refused {
         why: String,
     },
 }
 
-/// Writes a frame.
+/// Writes a message as one frame.
 ///
 /// # Errors
-/// The connection's.
+/// Errors of the connection.
 pub(super) fn write(mut to: impl Write, what: &impl Serialize) -> io::Result<()> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, what)?;
@@ -56,10 +56,10 @@ pub(super) fn write(mut to: impl Write, what: &impl Serialize) -> io::Result<()>
     to.write_all(&frame)
 }
 
-/// Reads one.
+/// Reads one frame and decodes its message.
 ///
 /// # Errors
-/// The connection's; of a frame that is too long or not what is expected.
+/// Errors of the connection, a frame that is too long, or an unexpected message.
 pub(super) fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;

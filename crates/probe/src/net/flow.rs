@@ -1,10 +1,10 @@
-//! What a thread does with its socket in a slice: send, receive, ask, echo; over a stream or by
+//! Work of a thread with its socket in a slice: send, receive, ask, echo; over a stream or by
 //! datagrams. Both ends use it.
 //!
-//! What counts is what arrives in the window, by the clock of the end at which it arrives. The
-//! content of a stream is bytes below 0x80, and a last byte of 0xff ends the slice: who receives
-//! looks at one byte of what a call gave, and the stream is quiet until the next slice. A datagram
-//! begins with a [`Header`].
+//! Only arrivals in the window count, by the clock of the end at which they arrive. The content of
+//! a stream is bytes below 0x80, and a last byte of 0xff ends the slice. So the receiver looks at
+//! one byte per call, and the stream is quiet until the next slice. A datagram begins with a
+//! [`Header`].
 
 use super::hello::{ConnectionRole, part};
 use super::sequence::Sequence;
@@ -17,65 +17,66 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Bytes of a write or read of a stream, as iperf3's.
+/// Bytes of one write or read of a stream, as in iperf3.
 pub(super) const BLOCK: usize = 128 << 10;
 /// Bytes of a request and of its response, both ways.
 pub(super) const MESSAGE: usize = 64;
-/// Of a datagram, without the headers of IP and UDP.
+/// Largest datagram in bytes, without the headers of IP and UDP.
 pub(crate) const LONGEST_DATAGRAM: u32 = 1400;
-/// So long a call blocks at most, before the thread looks whether it is to end.
+/// Maximum time that a call blocks, before the thread checks whether it is to end.
 const TICK: Duration = Duration::from_millis(20);
-/// Who receives datagrams waits so long for the end of a slice, beside the way's time.
+/// Time that a receiver of datagrams waits for the end of a slice, besides the time of the path.
 const QUIET_NS: u64 = 250_000_000;
-/// An end that hears nothing for so long, when there should be something, gives up.
+/// Time after which an end gives up if it hears nothing when there should be something.
 pub(super) const PATIENCE_NS: u64 = 10_000_000_000;
-/// The last byte of a slice.
+/// Byte that ends a slice of a stream.
 const END: u8 = 0xff;
-/// Steps of a course, so that those of all flows fit a frame.
+/// Maximum number of steps of a course, so that those of all flows fit a frame.
 pub(super) const MOST_STEPS: usize = 1024;
-/// A datagram is asked for once more at the earliest after this.
+/// Minimum time that a request by datagram waits for its answer.
 const SHORTEST_WAIT_NS: u64 = 200_000_000;
 
-/// A slice, by the clock of the end that holds it.
+/// Slice, by the clock of the end that runs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FlowOrder {
-    /// Its number in the session.
+    /// Number of the slice in the session.
     pub(super) slice: u32,
-    /// When the load begins.
+    /// Time at which the load begins.
     pub(super) begin_ns: u64,
-    /// When the window begins.
+    /// Time at which the window begins.
     pub(super) from_ns: u64,
     pub(super) to_ns: u64,
-    /// Bytes of a datagram.
+    /// Size of a datagram in bytes.
     pub(super) datagram_bytes: u32,
-    /// Bytes a second of each flow that sends datagrams.
+    /// Bytes per second of each flow that sends datagrams.
     pub(super) rate: Option<u64>,
-    /// A round trip of the quiet path.
+    /// Round-trip time of the quiet path.
     pub(super) round_trip_ns: u64,
-    /// Steps in which what arrives is recorded.
+    /// Steps in which arrivals are recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) course_ns: Option<u64>,
 }
 
 impl FlowOrder {
-    /// Whether that is within the window.
+    /// Returns true if a time is within the window.
     fn holds(&self, ns: u64) -> bool {
         (self.from_ns..self.to_ns).contains(&ns)
     }
 
-    /// Steps of the course from the beginning of the load to the end of the window.
+    /// Returns the number of steps of the course, from the beginning of the load to the end of the
+    /// window.
     fn steps(&self) -> usize {
         self.course_ns.map_or(0, |step| (self.to_ns - self.begin_ns) / step.max(1)) as usize
     }
 
-    /// When nothing comes for so long, also not the word that the slice is over, nothing more will:
-    /// longer than a machine that is busy lets a datagram lie.
+    /// Returns the time of silence after which no more datagrams will come, not even the one that
+    /// ends the slice: longer than a busy machine delays a datagram.
     fn quiet_ns(&self) -> u64 {
         QUIET_NS + 2 * self.round_trip_ns
     }
 
-    /// Why a server does not do it.
+    /// Returns the reason why a server refuses the order.
     pub(super) fn unfit(&self, now_ns: u64) -> Option<&'static str> {
         const MOST_NS: u64 = 600_000_000_000;
         let in_order = self.begin_ns <= self.from_ns && self.from_ns < self.to_ns;
@@ -96,29 +97,29 @@ impl FlowOrder {
     }
 }
 
-/// What one end of a flow did in a slice.
+/// Results of one end of a flow in a slice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct FlowShare {
-    /// When the thread was awake for it, by its clock.
+    /// Time at which the thread was awake for the slice, by its clock.
     pub(super) began_ns: u64,
-    /// When it was done: nothing in flight, or all sent that an end by datagrams sends in its
-    /// slice.
+    /// Time at which it was done: when nothing was in flight, or when a sender of datagrams had
+    /// sent all of its slice.
     pub(super) ended_ns: u64,
-    /// Blocks, datagrams, round trips in the window.
+    /// Number of blocks, datagrams or round trips in the window.
     pub(super) units: u64,
     pub(super) bytes: u64,
     pub(super) outside: u64,
-    /// Datagrams that the sender sent in its window; of the end that receives, those of these that
-    /// arrived, whenever.
+    /// Datagrams that the sender sent in its window; at the receiver, those of these that arrived
+    /// at any time.
     pub(super) marked: u64,
-    /// Datagrams that came after one that was sent later.
+    /// Datagrams that arrived after one that was sent later.
     pub(super) reordered: u64,
-    /// Datagrams that came once more.
+    /// Datagrams that arrived more than once.
     pub(super) duplicates: u64,
-    /// Segments sent again, of a stream.
+    /// Segments of a stream that were sent again.
     pub(super) retransmits: u64,
-    /// Asked without an answer.
+    /// Requests that got no answer.
     pub(super) unanswered: u64,
     /// CPU time of the thread over the slice.
     pub(super) cpu_user_ns: u64,
@@ -126,21 +127,22 @@ pub(super) struct FlowShare {
     /// Bytes of a stream, or datagrams, that arrived in each step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) course: Vec<u64>,
-    /// Why it did not come to its end.
+    /// Reason why the slice did not finish.
     pub(super) failed: Option<String>,
-    /// Times of round trips.
+    /// Latencies of the round trips.
     #[serde(skip)]
     pub(super) latency: Histogram,
-    /// Round trips in flight, summed up over the window.
+    /// Round trips in flight, summed over the window.
     #[serde(skip)]
     pub(super) in_flight_ns: u64,
-    /// Times of the round trips that ended in the window, summed up.
+    /// Sum of the times of round trips that ended in the window.
     #[serde(skip)]
     pub(super) served_ns: u64,
 }
 
 impl FlowShare {
-    /// Whether its counts can be of a slice: they come from another machine, and are added up.
+    /// Returns true if its counts are plausible for a slice: they come from another machine, and
+    /// are summed.
     pub(super) fn is_possible(&self) -> bool {
         let counts = [
             self.units,
@@ -157,7 +159,7 @@ impl FlowShare {
         all && self.course.len() <= MOST_STEPS
     }
 
-    /// Of an end that receives.
+    /// Creates the share of a receiving end.
     fn for_order(order: &FlowOrder) -> FlowShare {
         FlowShare { course: vec![0; order.steps()], ..FlowShare::default() }
     }
@@ -180,8 +182,9 @@ impl FlowShare {
         }
     }
 
-    /// As the generator counts I/Os: those that ended in the window; times of these unless they
-    /// took longer than the discarded start, of which those are kept that began in it.
+    /// Counts a round trip as the generator counts I/Os: those that ended in the window. Their
+    /// times count unless they took longer than the discarded start; of such, those count that
+    /// began in the window.
     fn round_trip(&mut self, order: &FlowOrder, asked_ns: u64, now_ns: u64) {
         let took_ns = now_ns - asked_ns;
         self.count(order, now_ns, MESSAGE);
@@ -196,13 +199,13 @@ impl FlowShare {
     }
 }
 
-/// Why a flow did not come to the end of a slice.
+/// Reason why a flow did not finish a slice.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FlowStop {
-    /// By the other end.
+    /// The other end closed the connection.
     #[error("it closed the connection")]
     Closed,
-    /// This end wants no more.
+    /// This end gave up the slice.
     #[error("the slice was given up")]
     Aborted,
     #[error("nothing came from it for {} s", PATIENCE_NS / 1_000_000_000)]
@@ -211,7 +214,7 @@ pub(super) enum FlowStop {
     System(&'static str, io::Error),
 }
 
-/// Before each datagram's content.
+/// Header of each datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Header {
     session: u64,
@@ -222,10 +225,10 @@ struct Header {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FlowKind {
-    /// Sent outside the window.
+    /// Datagram sent outside the window.
     Outside,
     Marked,
-    /// The slice is over; its number is how many were sent.
+    /// Last datagram of a slice; its number is the number of datagrams sent.
     End,
 }
 
@@ -266,12 +269,12 @@ pub(super) struct Flow {
     is_server: bool,
     session: u64,
     abort: Arc<AtomicBool>,
-    /// What is sent, or into what is received.
+    /// Data to send, or memory to receive into.
     buffer: Vec<u8>,
 }
 
 impl Flow {
-    /// Of a socket, with the role of the client's end.
+    /// Sets up one end of a flow over a socket; `role` is that of the client's end.
     ///
     /// # Errors
     /// When the socket cannot be set up.
@@ -294,16 +297,16 @@ impl Flow {
                 socket.set_write_timeout(Some(TICK))?;
             }
         }
-        // Not of one value: a tunnel that compresses would carry it for nothing.
+        // Not all bytes are equal: a tunnel that compresses would carry them for nothing.
         let mut random = iotax_load::Random::new(session, 0);
         let buffer = (0..BLOCK).map(|_| (random.next() >> 57) as u8).collect();
         Ok(Flow { socket, role, is_server, session, abort, buffer })
     }
 
-    /// Does its part of a slice.
+    /// Does this end's part of a slice.
     ///
     /// # Errors
-    /// Why it did not come to the end.
+    /// The reason why the slice did not finish.
     pub(super) fn run(&mut self, order: &FlowOrder) -> Result<FlowShare, FlowStop> {
         let (began_ns, cpu) = (clock::now(), ThreadCpu::of_thread());
         let mut share = match (&self.socket, self.role, self.is_server) {
@@ -341,7 +344,7 @@ impl Flow {
         Ok(share)
     }
 
-    /// Blocks one after the other until the end of the window.
+    /// Sends blocks one after the other until the end of the window.
     fn send_stream(
         &self,
         mut stream: &TcpStream,
@@ -358,7 +361,7 @@ impl Flow {
                 Err(error) => pass("send", error)?,
             }
         }
-        // At once, also what is not a whole segment.
+        // Without Nagle's delay even a partial segment is sent at once.
         let nodelay =
             |on| stream.set_nodelay(on).map_err(|error| FlowStop::System("set TCP_NODELAY", error));
         nodelay(true)?;
@@ -473,7 +476,7 @@ fn receive_stream(
                 share.arrived(order, now_ns, bytes as u64);
                 all += bytes as u64;
                 if buffer[bytes - 1] == END {
-                    // As many blocks as they would be: how the kernel cuts what arrives means
+                    // Bytes are counted as whole blocks: how the kernel cuts what arrives means
                     // nothing.
                     share.units = share.bytes.div_ceil(BLOCK as u64);
                     share.outside = (all - share.bytes).div_ceil(BLOCK as u64);
@@ -510,7 +513,7 @@ fn send_datagrams(
         if due_ns >= order.to_ns {
             wait(order.to_ns, abort)?;
         } else if clock::now() < due_ns {
-            // It wakes some tens of microseconds late, and sends what is due by then.
+            // The thread wakes some tens of microseconds late, and sends what is due by then.
             clock::sleep_until(due_ns.min(clock::now() + TICK.as_nanos() as u64));
             continue;
         }
@@ -560,7 +563,7 @@ fn receive_datagrams(
             None => {}
         }
         let is_whole = sent == Some(seen.distinct);
-        // Behind the last one of the sender some may come that were overtaken.
+        // After the sender's last datagram some may arrive that were overtaken.
         let is_quiet = given.is_none() && (sent.is_some() || now_ns > last_ns + order.quiet_ns());
         if is_whole || is_quiet || now_ns > order.to_ns + PATIENCE_NS {
             (share.reordered, share.duplicates) = (seen.reordered, seen.duplicates);
@@ -569,7 +572,7 @@ fn receive_datagrams(
     }
 }
 
-/// Says that the slice is over, some times: a full queue drops.
+/// Reports the end of the slice several times, because a full queue drops datagrams.
 fn end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(), FlowStop> {
     Header { kind: FlowKind::End, ..header }.write(datagram);
     for wait_ms in [0, 1, 2, 4] {
@@ -579,7 +582,7 @@ fn end(socket: &UdpSocket, header: Header, datagram: &mut [u8]) -> Result<(), Fl
     Ok(())
 }
 
-/// Whether it was sent: not where a queue of this end is full.
+/// Sends a datagram, and returns false if a queue of this end is full.
 fn send_one(socket: &UdpSocket, datagram: &[u8]) -> Result<bool, FlowStop> {
     match socket.send(datagram) {
         Ok(_) => Ok(true),
@@ -590,7 +593,7 @@ fn send_one(socket: &UdpSocket, datagram: &[u8]) -> Result<bool, FlowStop> {
     }
 }
 
-/// Its bytes; `None`: none came for a while.
+/// Receives a datagram and returns its size; `None` if none came for a while.
 fn receive_one(socket: &UdpSocket, into: &mut [u8]) -> Result<Option<usize>, FlowStop> {
     match socket.recv(into) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -602,7 +605,8 @@ fn check(abort: &AtomicBool) -> Result<(), FlowStop> {
     if abort.load(Ordering::Relaxed) { Err(FlowStop::Aborted) } else { Ok(()) }
 }
 
-/// Until then, with a look now and then whether all is given up; when it woke.
+/// Waits until a time, checking now and then whether the slice is given up. Returns the time of the
+/// wake-up.
 fn wait(until_ns: u64, abort: &AtomicBool) -> Result<u64, FlowStop> {
     let tick_ns = TICK.as_nanos() as u64;
     while clock::now() + 2 * tick_ns < until_ns {
@@ -613,14 +617,14 @@ fn wait(until_ns: u64, abort: &AtomicBool) -> Result<u64, FlowStop> {
     Ok(clock::now())
 }
 
-/// Lets errors pass that only say that a call took its time.
+/// Ignores errors that only mean that a call took its time.
 fn pass(action: &'static str, error: io::Error) -> Result<(), FlowStop> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::ConnectionAborted => {
             Err(FlowStop::Closed)
         }
-        // Datagrams: the other end's machine says that nobody takes them any more.
+        // For datagrams, the other end's machine reports that nobody receives them any more.
         ErrorKind::ConnectionRefused => Err(FlowStop::Closed),
         _ => Err(FlowStop::System(action, error)),
     }

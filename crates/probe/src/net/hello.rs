@@ -1,13 +1,12 @@
-//! The first bytes of a connection, and the first datagram of a flow: what it is for, and the
-//! token. Their beginning, magic and version, is the same in every version, so that ends of two
-//! versions can say so.
+//! First bytes of a connection, and first datagram of a flow: its purpose and the token. They begin
+//! with magic and version, in every version, so that ends of different versions can report that.
 
 use crate::ProbeError;
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
-/// Of the protocol; raised with every change of what crosses the network.
+/// Version of the protocol, raised with every change of what crosses the network.
 pub(super) const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"iotaxnet";
 /// Bytes of magic and version.
@@ -17,12 +16,12 @@ pub(super) const HELLO: usize = 64;
 /// Bytes of an [`HelloAnswer`].
 pub(super) const ANSWER: usize = 32;
 
-/// Without it nobody is served: a random number.
+/// Random number that a client needs to be served.
 #[derive(Clone, Copy)]
 pub(super) struct Token([u8; 16]);
 
 impl Token {
-    /// A new one.
+    /// Makes a new token.
     ///
     /// # Errors
     /// When the system has no random numbers.
@@ -30,13 +29,13 @@ impl Token {
         random().map(Token)
     }
 
-    /// Whether it is that one; takes the same time whatever differs.
+    /// Returns true if the bytes are this token. The time does not depend on them.
     fn is(&self, other: &[u8]) -> bool {
         other.len() == 16 && self.0.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
     }
 }
 
-/// Random bytes.
+/// Returns random bytes of the system.
 ///
 /// # Errors
 /// When the system has none.
@@ -75,7 +74,7 @@ impl FromStr for Token {
     }
 }
 
-/// What a connection is for, as the client sees it.
+/// Purpose of a connection, as the client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionRole {
     /// Requests and replies about slices.
@@ -89,12 +88,12 @@ pub(super) enum ConnectionRole {
 const ROLES: [ConnectionRole; 4] =
     [ConnectionRole::Control, ConnectionRole::Send, ConnectionRole::Receive, ConnectionRole::Ask];
 
-/// The first words of a client.
+/// First message of a client.
 #[derive(Clone, Copy)]
 pub(super) struct Hello {
     pub(super) role: ConnectionRole,
     pub(super) token: Token,
-    /// The session that it belongs to; 0 of [`ConnectionRole::Control`], which begins one.
+    /// Session that the connection belongs to; 0 for [`ConnectionRole::Control`], which begins one.
     pub(super) session: u64,
     /// Number of the flow in its session.
     pub(super) index: u32,
@@ -111,10 +110,10 @@ impl Hello {
         bytes
     }
 
-    /// Checks and reads what a client wrote.
+    /// Checks and reads a client's first message.
     ///
     /// # Errors
-    /// What is to be answered.
+    /// The verdict to answer.
     pub(super) fn decode(bytes: &[u8; HELLO], token: &Token) -> Result<Hello, HelloVerdict> {
         let role = ROLES.get(usize::from(bytes[12]));
         match (version(bytes), role) {
@@ -131,15 +130,15 @@ impl Hello {
     }
 }
 
-/// What the server says to a [`Hello`].
+/// Verdict of the server on a [`Hello`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HelloVerdict {
     Welcome,
-    /// The ends do not understand each other.
+    /// The ends speak different versions.
     OtherVersion,
-    /// It is not this server's.
+    /// The token is not this server's.
     WrongToken,
-    /// As many as it serves are there.
+    /// The server serves its maximum already.
     Full,
     /// There is no such session or flow.
     Unknown,
@@ -153,7 +152,7 @@ const VERDICTS: [HelloVerdict; 5] = [
     HelloVerdict::Unknown,
 ];
 
-/// A verdict, with the session that began.
+/// Verdict, with the session that began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HelloAnswer {
     pub(super) verdict: HelloVerdict,
@@ -169,14 +168,14 @@ impl HelloAnswer {
         bytes
     }
 
-    /// `None`: of no version that this one understands.
+    /// Reads an answer; `None` if this version does not understand it.
     pub(super) fn decode(bytes: &[u8; ANSWER]) -> Option<HelloAnswer> {
         let verdict = *VERDICTS.get(usize::from(bytes[12]))?;
         Some(HelloAnswer { verdict, session: u64::from_be_bytes(part(bytes, 16)) })
     }
 }
 
-/// The version of whoever wrote these bytes; `None`: it is no iotax.
+/// Returns the version of the program that wrote these bytes; `None` if it is not iotax.
 pub(super) fn version(bytes: &[u8]) -> Option<u32> {
     let foreword = bytes.get(..FOREWORD)?;
     foreword.starts_with(&MAGIC).then(|| u32::from_be_bytes(part(foreword, 8)))
@@ -189,19 +188,19 @@ fn foreword() -> [u8; FOREWORD] {
     bytes
 }
 
-/// `N` bytes from `at` on, which are there.
+/// Returns `N` bytes from `at` on, which must exist.
 pub(super) fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut part = [0; N];
     part.copy_from_slice(&bytes[at..at + N]);
     part
 }
 
-/// What somebody else wrote, for an error: the first of it, readable.
+/// Returns the first part of foreign bytes in readable form, for an error.
 pub(super) fn shown(bytes: &[u8]) -> String {
     bytes.iter().take_while(|byte| **byte != b'\n').take(24).fold(
         String::new(),
         |mut text, byte| {
-            // A string takes what is written to it.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{}", byte.escape_ascii());
             text
         },

@@ -1,5 +1,5 @@
-//! The interface of a guest of ours: it gets its address, since nothing else in there would give it
-//! one.
+//! Interface of a guest of ours. It gets its address here, since nothing else in the guest would
+//! give it one.
 
 use super::netlink;
 use crate::ProbeError;
@@ -10,10 +10,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const INTERFACES: &str = "/sys/class/net";
-/// A card is there some milliseconds after its driver, far later under an emulator.
+/// Time limit for a card to appear: some milliseconds after its driver, far longer under an
+/// emulator.
 const CARD_WITHIN: Duration = Duration::from_secs(20);
 
-/// Gives the interface with that hardware address one of IPv4 and switches it on; its name.
+/// Gives an IPv4 address to the interface with the given hardware address and switches it on.
+/// Returns its name.
 ///
 /// # Errors
 /// When there is no such interface, or the kernel refuses.
@@ -44,7 +46,7 @@ pub fn give_address(mac: &str, address: Ipv4Addr, prefix: u8) -> Result<String, 
     Ok(name)
 }
 
-/// Name and index of the interface with that hardware address.
+/// Returns name and index of the interface with the given hardware address.
 fn with_mac(class: &Path, mac: &str) -> Option<(String, u32)> {
     let folders = fs::read_dir(class).ok()?.flatten().map(|entry| entry.path());
     let read = |folder: &Path, name: &str| {

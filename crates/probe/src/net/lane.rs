@@ -1,5 +1,5 @@
-//! A resident thread with one end of a flow: it waits for orders, does its part of a slice, and
-//! gives what it did.
+//! Resident thread with one end of a flow: it waits for orders, does its part of a slice, and
+//! returns its results.
 
 use super::flow::{Flow, FlowOrder, FlowShare, FlowStop};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -8,12 +8,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Buffers are on the heap.
+/// Stack size of a thread, whose buffers are on the heap.
 const STACK: usize = 256 << 10;
 
-/// The thread. Dropping it ends it, once a slice that runs is at its end or given up.
+/// Thread of one end of a flow. Dropping it ends the thread, once a running slice has ended or is
+/// given up.
 pub(super) struct Lane {
-    /// The flow's number in its session.
+    /// Number of the flow in its session.
     pub(super) index: u32,
     orders: Option<Sender<FlowOrder>>,
     shares: Receiver<Result<FlowShare, FlowStop>>,
@@ -21,10 +22,10 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Starts it, on a processor if one is given.
+    /// Starts the thread, on a processor if one is given.
     ///
     /// # Errors
-    /// When there can be no thread, or not on that processor.
+    /// When the thread cannot be started, or not on that processor.
     pub(super) fn start(index: u32, mut flow: Flow, cpu: Option<u32>) -> io::Result<Lane> {
         let (orders, asked) = channel::<FlowOrder>();
         let (answer, shares) = channel();
@@ -49,14 +50,14 @@ impl Lane {
     }
 
     pub(super) fn order(&self, order: FlowOrder) {
-        // A thread that is gone gives no share, which says so.
+        // A thread that has ended returns no share, which reports it.
         let _ = self.orders.as_ref().map(|orders| orders.send(order));
     }
 
-    /// What it did; `None`: not within that time.
+    /// Returns the results of the slice; `None` if they do not come within the given time.
     ///
     /// # Errors
-    /// Why the slice did not come to its end.
+    /// The reason why the slice did not finish.
     pub(super) fn share(&self, within: Duration) -> Option<Result<FlowShare, FlowStop>> {
         match self.shares.recv_timeout(within) {
             Ok(share) => Some(share),
@@ -72,7 +73,7 @@ impl Lane {
 impl Drop for Lane {
     fn drop(&mut self) {
         drop(self.orders.take());
-        // One that panicked has said so.
+        // A thread that panicked has reported that.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

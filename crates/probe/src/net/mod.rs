@@ -1,7 +1,7 @@
-//! Two places over a network: a [`ProbeServer`] listens in one, probes connect from the other and
-//! measure in slices. [`path`] says what lies between them.
+//! Measurements between two places over a network: a [`ProbeServer`] listens in one, probes connect
+//! from the other and measure in slices. [`path`] describes what lies between them.
 //!
-//! `hello` and `control` are what crosses the network beside the load, `flow` is the load, `lane`
+//! `hello` and `control` are what crosses the network besides the load, `flow` is the load, `lane`
 //! its threads; `server` and `client` are the two ends.
 
 mod addresses;
@@ -32,25 +32,25 @@ use serde::{Deserialize, Serialize};
 
 pub const ALL: &[&Definition] = &[&TCP, &UDP, &RR];
 
-/// What a network probe saw in a slice beside its result: losses, and the other end's part.
+/// Further results of a network probe in a slice: losses, and the other end's part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Exchange {
-    /// A round trip of the control connection before the load, nanoseconds.
+    /// Round-trip time of the control connection before the load, in nanoseconds.
     pub round_trip_ns: u64,
-    /// Bytes of a TCP segment without headers.
+    /// Size of a TCP segment in bytes, without headers.
     pub mss: u32,
-    /// Bytes of a datagram, without the headers of IP and UDP.
+    /// Size of a datagram in bytes, without the headers of IP and UDP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagram_bytes: Option<u32>,
-    /// From this place to the other.
+    /// Direction from this place to the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_peer: Option<ExchangeDirection>,
-    /// From the other to this.
+    /// Direction from the other place to this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_peer: Option<ExchangeDirection>,
-    /// Bytes of the headers of a segment or datagram in a frame of Ethernet, where the load is one
-    /// of those.
+    /// Bytes of the headers of a segment or datagram in an Ethernet frame, if the load consists of
+    /// these.
     pub header_bytes: u32,
     /// Requests by datagram that got no response in time.
     pub unanswered: u64,
@@ -67,16 +67,16 @@ pub struct ExchangeDirection {
     pub bytes: u64,
     /// Datagrams that were sent in the window.
     pub sent: u64,
-    /// Of these, those that never arrived.
+    /// Datagrams of these that never arrived.
     pub lost: u64,
     /// Datagrams of the whole slice that arrived after one that was sent later.
     pub reordered: u64,
-    /// Datagrams of the whole slice that arrived once more.
+    /// Datagrams of the whole slice that arrived more than once.
     pub duplicates: u64,
     /// TCP segments of the whole slice that were sent again.
     pub retransmits: u64,
     /// Bytes of TCP, or datagrams, that arrived in each step from the beginning of the load to the
-    /// end of the window, where the probe asks for that.
+    /// end of the window, if the probe asks for that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub course: Vec<u64>,
 }
@@ -96,7 +96,7 @@ impl Exchange {
             .collect()
     }
 
-    /// Bytes on the wire for a byte of the load.
+    /// Returns the bytes on the wire per byte of the load.
     pub fn on_wire(&self) -> Option<f64> {
         let payload = self.datagram_bytes.unwrap_or(self.mss);
         let known = self.header_bytes > 0 && payload > 0;

@@ -1,6 +1,5 @@
-//! The kernel's own words on a route and on an interface, over a netlink socket: in every place,
-//! also one without iproute2. In a guest of ours, which has none, an interface gets its address the
-//! same way.
+//! Route and interface as the kernel reports them over a netlink socket: in every place, also one
+//! without iproute2. A guest of ours has none, and an interface gets its address there in this way.
 
 use super::hello::part;
 use rustix::net::netlink::SocketAddrNetlink;
@@ -16,23 +15,23 @@ const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
 const GET_ROUTE: u16 = 26;
-/// Flags of a message: a request; with them, one that makes something that must not be there, and
-/// is answered.
+/// Flags of a message: a request, and a request that makes something that must not exist yet, with
+/// an answer.
 const REQUEST: u16 = 1;
 const MAKE: u16 = REQUEST | 0x4 | 0x200 | 0x400;
 
-/// A route to an address.
+/// Route to an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Route {
-    /// The address is this machine's.
+    /// True if the address is this machine's.
     pub(super) is_local: bool,
     /// Index of the interface.
     pub(super) interface: u32,
-    /// The next machine on the way; `None`: the address is on the interface's link.
+    /// Next machine on the path; `None` if the address is on the interface's link.
     pub(super) gateway: Option<IpAddr>,
-    /// The address that datagrams leave with.
+    /// Source address of datagrams.
     pub(super) source: Option<IpAddr>,
-    /// Of the route, where one is set.
+    /// MTU of the route, if one is set.
     pub(super) mtu: Option<u32>,
 }
 
@@ -40,14 +39,15 @@ pub(super) struct Route {
 pub(super) struct NetworkInterface {
     pub(super) name: String,
     pub(super) mtu: u32,
-    /// `veth`, `bridge`, `tun`, ...; `None` of hardware and of the loopback.
+    /// Kind of a virtual interface: `veth`, `bridge`, `tun`, ...; `None` for hardware and the
+    /// loopback.
     pub(super) kind: Option<String>,
 }
 
-/// `ip route get ADDRESS`.
+/// Finds the route to an address, like `ip route get ADDRESS`.
 ///
 /// # Errors
-/// The kernel's: no route leads there.
+/// The kernel's error: no route leads there.
 pub(super) fn route(to: IpAddr) -> io::Result<Route> {
     let address = match to {
         IpAddr::V4(to) => to.octets().to_vec(),
@@ -61,10 +61,10 @@ pub(super) fn route(to: IpAddr) -> io::Result<Route> {
     read_route(&ask(GET_ROUTE, REQUEST, &body)?).ok_or_else(odd)
 }
 
-/// `ip link show` of an index.
+/// Reads the interface with an index, like `ip link show`.
 ///
 /// # Errors
-/// The kernel's: there is no such interface.
+/// The kernel's error: there is no such interface.
 pub(super) fn link(index: u32) -> io::Result<NetworkInterface> {
     // struct ifinfomsg: the index after family, padding and type.
     let mut body = vec![0; 16];
@@ -72,10 +72,10 @@ pub(super) fn link(index: u32) -> io::Result<NetworkInterface> {
     read_link(&ask(GET_LINK, REQUEST, &body)?).ok_or_else(odd)
 }
 
-/// `ip addr add ADDRESS/PREFIX dev` of an index.
+/// Gives an address to the interface with an index, like `ip addr add ADDRESS/PREFIX dev`.
 ///
 /// # Errors
-/// The kernel's: the interface has it already, or this process may not.
+/// The kernel's error: the interface has it already, or this process may not.
 pub(super) fn add_address(index: u32, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
     // struct ifaddrmsg: family, length of the prefix, flags and scope, index.
     let mut body = vec![AddressFamily::INET.as_raw() as u8, prefix, 0, 0];
@@ -87,22 +87,22 @@ pub(super) fn add_address(index: u32, address: Ipv4Addr, prefix: u8) -> io::Resu
     ask(NEW_ADDRESS, MAKE, &body).map(drop)
 }
 
-/// `ip link set up` of an index.
+/// Switches on the interface with an index, like `ip link set up`.
 ///
 /// # Errors
-/// The kernel's: there is no such interface, or this process may not.
+/// The kernel's error: there is no such interface, or this process may not.
 pub(super) fn set_up(index: u32) -> io::Result<()> {
-    // As above; after the index come the flags, and which of them change.
+    // The body is as in `link`; after the index come the flags, and which of them change.
     let mut body = vec![0; 16];
     body[4..8].copy_from_slice(&index.to_ne_bytes());
     for at in [8, 12] {
         body[at..at + 4].copy_from_slice(&1_u32.to_ne_bytes());
     }
-    // It is there, so nothing is made.
+    // The interface exists, so nothing is made.
     ask(NEW_LINK, REQUEST | 0x4, &body).map(drop)
 }
 
-/// Of so few bytes that they need no filling up.
+/// Adds an attribute whose value is short enough to need no padding.
 fn add_attribute(body: &mut Vec<u8>, number: u16, value: &[u8]) {
     body.extend((4 + value.len() as u16).to_ne_bytes());
     body.extend(number.to_ne_bytes());
@@ -127,20 +127,20 @@ fn ask(what: u16, flags: u16, body: &[u8]) -> io::Result<Vec<u8>> {
     refusal(&answer).map_or(Ok(answer), Err)
 }
 
-/// The kind of a message, and what follows its header; `None`: it is cut off.
+/// Returns the kind of a message, and what follows its header; `None` if it is cut off.
 fn message(answer: &[u8]) -> Option<(u16, &[u8])> {
     let length = u32::from_ne_bytes(part(answer.get(..HEADER)?, 0)) as usize;
     Some((u16::from_ne_bytes(part(answer, 4)), answer.get(HEADER..length)?))
 }
 
-/// What the kernel refused; `None`: nothing.
+/// Returns the error with which the kernel refused; `None` if it did not.
 fn refusal(answer: &[u8]) -> Option<io::Error> {
     let (kind, body) = message(answer)?;
     let number = i32::from_ne_bytes(part(body.get(..4)?, 0));
     (kind == ERROR && number < 0).then(|| io::Error::from_raw_os_error(-number))
 }
 
-/// Attributes, each with its number.
+/// Iterates over attributes, each with its number.
 fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_ne_bytes(part(rest.get(..4)?, 0)));

@@ -1,5 +1,5 @@
-//! What lies between this place and an address, as facts: which way the kernel takes, over which
-//! interface, and what that can do.
+//! Facts about the path between this place and an address: the route that the kernel takes, its
+//! interface, and the capabilities of that interface.
 
 use super::netlink::{self, NetworkInterface, Route};
 use crate::ProbeError;
@@ -13,62 +13,60 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// How far the other end is, as the kernel's route says.
+/// Distance of the other end, as the kernel's route shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathKind {
     /// An address of this machine.
     SameHost,
-    /// On the link of an interface, without a router: a switch, a bridge, a tunnel.
+    /// Address on the link of an interface, without a router: a switch, a bridge, a tunnel.
     SameSubnet,
-    /// Behind a router, at an address of a private network.
+    /// Address in a private network that a router leads to.
     Routed,
-    /// Behind a router, at a public address.
+    /// Public address that a router leads to.
     Public,
 }
 
-/// A path and the interface that it begins at.
+/// Path to another end and the interface that it begins at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathFacts {
-    /// The address that this place sends from.
+    /// Address that this place sends from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<IpAddr>,
     pub peer: IpAddr,
-    /// How far it is.
+    /// Distance of the peer.
     pub kind: PathKind,
-    /// The first router on the way.
+    /// First router on the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<IpAddr>,
-    /// Name of the interface.
     pub interface: String,
-    /// Of the route, or the interface, bytes.
+    /// MTU of the route, or of the interface, in bytes.
     pub mtu: u32,
-    /// What makes the interface: `loopback`, `veth`, `bridge`, `tun`, or the driver of a virtual
-    /// machine's card, `virtio_net`; `None`: hardware.
+    /// Kind of a virtual interface: `loopback`, `veth`, `bridge`, `tun`, or the driver of a virtual
+    /// machine's card, `virtio_net`; `None` for hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_kind: Option<String>,
-    /// Megabits a second that the interface says; one that the kernel makes says nothing that means
-    /// anything.
+    /// Speed that the interface reports, in megabits per second. It is left out for interfaces made
+    /// by the kernel, whose figure means nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_mbit: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplex: Option<String>,
-    /// Driver of the card.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rx_queues: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tx_queues: Option<u32>,
-    /// What the card or the kernel's network stack does in larger pieces, by ethtool's names;
-    /// `None`: ethtool is not installed.
+    /// Offloads of the card or the kernel's network stack, by ethtool's names; `None` if ethtool is
+    /// not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offloads: Option<BTreeMap<String, bool>>,
 }
 
-/// `10.0.0.2 over eth0 (virtio_net, mtu 1500, 2 and 2 queues), on the same link, offloads: tso,
-/// gro`.
+/// Writes a line such as `10.0.0.2 over eth0 (virtio_net, mtu 1500, 2 receive and 2 send queues),
+/// on the same link, offloads: tcp-segmentation-offload`.
 impl fmt::Display for PathFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.virtual_kind.as_ref().or(self.driver.as_ref());
@@ -112,16 +110,16 @@ const OFFLOADS: [&str; 9] = [
     "tx-udp-segmentation",
     "rx-gro-hw",
 ];
-/// Drivers of cards that a hypervisor makes.
+/// Drivers of cards that a hypervisor emulates.
 const OF_HYPERVISORS: [&str; 9] =
     ["virtio_net", "vmxnet3", "hv_netvsc", "mana", "ena", "gve", "xen_netfront", "vif", "iavf"];
 const ETHTOOL_WITHIN: Duration = Duration::from_secs(5);
 const SYS: &str = "/sys/class/net";
 
-/// The facts of the path to an address, as this place sees it now.
+/// Reads the facts of the path to an address, as this place sees it now.
 ///
 /// # Errors
-/// When no way leads there.
+/// When no route leads there.
 pub fn facts(peer: IpAddr) -> Result<PathFacts, ProbeError> {
     let route = netlink::route(peer).map_err(|source| match source.kind() {
         std::io::ErrorKind::NetworkUnreachable | std::io::ErrorKind::HostUnreachable => {
@@ -139,7 +137,8 @@ pub fn facts(peer: IpAddr) -> Result<PathFacts, ProbeError> {
     Ok(combine(peer, &route, &link, Path::new(SYS), offloads.as_deref()))
 }
 
-/// What `ethtool -k` prints; `None`: it is not there, or does not know the interface.
+/// Returns the output of `ethtool -k`; `None` if it is not installed, or does not know the
+/// interface.
 fn ethtool(interface: &str) -> Option<String> {
     let mut command = Command::new("ethtool");
     command.args(["-k", interface]).env("LC_ALL", "C");
@@ -147,7 +146,7 @@ fn ethtool(interface: &str) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Of what was read.
+/// Combines the readings into facts.
 fn combine(
     peer: IpAddr,
     route: &Route,
@@ -176,8 +175,8 @@ fn combine(
             true => Some("loopback".into()),
             false => link.kind.clone().or(of_hypervisor).or_else(kernel_made),
         },
-        // -1 of one that does not know; of one that the kernel makes (bridge, tap, veth) the figure
-        // means nothing.
+        // The speed is -1 if the interface does not know it. For an interface that the kernel makes
+        // (bridge, tap, veth) the figure means nothing.
         speed_mbit: read("speed")
             .and_then(|speed| speed.parse().ok())
             .filter(|speed| *speed > 0 && link.kind.is_none()),
@@ -198,7 +197,8 @@ fn kind(peer: IpAddr, route: &Route) -> PathKind {
     }
 }
 
-/// Not of the ranges that are kept for private networks, providers' own, links and examples.
+/// Returns true if the address is outside the ranges reserved for private networks, providers' own,
+/// links and examples.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -229,7 +229,7 @@ fn queues(folder: &Path, begins: &str) -> Option<u32> {
     (number > 0).then_some(number as u32)
 }
 
-/// `name: on [fixed]` of those that matter.
+/// Parses the lines `name: on [fixed]` of the listed offloads.
 fn offloads(text: &str) -> BTreeMap<String, bool> {
     let one = |line: &str| {
         let (name, state) = line.trim().split_once(':')?;

@@ -1,18 +1,18 @@
-//! Which numbers of a sequence have arrived: new ones, late ones, and such as came twice.
+//! Record of the numbers of a sequence that have arrived: new ones, late ones, and duplicates.
 
-/// So far back it is known which number has come.
+/// Number of last numbers whose arrival is remembered.
 const REACH: u64 = 1 << 14;
 
-/// The numbers that arrived. Memory of fixed size: of a number that is further back than [`REACH`]
-/// it is taken that it comes for the first time.
+/// Numbers that arrived, in memory of fixed size. A number further back than [`REACH`] counts as
+/// new.
 pub(super) struct Sequence {
-    /// A bit for each of the last numbers.
+    /// Bits, one for each of the last numbers.
     bits: Vec<u64>,
-    /// The next number, were all in order.
+    /// Next number, if all arrived in order.
     next: u64,
-    /// Different ones that came.
+    /// Number of different numbers that arrived.
     pub(super) distinct: u64,
-    /// Of these, after one with a higher number.
+    /// Number of these that arrived after a higher one.
     pub(super) reordered: u64,
     pub(super) duplicates: u64,
 }
@@ -28,7 +28,7 @@ impl Sequence {
         }
     }
 
-    /// Notes an arrival; whether it is the first of its number.
+    /// Notes an arrival, and returns true if it is the first of its number.
     pub(super) fn note(&mut self, number: u64) -> bool {
         if number >= self.next {
             let passed = (number - self.next).min(REACH);

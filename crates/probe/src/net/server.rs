@@ -1,10 +1,10 @@
-//! The end that listens: one thread looks at what comes to the port, one serves the control
-//! connection of each session, one each flow.
+//! Listening end: one thread watches the port, one serves the control connection of each session,
+//! and one serves each flow.
 //!
-//! Nothing that comes is trusted before its hello was checked. A stranger has two seconds and 64
-//! bytes; when more wait than there is room for, the one that waits longest goes, since a client
-//! speaks at once. Only who has the token costs threads and memory, and of these there is a most
-//! too.
+//! Nothing that arrives is trusted before its hello was checked. A stranger has two seconds and 64
+//! bytes. If more wait than there is room for, the one that waits longest is dropped, since a
+//! client speaks at once. Only a client with the token costs threads and memory, and these are
+//! limited too.
 
 use super::control::{self, ControlRequest, Reply};
 use super::flow::{BLOCK, Flow, FlowOrder, FlowShare, PATIENCE_NS, Socket};
@@ -26,21 +26,23 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Connections that have not said what they are.
+/// Maximum number of connections that have not said what they are.
 const MOST_STRANGERS: usize = 64;
-/// So long they may take.
+/// Time limit for them to say it.
 const STRANGER_NS: u64 = 2_000_000_000;
 const MOST_SESSIONS: usize = 64;
-/// Flows at once, of all sessions: a thread each, and with it a block of memory: 32 MiB.
+/// Maximum number of flows of all sessions at once. Each has a thread and a block of memory, 32 MiB
+/// in all.
 const MOST_FLOWS: usize = (32 << 20) / BLOCK;
-/// How often what has ended is looked for.
+/// Interval of looking for sessions and connections that have ended.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
-/// A client that is not heard of for so long has lost its network.
+/// Time without a sign of life after which a client has lost its network.
 const KEEPALIVE: Duration = Duration::from_secs(30);
-/// Ports that are tried until one is free for TCP and for UDP.
+/// Number of ports tried until one is free for TCP and for UDP.
 const TRIES: usize = 16;
 
-/// Listens until it is dropped, which ends all its threads and connections.
+/// Server of network probes, which listens until it is dropped. That ends all its threads and
+/// connections.
 pub struct ProbeServer {
     address: SocketAddr,
     token: Token,
@@ -54,10 +56,10 @@ struct ServerStop {
 }
 
 impl ProbeServer {
-    /// Listens at an address of this place, TCP and UDP at the same port; `None`: one that is free.
+    /// Listens at an address of this place, TCP and UDP at the same port; `None` means a free one.
     ///
     /// # Errors
-    /// When the port is taken, or the address is not this place's.
+    /// When the port is taken, or the address is not one of this place.
     pub fn listen(bind: IpAddr, port: Option<u16>) -> Result<ProbeServer, ProbeError> {
         let (tcp, udp) = sockets(bind, port)?;
         let system = |action: &str| {
@@ -88,7 +90,7 @@ impl ProbeServer {
         self.address
     }
 
-    /// What a client needs to be let in: 32 hexadecimal digits, others in every server.
+    /// Returns the token that a client needs: 32 hexadecimal digits, different in every server.
     pub fn token(&self) -> String {
         self.token.to_string()
     }
@@ -97,24 +99,24 @@ impl ProbeServer {
 impl Drop for ProbeServer {
     fn drop(&mut self) {
         self.stop.asked.store(true, Ordering::Release);
-        // It fails only if so many wakes wait that one more changes nothing.
+        // The write fails only if so many wake-ups wait that one more changes nothing.
         let _ = rustix::io::write(&self.stop.wake, &1_u64.to_ne_bytes());
-        // One that panicked has said so.
+        // A thread that panicked has reported that.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// A port of this place that is free for TCP and for UDP, or the one that is asked for.
+/// Returns a port of this place that is free for TCP and for UDP, or the requested one.
 ///
 /// # Errors
-/// When it is taken, or the address is not this place's.
+/// When it is taken, or the address is not one of this place.
 pub(crate) fn free_port(bind: IpAddr, port: Option<u16>) -> Result<SocketAddr, ProbeError> {
     let (tcp, _) = sockets(bind, port)?;
     tcp.local_addr()
         .map_err(|source| ProbeError::System { action: "find a free port".to_owned(), source })
 }
 
-/// Both sockets, at one port.
+/// Opens both sockets at one port.
 fn sockets(bind: IpAddr, port: Option<u16>) -> Result<(TcpListener, UdpSocket), ProbeError> {
     let mut last = None;
     for _ in 0..TRIES {
@@ -153,7 +155,7 @@ fn sockets(bind: IpAddr, port: Option<u16>) -> Result<(TcpListener, UdpSocket), 
     }))
 }
 
-/// A socket for datagrams beside others of this process at the same port.
+/// Opens a socket for datagrams that shares its port with others of this process.
 fn datagrams(at: SocketAddr) -> io::Result<UdpSocket> {
     let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
@@ -162,18 +164,18 @@ fn datagrams(at: SocketAddr) -> io::Result<UdpSocket> {
     Ok(UdpSocket::from(socket))
 }
 
-/// A connection that has not said what it is.
+/// Connection that has not said what it is.
 struct Stranger {
     stream: TcpStream,
     since_ns: u64,
     bytes: [u8; HELLO],
     filled: usize,
-    /// It has its answer, and only has to go: were it closed with bytes unread, the answer could be
-    /// lost.
+    /// True if it has its answer, and only has to close. Closing it with unread bytes could lose
+    /// the answer.
     is_answered: bool,
 }
 
-/// What the thread at the port has of a session.
+/// State of a session in the thread at the port.
 struct Session {
     lanes: Sender<Lane>,
     flows: Vec<u32>,
@@ -182,7 +184,7 @@ struct Session {
     thread: JoinHandle<()>,
 }
 
-/// The thread that looks at what comes.
+/// State of the thread that watches the port.
 struct Door {
     tcp: TcpListener,
     udp: UdpSocket,
@@ -206,7 +208,7 @@ impl Door {
         }
         for (_, session) in std::mem::take(&mut self.sessions) {
             drop(session.lanes);
-            // One that panicked has said so.
+            // A thread that panicked has reported that.
             let _ = session.thread.join();
         }
     }
@@ -217,12 +219,12 @@ impl Door {
         let mut polled: Vec<PollFd> =
             all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         if poll(&mut polled, Some(&LOOK)).is_err() {
-            // Of memory, or by a signal: not in a busy loop.
+            // A lack of memory or a signal must not lead to a busy loop.
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// Lets go of sessions and strangers that are at their end.
+    /// Releases sessions and strangers that have ended.
     fn reap(&mut self) {
         let ended: Vec<u64> = self
             .sessions
@@ -238,7 +240,7 @@ impl Door {
     }
 
     fn accept(&mut self) {
-        // So many at a time that those who are there are heard too.
+        // The number at a time is limited, so that waiting strangers are heard too.
         for _ in 0..MOST_STRANGERS {
             match self.tcp.accept() {
                 Ok((stream, _)) if stream.set_nonblocking(true).is_ok() => {
@@ -257,7 +259,7 @@ impl Door {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => {
-                    // No descriptors are left, mostly: not in a busy loop.
+                    // Usually no descriptors are left; this must not lead to a busy loop.
                     return std::thread::sleep(Duration::from_millis(10));
                 }
             }
@@ -281,9 +283,9 @@ impl Door {
         }
     }
 
-    /// A client that has the token.
+    /// Admits a client that has the token.
     fn admit(&mut self, hello: Hello, stream: &TcpStream) -> Result<(), HelloVerdict> {
-        // What fails below is of descriptors, memory or threads.
+        // Any failure below is a lack of descriptors, memory or threads.
         let full = |_| HelloVerdict::Full;
         let own = stream.try_clone().map_err(full)?;
         match hello.role {
@@ -314,7 +316,7 @@ impl Door {
         let _ = stream.write_all(&HelloAnswer { verdict: HelloVerdict::Welcome, session }.encode());
     }
 
-    /// Whether there is room for one more flow of a session, which does not have it yet.
+    /// Checks that there is room for a new flow of a session, and returns the session's abort flag.
     fn room(&self, id: u64, index: u32) -> Result<Arc<AtomicBool>, HelloVerdict> {
         let session = self.sessions.get(&id).ok_or(HelloVerdict::Unknown)?;
         let flows: usize = self.sessions.values().map(|session| session.flows.len()).sum();
@@ -328,7 +330,7 @@ impl Door {
     fn add(&mut self, id: u64, lane: Lane) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.flows.push(lane.index);
-            // A session that has just ended drops it.
+            // A session that has just ended drops the lane.
             let _ = session.lanes.send(lane);
         }
     }
@@ -341,7 +343,7 @@ impl Door {
                     let mut hello = [0; HELLO];
                     hello.copy_from_slice(&bytes[..HELLO]);
                     if let Ok(hello) = Hello::decode(&hello, &self.token) {
-                        // The client asks the control connection what has come of it.
+                        // The client asks over the control connection whether it was admitted.
                         let _ = self.admit_datagrams(hello, from);
                     }
                 }
@@ -359,7 +361,7 @@ impl Door {
         }
         let abort = self.room(hello.session, hello.index).map_err(refused)?;
         let Some(session) = self.sessions.get(&hello.session) else { return Ok(()) };
-        // At the address that the client reaches, from which it expects the answers.
+        // The socket has the address that the client reaches, from which it expects the answers.
         let socket = datagrams(session.control.local_addr()?)?;
         socket.connect(from)?;
         let flow = Flow::new(Socket::Datagram(socket), hello.role, true, hello.session, abort)?;
@@ -370,7 +372,7 @@ impl Door {
 
 enum Heard {
     Nothing,
-    /// It went, or is to go.
+    /// The connection has ended, or is to end.
     End,
     Hello,
 }
@@ -392,16 +394,16 @@ impl Stranger {
             Err(_) => return Heard::End,
         }
         match version(&self.bytes[..self.filled]) {
-            // No client of any version; it gets no word.
+            // This is not a client of any version; it gets no answer.
             None if self.filled >= FOREWORD => Heard::End,
             Some(super::hello::VERSION) if self.filled == HELLO => Heard::Hello,
-            // It may have a shorter hello.
+            // A client of another version may have a shorter hello.
             Some(other) if other != super::hello::VERSION => Heard::Hello,
             _ => Heard::Nothing,
         }
     }
 
-    /// Whether it is to be heard until it goes.
+    /// Sends a refusal; returns true if the stranger must be read until it closes.
     fn refuse(&mut self, verdict: HelloVerdict) -> bool {
         let answer = HelloAnswer { verdict, session: 0 }.encode();
         self.is_answered = true;
@@ -424,7 +426,7 @@ impl Session {
         let (own, aborted) = (control.try_clone()?, abort.clone());
         let body = move || {
             let mut served = Vec::new();
-            // Whatever ended it: the client is gone.
+            // Whatever ended it, the client is gone.
             let _ = serve(&own, &come, &mut served);
             aborted.store(true, Ordering::Relaxed);
             let _ = own.shutdown(Shutdown::Both);
@@ -435,12 +437,12 @@ impl Session {
 
     fn end(&self) {
         self.abort.store(true, Ordering::Relaxed);
-        // It may have ended already.
+        // The connection may have ended already.
         let _ = self.control.shutdown(Shutdown::Both);
     }
 }
 
-/// Serves a client until it goes.
+/// Serves a client until it disconnects.
 fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> io::Result<()> {
     let mut ordered: Option<Result<FlowOrder, &'static str>> = None;
     loop {
@@ -473,7 +475,7 @@ fn serve(control: &TcpStream, come: &Receiver<Lane>, lanes: &mut Vec<Lane>) -> i
 }
 
 fn collect(lanes: &[Lane], order: &FlowOrder) -> Vec<(u32, FlowShare)> {
-    // Each flow gives up by itself before.
+    // Each flow gives up by itself before this time.
     let until_ns = order.to_ns + 2 * PATIENCE_NS;
     let share = |lane: &Lane| {
         let within = Duration::from_nanos(until_ns.saturating_sub(clock::now()));

@@ -40,8 +40,8 @@ fn of_ms(ms: u64) -> SliceSpec {
     SliceSpec::now(SliceBound::Time { ns: ms * MS }, 30 * MS, false)
 }
 
-/// A slice; again where the machine was too busy with other tests to carry anything, or to wake up
-/// in time.
+/// Runs a slice, again if the machine was too busy with other tests to carry anything, or to wake
+/// up in time.
 fn measured(probe: &mut Box<dyn Probe>, ms: u64) -> SliceResult {
     for _ in 0..30 {
         match probe.slice(&of_ms(ms)) {
@@ -129,7 +129,7 @@ fn what_arrives_is_recorded_in_steps_where_that_is_asked_for() {
             let Some(way) = way else { continue };
             assert_eq!(way.course.len() as u64, steps, "{text}");
             let in_window = if text.starts_with("tcp") { arrived.bytes } else { arrived.ios };
-            // Of the discarded start too, and without the part of a step at its end.
+            // The course includes the discarded start, and lacks the part of a step at its end.
             let all = way.course.iter().sum::<u64>();
             assert!(
                 all > 0 && all + way.course.iter().max().unwrap() >= in_window,
@@ -252,7 +252,7 @@ fn one_that_listens_at_all_addresses_answers_at_the_one_that_was_asked() {
     }
 }
 
-/// A connection that begins as a client's does, and its session.
+/// Opens a connection that begins like a client's, and returns its session.
 fn raw(
     server: &ProbeServer,
     role: ConnectionRole,
@@ -271,7 +271,7 @@ fn still_serves(server: &ProbeServer) {
     assert!(measured(&mut client("rr", server), 200).read.ios > 0);
 }
 
-/// Whether the other end closes it.
+/// Returns true if the other end closes the connection.
 fn ends(mut stream: &TcpStream) -> bool {
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     match stream.read(&mut [0; 64]) {
@@ -339,14 +339,14 @@ fn each_refusal_has_its_words() {
     assert!(ends(&stream));
 }
 
-/// A server that says one thing and goes.
+/// Starts a server that says one thing and closes.
 fn parrot(words: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind((HERE, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(words).unwrap();
-        // What it says is to arrive.
+        // The client's words are read, so that the answer arrives.
         let _ = stream.read(&mut [0; 64]);
         let _ = stream.shutdown(std::net::Shutdown::Write);
         while stream.read(&mut [0; 64]).is_ok_and(|bytes| bytes > 0) {}
@@ -495,7 +495,7 @@ fn a_server_has_room_for_so_many_sessions_and_flows() {
     assert!(refused(&many(1)).contains("no room for more clients"));
 }
 
-/// An order that begins soon.
+/// Returns an order that begins soon.
 fn soon(window_ms: u64) -> FlowOrder {
     let begin_ns = clock::now() + 5 * MS;
     let from_ns = begin_ns + 20 * MS;

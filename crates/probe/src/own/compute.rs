@@ -1,12 +1,12 @@
-//! What processors compute: integers and texts, floating-point numbers. Both do what old and known
-//! benchmarks do in a pass, with code of their own, so that a rate tells about the same.
+//! Computation of processors: integers and texts, floating-point numbers. Both do the work of a
+//! pass of old and well-known benchmarks, with their own code, so that a rate means about the same.
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
 use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::Histogram;
 use std::hint::black_box;
 
-/// Records, texts and tables.
+/// Probe of records, texts and tables.
 pub(super) static INTEGER: Definition = Definition {
     name: "integer",
     argument: Argument::None,
@@ -43,7 +43,8 @@ struct ComputeRecord {
     text: [u8; 31],
 }
 
-/// On pages of its own: where its parts lie in a page would change the rate by some percent.
+/// State on its own pages: the position of its parts in a page would change the rate by some
+/// percent.
 #[repr(align(4096))]
 struct Integer {
     first: ComputeRecord,

@@ -1,6 +1,6 @@
-//! The resident threads of a probe. Each is pinned to one processor and does batches of units that
-//! take about a millisecond. In every place a window begins and ends as planned: a batch that
-//! crosses an end of the window counts by the share of its time inside.
+//! Resident threads of a probe. Each is pinned to one processor and does batches of units that take
+//! about a millisecond. In every place a window begins and ends as planned: a batch that crosses an
+//! end of the window counts by the share of its time inside.
 
 use super::{Make, Work};
 use crate::{Probe, ProbeError, ProbeSpec, ProbeUnit};
@@ -12,12 +12,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The clock is read so seldom that reading it costs nothing, and so often that a slice ends in
-/// time.
+/// Time of a batch: reading the clock between batches costs nothing, and a slice ends in time.
 const BATCH_NS: u64 = 1_000_000;
-/// No unit takes so long; a thread that does not answer for longer is given up.
+/// Time after which a silent thread is given up; no unit takes that long.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Threads begin together so long after the order, each with time to wake.
+/// Time from the order to the common start of the threads, so that each can wake.
 const LEAD_NS: u64 = 300_000;
 
 /// A request to a thread for one slice.
@@ -38,7 +37,7 @@ impl CrewRun {
     }
 }
 
-/// What a thread did.
+/// Results of one thread.
 struct CrewShare {
     start_ns: u64,
     units: f64,
@@ -61,10 +60,10 @@ pub(super) struct ProbeCrew {
 }
 
 impl ProbeCrew {
-    /// Starts them, and waits until all are ready.
+    /// Starts the threads, and waits until all are ready.
     ///
     /// # Errors
-    /// When one cannot sit where it should, or its work cannot be made.
+    /// When a thread cannot sit where it should, or its work cannot be made.
     pub(super) fn start(spec: &ProbeSpec, make: Make) -> Result<ProbeCrew, ProbeError> {
         let cpus = seats(spec)?;
         let mut crew = ProbeCrew { spec: spec.clone(), bytes: 0, members: Vec::new() };
@@ -76,7 +75,7 @@ impl ProbeCrew {
         Ok(crew)
     }
 
-    /// All do it at once.
+    /// Runs a slice in all threads at once.
     fn all(&self, order: CrewRun, limit: Duration) -> Result<Vec<CrewShare>, ProbeError> {
         for member in &self.members {
             member.orders.send(order).map_err(|_| gone())?;
@@ -88,11 +87,11 @@ impl ProbeCrew {
     }
 }
 
-/// The processors that threads take in turn: those that were asked for, else all that this process
-/// may use, the last first: interrupts are served by the first.
+/// Returns the processors that threads take in turn: the requested ones, or else all that this
+/// process may use, the last first, because the first serve interrupts.
 ///
 /// # Errors
-/// When one is not there.
+/// When a processor does not exist, or this process may not use it.
 fn seats(spec: &ProbeSpec) -> Result<Vec<u32>, ProbeError> {
     let allowed = sched_getaffinity(None)
         .map_err(|error| super::refused("read the allowed processors", error))?;
@@ -109,7 +108,7 @@ fn seats(spec: &ProbeSpec) -> Result<Vec<u32>, ProbeError> {
 }
 
 impl ProbeThread {
-    /// Starts one; the receiver gets the bytes of a unit when its work is made.
+    /// Starts a thread; the receiver gets the bytes of a unit when its work is made.
     fn start(
         spec: &ProbeSpec,
         cpu: u32,
@@ -155,7 +154,7 @@ impl Drop for ProbeCrew {
     fn drop(&mut self) {
         for ProbeThread { orders, shares, thread } in self.members.drain(..) {
             drop((orders, shares));
-            // One that panicked has said so.
+            // A thread that panicked has reported that.
             let _ = thread.map(JoinHandle::join);
         }
     }

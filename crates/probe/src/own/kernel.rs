@@ -1,5 +1,5 @@
-//! What the kernel does for programs: system calls, pipes, switches between processes, processes
-//! made and ended.
+//! Services of the kernel for programs: system calls, pipes, switches between processes, processes
+//! created and ended.
 
 use super::small::Small;
 use super::{SHORTEST_SLICE_NS, Work, prepare, refused};
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::hint::black_box;
 use std::io::{Read, Write};
 
-/// Five calls of the kernel.
+/// Probe of five system calls.
 pub(super) static SYSCALL: Definition = Definition {
     name: "syscall",
     argument: Argument::None,
@@ -23,7 +23,7 @@ pub(super) static SYSCALL: Definition = Definition {
     prepare: |spec| prepare(spec, syscall),
 };
 
-/// A pipe to itself.
+/// Probe of a pipe within one process.
 pub(super) static PIPE: Definition = Definition {
     name: "pipe",
     argument: Argument::None,
@@ -37,7 +37,7 @@ pub(super) static PIPE: Definition = Definition {
     prepare: |spec| prepare(spec, pipe_to_itself),
 };
 
-/// To another process and back.
+/// Probe of messages to another process and back.
 pub(super) static SWITCH: Definition = Definition {
     name: "switch",
     argument: Argument::None,
@@ -139,7 +139,7 @@ impl Work for Switch {
     }
 }
 
-/// What the small process does so often as it is asked.
+/// Work that the small process does on request.
 struct SmallWork {
     small: Small,
     what: u64,

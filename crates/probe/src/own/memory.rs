@@ -1,7 +1,7 @@
-//! Memory: how fast it is copied, and how long a load takes that the next one depends on, over
-//! sizes from a first cache to beyond the last. Buffers lie on huge pages where the kernel gives
-//! them. On pages of 4 KiB two equal processes differed by up to 17 %, by where their pages
-//! happened to lie, and no number of rounds cancels that.
+//! Memory probes: the speed of copying, and the time of a load that the next one depends on, over
+//! sizes from a first cache to beyond the last. Buffers lie on huge pages if the kernel gives them.
+//! On pages of 4 KiB two equal processes differed by up to 17 %, by where their pages happened to
+//! lie, and no number of rounds cancels that.
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
 use crate::spec::MOST_BYTES;
@@ -12,12 +12,12 @@ use iotax_units::MIB;
 use std::hint::black_box;
 use std::ops::Range;
 
-/// Bytes that a cache moves at once.
+/// Bytes of a cache line.
 const LINE: u64 = 64;
-/// The numbers of a chain fit.
+/// The indexes of a chain fit in 31 bits.
 const _: () = assert!(MOST_BYTES <= LINE << 31);
 
-/// From one buffer to another.
+/// Probe of copying one buffer to another.
 pub(super) static COPY: Definition = Definition {
     name: "copy",
     argument: Argument::Bytes { default: 128 * MIB, least: 4096 },
@@ -55,10 +55,10 @@ struct Held<T> {
 }
 
 impl<T: Clone> Held<T> {
-    /// So many equal elements.
+    /// Makes a buffer of equal elements.
     ///
     /// # Errors
-    /// [`ProbeError::Unfit`] when there is not that much memory.
+    /// [`ProbeError::Unfit`] when there is not enough memory.
     fn new(spec: &ProbeSpec, number: u64, element: T) -> Result<Held<T>, ProbeError> {
         let (number, spare) = (number as usize, HUGE / size_of::<T>());
         let too_little = || {
@@ -67,7 +67,7 @@ impl<T: Clone> Held<T> {
             );
             ProbeError::Unfit(why)
         };
-        // The kernel promises more than it has, and ends a process that takes it at its word.
+        // The kernel promises more memory than it has, and kills a process that uses it.
         let bytes = ((number + spare) * size_of::<T>()) as u64;
         if available().is_some_and(|available| bytes > available) {
             return Err(too_little());
@@ -89,7 +89,7 @@ impl<T: Clone> Held<T> {
     }
 }
 
-/// Bytes that can be had without swapping; `None`: /proc does not say.
+/// Returns the bytes available without swapping; `None` if /proc does not say.
 fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -103,7 +103,7 @@ struct Copy {
 
 fn copy(spec: &ProbeSpec) -> Result<Box<dyn Work>, ProbeError> {
     let bytes = size(spec);
-    // Of another value than zero: pages that were never written are all one.
+    // The value is not zero: pages that were never written share one page of zeros.
     Ok(Box::new(Copy { from: Held::new(spec, bytes, 1)?, to: Held::new(spec, bytes, 2)? }))
 }
 
@@ -137,7 +137,8 @@ struct Chase {
 }
 
 impl Chase {
-    /// One circle through all lines (Sattolo): each line is put after one that came before it.
+    /// Makes one circle through all lines (Sattolo): each line is put after one that came before
+    /// it.
     fn new(spec: &ProbeSpec) -> Result<Chase, ProbeError> {
         let many = size(spec) / LINE;
         let mut held = Held::new(spec, many, CacheLine { next: 0 })?;

@@ -1,6 +1,6 @@
-//! iotax's own probes: resident threads, each on a processor of its own, that do units of work for
-//! a slice. [`Work`] is what a thread does; `crew` has the threads; each other module has some of
-//! the family.
+//! Probes of iotax itself: resident threads, each pinned to a processor, that do units of work for
+//! a slice. [`Work`] is what a thread does; `crew` has the threads; each other module has some
+//! probes.
 
 mod compute;
 mod crew;
@@ -26,36 +26,37 @@ pub const ALL: &[&Definition] = &[
     &wait::STALL,
 ];
 
-/// Slices are at least so long: some batches of the slowest unit.
+/// Minimum length of a slice: some batches of the slowest unit.
 const SHORTEST_SLICE_NS: u64 = 20_000_000;
 
-/// What a thread of a probe does. It is made in its thread, which is on its processor by then.
+/// Work of a probe's thread. It is made in its thread, which is on its processor by then.
 trait Work {
-    /// Does so many units, and records the times of those that take longer than the clock's reading
-    /// by far.
+    /// Does a number of units, and records the times of those that take far longer than a reading
+    /// of the clock.
     ///
     /// # Errors
-    /// When the system refuses what a unit is.
+    /// When the system refuses a unit.
     fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError>;
 
-    /// What so many units of the last batch count as.
+    /// Returns the number that `units` units of the last batch count as.
     fn counted(&mut self, units: u64) -> u64 {
         units
     }
 
-    /// Bytes that a unit moves.
+    /// Returns the bytes that a unit moves.
     fn bytes(&self) -> u64 {
         0
     }
 
-    /// Whether it serves all slices. Else it is made again for each, so that the luck of its
-    /// addresses and pages counts as noise of a slice, not as a difference between two places.
+    /// Returns true if the same work serves all slices. Otherwise it is made again for each, so
+    /// that the luck of its addresses and pages counts as noise of a slice, not as a difference
+    /// between two places.
     fn lasts(&self) -> bool {
         false
     }
 }
 
-/// Makes a thread's work.
+/// Function that makes a thread's work.
 type Make = fn(&ProbeSpec) -> Result<Box<dyn Work>, ProbeError>;
 
 /// Starts the threads of a probe.
@@ -63,7 +64,7 @@ fn prepare(spec: &ProbeSpec, make: Make) -> Result<Box<dyn Probe>, ProbeError> {
     Ok(Box::new(crew::ProbeCrew::start(spec, make)?))
 }
 
-/// What the system refused.
+/// Returns the error for a refusal of the system.
 fn refused(action: &str, error: impl Into<std::io::Error>) -> ProbeError {
     ProbeError::System { action: action.to_owned(), source: error.into() }
 }

@@ -1,5 +1,5 @@
-//! The small process (small/main.rs), which this crate carries in itself: it runs from memory,
-//! without a file, and ends when its pipes do.
+//! Small process (small/main.rs) that this crate contains: it runs from memory, without a file, and
+//! ends when its pipes do.
 
 use super::refused;
 use crate::ProbeError;
@@ -18,11 +18,12 @@ pub(super) struct Small {
 }
 
 impl Small {
-    /// Starts one with a word: `serve`, `echo`. It is on the processor of the calling thread.
+    /// Starts the process with a word: `serve`, `echo`. It runs on the processor of the calling
+    /// thread.
     ///
     /// # Errors
-    /// When the system does not run programs from memory, or iotax was built for another machine
-    /// than it knows.
+    /// When the system does not run programs from memory, or the process was not built for this
+    /// architecture.
     pub(super) fn start(word: &str) -> Result<Small, ProbeError> {
         if PROGRAM.is_empty() {
             return Err(ProbeError::Unfit("this probe requires x86-64 or arm64".into()));
@@ -53,22 +54,22 @@ impl Small {
     }
 }
 
-/// The program as an open file in memory.
+/// Writes the program to memory and opens it as a file.
 fn program() -> Result<File, ProbeError> {
     let name = "iotax-small";
-    // A kernel before 6.3 does not know the flag, and permits.
+    // A kernel before 6.3 does not know the flag, and permits execution.
     let made = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::EXEC)
         .or_else(|_| memfd_create(name, MemfdFlags::CLOEXEC));
     let mut file = File::from(made.map_err(|error| refused("make a file in memory", error))?);
     file.write_all(PROGRAM).map_err(|error| refused("write a file in memory", error))?;
-    // Who has it open for writing keeps it from being run.
+    // A file that is open for writing cannot be run.
     File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
         .map_err(|error| refused("open /proc/self/fd", error))
 }
 
 impl Drop for Small {
     fn drop(&mut self) {
-        // It may be in the middle of an order; it has nothing that could be lost.
+        // The process may be in the middle of an order, but it has nothing that could be lost.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,11 +1,11 @@
-//! Time that passes unasked: how late a sleeper wakes, and for how long a busy thread stands still.
-//! Both are histograms first.
+//! Unwanted time: how late a sleeper wakes, and for how long a busy thread does not run. Both are
+//! histograms first.
 
 use super::{SHORTEST_SLICE_NS, Work, prepare};
 use crate::{Argument, Definition, ProbeError, ProbeSpec, ProbeUnit};
 use iotax_load::{Histogram, clock};
 
-/// A gap between two readings of the clock that is this long is no reading of the clock.
+/// Shortest gap between two readings of the clock that counts as a stall.
 const STALL_NS: u64 = 5_000;
 
 pub(super) static WAKEUP: Definition = Definition {
@@ -59,7 +59,7 @@ struct Stall {
 
 impl Work for Stall {
     fn batch(&mut self, units: u64, times: &mut Histogram) -> Result<(), ProbeError> {
-        // What lies between two batches is no stall.
+        // Time between two batches is not a stall.
         let mut last = clock::now();
         for _ in 0..units {
             let now = clock::now();

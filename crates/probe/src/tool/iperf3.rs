@@ -1,4 +1,4 @@
-//! iperf3: the client's end, read from its JSON.
+//! iperf3 as the client's end, read from its JSON.
 
 use super::visit::{
     self, Tool, ToolReading, ToolRequest, ToolText, ask, bytes, last_words, ns, version_behind,
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A server that does not answer by then (a firewall) is an error.
+/// Time limit for a server to answer; later (a firewall) it is an error.
 const CONNECTS_WITHIN_MS: &str = "5000";
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -64,12 +64,12 @@ const TOOL: Tool = Tool {
     read,
 };
 
-/// Address and port as programs want them.
+/// Returns address and port in the form that programs take.
 pub(super) fn end(peer: Option<SocketAddr>) -> [String; 2] {
     peer.map_or_else(Default::default, |peer| [peer.ip().to_string(), peer.port().to_string()])
 }
 
-/// One test at a time; it goes on until it is ended.
+/// Returns the command of a server, which serves one test at a time until it is ended.
 pub(super) fn server(_: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
     let [address, port] = end(Some(listen));
     ["iperf3", "-s", "-B", &address, "-p", &port].map(str::to_owned).into()
@@ -79,7 +79,7 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
     let json: Value = serde_json::from_str(&printed.stdout).map_err(|error| {
         format!("the output is not JSON ({error}); its last line: {}", last_words(printed))
     })?;
-    // It ends with success also then.
+    // iperf3 exits with success even then.
     if let Some(why) = json.get("error").and_then(Value::as_str) {
         let [address, port] = end(asked.spec.peer);
         let hint = format!(
@@ -97,7 +97,7 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
     Ok(ToolReading { ns, read, write, exchange, ..ToolReading::default() })
 }
 
-/// What was lost or sent again, and the server's CPU time.
+/// Reads losses, retransmits, and the server's CPU time.
 fn exchange(json: &Value, ns: u64) -> Result<Exchange, String> {
     let figure = |pointer: &str| json.pointer(pointer).and_then(Value::as_f64);
     let sent = figure("/end/sum_received/packets").unwrap_or(0.0) as u64;
@@ -122,7 +122,7 @@ fn exchange(json: &Value, ns: u64) -> Result<Exchange, String> {
     })
 }
 
-/// Time and amount of one of its sums.
+/// Reads time and amount of one of its sums.
 fn received(json: &Value, sum: &str, asked: &ToolRequest) -> Result<(u64, Direction), String> {
     let sum_of =
         json.pointer(&format!("/end/{sum}")).ok_or_else(|| format!("no \"{sum}\" at its end"))?;

@@ -13,9 +13,9 @@ use crate::{Argument, Definition, ProbeError, ProbeUnit};
 use std::path::Path;
 use std::time::Duration;
 
-/// An array has so many MiB, far more than a processor's own caches: as `copy(128MiB)`.
+/// Size of an array in MiB, far more than a processor's own caches: as `copy(128MiB)`.
 const ARRAY_MIB: u64 = 128;
-/// So many copies for each second of a slice: 6 GiB, about a second where memory is slow.
+/// Number of copies for each second of a slice: 6 GiB, about a second if memory is slow.
 const RUNS_A_SECOND: u64 = 50;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -66,7 +66,7 @@ const TOOL: Tool = Tool {
     read,
 };
 
-/// Old ones do not say: then the Debian package that it is from.
+/// Returns the version that mbw reports, or for old ones that of the Debian package.
 fn version(program: &Path) -> Result<Option<String>, ProbeError> {
     let own = version_behind("mbw", &ask(program, &["-h"])?);
     if own.is_some() || program != Path::new("/usr/bin/mbw") {
@@ -101,7 +101,7 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
         if whole_number(run, line)? != reading.read.ios {
             return Err(format!("{} is out of order", shown(line)));
         }
-        // The time itself is printed with fewer digits.
+        // The printed time has fewer digits than the rate.
         let time = ns(size / rate);
         reading.ns += time;
         reading.read.ios += 1;

@@ -1,8 +1,7 @@
-//! The field's own tools, where people trust their names: a slice is one run of the program (a
-//! visit), as long as the slice's bound or the tool's own shortest time. `visit` runs a program and
-//! holds it to its limit; each other module has one tool: its tests, its exact arguments, and a
-//! strict reading of its output. What a tool prints that is not as expected is an error, never a
-//! zero.
+//! Tools of the field, whose names people trust. A slice is one run of the program (a visit), as
+//! long as the slice's bound or the tool's own shortest time. `visit` runs a program and enforces
+//! its time limit. Each other module has one tool: its tests, its exact arguments, and a strict
+//! reading of its output. Unexpected output is an error, never a zero.
 
 mod iperf3;
 mod mbw;
@@ -35,32 +34,33 @@ pub const ALL: &[&Definition] = &[
     &sockperf::DEFINITION,
 ];
 
-/// The arguments of the other end, program first.
+/// Function that returns the command of the other end, program first.
 type ServerCommand = fn(&ProbeSpec, SocketAddr) -> Vec<String>;
 
-/// Those that have another end.
+/// Tools that have another end.
 const SERVERS: &[(&Definition, ServerCommand)] =
     &[(&iperf3::DEFINITION, iperf3::server), (&sockperf::DEFINITION, sockperf::server)];
 
-/// The command of a tool's other end, which listens there until it is ended; `None`: it has none.
+/// Returns the command of a tool's other end, which listens until it is ended; `None` if the tool
+/// has none.
 pub fn server(spec: &ProbeSpec, listen: SocketAddr) -> Option<Vec<String>> {
     let (_, server) = SERVERS.iter().find(|(definition, _)| definition.name == spec.name)?;
     Some(server(spec, listen))
 }
 
-/// What tools and people take for the figure of several runs, side by side: the best alone says
-/// what a machine does in luck.
+/// Figures that tools and people take for several runs, side by side: the best alone shows what a
+/// machine does when it is lucky.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunSpread {
-    /// The highest rate, the shortest time.
+    /// Highest rate or shortest time.
     pub best: f64,
-    /// The middle one, the mean of two.
+    /// Median of the figures; the mean of the two middle ones for an even number.
     pub median: f64,
     pub mean: f64,
 }
 
 impl RunSpread {
-    /// Of the figures of slices; `None` of none, and where one is no number.
+    /// Returns the spread of the figures of slices; `None` if there are none, or one is not finite.
     pub fn among_figures(unit: ProbeUnit, figures: &[f64]) -> Option<RunSpread> {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -92,13 +92,13 @@ mod tests {
 
     impl Drop for Running {
         fn drop(&mut self) {
-            // It fails where it has ended by itself.
+            // It fails if the server has ended by itself.
             let _ = self.0.kill();
             let _ = self.0.wait();
         }
     }
 
-    /// What a tool makes of a second; `None`, with a word about it: it is not installed here.
+    /// Runs a tool for a second; `None`, with a message, if it is not installed here.
     fn second(spec: &ProbeSpec) -> Option<(Box<dyn Probe>, Result<SliceResult, ProbeError>)> {
         match prepare(spec) {
             Err(ProbeError::Missing { program, package }) => {

@@ -60,7 +60,8 @@ const TOOL: Tool = Tool {
     read,
 };
 
-/// Of a test of signatures: the numbers of its lines of signing and verifying, and its bits.
+/// Returns, for a test of signatures, the marks of its lines of signing and verifying, and its
+/// bits.
 fn signs(test: &str) -> Option<[&'static str; 3]> {
     match test {
         "rsa2048" => Some(["+R1", "+R2", "2048"]),
@@ -89,14 +90,14 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
         }
         Some([signing, verifying, bits]) => {
             let (ns, signed) = over_one_time(&of(signing, bits)?);
-            // Its program verifies too, which is another work: a sum of both would tell of neither.
+            // The program verifies too, which is other work: a sum of both would describe neither.
             of(verifying, bits)?;
             Ok(ToolReading { ns, read: units(signed), ..ToolReading::default() })
         }
     }
 }
 
-/// (count, nanoseconds) of each worker: `+R:255811:AES-256-GCM:0.980000`.
+/// Returns (count, nanoseconds) of each worker: `+R:255811:AES-256-GCM:0.980000`.
 fn lines(printed: &ToolText, kind: &str, name: &str) -> Result<Vec<(u64, u64)>, String> {
     let mut all = Vec::new();
     for line in printed.stderr.lines() {
@@ -113,7 +114,7 @@ fn lines(printed: &ToolText, kind: &str, name: &str) -> Result<Vec<(u64, u64)>, 
     Ok(all)
 }
 
-/// What all made in the longest time, had they gone on.
+/// Returns the longest time, and what all workers would have made in it at their rates.
 fn over_one_time(all: &[(u64, u64)]) -> (u64, u64) {
     let longest = all.iter().map(|(_, ns)| *ns).max().unwrap_or(0);
     let made = all.iter().map(|(count, ns)| *count as f64 * longest as f64 / *ns as f64);

@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Of the program that printed a sample.
+/// Wall time of the program that printed a sample.
 pub(super) const WALL_NS: u64 = 2_000_000_000;
 
-/// What a tool makes of an output.
+/// Reads a recorded output with a tool.
 pub(super) fn read_sample(
     probe: &str,
     tool: &Tool,
@@ -28,9 +28,8 @@ pub(super) fn reads(probe: &str, tool: &Tool, stdout: &str, stderr: &str) -> Res
     read_sample(probe, tool, stdout, stderr).map(|_| ())
 }
 
-/// Writes a script that can be run. Another process does: a test beside this one that starts a
-/// program at that moment would hold the file open for writing, and it could not be run ("text file
-/// busy").
+/// Writes an executable script. Another process writes it: otherwise a test that starts a program
+/// at that moment would hold the file open for writing, and it could not be run ("text file busy").
 pub(super) fn write_program(file: &Path, script: &str) {
     let mut shell = Command::new("sh");
     shell.args(["-c", "cat >\"$1\" && chmod +x \"$1\"", "sh"]).arg(file).stdin(Stdio::piped());

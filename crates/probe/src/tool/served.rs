@@ -1,6 +1,6 @@
-//! The other end of a tool: its server, started for a probe in the place that answers, and ended
-//! with it. It refuses a port that is taken before it starts anything, and ends nothing but the
-//! process that it started.
+//! Other end of a tool: its server, started for a probe in the place that answers, and ended with
+//! it. A port that is taken is refused before anything starts, and only the started process is
+//! ended.
 
 use super::visit::{find, last_words_of};
 use crate::net::free_port;
@@ -14,20 +14,20 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server that listens does so at once; on a machine that is busy a little later.
+/// Time limit for a server to listen: it usually does at once, on a busy machine a little later.
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);
-/// How often that is looked for.
+/// Interval of checking that.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A server that listens until it is dropped.
+/// Server that listens until it is dropped.
 pub struct ServedTool {
     child: Child,
     address: SocketAddr,
 }
 
 impl ServedTool {
-    /// Starts the server of a tool at an address of this place; without a port at one that is free.
-    /// The kernel ends the program when the thread that called this ends, in whatever way.
+    /// Starts the server of a tool at an address of this place; without a port, at a free one. The
+    /// kernel ends the program when the thread that called this ends, in whatever way.
     ///
     /// # Errors
     /// When the port is taken, or the program is missing, ends or does not listen.
@@ -87,15 +87,14 @@ impl ServedTool {
                 }
             }
         }
-        // What it complains of later is the business of the end that measures; a full pipe would
-        // stop it.
+        // Later complaints are the concern of the measuring end; a full pipe would stop the server.
         if let Some(mut stderr) = self.child.stderr.take() {
             std::thread::spawn(move || io::copy(&mut stderr, &mut io::sink()));
         }
         Ok(())
     }
 
-    /// Of one that has ended.
+    /// Returns the last words of a program that has ended.
     fn last_words(&mut self) -> String {
         last_words_of(&self.child.stderr.take().map(last_words).unwrap_or_default(), "")
     }
@@ -103,14 +102,14 @@ impl ServedTool {
 
 impl Drop for ServedTool {
     fn drop(&mut self) {
-        // It fails where the program has ended by itself.
+        // It fails if the program has ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Whether that process has a socket that listens at that port, by TCP, or waits for datagrams
-/// there.
+/// Returns true if the process has a socket that listens at that port by TCP, or waits for
+/// datagrams there.
 fn listens(pid: u32, port: u16) -> bool {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let links = files
@@ -125,10 +124,10 @@ fn listens(pid: u32, port: u16) -> bool {
     })
 }
 
-/// Of a line of `/proc/PID/net/tcp` or `udp`, where its socket waits at that port:
-/// `socket:[INODE]`.
+/// Parses a line of `/proc/PID/net/tcp` or `udp`, and returns `socket:[INODE]` if its socket waits
+/// at that port.
 fn waits_at(line: &str, port: u16) -> Option<String> {
-    /// As the kernel numbers them: listens; has no other end.
+    /// States by the kernel's numbers: listens; has no other end.
     const WAITS: [&str; 2] = ["0A", "07"];
     let fields: Vec<&str> = line.split_whitespace().collect();
     let (_, local) = fields.get(1)?.rsplit_once(':')?;

@@ -1,4 +1,4 @@
-//! 7-Zip's benchmark: the rating of compressing and decompressing with LZMA.
+//! Benchmark of 7-Zip: the rating of compressing and decompressing with LZMA.
 
 use super::visit::{
     self, Tool, ToolReading, ToolRequest, ToolText, after_text, amount, ask, number, units,
@@ -7,7 +7,7 @@ use super::visit::{
 use crate::{Argument, Definition, ProbeUnit};
 use std::time::Duration;
 
-/// A test by time (`-mtime`) is in 7-Zip of this version; p7zip 16 has none.
+/// First version of 7-Zip that has a test by time (`-mtime`); p7zip 16 has none.
 const HAS_TIME: u32 = 22;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -37,7 +37,7 @@ const TOOL: Tool = Tool {
         let mut words =
             vec!["b".to_owned(), format!("-mmt{}", asked.spec.numjobs.max(1)), "-md22".to_owned()];
         if has_time(asked) {
-            // Each of both tests takes so long, and it looks at the clock rate before.
+            // Each of the two tests takes this long, after a look at the clock rate.
             words.push(format!("-mtime={}", (asked.seconds() / 2).max(1)));
         }
         words

@@ -1,4 +1,4 @@
-//! sockperf's ping-pong: the client's end, read from its log of all messages.
+//! Ping-pong test of sockperf: the client's end, read from its log of all messages.
 
 use super::iperf3::end;
 use super::visit::{
@@ -41,12 +41,12 @@ const TOOL: Tool = Tool {
         }
         words.into_iter().map(str::to_owned).collect()
     },
-    // It looks at the clock's rate, and warms up.
+    // sockperf measures the clock's rate, and warms up.
     expected: |asked| Duration::from_secs(asked.seconds() + 4),
     read,
 };
 
-/// It goes on until it is ended.
+/// Returns the command of a server, which runs until it is ended.
 pub(super) fn server(spec: &ProbeSpec, listen: SocketAddr) -> Vec<String> {
     let [address, port] = end(Some(listen));
     let mut words = vec!["sockperf", "server", "-i", &address, "-p", &port];
@@ -60,7 +60,7 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
     let text = &printed.stdout;
     let complaint =
         |line: &&str| line.contains("ERROR") || line.contains("No messages were received");
-    // It ends with success also then.
+    // sockperf exits with success even then.
     if let Some(line) = text.lines().chain(printed.stderr.lines()).find(complaint) {
         let [address, port] = end(asked.spec.peer);
         let hint = format!(
@@ -112,7 +112,7 @@ mod tests {
     use super::super::samples::{read_sample, reads};
     use super::*;
 
-    // A whole output of ours, with twelve of its messages.
+    // Whole recorded output, with twelve of its messages.
     const SAMPLE: &str = include_str!("samples/sockperf-3.7.txt");
 
     #[test]

@@ -7,10 +7,10 @@ use super::visit::{
 use crate::{Argument, Definition, ProbeUnit};
 use std::time::Duration;
 
-/// It makes its arrays four times the cache that it is given.
+/// Ratio of its arrays to the cache size that it is given.
 const ARRAY_OF_CACHE: u64 = 4;
 const MIB: f64 = 1_048_576.0;
-/// It measures by itself for 4.5 s at least, and prints no rate else.
+/// Shortest run: it measures for 4.5 s at least, and prints no rate otherwise.
 const SHORTEST_NS: u64 = 6_000_000_000;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -36,7 +36,7 @@ const TOOL: Tool = Tool {
         let cache = asked.spec.amount().unwrap_or(128 << 20) / ARRAY_OF_CACHE;
         arguments("stream", &["--stream-l3-size".to_owned(), cache.to_string()], asked)
     },
-    // Its arrays are filled first, and it ends after a whole pass.
+    // It first fills its arrays, and ends after a whole pass.
     expected: |asked| Duration::from_secs(asked.seconds() + 20),
     read,
 };
@@ -48,7 +48,7 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
     }
     let figures = StressorFigures::read("stream", printed)?;
     let ns = ns(figures.number("wall-clock-time")?);
-    // A mean of its workers.
+    // The figures are means over its workers.
     let workers = f64::from(asked.spec.numjobs.max(1));
     let moved = |old: &str, new: &str| {
         // Newer versions put the unit first.

@@ -58,7 +58,7 @@ const TOOL: Tool = Tool {
     read,
 };
 
-/// Of a stressor with options of its own.
+/// Returns the arguments of a stressor with its own options.
 pub(super) fn arguments(stressor: &str, own: &[String], asked: &ToolRequest) -> Vec<String> {
     let (stressor, workers) = (format!("--{stressor}"), asked.spec.numjobs.max(1).to_string());
     let timeout = format!("{}s", asked.seconds());
@@ -74,10 +74,10 @@ pub(super) struct StressorFigures<'t> {
 }
 
 impl<'t> StressorFigures<'t> {
-    /// Of the only stressor that ran.
+    /// Reads the figures of the only stressor that ran.
     ///
     /// # Errors
-    /// When the YAML is not whole, or of another stressor.
+    /// When the YAML is incomplete, or is that of another stressor.
     pub(super) fn read(
         stressor: &str,
         printed: &'t ToolText,
@@ -106,18 +106,18 @@ impl<'t> StressorFigures<'t> {
         }
     }
 
-    /// A figure as it is printed.
+    /// Returns a figure in its printed form.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the figure does not exist.
     pub(super) fn text(&self, key: &str) -> Result<&'t str, String> {
         self.found.get(key).copied().ok_or_else(|| format!("no figure \"{key}\""))
     }
 
-    /// A figure above zero.
+    /// Returns a figure above zero.
     ///
     /// # Errors
-    /// When there is none.
+    /// When the figure does not exist, or is not above zero.
     pub(super) fn number(&self, key: &str) -> Result<f64, String> {
         let text = self.text(key)?;
         number(text, &format!("{key}: {text}"))
@@ -135,8 +135,8 @@ fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> 
     Ok(ToolReading { ns: ns(figures.number("wall-clock-time")?), read, ..ToolReading::default() })
 }
 
-/// What cyclic logs: the number of samples and percentiles. A time between two of these is taken
-/// for the longer.
+/// Reads the log of cyclic: the number of samples and percentiles. A time between two of these
+/// counts as the longer.
 fn lateness(printed: &ToolText) -> Result<Histogram, String> {
     let log = [printed.stderr.as_str(), printed.stdout.as_str()].join("\n");
     let lines =
@@ -179,7 +179,7 @@ mod tests {
     fn bogo_operations_over_wall_time_are_the_rate() {
         let reading = read_sample("stress-ng(cpu)", &TOOL, CPU, "").unwrap();
         assert_eq!((reading.read.ios, reading.ns), (1722, 1_000_289_000));
-        // As versions do that log to the same output.
+        // Some versions log to the same output.
         let logged = CPU.replace("metrics:", "stress-ng: info:  [7] a word\nmetrics:");
         assert_eq!(read_sample("stress-ng(cpu)", &TOOL, &logged, "").unwrap().read.ios, 1722);
     }

@@ -8,7 +8,7 @@ use crate::{Argument, Definition, ProbeUnit};
 use iotax_load::Direction;
 use std::time::Duration;
 
-/// A block of its memory test, its default.
+/// Block size of its memory test, which is its default.
 const BLOCK: u64 = 1024;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -57,7 +57,7 @@ const TOOL: Tool = Tool {
             format!("--time={}", asked.seconds()),
         ];
         if asked.test() == "memory" {
-            // Its own limit of 100 GiB would end it early.
+            // The default limit of 100 GiB would end it early.
             words.push("--memory-total-size=1024T".to_owned());
         }
         words.push("run".to_owned());

@@ -1,4 +1,4 @@
-//! UnixBench's programs, one by one, of a checkout that the user names. A program prints
+//! Programs of UnixBench, one by one, from a checkout that the user names. A program prints
 //! `COUNT|41392763|1|lps` on standard error, and `TIME|15.032` if it measures its time itself.
 
 use super::visit::{
@@ -73,7 +73,7 @@ const TOOL: Tool = Tool {
     read,
 };
 
-/// Bytes of a block and number of blocks of a file test, as its script `Run` has them.
+/// Returns block size and number of blocks of a file test, as in its script `Run`.
 fn file_test(test: &str) -> Option<(u64, u64)> {
     match test {
         "fstime" => Some((1024, 2000)),
@@ -83,7 +83,7 @@ fn file_test(test: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// The file in `pgms`.
+/// Returns the file name in `pgms`.
 fn program_of(test: &str) -> &str {
     match test {
         "shell1" | "shell8" => "looper",
@@ -123,12 +123,12 @@ fn ready(spec: &ProbeSpec, named: Option<OsString>) -> Result<Visit, ProbeError>
     let mut visit = Visit::new(spec, &TOOL, program)?;
     let tests = folder.join("testdir");
     visit.folder = if tests.is_dir() { tests } else { folder.clone() };
-    // Its program execl finds itself by it, its scripts each other.
+    // The program execl finds itself by this variable, and its scripts find each other.
     visit.variables.push(("UB_BINDIR", programs));
     Ok(visit)
 }
 
-/// `my $version = "6.0.0";` of its script `Run`.
+/// Reads the version from its script `Run`: `my $version = "6.0.0";`.
 fn version(program: &Path) -> Result<Option<String>, ProbeError> {
     let script = program.ancestors().nth(2).map(|folder| folder.join("Run"));
     let text =
@@ -162,8 +162,8 @@ fn arguments(asked: &ToolRequest) -> Vec<String> {
 
 fn read(asked: &ToolRequest, printed: &ToolText) -> Result<ToolReading, String> {
     let last = |label: &str| printed.stderr.lines().rev().find(|line| line.starts_with(label));
-    // As its own script: of several (context1 has two processes, fstime three tests) the last
-    // counts.
+    // As in its own script, the last of several lines counts (context1 has two processes, fstime
+    // three tests).
     let line = last("COUNT|")
         .ok_or_else(|| format!("no line \"COUNT|\"; its last line: {}", last_words(printed)))?;
     let ["COUNT", count, base, label] = line.split('|').collect::<Vec<_>>()[..] else {
@@ -193,7 +193,7 @@ mod tests {
     use iotax_load::{SliceBound, SliceSpec};
     use std::fs;
 
-    /// A checkout whose programs are these scripts.
+    /// Makes a checkout whose programs are these scripts.
     fn checkout(programs: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("pgms")).unwrap();

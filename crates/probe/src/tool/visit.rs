@@ -1,5 +1,5 @@
-//! A program that is run once a slice: found, asked for its version, started in a group of its own
-//! that ends with us, held to a limit, and read.
+//! Program that runs once per slice. This module finds it, asks for its version, starts it in its
+//! own process group that ends with us, limits its time, and reads its output.
 
 use crate::net::Exchange;
 use crate::{Definition, Probe, ProbeError, ProbeSpec};
@@ -16,75 +16,77 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A question about a version takes no longer.
+/// Time limit for asking a program for its version.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-/// A run may take so many times what is expected (under emulation all is slower), and so much more.
+/// Time limit of a run: a multiple of the expected time (under emulation all is slower), and a
+/// constant.
 const PATIENCE: (u32, Duration) = (4, Duration::from_secs(60));
-/// So much of a line or of a program's last words is shown.
+/// Maximum number of characters shown of a line or of a program's last words.
 const SHOWN: usize = 300;
 
-/// What a tool is, beside its definition.
+/// Properties of a tool beyond its definition.
 pub(super) struct Tool {
-    /// Its name for people: `7-Zip`.
+    /// Name for people: `7-Zip`.
     pub(super) label: &'static str,
-    /// Names of its program, the first one that is there is taken.
+    /// Names of its program; the first one found is used.
     pub(super) programs: &'static [&'static str],
-    /// Its version, if it says so.
+    /// Finds its version, if the program reports it.
     pub(super) version: fn(&Path) -> Result<Option<String>, ProbeError>,
-    /// Whether `numjobs` is so many programs at once; else it has threads of its own.
+    /// True if `numjobs` is the number of programs at once; otherwise the program has its own
+    /// threads.
     pub(super) copies: bool,
-    /// Arguments of a run.
+    /// Returns the arguments of a run.
     pub(super) arguments: fn(&ToolRequest) -> Vec<String>,
-    /// How long a run takes that goes well.
+    /// Returns the expected time of a run.
     pub(super) expected: fn(&ToolRequest) -> Duration,
-    /// Reads what it printed.
+    /// Reads the output of a run.
     pub(super) read: fn(&ToolRequest, &ToolText) -> Result<ToolReading, String>,
 }
 
-/// What a run is asked for.
+/// Request for one run of a tool.
 pub(super) struct ToolRequest<'a> {
     pub(super) spec: &'a ProbeSpec,
     pub(super) program: &'a Path,
-    /// Its version; empty where it does not say.
+    /// Version of the program; empty if it reports none.
     pub(super) version: &'a str,
     /// Length of the slice.
     pub(super) ns: u64,
 }
 
 impl ToolRequest<'_> {
-    /// In whole seconds, at least one: most tools take no less.
+    /// Returns the length in whole seconds, at least one: most tools take no less.
     pub(super) fn seconds(&self) -> u64 {
         self.ns.div_ceil(1_000_000_000).max(1)
     }
 
-    /// The word in brackets.
+    /// Returns the word in brackets.
     pub(super) fn test(&self) -> &str {
         self.spec.argument.as_deref().unwrap_or_default()
     }
 }
 
-/// What a run printed.
+/// Output of a run.
 pub(super) struct ToolText {
     pub(super) stdout: String,
     pub(super) stderr: String,
-    /// From start to end of the program.
+    /// Time from start to end of the program.
     pub(super) wall_ns: u64,
 }
 
-/// What was made of it.
+/// Figures read from the output of a run.
 #[derive(Debug, Default)]
 pub(super) struct ToolReading {
-    /// Time that the tool itself measured, or the program's.
+    /// Time that the tool itself measured, or the time of the program.
     pub(super) ns: u64,
     pub(super) read: Direction,
     pub(super) write: Direction,
     pub(super) errors: u64,
     pub(super) first_error: Option<String>,
-    /// Of a tool that measures a network.
+    /// Exchange, for a tool that measures a network.
     pub(super) exchange: Option<Exchange>,
 }
 
-/// A tool that is ready.
+/// Prepared tool, which runs once per slice.
 pub(super) struct Visit {
     tool: &'static Tool,
     spec: ProbeSpec,
@@ -93,22 +95,22 @@ pub(super) struct Visit {
     ns: u64,
     pub(super) variables: Vec<(&'static str, PathBuf)>,
     pub(super) folder: PathBuf,
-    /// It is killed after so long; `None`: after a multiple of what is expected.
+    /// Time after which it is killed; `None` means a multiple of the expected time.
     pub(super) limit: Option<Duration>,
-    /// Of its last slice.
+    /// Exchange of the last slice.
     exchange: Option<Exchange>,
 }
 
-/// One run of the program.
+/// Results of one run of the program.
 struct ToolRun {
     reading: ToolReading,
     cpu: CpuTime,
 }
 
-/// Makes an installed tool ready.
+/// Prepares an installed tool.
 ///
 /// # Errors
-/// When it is not there or does not run.
+/// When it is not installed or does not run.
 pub(super) fn prepare(
     spec: &ProbeSpec,
     definition: &Definition,
@@ -127,7 +129,7 @@ pub(super) fn prepare(
     Ok(Box::new(Visit::new(spec, tool, program)?))
 }
 
-/// A program of that name in a list of folders, or in those that every system has.
+/// Finds a program by name in a list of folders, or in those that every system has.
 pub(super) fn find(name: &str, path: &OsStr) -> Option<PathBuf> {
     let executable = |file: &PathBuf| {
         std::fs::metadata(file)
@@ -140,7 +142,7 @@ pub(super) fn find(name: &str, path: &OsStr) -> Option<PathBuf> {
         .find(executable)
 }
 
-/// What a program prints, on either output, when it is asked something that it answers soon.
+/// Returns what a program prints, on either output, for a question that it answers soon.
 pub(super) fn ask(program: &Path, question: &[&str]) -> Result<String, ProbeError> {
     let mut command = Command::new(program);
     command.args(question);
@@ -150,7 +152,8 @@ pub(super) fn ask(program: &Path, question: &[&str]) -> Result<String, ProbeErro
     Ok(text(&output.stdout) + &text(&output.stderr))
 }
 
-/// The first word after a label that looks like a version: `3.12` of `iperf 3.12 (cJSON 1.7.15)`.
+/// Returns the first word after a label that looks like a version: `3.12` of `iperf 3.12 (cJSON
+/// 1.7.15)`.
 pub(super) fn version_behind(label: &str, text: &str) -> Option<String> {
     let (_, rest) = text.split_once(label)?;
     let mut words = rest.lines().next()?.split([' ', ',', '\t']);
@@ -163,7 +166,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs a program without input in a group of its own; kills what it leaves.
+/// Runs a program without input in its own process group, and kills any processes that it leaves.
 fn run(
     command: &mut Command,
     shown: &str,
@@ -177,13 +180,13 @@ fn run(
     let group = Pid::from_child(&child);
     let ended = run_within_timed(child, limit).map_err(|source| system("wait for", source))?;
     if matches!(ended.0, ChildEnd::Held(_)) {
-        // It fails where the rest has ended meanwhile.
+        // It fails if the rest has ended meanwhile.
         let _ = kill_process_group(group, Signal::KILL);
     }
     Ok(ended)
 }
 
-/// The output of one that ended by itself.
+/// Returns the output of a program that ended by itself.
 fn whole(ended: ChildEnd, shown: &str, limit: Duration) -> Result<Output, ProbeError> {
     let ended = match ended {
         ChildEnd::Held(_) => {
@@ -195,10 +198,10 @@ fn whole(ended: ChildEnd, shown: &str, limit: Duration) -> Result<Output, ProbeE
 }
 
 impl Visit {
-    /// One whose program is known.
+    /// Prepares a tool whose program is known.
     ///
     /// # Errors
-    /// When it does not run.
+    /// When the program does not run.
     pub(super) fn new(
         spec: &ProbeSpec,
         tool: &'static Tool,
@@ -227,7 +230,7 @@ impl Visit {
         }
     }
 
-    /// One run, on processors of its own where some are wanted.
+    /// Runs the program once, on its own processors if some are requested.
     fn run(&self, copy: usize) -> Result<ToolRun, ProbeError> {
         let cpus = &self.spec.cpus_allowed;
         match cpus.get(copy % cpus.len().max(1)) {
@@ -296,8 +299,8 @@ impl Probe for Visit {
         let window_start_ns = clock::now();
         let copies = if self.tool.copies { self.spec.numjobs.max(1) as usize } else { 1 };
         let this = &*self;
-        // A thread of its own: its processors are those of the program, and the program ends with
-        // it.
+        // Each run has its own thread: the thread's processors are those of the program, and the
+        // program ends with it.
         let runs: Result<Vec<ToolRun>, ProbeError> = thread::scope(|scope| {
             let threads: Vec<_> =
                 (0..copies).map(|copy| scope.spawn(move || this.run(copy))).collect();
@@ -317,7 +320,7 @@ impl Probe for Visit {
     }
 }
 
-/// Several at once: their rates are added up, over the longest of their windows.
+/// Combines runs that took place at once: their rates are added, over the longest of their windows.
 fn together(runs: &[ToolRun]) -> SliceResult {
     let window_ns = runs.iter().map(|run| run.reading.ns).max().unwrap_or(0);
     let mut all = SliceResult { window_ns, ..SliceResult::default() };
@@ -344,13 +347,13 @@ fn scale(number: u64, window_ns: u64, ns: u64) -> u64 {
     (u128::from(number) * u128::from(window_ns) / u128::from(ns.max(1))) as u64
 }
 
-/// The calling thread, and what it starts, on these processors.
+/// Pins the calling thread, and the processes that it starts, to these processors.
 fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
     let fits = |cpu: &&u32| (**cpu as usize) < CpuSet::MAX_CPU;
     let mut wanted = CpuSet::new();
     cpus.iter().filter(fits).for_each(|cpu| wanted.set(*cpu as usize));
     let now = sched_setaffinity(None, &wanted).and_then(|()| sched_getaffinity(None));
-    // The kernel leaves those out that it may not give.
+    // The kernel drops the processors that it may not give.
     let given = now.is_ok_and(|now| cpus.iter().all(|cpu| fits(&cpu) && now.is_set(*cpu as usize)));
     let source = || {
         io::Error::new(
@@ -368,7 +371,7 @@ fn sit(cpus: &[u32]) -> Result<(), ProbeError> {
     }
 }
 
-/// The last line of what a program printed, of its errors first.
+/// Returns the last line that a program printed, preferring its standard error.
 pub(super) fn last_words(printed: &ToolText) -> String {
     last_words_of(&printed.stderr, &printed.stdout)
 }
@@ -379,14 +382,14 @@ pub(super) fn last_words_of(stderr: &str, stdout: &str) -> String {
     last(stderr).or_else(|| last(stdout)).unwrap_or_else(|| "it printed nothing".to_owned())
 }
 
-/// A line as errors show it.
+/// Returns a line in the form that errors show.
 pub(super) fn shown(line: &str) -> String {
     let line: String =
         line.chars().take(SHOWN).map(|sign| if sign.is_control() { ' ' } else { sign }).collect();
     format!("\"{}\"", line.trim())
 }
 
-/// What is behind a label, in the one line that begins with it.
+/// Returns the text after a label, in the one line that begins with it.
 pub(super) fn after_text<'t>(text: &'t str, label: &str) -> Result<&'t str, String> {
     let mut found = text.lines().filter_map(|line| line.trim_start().strip_prefix(label));
     match (found.next(), found.next()) {
@@ -402,14 +405,14 @@ pub(super) fn after_text<'t>(text: &'t str, label: &str) -> Result<&'t str, Stri
     }
 }
 
-/// A number above zero; `line` is shown where it is none.
+/// Parses a number above zero; errors show `line`.
 pub(super) fn number(text: &str, line: &str) -> Result<f64, String> {
     let number =
         text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| format!("{} is not a number above 0 in {}", shown(text), shown(line)))
 }
 
-/// A whole number, which may be 0.
+/// Parses a whole number, which may be 0.
 pub(super) fn whole_number(text: &str, line: &str) -> Result<u64, String> {
     text.trim()
         .parse()
@@ -420,12 +423,12 @@ pub(super) fn ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-/// What a rate a second makes in a time.
+/// Returns the amount that a rate per second makes in a time.
 pub(super) fn amount(rate: f64, ns: u64) -> u64 {
     (rate * ns as f64 / 1e9).round() as u64
 }
 
-/// As many bytes, and a unit for each MiB begun.
+/// Returns a direction with these bytes, and a unit for each MiB begun.
 pub(super) fn bytes(bytes: u64) -> Direction {
     Direction { ios: bytes.div_ceil(1 << 20), bytes, ..Direction::default() }
 }
@@ -440,8 +443,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A tool that is a script with a version of its own: so many units in a second of its own
-    /// time.
+    /// Tool that is a script with its own version: it makes a number of units in a second of its
+    /// own time.
     const SCRIPTED: Tool = Tool {
         label: "scripted",
         programs: &["iotax-scripted"],
@@ -503,7 +506,7 @@ mod tests {
             .map(|cpu| cpu as u32)
             .collect();
         let spec = ProbeSpec { numjobs: cpus.len() as u32, cpus_allowed: cpus.clone(), ..any() };
-        // A power of ten for each of the first two processors.
+        // Each of the first two processors gives another power of ten.
         let script = "case $(sed -n 's/^Cpus_allowed_list:.//p' /proc/self/status) in";
         let first =
             format!("{script} {}) echo made: 1;; *,*|*-*) ;; *) echo made: 100;; esac", cpus[0]);

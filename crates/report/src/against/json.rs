@@ -1,4 +1,4 @@
-//! A comparison for programs. Fields are only ever added within a version.
+//! A comparison for programs. Within a version, fields are only added.
 
 use super::super::json::written;
 use super::{ComparisonRenderer, PageContext};
@@ -9,7 +9,7 @@ pub const RENDERER: ComparisonRenderer = ComparisonRenderer { name: "json", rend
 
 /// Name of the format.
 pub const FORMAT: &str = "iotax-comparison";
-/// Raised when a field changes its meaning or goes.
+/// Version of the format, raised when a field changes its meaning or is removed.
 pub const VERSION: u32 = 1;
 
 #[derive(Serialize)]

@@ -1,5 +1,5 @@
-//! The family of renderers for two runs against each other: the same numbers, tables and words as a
-//! report has. Nothing is computed here but positions and digits.
+//! Renderers of two runs against each other, with the same numbers, tables and words as a report.
+//! Only positions and digits are computed here.
 
 mod json;
 mod markdown;
@@ -11,7 +11,6 @@ mod tests;
 use super::PageContext;
 use iotax_analysis::findings::against::RunComparison;
 
-/// A form of comparison.
 pub struct ComparisonRenderer {
     pub name: &'static str,
     pub render: fn(&RunComparison, &PageContext) -> String,
@@ -20,7 +19,7 @@ pub struct ComparisonRenderer {
 pub const ALL: &[&ComparisonRenderer] =
     &[&terminal::RENDERER, &markdown::RENDERER, &json::RENDERER];
 
-/// The renderer of that name.
+/// Returns the renderer of this name.
 pub fn by_name(name: &str) -> Option<&'static ComparisonRenderer> {
     ALL.iter().copied().find(|renderer| renderer.name == name)
 }

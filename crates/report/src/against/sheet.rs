@@ -1,4 +1,4 @@
-//! What the text forms of a comparison lay out alike.
+//! Layout that the text forms of a comparison share.
 
 use super::super::number::{SPREADS, change, remark};
 use super::super::table::TextTable;
@@ -9,7 +9,7 @@ use iotax_analysis::findings::{MeasuredFigure, RunIdentity};
 use iotax_units::show_time;
 use std::collections::BTreeMap;
 
-/// What the table's figures are.
+/// Returns the legend of the table's figures.
 pub(super) fn legend() -> String {
     format!(
         "changes, new over old; /base: of the ratio to the baseline of its own run; CPU: an I/O; * baseline; {SPREADS}"
@@ -18,7 +18,7 @@ pub(super) fn legend() -> String {
 
 /// A column of figures of a stack.
 type Pick = fn(&StackChange) -> Option<&MeasuredFigure>;
-/// Head, rank, what it picks.
+/// Columns: head, rank, and the function that picks the figure.
 const COLUMNS: &[(&str, u8, Pick)] = &[
     ("rate", 0, |stack| Some(&stack.rates.first()?.change.as_it_stands)),
     ("rate/base", 0, |stack| Some(&stack.rates.first()?.change.against_own_baseline)),
@@ -30,7 +30,7 @@ const COLUMNS: &[(&str, u8, Pick)] = &[
     ("CPU/base", 5, |stack| Some(&stack.cpu.against_own_baseline)),
 ];
 
-/// Changes of each stack.
+/// Returns a table with the changes of each stack.
 pub(super) fn stacks(workload: &WorkloadChange) -> TextTable {
     let mut table = TextTable::default();
     let lines: Vec<ComparisonLine> = workload.stacks.iter().flat_map(lines).collect();
@@ -59,7 +59,7 @@ pub(super) fn stacks(workload: &WorkloadChange) -> TextTable {
     table
 }
 
-/// A stack, or below it one direction of it.
+/// A stack, or a direction below it.
 type ComparisonLine<'a> = (&'a StackChange, Option<&'a DirectionChange>);
 
 fn lines(stack: &StackChange) -> Vec<ComparisonLine<'_>> {
@@ -69,7 +69,7 @@ fn lines(stack: &StackChange) -> Vec<ComparisonLine<'_>> {
         .collect()
 }
 
-/// What a line has in a column.
+/// Returns the figure of a line in a column.
 fn figure<'a>(
     (stack, direction): &ComparisonLine<'a>,
     head: &str,
@@ -97,7 +97,7 @@ fn marked(stack: &StackChange) -> String {
     format!("{}{baseline}{emulated}", stack.stack)
 }
 
-/// Verdicts, each with its limit.
+/// Returns the verdicts, each with its limit.
 pub(super) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
     let line = |rate: &RateChange| match &rate.limit {
         Some(limit) => format!("{}; {}", rate.sentence, limit.sentence),
@@ -112,7 +112,8 @@ pub(super) fn verdicts(workload: &WorkloadChange) -> Vec<String> {
     workload.stacks.iter().flat_map(of_stack).collect()
 }
 
-/// Which of the two figures the verdicts are about: one line for all stacks that share the reason.
+/// Returns which of the two figures the verdicts are about: one line for all stacks that share the
+/// reason.
 pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<(bool, &str), Vec<&str>> = BTreeMap::new();
     for stack in &workload.stacks {
@@ -128,8 +129,8 @@ pub(super) fn bases(workload: &WorkloadChange) -> Vec<String> {
     about.iter().map(|((_, why), names)| format!("judged: {} {why}", names.join(", "))).collect()
 }
 
-/// Why figures are missing or weak, a line a reason. That the baseline has no baseline is no
-/// remark.
+/// Returns why figures are missing or weak, one line per reason. A baseline without a baseline is
+/// not worth a remark.
 pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
     let mut about: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for stack in &workload.stacks {
@@ -145,7 +146,7 @@ pub(super) fn remarks(workload: &WorkloadChange) -> Vec<String> {
     about.into_iter().map(|(reason, names)| format!("{}: {reason}", names.join(", "))).collect()
 }
 
-/// The two runs, a line each.
+/// Describes the two runs, one line each.
 pub(super) fn runs(against: &RunComparison) -> [String; 2] {
     let line = |word: &str, run: &RunIdentity| {
         format!("{word} run {} of {}: {}", run.id, show_time(&run.at), run.state_said())
@@ -153,7 +154,7 @@ pub(super) fn runs(against: &RunComparison) -> [String; 2] {
     [line("old", &against.old), line("new", &against.new)]
 }
 
-/// How far apart they are.
+/// Returns how far apart in time the runs are.
 pub(super) fn apart(against: &RunComparison) -> String {
     match against.apart_s {
         Some(seconds) => format!("{} apart; the longer, the more a machine drifts", time(seconds)),
@@ -161,7 +162,7 @@ pub(super) fn apart(against: &RunComparison) -> String {
     }
 }
 
-/// In the largest unit that leaves a whole number.
+/// Formats a time in the largest unit in which it is two or more.
 fn time(seconds: f64) -> String {
     let units = [(86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes")];
     match units.iter().find(|(unit, _)| seconds >= 2.0 * unit) {

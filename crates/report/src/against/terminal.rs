@@ -1,5 +1,5 @@
-//! A comparison in the terminal: fits 80 columns, uses more where there are more. Sentences and
-//! table by workload.
+//! A comparison in the terminal: fits 80 columns, and uses more if available. Sentences and table
+//! by workload.
 
 use super::super::table::{LeftOut, wrapped};
 use super::super::terminal::{NARROWEST, list};

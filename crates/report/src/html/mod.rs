@@ -1,6 +1,6 @@
-//! One self-contained page: no script, no font, no request to anywhere. Sentences on top, drawings
-//! with a table beside each, facts and exact commands at the end. Reads in light, dark, on a phone
-//! and on paper.
+//! One self-contained page without scripts, fonts or requests. Sentences are on top, drawings with
+//! a table next to each follow, facts and exact commands are at the end. It is readable in light,
+//! dark, on a phone and on paper.
 
 mod plot;
 mod sweep;
@@ -39,7 +39,7 @@ pub const RENDERER: ReportRenderer =
     ReportRenderer { name: "html", endings: &["html", "htm"], render };
 
 const STYLE: &str = include_str!("style.css");
-/// Line styles in the style sheet.
+/// Number of line styles in the style sheet.
 const STYLES: usize = 6;
 
 fn render(findings: &[Findings], _page: &PageContext) -> String {
@@ -89,7 +89,7 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
     )
 }
 
-/// A page of the house, with the style that only its kind needs after that of all.
+/// Returns a complete page; `style` is added for this kind of page after the common one.
 pub fn whole(title: &str, style: &str, content: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -106,8 +106,8 @@ pub fn whole(title: &str, style: &str, content: &Markup) -> String {
     lines(&page.into_string()).into_owned()
 }
 
-/// `+-` of the plain texts as one sign, a minus before a number as a minus, a figure kept with its
-/// half-width.
+/// Replaces `+-` of the plain texts by one sign and a minus before a number by a minus sign, and
+/// keeps a figure on one line with its half-width.
 fn signed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -156,8 +156,8 @@ fn head(findings: &Findings) -> Markup {
     }
 }
 
-/// Of more workloads than these each is opened by a click: what is concluded is in its first
-/// line.
+/// Number of workloads beyond which each one is folded and opens on a click. Its conclusion is then
+/// in its first line.
 const MOST_OPEN: usize = 6;
 
 fn section(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Markup {
@@ -183,9 +183,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Ma
     }
 }
 
-/// What there is to show of a workload.
+/// Returns the section of one workload.
 fn measured(findings: &Findings, workload: &WorkloadFindings, folded: bool) -> Markup {
-    // In percent.
+    // Percent of the baseline.
     let zone = 100.0 * findings.run.zone;
     html! {
             @if let Some(design) = &workload.design {
@@ -213,7 +213,7 @@ fn verdict_list(all: &[VerdictSentence]) -> Markup {
     html! { ul class="verdicts" { @for said in all { li class=(said.class) { (signed(&said.text)) } } } }
 }
 
-/// The tables that the scenario asks for.
+/// Returns the tables that the scenario requests.
 fn asked(findings: &Findings) -> Markup {
     html! {
         @if !findings.tables.is_empty() {
@@ -230,7 +230,7 @@ fn asked(findings: &Findings) -> Markup {
     }
 }
 
-/// What was read back, where that was asked for: before any figure.
+/// Returns the results of reading data back, if that was requested. They come before any figure.
 fn read_back(findings: &Findings) -> Markup {
     let examples = verification::examples(findings);
     html! {
@@ -266,7 +266,7 @@ fn of_others(findings: &Findings) -> Markup {
     }
 }
 
-/// Durability trials, where there were some.
+/// Returns the durability trials, if there were any.
 fn trials(findings: &Findings) -> Markup {
     let examples = durability::examples(findings);
     html! {
@@ -285,15 +285,15 @@ fn trials(findings: &Findings) -> Markup {
     }
 }
 
-/// What the columns of the three figures mean.
+/// Legend of the three figures' columns.
 const THREE_WORDS: &str = "Changes against the baseline. The intervals of rates hold for all of them in the run together, as do those of latencies and \
     those of CPU times. Latencies are under the same offered load; added CPU/IO is that of host and guest together.";
 
-/// What one line of intervals shows.
+/// Content of one line of intervals.
 struct IntervalRow {
     name: String,
     note: String,
-    /// What keeps a conclusion from being drawn, in a word or two.
+    /// Reason why no conclusion can be drawn, in a word or two.
     mark: Option<String>,
     class: &'static str,
     total: bool,
@@ -305,7 +305,7 @@ struct IntervalRow {
 fn intervals(rows: &[IntervalRow], zone: f64) -> Markup {
     let bars: Vec<Bar> = rows.iter().filter_map(|row| row.bar).collect();
     let scale = Scale::holding_bars(&bars, zone);
-    // One word for all is enough.
+    // One word for all rows is enough.
     let all_emulated = rows.len() > 1 && rows.iter().all(|row| row.emulated);
     html! {
         div class="plot" {
@@ -337,7 +337,7 @@ fn words_of(ratio: &MeasuredFigure) -> String {
     }
 }
 
-/// An array that was measured in states.
+/// Returns an array that was measured in several states.
 fn in_states(array: &ArrayStates, zone: f64) -> Markup {
     html! {
         h3 { (breakable(&array.stack)) " in its states" }
@@ -348,7 +348,7 @@ fn in_states(array: &ArrayStates, zone: f64) -> Markup {
     }
 }
 
-/// Comparisons with one stack, each by its name.
+/// Draws comparisons with one stack, each by its name.
 fn forest(comparisons: &[&Comparison], zone: f64, named: impl Fn(&Comparison) -> String) -> Markup {
     let row =
         |one: &Comparison, note: String, verdict: &Verdict, ratio: &MeasuredFigure| IntervalRow {
@@ -386,8 +386,8 @@ const LATENCY: PickCharge =
     ("Mean latency under the same load, against", |charges| &charges.latency);
 const CPU: PickCharge = ("CPU time per I/O, against", |charges| &charges.cpu);
 
-/// Only intervals: of a stack that has none the sentences say why, and a value by itself is in
-/// the table.
+/// Draws only intervals: for a stack without one, the sentences say why and the table has the
+/// value.
 fn charge_forest(workload: &WorkloadFindings, (head, pick): PickCharge, zone: f64) -> Markup {
     let row = |one: &Charges, note: String, charge: &ChargeFinding| IntervalRow {
         name: one.stack.clone(),
@@ -442,7 +442,7 @@ fn bill_of(bill: &Bill, zone: f64) -> Markup {
     }
 }
 
-/// `total` is the row that is set off, or one past the end.
+/// Returns a table; `total` is the row that is set off, or one past the end.
 fn table(table: &TextTable, total: usize) -> Markup {
     let rows = table.columns.first().map_or(0, |column| column.cells.len());
     html! {
@@ -463,10 +463,10 @@ fn table(table: &TextTable, total: usize) -> Markup {
     }
 }
 
-/// Steps of the shading in the style sheet.
+/// Number of shades in the style sheet.
 const SHADES: f64 = 5.0;
 
-/// A table whose cells are shaded by how good they are, from 0 to 1.
+/// Returns a table whose cells are shaded by how good they are, from 0 to 1.
 fn heat_map(table: &TextTable, heat: &[Vec<Option<f64>>]) -> Markup {
     let Some((names, columns)) = table.columns.split_first() else { return html! {} };
     let shade = |good: f64| format!("heat{:.0}", (good * SHADES).ceil().clamp(1.0, SHADES));
@@ -500,12 +500,12 @@ fn cell(text: &str) -> Markup {
     }
 }
 
-/// What is below a row is set in.
+/// Returns the cell of a row's name. Names of rows below another row are indented.
 fn name_of_row(name: &str) -> Markup {
     html! { td class=[name.starts_with(' ').then_some("below")] { (breakable(name.trim_start())) } }
 }
 
-/// A figure in one line, but for its interval in brackets; words break where they may.
+/// Keeps a figure on one line, except for its interval in brackets; words may wrap.
 fn figure_kept(text: &str) -> Markup {
     if !text.starts_with(|c: char| c.is_ascii_digit() || "+\u{2212}<".contains(c)) {
         return html! { (text) };
@@ -518,8 +518,7 @@ fn figure_kept(text: &str) -> Markup {
     }
 }
 
-/// A name that may be broken after its commas too; a mark stays with what it marks, and a state is
-/// of one piece.
+/// Lets a name wrap after its commas too. A mark stays with its name, and a state is not split.
 fn breakable(name: &str) -> Markup {
     let name = name
         .replace(" *", "\u{a0}*")
@@ -528,7 +527,7 @@ fn breakable(name: &str) -> Markup {
     html! { @for part in name.split_inclusive(',') { (part) @if part.ends_with(',') { wbr; } } }
 }
 
-/// What the marks and two columns of the tables of figures mean.
+/// Returns the legend of the marks and of two columns in the tables of figures.
 fn marks() -> Markup {
     html! {
         p class="soft" {
@@ -538,7 +537,8 @@ fn marks() -> Markup {
     }
 }
 
-/// The marks are explained below the figures, where they were not above all of them.
+/// Returns the figures. The marks are explained below them, unless they were explained above all
+/// figures.
 fn figures(workload: &WorkloadFindings, explained: bool) -> Markup {
     html! {
         h3 { "Figures" }
@@ -610,7 +610,7 @@ fn latency_charts(workload: &WorkloadFindings) -> Markup {
     html! { @for direction in directions { (latency_chart(workload, direction)) } }
 }
 
-/// Stacks that have a curve of a direction, each with the line style of its row.
+/// Returns the stacks with a curve of a direction, each with the line style of its row.
 fn curves<'a>(rows: &'a [StackRow], direction: &str) -> Vec<(&'a StackRow, Curve<'a>)> {
     let of =
         |latency: &&'a LatencyFigures| latency.direction == direction && latency.curve.len() > 1;
@@ -629,7 +629,7 @@ fn latency_chart(workload: &WorkloadFindings, direction: &str) -> Markup {
         "{direction} latency by percentile of {}; the table above has the figures",
         names.join(", ")
     );
-    // Below the first chart: it has the lines of all directions.
+    // Shown below the first chart, which has the lines of all directions.
     let first =
         workload.rows.iter().flat_map(|row| &row.latency).map(|latency| latency.direction).next();
     let ratios = sheet::latency_ratios(&workload.comparisons).filter(|_| first == Some(direction));
@@ -664,7 +664,7 @@ fn remarks(workload: &WorkloadFindings) -> Markup {
     }
 }
 
-/// What was published beside what was measured.
+/// Returns the published figures next to the measured ones.
 fn published_section(findings: &Findings) -> Markup {
     html! {
         @if let Some(found) = &findings.published {
@@ -711,7 +711,8 @@ fn limits(findings: &Findings) -> Markup {
     }
 }
 
-/// Facts stand open on the page of one run; of several they would bury the verdicts.
+/// Returns the facts about how the run was made. They are open on the page of one run; on a page of
+/// several runs they would bury the verdicts.
 fn origin(findings: &Findings, open: bool) -> Markup {
     let run = &findings.run;
     html! {
@@ -782,7 +783,7 @@ fn method_of_others() -> Markup {
     }
 }
 
-/// A sentence as it is in the page, for tests.
+/// Returns a sentence as it is in the page, for tests.
 #[cfg(test)]
 pub(super) fn escaped_signed(text: &str) -> String {
     html! { (signed(text)) }.into_string()

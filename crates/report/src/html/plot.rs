@@ -1,12 +1,12 @@
-//! Drawings as inline SVG. Positions across are percentages, so a drawing stretches with the page
-//! while its text and strokes keep their size; every drawing has a title for those who do not see
-//! it.
+//! Drawings as inline SVG. Horizontal positions are percentages, so a drawing stretches with the
+//! page while its text and strokes keep their size. Every drawing has a title for those who cannot
+//! see it.
 
 use iotax_analysis::findings::MeasuredFigure;
 use iotax_units::show_ns;
 use maud::{Markup, html};
 
-/// Interval of a ratio drawn as its change in percent of the baseline.
+/// Interval of a ratio, drawn as its change in percent of the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bar {
     low: f64,
@@ -22,7 +22,7 @@ impl Bar {
     }
 }
 
-/// The axis that several bars share: percent of the baseline.
+/// Axis that several bars share, in percent of the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     from: f64,
@@ -30,11 +30,11 @@ pub(super) struct Scale {
     step: f64,
 }
 
-/// How far bars may reach before they are cut off with the axis.
+/// Limit of bars; longer ones are cut off with the axis.
 const FARTHEST: f64 = 1e4;
 
 impl Scale {
-    /// Holds all bars, zero and the zone of no difference.
+    /// Returns a scale that holds all bars, zero and the zone of no difference.
     pub(super) fn holding_bars(bars: &[Bar], zone: f64) -> Scale {
         let low = bars.iter().map(|bar| bar.low).fold(-zone * 1.5, f64::min).max(-100.0);
         let high = bars.iter().map(|bar| bar.high).fold(zone * 1.5, f64::max).min(FARTHEST);
@@ -47,7 +47,8 @@ impl Scale {
         format!("{:.2}%", share.clamp(0.0, 100.0))
     }
 
-    /// Every other tick has no room for its label on a phone; zero keeps it.
+    /// Returns the class of a tick: every other one has no room for its label on a phone, but zero
+    /// keeps it.
     fn class(&self, tick: f64) -> &'static str {
         if (tick / self.step).round() as i64 % 2 == 0 { "even" } else { "odd" }
     }
@@ -58,7 +59,7 @@ impl Scale {
     }
 }
 
-/// 1, 2 or 5 times a power of ten.
+/// Returns 1, 2 or 5 times a power of ten.
 pub(super) fn nice_step(rough: f64) -> f64 {
     let power = 10f64.powf(rough.max(1e-3).log10().floor());
     [1.0, 2.0, 5.0]
@@ -68,7 +69,7 @@ pub(super) fn nice_step(rough: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// One interval on the shared axis, as high as the name beside it.
+/// Draws one interval on the shared axis, as high as the name next to it.
 pub(super) fn interval(
     bar: Option<Bar>,
     scale: Scale,
@@ -99,7 +100,7 @@ fn zone_of(scale: Scale, zone: f64) -> Markup {
     html! { rect class="zone" x=(scale.left_percent(-zone)) width={ (format!("{width:.2}")) "%" } y="0" height="100%" {} }
 }
 
-/// The axis below the intervals.
+/// Draws the axis below the intervals.
 pub(super) fn axis(scale: Scale) -> Markup {
     let decimals = usize::from(scale.step < 1.0);
     html! {
@@ -113,7 +114,7 @@ pub(super) fn axis(scale: Scale) -> Markup {
     }
 }
 
-/// The outer labels stay inside of the drawing.
+/// Keeps the outer labels inside the drawing.
 fn anchor(tick: f64, scale: Scale) -> &'static str {
     match () {
         () if tick <= scale.from => "start",
@@ -122,7 +123,7 @@ fn anchor(tick: f64, scale: Scale) -> &'static str {
     }
 }
 
-/// A stack's latency distribution.
+/// Latency distribution of a stack.
 pub(super) struct Curve<'a> {
     pub(super) points: &'a [(f64, u64)],
     pub(super) class: String,
@@ -130,12 +131,12 @@ pub(super) struct Curve<'a> {
 
 const HEIGHT: f64 = 300.0;
 const TOP: f64 = 10.0;
-/// Share of the width left of the first percentile, for the labels of the latencies.
+/// Share of the width left of the first percentile, used for the labels of the latencies.
 const LEFT: f64 = 12.0;
 const MARKS: [(f64, &str); 6] =
     [(0.0, "0"), (0.5, "50"), (0.9, "90"), (0.99, "99"), (0.999, "99.9"), (0.9999, "99.99 %")];
 
-/// Latency over percentile; both axes logarithmic, the percentiles in nines.
+/// Draws latency over percentile; both axes are logarithmic, the percentiles in nines.
 pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
     let all = || curves.iter().flat_map(|curve| curve.points.iter().copied());
     let low = all().map(|point| point.1).min().unwrap_or(1).max(1) as f64;
@@ -171,7 +172,7 @@ struct PlotFrame {
 
 impl PlotFrame {
     fn spanning(low: f64, high: f64, nines: f64) -> PlotFrame {
-        // A little air, and never an empty range.
+        // A margin keeps the range from being empty.
         PlotFrame { low: low / 1.15, high: high * 1.15, nines }
     }
 
@@ -184,7 +185,7 @@ impl PlotFrame {
         format!("{:.1}", HEIGHT - (HEIGHT - TOP) * share)
     }
 
-    /// 1, 2 and 5 of each decade; only decades where those would crowd.
+    /// Returns 1, 2 and 5 of each decade, or only decades if those would crowd.
     fn latency_ticks(&self) -> Vec<f64> {
         let steps: &[f64] = if self.high / self.low > 2e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
@@ -194,12 +195,12 @@ impl PlotFrame {
     }
 }
 
-/// 0.99 is two nines.
+/// Returns the number of nines: 0.99 is two.
 fn nines(q: f64) -> f64 {
     -(1.0 - q).max(1e-9).log10()
 }
 
-/// `200 us`: a tick needs no decimals.
+/// Returns `200 us`: a tick needs no decimals.
 pub(super) fn tick_words(ns: f64) -> String {
     show_ns(ns).replace(".00", "").replace(".0", "")
 }

@@ -1,5 +1,5 @@
-//! A sweep on the page: what is concluded, cost and throughput as drawings, a table a stack; the
-//! points one by one are folded away below.
+//! A sweep on the page: the conclusions, cost and throughput as drawings, one table per stack. The
+//! single points are folded away below.
 
 use super::sweep_chart::{self, Dot, Range, Series};
 use super::{STYLES, section, signed, table};
@@ -9,7 +9,7 @@ use iotax_analysis::findings::sweep::{Curve, StackCurve, SweepFindings, SweptSta
 use iotax_analysis::findings::{Findings, MeasuredFigure};
 use maud::{Markup, html};
 
-/// A sweep of a run, with its points folded away.
+/// Returns a sweep of a run, with its points folded away.
 pub(super) fn sweep_section(one: &SweepFindings, findings: &Findings) -> Markup {
     let (workloads, zone) = (&findings.workloads, 100.0 * findings.run.zone);
     let points = workloads
@@ -44,8 +44,8 @@ fn conclusions(one: &SweepFindings) -> Markup {
     }
 }
 
-/// One drawing for all stacks, or of a grid one for each stack with a line a curve; no more lines
-/// than styles.
+/// Returns one drawing for all stacks, or for a grid one for each stack with a line per curve; no
+/// more lines than styles.
 fn drawings(one: &SweepFindings, zone: f64) -> Markup {
     let lines = lines(one);
     let baseline =
@@ -79,7 +79,7 @@ fn drawings(one: &SweepFindings, zone: f64) -> Markup {
     }
 }
 
-/// Of a grid a drawing has one stack.
+/// Returns the stack of a drawing; each drawing of a grid has one stack.
 fn of_stack(one: &SweepFindings, group: &[DrawnLine]) -> String {
     match (&one.curve_word, group.first()) {
         (Some(_), Some(line)) => format!(": {}", line.stack.stack),
@@ -87,14 +87,13 @@ fn of_stack(one: &SweepFindings, group: &[DrawnLine]) -> String {
     }
 }
 
-/// One line of a drawing.
 struct DrawnLine<'a> {
     name: String,
     style: usize,
     stack: &'a StackCurve,
 }
 
-/// In the order of the drawings: stack by stack, and curve by curve within.
+/// Returns the lines in the order of the drawings: stack by stack, and curve by curve within each.
 fn lines(one: &SweepFindings) -> Vec<DrawnLine<'_>> {
     let stacks = one.curves.iter().map(|curve| curve.stacks.len()).min().unwrap_or(0);
     let curves =
@@ -102,7 +101,7 @@ fn lines(one: &SweepFindings) -> Vec<DrawnLine<'_>> {
     (0..stacks).flat_map(curves).collect()
 }
 
-/// Of a grid named and drawn by its curve, else by its stack.
+/// Returns a line named and drawn by its curve in a grid, else by its stack.
 fn line<'a>(one: &SweepFindings, curve: &'a Curve, number: usize, at: usize) -> DrawnLine<'a> {
     let stack = &curve.stacks[at];
     let (name, style) = match (&one.curve_word, &curve.at) {
@@ -113,7 +112,7 @@ fn line<'a>(one: &SweepFindings, curve: &'a Curve, number: usize, at: usize) -> 
 }
 
 impl DrawnLine<'_> {
-    /// None when no point can be drawn.
+    /// Returns the points of the line; `None` if no point can be drawn.
     fn series(&self, ranges: impl Fn(&SweptStack) -> Option<(Range, Range)>) -> Option<Series> {
         let is_knee = |point: &SweptStack| matches!(&self.stack.knee.place, KneePosition::Inside { at, .. } if *at == point.at);
         let dot = |point: &SweptStack| {
@@ -126,19 +125,19 @@ impl DrawnLine<'_> {
     }
 }
 
-/// A figure with an interval, each value scaled.
+/// Returns a figure with an interval, each value scaled.
 fn range(figure: &MeasuredFigure, scale: impl Fn(f64) -> f64) -> Option<Range> {
     let (low, high) = figure.bounds()?;
     Some(Range { low: scale(low), value: scale(figure.value()?), high: scale(high) })
 }
 
-/// The change of the acknowledged rate in percent over the swept value.
+/// Returns the change of the acknowledged rate in percent over the swept value.
 fn cost(point: &SweptStack) -> Option<(Range, Range)> {
     let change = range(&point.costs.first()?.ratio, |ratio| 100.0 * (ratio - 1.0))?;
     Some((Range::point(point.at.value as f64), change))
 }
 
-/// Throughput over mean latency.
+/// Returns throughput over mean latency.
 fn throughput(one: &SweepFindings) -> impl Fn(&SweptStack) -> Option<(Range, Range)> {
     let by_bytes = one.throughput == "B/s";
     move |point| {

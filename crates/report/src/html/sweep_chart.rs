@@ -1,6 +1,6 @@
 //! Drawings of a sweep as inline SVG: cost over the swept value, and throughput against latency
-//! with the knee. Across in percent and up in pixels, as in `plot`, so that a phone gets the same
-//! drawing.
+//! with the knee. Widths are in percent and heights in pixels, as in `plot`, so that a phone gets
+//! the same drawing.
 
 use super::plot::{nice_step, tick_words};
 use super::signed;
@@ -9,13 +9,13 @@ use maud::{Markup, html};
 /// One line of points, in the order along the axis.
 pub(super) struct Series {
     pub(super) name: String,
-    /// Which of the line styles.
+    /// Index of the line style.
     pub(super) style: usize,
     pub(super) points: Vec<Dot>,
 }
 
-/// A point with its intervals; across is a swept value or a latency, up a change in percent or a
-/// rate.
+/// A point with its intervals: horizontally a swept value or a latency, vertically a change in
+/// percent or a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Dot {
     pub(super) label: String,
@@ -41,19 +41,20 @@ impl Range {
 
 const HEIGHT: f64 = 300.0;
 const TOP: f64 = 14.0;
-/// Shares of the width between which points lie; labels stand left of it.
+/// Left end, as a share of the width, of the range in which points lie; labels are to the left of
+/// it.
 const LEFT: f64 = 14.0;
 const RIGHT: f64 = 96.0;
-/// Widths in pixels of a drawing on the narrowest phone and on a desktop: labels must collide on
-/// neither.
+/// Widths in pixels of a drawing on the narrowest phone and on a desktop: labels must not collide
+/// on either.
 const WIDTHS: [f64; 2] = [300.0, 1030.0];
-/// Pixels of a letter and of a line of text.
+/// Pixels of a letter, and of a line of text.
 const LETTER: f64 = 6.6;
 const LINE: f64 = 13.0;
-/// Pixels by which series step aside, so that their bars do not hide each other.
+/// Pixels by which series are shifted, so that their bars do not hide each other.
 const STEP: f64 = 7.0;
 
-/// A scale along which equal ratios are equal lengths.
+/// A scale on which equal ratios are equal lengths.
 #[derive(Clone, Copy, Debug)]
 struct Log {
     low: f64,
@@ -61,7 +62,7 @@ struct Log {
 }
 
 impl Log {
-    /// Holds all ranges with some air, and is never empty.
+    /// Returns a scale that holds all ranges with a margin, and is never empty.
     fn holding(ranges: impl Iterator<Item = Range> + Clone, air: f64) -> Log {
         let low = ranges
             .clone()
@@ -80,7 +81,7 @@ impl Log {
         ((value.max(self.low) / self.low).ln() / (self.high / self.low).ln()).clamp(0.0, 1.0)
     }
 
-    /// 1, 2 and 5 of each decade, only as many as keep this share between them.
+    /// Returns 1, 2 and 5 of each decade, only as many as keep this share between them.
     fn ticks(&self, apart: f64) -> Vec<f64> {
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let all = decades.flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(decade)));
@@ -89,7 +90,7 @@ impl Log {
     }
 }
 
-/// Those that keep their distance from the one before.
+/// Keeps the elements that have at least this distance from the one before.
 fn thinned<T>(all: Vec<T>, at: impl Fn(&T) -> f64, apart: f64) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
     for one in all {
@@ -112,13 +113,13 @@ fn up(share: f64) -> f64 {
     HEIGHT - (HEIGHT - TOP) * share
 }
 
-/// A drawing in the making: where each point lies, and what is at the axes.
+/// An unfinished drawing: the positions of its points, and the ticks of its axes.
 struct SweepFrame {
     x: Log,
     y: Upright,
     x_ticks: Vec<(f64, String)>,
     y_ticks: Vec<(f64, String)>,
-    /// Points of several series have the same place across.
+    /// True if points of several series share a horizontal position.
     aside: bool,
 }
 
@@ -137,7 +138,7 @@ impl Upright {
     }
 }
 
-/// The change of the rate over the swept value; `zone` in percent.
+/// Draws the change of the rate over the swept value; `zone` is in percent.
 pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
     let dots = || series.iter().flat_map(|one| &one.points);
     let low = dots().map(|dot| dot.y.low).fold(-1.5 * zone, f64::min).max(-100.0);
@@ -147,7 +148,7 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
     let count = ((to - from) / step).round() as i32;
     let ticks = (0..=count).map(|tick| from + f64::from(tick) * step);
     let tight = Log::holding(dots().map(|dot| dot.x), 1.0);
-    // Points that step aside at the first value must not reach the labels.
+    // Shifted points at the first value must not reach the labels.
     let x = Log::holding(dots().map(|dot| dot.x), (tight.high / tight.low).max(2.0).powf(0.05));
     let mut values: Vec<(f64, String)> =
         dots().map(|dot| (dot.x.value, dot.label.clone())).collect();
@@ -168,7 +169,7 @@ pub(super) fn costs(series: &[Series], zone: f64, words: &str) -> Markup {
     frame.drawn(series, behind, words)
 }
 
-/// Throughput against mean latency, both as logarithms: points of equal power lie on diagonals.
+/// Draws throughput against mean latency, both logarithmic: points of equal power lie on diagonals.
 pub(super) fn throughputs(series: &[Series], words: &str) -> Markup {
     let dots = || series.iter().flat_map(|one| &one.points);
     let (x, y) =
@@ -192,7 +193,7 @@ fn percent_words(tick: f64, step: f64) -> String {
     if tick.abs() < 1e-9 { "0 %".to_owned() } else { signed(&format!("{tick:+.decimals$} %")) }
 }
 
-/// `20k`, `1M`: a tick needs no decimals but below one.
+/// Returns `20k`, `1M`: only ticks below one need decimals.
 fn rate_words(rate: f64) -> String {
     match rate {
         rate if rate >= 1e6 => format!("{:.0}M", rate / 1e6),
@@ -254,7 +255,7 @@ impl SweepFrame {
         }
     }
 
-    /// Knees first, then the values of other points, each where there is room and else nowhere.
+    /// Places labels: knees first, then the values of other points, each only if there is room.
     fn labels(&self, series: &[Series]) -> Markup {
         let all = || series.iter().flat_map(|one| &one.points);
         let dots: Vec<Label> = all().map(|dot| self.blot(dot)).collect();
@@ -275,7 +276,7 @@ impl SweepFrame {
         }
     }
 
-    /// Where the label of a point may stand, the best place first.
+    /// Returns where the label of a point may go, the best place first.
     fn places(&self, dot: &Dot) -> Vec<Label> {
         let (share, middle) = (self.x.share(dot.x.value), self.y.height_at(dot.y.value));
         let away = if dot.knee { 12.0 } else { 7.0 };
@@ -299,7 +300,7 @@ impl SweepFrame {
         corners.into_iter().map(place).collect()
     }
 
-    /// The room that a point itself takes, with its ring.
+    /// Returns the room that a point itself takes, with its ring.
     fn blot(&self, dot: &Dot) -> Label {
         let (share, y) = (self.x.share(dot.x.value), self.y.height_at(dot.y.value) + LINE / 3.0);
         let text = if dot.knee { "ooo" } else { "o" };
@@ -318,7 +319,7 @@ struct Label {
 }
 
 impl Label {
-    /// Left and right in a drawing of that many pixels.
+    /// Returns the left and right end in a drawing of this many pixels.
     fn extent(&self, pixels: f64) -> (f64, f64) {
         let x = pixels * across(self.share) / 100.0 + self.dx;
         let width = LETTER * self.text.chars().count() as f64;

@@ -1,5 +1,4 @@
-//! One cell of the check: the same simulated comparison again and again, each time with another
-//! seed.
+//! One cell of the check repeats the same simulated comparison, each time with another seed.
 
 use super::conduct::{Conducted, one_after_the_other};
 use super::kinds::NoiseSource;
@@ -13,66 +12,66 @@ use std::ops::ControlFlow;
 /// Zone within which "no difference" may be said, iotax's own default.
 const ZONE: f64 = 0.02;
 
-/// What is simulated.
+/// A simulated comparison and its conditions.
 #[derive(Clone)]
 pub struct SimulatedCell {
-    /// Under which noise.
+    /// Noise that the comparison runs under.
     pub source: NoiseSource,
     /// Costs of the stacks, the baseline's first.
     pub costs: Vec<f64>,
-    /// When measuring stops.
+    /// Rule that ends the measurement.
     pub stop: StopSpec,
-    /// Also what one after the other says, so many seconds each.
+    /// Seconds that each stack runs if it is also measured one after the other.
     pub naive_s: Option<f64>,
 }
 
-/// What came of one repetition: each stack against the baseline.
+/// Outcome of one repetition, with each stack compared to the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repetition {
-    /// A line a comparison.
+    /// One conclusion per comparison.
     pub comparisons: Vec<Concluded>,
-    /// Machine time, seconds.
+    /// Machine time of the repetition, in seconds.
     pub took_s: f64,
-    /// Of that before the first round: warm-up and pilot, seconds.
+    /// Part of that time before the first round (warm-up and pilot), in seconds.
     pub pilot_s: f64,
-    /// What the pilot chose.
+    /// Design that the pilot chose.
     pub design: Design,
     /// Share of the windows that ran at a limit.
     pub limited: f64,
-    /// Relative error of one after the other, where asked for.
+    /// Relative error of measuring one after the other, where that was asked for.
     pub naive_error: Option<f64>,
 }
 
 /// One comparison of a repetition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Concluded {
-    /// What is said.
+    /// Verdict that was stated.
     pub said: StatedVerdict,
-    /// Whether the interval holds the truth, where there is one.
+    /// True if the interval covers the truth; `None` without an interval.
     pub covered: Option<bool>,
     /// ln of the estimate over the truth.
     pub error: Option<f64>,
     /// Half-width of ln R.
     pub half_width: Option<f64>,
-    /// p value of no difference.
+    /// p value under the hypothesis of no difference.
     pub p: f64,
-    /// Something else than the width withheld the verdict.
+    /// Reason that withheld the verdict, other than the width of the interval.
     pub refused: Option<&'static str>,
-    /// What one I/O takes more, where one is in flight at a time.
+    /// Time added to each I/O, where one is in flight at a time.
     pub added: Option<AddedTime>,
 }
 
-/// Added time of one I/O against the truth.
+/// Added time of one I/O, compared with the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AddedTime {
-    /// By how much the estimate is off, seconds.
+    /// Error of the estimate, in seconds.
     pub off_s: f64,
-    /// Half-width of its interval, seconds.
+    /// Half-width of its interval, in seconds.
     pub half_width_s: f64,
 }
 
 impl AddedTime {
-    /// Whether the interval holds the truth.
+    /// Returns true if the interval covers the truth.
     pub fn is_covered(&self) -> bool {
         self.off_s.abs() <= self.half_width_s
     }
@@ -81,13 +80,13 @@ impl AddedTime {
 /// A verdict without its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatedVerdict {
-    /// It costs.
+    /// The stack costs something.
     Costs,
-    /// It gains.
+    /// The stack gains something.
     Gains,
-    /// No difference.
+    /// There is no difference.
     None,
-    /// Unresolved.
+    /// The comparison stays unresolved.
     Unresolved,
 }
 
@@ -105,7 +104,7 @@ impl Concluded {
         }
     }
 
-    /// A statement that is not true.
+    /// Returns true if the verdict states something that is not true.
     pub fn is_wrong(&self, truth: f64) -> bool {
         match self.said {
             StatedVerdict::Costs | StatedVerdict::Gains => self.covered == Some(false),
@@ -124,7 +123,8 @@ fn stated_verdict(verdict: &Verdict) -> StatedVerdict {
     }
 }
 
-/// An interval that is too wide is an answer; a refusal says that none can be trusted.
+/// Returns the refusal's word, if there is one. An interval that is too wide is an answer; a
+/// refusal says that no interval can be trusted.
 fn refused(verdict: &Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Unresolved { reason: Refusal::TooWide { .. }, .. } => None,
@@ -134,8 +134,8 @@ fn refused(verdict: &Verdict) -> Option<&'static str> {
 }
 
 impl Repetition {
-    /// Whether any comparison shows a false cost or gain by its simultaneous interval (none of them
-    /// costs anything).
+    /// Returns true if any comparison shows a false cost or gain by its simultaneous interval (none
+    /// of the stacks costs anything).
     pub fn any_false(outcomes: &[&Repetition]) -> bool {
         let all: Vec<&Concluded> =
             outcomes.iter().flat_map(|outcome| &outcome.comparisons).collect();
@@ -147,7 +147,7 @@ impl Repetition {
 }
 
 impl SimulatedCell {
-    /// One repetition; the same seed gives the same.
+    /// Runs one repetition. The same seed gives the same result.
     pub fn once(&self, seed: u64) -> Repetition {
         let mut noise = Noise::new(seed);
         let (machine, order) = (noise.fork(), noise.bits());
@@ -178,8 +178,9 @@ impl SimulatedCell {
     }
 }
 
-/// All repetitions of all cells, spread over the machine's cores; the result does not depend on
-/// how. `tell` hears of each repetition before it runs and may end it all: then there is nothing.
+/// Runs all repetitions of all cells, spread over the machine's cores. The result does not depend
+/// on the number of cores. `tell` is called before each repetition and may end the whole run, which
+/// then returns `None`.
 pub fn repeat(
     cells: &[SimulatedCell],
     reps: u64,
@@ -202,7 +203,7 @@ pub fn repeat(
     let shares: Option<Vec<Vec<Vec<Repetition>>>> = std::thread::scope(|scope| {
         let running: Vec<_> =
             (0..threads).map(|thread| scope.spawn(move || share(thread))).collect();
-        // A panic of a simulation is a bug and goes on as one.
+        // A panic in a simulation is a bug and propagates as one.
         running
             .into_iter()
             .map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -211,7 +212,7 @@ pub fn repeat(
     Some(interleaved(shares?, cells.len()))
 }
 
-/// Back in the order of the repetitions.
+/// Puts the shares of the threads back in the order of the repetitions.
 fn interleaved(shares: Vec<Vec<Vec<Repetition>>>, cells: usize) -> Vec<Vec<Repetition>> {
     let mut all: Vec<Vec<Repetition>> = vec![Vec::new(); cells];
     let mut shares: Vec<Vec<_>> =

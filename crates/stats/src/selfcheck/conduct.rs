@@ -1,5 +1,5 @@
-//! A whole comparison on a simulated machine: pilot, rounds, stop, verdict, each asked of `stats`
-//! as a real run asks.
+//! Carries out a whole comparison on a simulated machine: pilot, rounds, stop, verdict, each asked
+//! of `stats` as a real run asks.
 
 use super::machine::SimulatedMachine;
 use crate::checks;
@@ -10,27 +10,26 @@ use crate::rounds::{Round, RoundKind, SliceValue};
 use crate::stop::{Decision, StopSpec};
 use crate::trial::{RoundTrial, TrialSpec};
 
-/// What was concluded, and after how long.
+/// Conclusions of a comparison, with the time they took.
 #[derive(Clone, Debug)]
 pub struct Conducted {
-    /// Each stack but the first against the first.
+    /// Judgement of each stack but the first against the first.
     pub judged: Vec<JudgedRatio>,
-    /// Machine time in all, seconds.
+    /// Machine time in all, in seconds.
     pub took_s: f64,
-    /// Of that before the first round: warm-up and pilot, seconds.
+    /// Part of that time before the first round (warm-up and pilot), in seconds.
     pub pilot_s: f64,
     /// Share of the rounds' windows that ran at a limit.
     pub limited: f64,
-    /// What the pilot chose.
+    /// Design that the pilot chose.
     pub design: Design,
-    /// What one I/O of each stack but the first takes more, seconds, where one is in flight at a
-    /// time.
+    /// Time added to each I/O of every stack but the first, where one is in flight at a time.
     pub added: Vec<Option<Difference>>,
-    /// True mean time of such an I/O of the first, seconds.
+    /// True mean time of such an I/O of the first stack, in seconds.
     pub lone_s: f64,
 }
 
-/// Carries one out; the machine's first stack is the baseline.
+/// Carries out a comparison. The machine's first stack is the baseline.
 pub fn conduct(machine: &mut SimulatedMachine, stop: &StopSpec, zone: f64, seed: u64) -> Conducted {
     let stacks: Vec<usize> = (0..machine.costs.len()).collect();
     let design = piloted(machine, stop);
@@ -76,7 +75,8 @@ fn round(machine: &mut SimulatedMachine, trial: &mut RoundTrial, slice_s: f64) -
     Round { kind: planned.kind, parts, ..Round::default() }
 }
 
-/// Warm-up slices of every stack say how slow the slowest is; then the pilot on the baseline.
+/// Chooses the design. Warm-up slices of every stack show the rate of the slowest; then the pilot
+/// runs on the baseline.
 fn piloted(machine: &mut SimulatedMachine, stop: &StopSpec) -> Design {
     let stacks = machine.costs.len();
     let warm_up = |stack| machine.slice(stack, pilot::SLICE_S);
@@ -91,7 +91,8 @@ fn piloted(machine: &mut SimulatedMachine, stop: &StopSpec) -> Design {
     pilot::design(&slices, &DesignBounds { stacks, slowest, budget_s: stop.budget_s })
 }
 
-/// What everybody does: the baseline for a time, then the stack for as long. Gives B over A.
+/// Measures as people usually do: the baseline for a time, then the stack for as long. Returns B
+/// over A.
 pub fn one_after_the_other(machine: &mut SimulatedMachine, each_s: f64) -> f64 {
     let [a, b] = [0, 1].map(|stack| machine.slice(stack, each_s));
     (b.amount / b.seconds) / (a.amount / a.seconds)

@@ -1,34 +1,35 @@
-//! What lies behind the lines: how one kind of noise went at one cost, summed over its repetitions.
+//! Details that the lines rest on: results of one kind of noise at one cost, summed over its
+//! repetitions.
 
 use super::cell::{Repetition, SimulatedCell, StatedVerdict};
 use crate::pilot::{self, Pattern};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One cell.
+/// Results of one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Detail {
-    /// Kind of noise.
+    /// Name of the kind of noise.
     pub kind: String,
-    /// What that is.
+    /// Description of the kind.
     pub help: String,
-    /// How the cell differs from an ordinary one; empty for those.
+    /// Difference of the cell from an ordinary one; empty for ordinary cells.
     pub purpose: &'static str,
-    /// True cost of the first stack beside the baseline, a fraction.
+    /// True cost of the first stack beside the baseline, as a fraction.
     pub cost: f64,
-    /// Repetitions.
+    /// Number of repetitions of the cell.
     pub n: usize,
-    /// Mean machine time, seconds.
+    /// Mean machine time, in seconds.
     pub mean_s: f64,
-    /// Of that, the mean before the first round: warm-up and pilot, seconds.
+    /// Mean part of that time before the first round (warm-up and pilot), in seconds.
     pub pilot_s: f64,
     /// Mean half-width of ln R.
     pub half_width: f64,
-    /// Mean of ln R less its true value.
+    /// Mean of ln R minus its true value.
     pub bias: f64,
-    /// Share that said costs, gains, no difference, unresolved.
+    /// Shares of the repetitions that said costs, gains, no difference, unresolved.
     pub said: [f64; 4],
-    /// Share whose verdict was refused for another reason than its width, by reason.
+    /// Share whose verdict was refused for a reason other than its width, by reason.
     pub refused: BTreeMap<&'static str, f64>,
     /// Share of the runs whose pilot chose this order and length of slices, the most frequent
     /// first.
@@ -36,7 +37,7 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Of a cell's outcomes.
+    /// Summarizes the outcomes of a cell.
     pub fn from_cell(
         cell: &SimulatedCell,
         purpose: &'static str,
@@ -90,7 +91,7 @@ fn shares<T: Ord>(of: impl Iterator<Item = T>, n: usize) -> BTreeMap<T, f64> {
     shares
 }
 
-/// Not a number where there is nothing.
+/// Returns the mean; not a number if there are no values.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (n, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value));
     sum / n

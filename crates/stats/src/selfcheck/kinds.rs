@@ -1,4 +1,4 @@
-//! The family of noises: each entry makes a machine under its noise. A new one is an entry here.
+//! The family of noises: each entry builds a machine under its noise. A new kind is an entry here.
 
 use super::conduct::{Conducted, conduct};
 use super::machine::{Bucket, SimulatedMachine};
@@ -9,7 +9,7 @@ use crate::noise::Noise;
 use crate::stop::StopSpec;
 use std::sync::Arc;
 
-/// What a kind of noise is there to show.
+/// Purpose of a kind of noise in the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// All stacks meet it.
@@ -18,26 +18,26 @@ pub enum Class {
     Own,
     /// Only the stack meets it, rarely or for long: `--min-time 60s` is for these.
     Rare,
-    /// As rare, but known to mislead: shown, not bounded.
+    /// Rare noise that is known to mislead: shown, not bounded.
     Hard,
-    /// A limit sets in while it is measured.
+    /// A limit sets in during the measurement.
     Throttled,
 }
 
-/// One kind.
+/// One kind of noise.
 pub struct NoiseKind {
-    /// For the table.
+    /// Name shown in the table.
     pub name: &'static str,
-    /// One line.
+    /// Description in one line.
     pub help: &'static str,
-    /// What it shows.
+    /// Class of noise that it belongs to.
     pub class: Class,
     make: fn(&mut Noise) -> NoiseParts,
-    /// Mean of what only the stack meets: it belongs to its true ratio.
+    /// Mean of the noise that only the stack meets, which is part of its true ratio.
     own_mean: fn() -> f64,
 }
 
-/// What a kind gives to a machine.
+/// Signals that a kind gives to a machine.
 struct NoiseParts {
     shared: Box<dyn Signal>,
     own: Vec<(usize, Box<dyn Signal>)>,
@@ -45,7 +45,7 @@ struct NoiseParts {
     bucket: Option<Bucket>,
 }
 
-/// White noise under the other kinds.
+/// White noise that underlies the other kinds.
 const WHITE: f64 = 0.03;
 
 impl NoiseParts {
@@ -62,7 +62,7 @@ fn none() -> f64 {
     1.0
 }
 
-/// Quiet time, disturbed time (seconds) and level of what only the stack meets.
+/// Quiet time, disturbed time (seconds) and level of the noise that only the stack meets.
 type DisturbedTurns = (f64, f64, f64);
 const SECOND_EPISODES: DisturbedTurns = (2.0, 1.0, 0.7);
 const LONG_EPISODES: DisturbedTurns = (20.0, 10.0, 0.97);
@@ -183,22 +183,22 @@ pub const ALL: &[NoiseKind] = &[
     },
 ];
 
-/// A kind of noise, made up or recorded.
+/// A kind of noise, simulated or recorded.
 #[derive(Clone)]
 pub enum NoiseSource {
-    /// Of the family.
+    /// A kind of the family.
     MadeUp(&'static NoiseKind),
-    /// Replayed.
+    /// A recorded series, replayed.
     Recorded(Arc<Recorded>),
-    /// For comparisons in short slices.
+    /// Noise for comparisons in short slices.
     Short(ShortSource),
 }
 
 impl NoiseSource {
-    /// Reads a recorded series, of slices or a fine one.
+    /// Reads a recorded series, either of slices or a fine one.
     ///
     /// # Errors
-    /// What is wrong, with the line, for a message that names the file.
+    /// Describes the fault, with its line, for a message that names the file.
     pub fn parse(name: &str, text: &str) -> Result<NoiseSource, String> {
         Ok(match fine::is_fine(text) {
             true => NoiseSource::Short(ShortSource::Fine(Arc::new(fine::parse(name, text)?))),
@@ -206,7 +206,7 @@ impl NoiseSource {
         })
     }
 
-    /// Name of a recorded series.
+    /// Returns the name of a recorded series.
     pub fn recorded(&self) -> Option<&str> {
         match self {
             NoiseSource::Recorded(recorded) => Some(&recorded.name),
@@ -215,7 +215,7 @@ impl NoiseSource {
         }
     }
 
-    /// For the table.
+    /// Returns the name shown in the table.
     pub fn name(&self) -> String {
         match self {
             NoiseSource::MadeUp(kind) => kind.name.to_owned(),
@@ -224,7 +224,7 @@ impl NoiseSource {
         }
     }
 
-    /// One line.
+    /// Returns the description in one line.
     pub fn help(&self) -> String {
         match self {
             NoiseSource::MadeUp(kind) => kind.help.to_owned(),
@@ -233,7 +233,7 @@ impl NoiseSource {
         }
     }
 
-    /// What it shows.
+    /// Returns the class of noise that it belongs to.
     pub fn class(&self) -> Class {
         match self {
             NoiseSource::MadeUp(kind) => kind.class,
@@ -242,7 +242,7 @@ impl NoiseSource {
         }
     }
 
-    /// The true ratio of a stack with that cost.
+    /// Returns the true ratio of a stack with that cost.
     pub fn truth(&self, cost: f64) -> f64 {
         match self {
             NoiseSource::MadeUp(kind) => (1.0 - cost) * (kind.own_mean)(),
@@ -251,8 +251,7 @@ impl NoiseSource {
         }
     }
 
-    /// Carries out a comparison of stacks of these costs; `order` is the seed of the orders of
-    /// slices.
+    /// Carries out a comparison of stacks of these costs. `order` seeds the orders of slices.
     pub(super) fn conduct(
         &self,
         costs: &[f64],
@@ -269,8 +268,8 @@ impl NoiseSource {
         }
     }
 
-    /// A machine with stacks of these costs; only stack 1 meets what is B's own. For short slices
-    /// there is another.
+    /// Builds a machine with stacks of these costs. Only stack 1 meets B's own noise. Short slices
+    /// have another machine.
     pub fn machine(&self, costs: &[f64], mut noise: Noise) -> SimulatedMachine {
         let parts = match self {
             NoiseSource::MadeUp(kind) => (kind.make)(&mut noise),
@@ -290,7 +289,7 @@ impl NoiseSource {
     }
 }
 
-/// A recorded slice has its own white noise in it.
+/// Builds the noise of a recorded series. A recorded slice already contains its white noise.
 fn replayed(recorded: &Recorded, noise: &mut Noise) -> NoiseParts {
     NoiseParts { white: 0.0, ..NoiseParts::shared(Replay::new(recorded.series.clone(), noise)) }
 }

@@ -1,5 +1,5 @@
-//! The table of what must hold: each line a figure of the simulations, its Monte-Carlo error and
-//! its bound.
+//! The table of requirements: each line holds one figure of the simulations, its Monte-Carlo error
+//! and its bound.
 
 use super::cell::{Concluded, Repetition, SimulatedCell, StatedVerdict};
 use super::details::Detail;
@@ -11,10 +11,10 @@ use serde::Serialize;
 
 /// True costs at which shared noise is simulated.
 pub const COSTS: [f64; 4] = [0.0, 0.02, 0.05, 0.2];
-/// From so many repetitions on a bound is held without allowance.
+/// Number of repetitions from which a bound holds without allowance.
 pub const FULL: u64 = 2000;
 
-/// Which way a bound binds.
+/// Direction in which a bound binds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineBound {
@@ -22,9 +22,9 @@ pub enum LineBound {
     AtMost(f64),
     /// The figure must not be below.
     AtLeast(f64),
-    /// Both.
+    /// The figure must lie between the two.
     Between(f64, f64),
-    /// Known not to hold what one would wish; shown so that it is known.
+    /// The figure is known to miss the desired value, and is shown to make that known.
     Shown,
 }
 
@@ -34,9 +34,9 @@ pub enum LineBound {
 pub enum LineUnit {
     /// A share, printed in percent.
     Share,
-    /// Seconds.
+    /// Time, printed in seconds.
     Seconds,
-    /// A bare ratio.
+    /// A bare ratio, without unit.
     Ratio,
     /// A difference of shares, printed in percentage points.
     Points,
@@ -44,43 +44,44 @@ pub enum LineUnit {
     Micros,
 }
 
-/// One line.
+/// One line of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SelfcheckLine {
-    /// What is measured.
+    /// Name of the measured figure.
     pub figure: String,
-    /// Where: a kind of noise, or `pooled`.
+    /// Source of the figure: a kind of noise, or `pooled`.
     pub of: String,
-    /// The figure.
+    /// Value of the figure.
     pub value: f64,
-    /// Its Monte-Carlo standard error.
+    /// Monte-Carlo standard error of the value.
     pub error: f64,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: LineUnit,
-    /// What must hold.
+    /// Bound that the value must satisfy.
     pub bound: LineBound,
-    /// Repetitions behind it.
+    /// Number of repetitions that the value rests on.
     pub n: usize,
-    /// Whether it does, at these repetitions.
+    /// True if the value satisfies its bound at this number of repetitions.
     pub holds: bool,
 }
 
-/// How a line stands.
+/// State of a line against its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineState {
     /// The figure is within its bound.
     Ok,
-    /// It is beyond, by no more than the allowance for so few repetitions.
+    /// The figure is beyond its bound, by no more than the allowance for so few repetitions.
     WithinError,
-    /// It is beyond.
+    /// The figure is beyond its bound and the allowance.
     Fails,
-    /// It has no bound, by intention.
+    /// The figure has no bound, by intention.
     Shown,
 }
 
 impl LineBound {
-    /// Whether a figure is within, give or take an allowance; one that is not a number never is.
+    /// Returns true if a value is within the bound, give or take an allowance. A value that is not
+    /// a number never is.
     fn admits(self, value: f64, allowance: f64) -> bool {
         match self {
             LineBound::AtMost(most) => value <= most + allowance,
@@ -93,14 +94,14 @@ impl LineBound {
     }
 }
 
-/// Monte-Carlo errors by which a figure may be beyond its bound at so many repetitions: three below
-/// 2,000, else none.
+/// Returns the number of Monte-Carlo errors by which a figure may exceed its bound: three below
+/// 2,000 repetitions, otherwise zero.
 pub fn allowance(reps: u64) -> f64 {
     if reps >= FULL { 0.0 } else { 3.0 }
 }
 
 impl SelfcheckLine {
-    /// How it stands.
+    /// Returns the state of the line against its bound.
     pub fn state(&self) -> LineState {
         match (self.bound, self.holds) {
             (LineBound::Shown, _) => LineState::Shown,
@@ -157,20 +158,21 @@ pub(super) fn average(values: impl Iterator<Item = f64>, reps: u64) -> RepeatedF
     RepeatedFigure { value, error: (variance / n).sqrt(), n: values.len(), reps }
 }
 
-/// Everything that is simulated.
+/// Plan of everything that is simulated.
 pub struct Plan {
-    /// Cells, in an order of their own.
+    /// Simulated cells, in the order of the plan.
     pub cells: Vec<SimulatedCell>,
     parts: Vec<CellPart>,
 }
 
-/// What a cell is for.
+/// Purpose of a cell in the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum CellPart {
     Standard(Class, f64),
-    /// In short slices.
+    /// A cell measured in short slices.
     Short(Class, f64),
-    /// A series of the user's own machine: it is beside the others and enters no pooled figure.
+    /// A series of the user's own machine. It is shown beside the others and enters no pooled
+    /// figure.
     Local(f64),
     Rare,
     Hard,
@@ -196,13 +198,14 @@ fn cell(source: &NoiseSource, cost: f64, stop: StopSpec) -> SimulatedCell {
 }
 
 const STOP: StopSpec = StopSpec { precision: 0.01, min_time_s: 10.0, budget_s: 300.0 };
-/// The time of two runs of 60 s.
+/// Stops after the time of two runs of 60 s.
 const FIXED: StopSpec = StopSpec { precision: 0.0, min_time_s: 120.0, budget_s: 120.0 };
 const MATRIX_WORKLOADS: usize = 6;
 const MATRIX_STACKS: usize = 5;
 
 impl Plan {
-    /// Of all kinds, the series that come with iotax, and those of the user's own machine.
+    /// Plans the cells of all kinds of noise, of the series that come with iotax, and of those from
+    /// the user's own machine.
     pub fn new(shipped: &[NoiseSource], local: &[NoiseSource]) -> Plan {
         let mut plan = Plan { cells: Vec::new(), parts: Vec::new() };
         let made_up = ALL.iter().map(NoiseSource::MadeUp);
@@ -279,7 +282,7 @@ impl Plan {
         self.cells.push(cell);
     }
 
-    /// The details, of the outcomes of all cells.
+    /// Returns the details, given the outcomes of all cells.
     pub fn details(&self, outcomes: &[Vec<Repetition>]) -> Vec<Detail> {
         let cells = self.cells.iter().zip(&self.parts).zip(outcomes);
         cells
@@ -287,7 +290,7 @@ impl Plan {
             .collect()
     }
 
-    /// The table, of the outcomes of all cells.
+    /// Returns the table, given the outcomes of all cells.
     pub fn lines(&self, outcomes: &[Vec<Repetition>], reps: u64) -> Vec<SelfcheckLine> {
         let table = LineTable { plan: self, outcomes, reps };
         [
@@ -305,7 +308,7 @@ impl Plan {
     }
 }
 
-/// Mean time to resolve a cost of 2 %, at most.
+/// Largest allowed mean time to resolve a cost of 2 %, in seconds.
 const TIMES: &[(&str, f64)] = &[
     ("iid", 30.0),
     ("replay zram-1", 25.0),
@@ -313,7 +316,7 @@ const TIMES: &[(&str, f64)] = &[
     ("replay file", 60.0),
     ("replay loop", 70.0),
 ];
-/// Error against one after the other, at most.
+/// Largest allowed error relative to measuring one stack after the other.
 const FIXED_OF: &[(&str, f64)] = &[("replay file", 1.0 / 8.0), ("AR(1)", 1.0 / 6.0)];
 
 pub(super) struct LineTable<'a> {
@@ -504,7 +507,7 @@ impl LineTable<'_> {
     fn refusals(&self) -> Vec<SelfcheckLine> {
         let limited =
             self.cells_for(|part| part == CellPart::Throttled).flat_map(|(_, outcomes)| outcomes);
-        // Both regimes must have been there to be told apart.
+        // Both regimes must have been present to be distinguished.
         let seen = limited.filter(|one| (0.1..=0.9).contains(&one.limited));
         let flagged = share(seen.map(|one| one.comparisons[0].refused.is_some()), self.reps);
         let ordinary = self.cells_for(|part| matches!(part, CellPart::Standard(Class::Shared, _)));
@@ -555,7 +558,8 @@ pub(super) fn firsts(outcomes: &[Repetition]) -> impl Iterator<Item = &Concluded
     outcomes.iter().map(|outcome| &outcome.comparisons[0])
 }
 
-/// Of the intervals that are stated: where a verdict is refused none is.
+/// Returns for each stated interval whether it covers the truth. A refused verdict states no
+/// interval.
 pub(super) fn covered(outcomes: &[Repetition]) -> impl Iterator<Item = bool> {
     firsts(outcomes).filter(|one| one.refused.is_none()).filter_map(|one| one.covered)
 }
@@ -564,7 +568,8 @@ pub(super) fn is_difference(one: &Concluded) -> bool {
     matches!(one.said, StatedVerdict::Costs | StatedVerdict::Gains)
 }
 
-/// Ours over the naive one; its error by the delta method for two independent mean squares.
+/// Returns the ratio of our rms error to that of the naive method. Its error follows from the delta
+/// method for two independent mean squares.
 fn rms_ratio(outcomes: &[Repetition], reps: u64) -> RepeatedFigure {
     let squares = |of: &dyn Fn(&Repetition) -> Option<f64>| {
         average(outcomes.iter().filter_map(of).map(|error| error * error), reps)

@@ -1,50 +1,50 @@
 //! A simulated machine: stacks of known cost under one kind of noise. Slices take its time as they
-//! would take a real one's: what is discarded at the start, the window, the drain.
+//! would take a real one's: the discarded start, the window, the drain.
 
 use super::signal::Signal;
 use crate::noise::Noise;
 use crate::rounds::RoundPart;
 
-/// Rate of a stack without cost and noise, I/Os a second.
+/// Rate of a stack without cost and noise, in I/Os per second.
 const BASE_RATE: f64 = 50_000.0;
-/// Discarded at the start of a slice, seconds; the worker's least.
+/// Part discarded at the start of a slice, in seconds; the worker's smallest.
 const DISCARD_S: f64 = 0.005;
-/// Drain and the way to the worker and back, seconds.
+/// Time of the drain and of the way to the worker and back, in seconds.
 const SWITCH_S: f64 = 0.001;
-/// Slices for which white noise is given, seconds.
+/// Length of the slices for which white noise is given, in seconds.
 const WHITE_AT_S: f64 = 0.05;
 
-/// A limit that bites when a credit is used up: a cloud disk's bursts.
+/// A limit that takes effect when a credit is used up: a cloud disk's bursts.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
-    /// I/Os left above the limit.
+    /// Number of I/Os left above the limit.
     pub credit: f64,
-    /// The limit, a share of the rate without it.
+    /// The limit, as a share of the rate without it.
     pub limit: f64,
 }
 
-/// The machine.
+/// Simulated machine with its stacks.
 pub struct SimulatedMachine {
-    /// Seconds since it began.
+    /// Seconds since the machine started.
     pub at_s: f64,
     /// Seconds of windows that ran at the limit.
     pub limited_s: f64,
-    /// What all stacks meet.
+    /// Noise that all stacks meet.
     pub shared: Box<dyn Signal>,
-    /// What only the stack of that number meets.
+    /// Noise that only the stack of that number meets.
     pub own: Vec<(usize, Box<dyn Signal>)>,
     /// Standard deviation of white noise in a slice of 50 ms, each slice by itself.
     pub white: f64,
-    /// Cost of each stack, a fraction.
+    /// Cost of each stack, as a fraction.
     pub costs: Vec<f64>,
-    /// A limit on all of them together.
+    /// Limit on all stacks together.
     pub bucket: Option<Bucket>,
-    /// Of the white noise.
+    /// Source of the white noise.
     pub noise: Noise,
 }
 
 impl SimulatedMachine {
-    /// Runs a slice.
+    /// Runs a slice of so many seconds.
     pub fn slice(&mut self, stack: usize, seconds: f64) -> RoundPart {
         let from = self.at_s + DISCARD_S;
         let to = from + seconds;
@@ -58,7 +58,8 @@ impl SimulatedMachine {
         RoundPart { stack, amount: (BASE_RATE * share * seconds).floor(), seconds }
     }
 
-    /// What a bucket leaves of a share of the rate; it gains while nobody takes, too.
+    /// Returns the share of the rate that the bucket grants. The bucket also gains while no stack
+    /// runs.
     fn limited(&mut self, share: f64, seconds: f64) -> f64 {
         let Some(bucket) = &mut self.bucket else { return share };
         let gained = bucket.limit * BASE_RATE * (seconds + DISCARD_S + SWITCH_S);

@@ -1,4 +1,4 @@
-//! iotax proves its own statistics: simulated comparisons with a known truth, under every kind of
+//! Checks iotax's own statistics with simulated comparisons of known truth, under every kind of
 //! noise that is known to mislead, through the code that runs real comparisons. Values in, values
 //! out; it measures nothing.
 

@@ -1,36 +1,36 @@
-//! The check as text and as JSON: the lines by figure, then what lies behind them. Values in, text
-//! out.
+//! Prints the check as text and as JSON: the lines by figure, then the details they rest on. Values
+//! in, text out.
 
 use super::details::Detail;
 use super::lines::{FULL, LineBound, LineState, LineUnit, SelfcheckLine, allowance};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// What one run of the check found.
+/// Findings of one run of the check.
 #[derive(Clone, Debug, Serialize)]
 pub struct Findings {
-    /// Version of iotax.
+    /// Version of iotax that ran.
     pub iotax: &'static str,
-    /// Repetitions of every cell.
+    /// Number of repetitions of every cell.
     pub reps: u64,
     /// Seed of the simulations.
     pub seed: u64,
-    /// Monte-Carlo errors that are allowed for.
+    /// Number of Monte-Carlo errors that are allowed for.
     pub allowance: f64,
-    /// Whether every line holds.
+    /// True if every line holds.
     pub holds: bool,
     /// Series of this machine that were replayed beside the shipped ones.
     pub local: Vec<String>,
-    /// What must hold.
+    /// Requirements, one per line.
     #[serde(skip)]
     pub lines: Vec<SelfcheckLine>,
-    /// What lies behind it.
+    /// Details that the lines rest on.
     pub details: Vec<Detail>,
 }
 
 /// Name of the format.
 const FORMAT: &str = "iotax-selfcheck";
-/// Raised when a field changes its meaning or goes.
+/// Raised when a field changes its meaning or is removed.
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ struct SelfcheckDocument<'a> {
     lines: Vec<Standing<'a>>,
 }
 
-/// A line with how it stands.
+/// A line with its state.
 #[derive(Serialize)]
 struct Standing<'a> {
     #[serde(flatten)]
@@ -51,7 +51,7 @@ struct Standing<'a> {
 }
 
 impl Findings {
-    /// Of the lines and details of so many repetitions.
+    /// Collects the lines and details of so many repetitions.
     pub fn new(
         reps: u64,
         seed: u64,
@@ -64,17 +64,18 @@ impl Findings {
         Findings { iotax, reps, seed, allowance: allowance(reps), holds, local, lines, details }
     }
 
-    /// As JSON.
+    /// Returns the findings as JSON.
     pub fn json(&self) -> String {
         let lines = self.lines.iter().map(|line| Standing { line, state: line.state() }).collect();
         let document =
             SelfcheckDocument { format: FORMAT, version: VERSION, findings: self, lines };
-        // Plain figures, words and lists: a value that is no number becomes null.
+        // The document holds plain figures, words and lists. A value that is not a number becomes
+        // null.
         serde_json::to_string_pretty(&document)
             .map_or_else(|why| format!("{why}\n"), |text| text + "\n")
     }
 
-    /// As a table for so many columns.
+    /// Returns the findings as a table for so many columns.
     pub fn table(&self, columns: usize) -> String {
         let mut out = String::new();
         self.head(&mut out);
@@ -131,13 +132,13 @@ impl Findings {
     }
 }
 
-/// Without what is blank at its end.
+/// Writes a line without trailing blanks.
 fn line(out: &mut String, text: &str) {
     // Writing to a string does not fail.
     let _ = writeln!(out, "{}", text.trim_end());
 }
 
-/// Columns of a name.
+/// Width of the name column, in characters.
 const NAME: usize = 24;
 
 fn row(line: &SelfcheckLine) -> String {
@@ -151,7 +152,7 @@ fn row(line: &SelfcheckLine) -> String {
     let figures = format!("{value:>8} +- {error:<7} {:<15}{state}", bound(line));
     match line.of.len() <= NAME {
         true => format!("  {:<NAME$}{figures}", line.of),
-        // Names of one's own series are as long as they are.
+        // Names of the user's own series may be longer than the column.
         false => format!("  {}\n  {:<NAME$}{figures}", line.of, ""),
     }
 }
@@ -179,16 +180,17 @@ fn figure(value: f64, unit: LineUnit) -> String {
     }
 }
 
-/// `6.50 %` as `6.5 %`, `30.00 s` as `30 s`.
+/// Trims trailing zeros: `6.50 %` becomes `6.5 %`, `30.00 s` becomes `30 s`.
 fn trimmed(figure: &str) -> String {
     let (number, unit) = figure.split_at(figure.find(' ').unwrap_or(figure.len()));
     format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// From here on what a kind is is beside its name.
+/// Width from which the description of a kind is printed beside its name.
 const WIDE: usize = 120;
 
-/// A kind of noise: its name and what it is, then two lines a cell, or one where there is room.
+/// Prints a kind of noise: its name and description, then two lines per cell, or one where there is
+/// room.
 fn kind_lines(out: &mut String, kind: &[Detail], columns: usize) {
     if columns >= WIDE {
         line(out, &format!("  {:<25}{}", kind[0].kind, kind[0].help));
@@ -223,7 +225,8 @@ fn figures(cell: &Detail) -> String {
     )
 }
 
-/// What the pilots chose, what is rarer than one in a hundred together, and what was refused.
+/// Lists the choices of the pilots, with those rarer than one in a hundred together, and the
+/// refusals.
 fn choices(cell: &Detail) -> String {
     let percent = |share: f64| format!("{:.0} %", 100.0 * share);
     let (often, rare): (Vec<_>, Vec<_>) =
@@ -240,7 +243,7 @@ fn choices(cell: &Detail) -> String {
     said.join(", ")
 }
 
-/// By words.
+/// Wraps text at word boundaries.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -375,7 +378,7 @@ mod tests {
         assert_eq!(mine.iter().filter(|line| line.bound != LineBound::Shown).count(), 5);
         let others: Vec<SelfcheckLine> =
             with.into_iter().filter(|line| line.of != "replay mine").collect();
-        // By their text, since what is not a number equals nothing.
+        // Compared as text, since a value that is not a number equals nothing.
         assert_eq!(format!("{others:?}"), format!("{without:?}"));
     }
 }

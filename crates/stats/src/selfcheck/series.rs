@@ -1,4 +1,4 @@
-//! Recorded noise: how the rate of a real target moved while nothing was changed. The ones that
+//! Recorded noise: changes in the rate of a real target while nothing was changed. The series that
 //! come with iotax were recorded on a 2-core cloud VM; `selfcheck stats --record` adds those of
 //! other machines.
 
@@ -6,18 +6,18 @@ use super::signal::Series;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// First line of a series begins so.
+/// Beginning of the first line of a series.
 const MARK: &str = "# iotax noise series, format 1: ";
 const HEADER: &str = "stack,start_us,length_us,ios";
 
 /// A series with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
-    /// For the table.
+    /// Name shown in the table.
     pub name: String,
-    /// What was recorded.
+    /// Description of the recorded target.
     pub what: String,
-    /// How the level moved. Where two stacks took turns, each against its own mean.
+    /// Recorded level over time. If two stacks took turns, each is relative to its own mean.
     pub series: Arc<Series>,
 }
 
@@ -35,17 +35,17 @@ pub const SHIPPED: &[(&str, &str)] = &[
 /// One slice of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeriesRow {
-    /// 0, or 1 where two took turns.
+    /// 0, or 1 for the second of two stacks that took turns.
     pub stack: usize,
-    /// Start in microseconds from the first.
+    /// Start in microseconds from the first slice.
     pub start_us: u64,
-    /// Microseconds of the window.
+    /// Length of the window in microseconds.
     pub length_us: u64,
-    /// Completions in it.
+    /// Number of completions in the window.
     pub ios: u64,
 }
 
-/// As it is kept in a file.
+/// Returns the series as it is stored in a file.
 pub fn text(what: &str, rows: &[SeriesRow]) -> String {
     let mut text = format!("{MARK}{}\n{HEADER}\n", what.replace('\n', " "));
     for row in rows {
@@ -55,10 +55,10 @@ pub fn text(what: &str, rows: &[SeriesRow]) -> String {
     text
 }
 
-/// Reads a series.
+/// Reads a series from the text of a file.
 ///
 /// # Errors
-/// What is wrong, with the line, for a message that names the file.
+/// Describes the fault, with its line, for a message that names the file.
 pub fn parse(name: &str, text: &str) -> Result<Recorded, String> {
     let mut lines = text.lines().enumerate();
     let what = match lines.next().and_then(|(_, line)| line.strip_prefix(MARK)) {
@@ -92,11 +92,11 @@ fn row(line: &str) -> Result<SeriesRow, String> {
     }
 }
 
-/// Slices below which a series says too little of a machine.
+/// Number of slices below which a series gives too little evidence about a machine.
 pub const LEAST_ROWS: usize = 200;
 
-/// A level holds until the next slice begins. Two that took turns saw one machine; what differs
-/// between them is not its noise.
+/// Converts slices to levels; a level holds until the next slice begins. Two stacks that took turns
+/// saw one machine, so the difference between them is not its noise.
 fn levels(rows: &[SeriesRow]) -> Result<Series, String> {
     if !rows.windows(2).all(|pair| pair[0].start_us + pair[0].length_us <= pair[1].start_us) {
         return Err("slices overlap or are not in order of time".into());

@@ -1,19 +1,19 @@
-//! How the level of a simulated machine moves in time: one kind of noise each. A signal is asked
-//! for its mean over a stretch of time, and stretches only ever go forward.
+//! Level of a simulated machine over time, with one signal per kind of noise. A signal is asked for
+//! its mean over a stretch of time, and stretches only ever go forward.
 
 use crate::noise::Noise;
 use std::sync::Arc;
 
-/// A level around 1 that moves in time.
+/// A level around 1 that changes over time.
 pub trait Signal {
-    /// Mean over `from..to` seconds; `from` is never before an earlier `to`.
+    /// Returns the mean over `from..to` seconds; `from` is never before an earlier `to`.
     fn mean(&mut self, from: f64, to: f64) -> f64;
 }
 
-/// Steps of signals that are computed step by step, seconds; shorter where a memory is.
+/// Step of signals that are computed step by step, in seconds; shorter for a short memory.
 const STEP_S: f64 = 0.01;
 
-/// Always 1.
+/// A level that is always 1.
 pub struct Constant;
 
 impl Signal for Constant {
@@ -22,25 +22,25 @@ impl Signal for Constant {
     }
 }
 
-/// A logarithm that moves step by step.
+/// A level whose logarithm moves step by step.
 pub struct Walk {
     noise: Noise,
-    /// Of the state, what is left after a step.
+    /// Fraction of the state that is left after a step.
     keep: f64,
-    /// Standard deviation of what a step adds.
+    /// Standard deviation of the increment of a step.
     add: f64,
     state: f64,
-    /// What the state is now as a level.
+    /// Current state as a level.
     level: f64,
-    /// Length of a step, seconds.
+    /// Length of a step, in seconds.
     step_s: f64,
-    /// End of the current step, seconds.
+    /// End of the current step, in seconds.
     until: f64,
 }
 
 impl Walk {
-    /// Noise that remembers (AR(1) in steps): standard deviation of the logarithm, and the time
-    /// after which correlation has fallen to 1/e.
+    /// Builds noise with memory (AR(1) in steps) from the standard deviation of the logarithm and
+    /// the time after which correlation has fallen to 1/e.
     pub fn remembering(mut noise: Noise, deviation: f64, memory_s: f64) -> Walk {
         let step_s = STEP_S.min(memory_s / 4.0);
         let keep = (-step_s / memory_s).exp();
@@ -49,7 +49,7 @@ impl Walk {
         Walk { noise, keep, add, state, level: state.exp(), step_s, until: step_s }
     }
 
-    /// A random walk with that standard deviation after a second.
+    /// Builds a random walk with that standard deviation after a second.
     pub fn random(noise: Noise, per_root_second: f64) -> Walk {
         let add = per_root_second * STEP_S.sqrt();
         Walk { noise, keep: 1.0, add, state: 0.0, level: 1.0, step_s: STEP_S, until: STEP_S }
@@ -80,27 +80,27 @@ impl Signal for Walk {
     }
 }
 
-/// Two levels in turn, each for a random time.
+/// Two levels that alternate, each for a random time.
 pub struct Episodes {
     noise: Noise,
-    /// Mean length of quiet and of disturbed times, seconds.
+    /// Mean lengths of quiet and of disturbed times, in seconds.
     lengths: [f64; 2],
-    /// Level while disturbed.
+    /// Level during disturbed times.
     level: f64,
     disturbed: bool,
     until: f64,
 }
 
 impl Episodes {
-    /// Disturbed times last `disturbed_s` on average, quiet ones `quiet_s`.
+    /// Builds episodes. Disturbed times last `disturbed_s` on average, quiet ones `quiet_s`.
     pub fn new(mut noise: Noise, quiet_s: f64, disturbed_s: f64, level: f64) -> Episodes {
         let disturbed = noise.uniform() < disturbed_s / (quiet_s + disturbed_s);
-        // Lengths have no memory, so that the first may begin at time zero.
+        // Lengths have no memory, so the first may begin at time zero.
         let until = noise.exponential(if disturbed { disturbed_s } else { quiet_s });
         Episodes { noise, lengths: [quiet_s, disturbed_s], level, disturbed, until }
     }
 
-    /// Mean level over all time.
+    /// Returns the mean level over all time.
     pub fn expected(quiet_s: f64, disturbed_s: f64, level: f64) -> f64 {
         (quiet_s + disturbed_s * level) / (quiet_s + disturbed_s)
     }
@@ -131,18 +131,18 @@ impl Signal for Episodes {
 
 /// Stalls of one length that come at random.
 pub struct Stalls {
-    /// When they come.
+    /// Source of the random times between stalls.
     noise: Noise,
-    /// Mean time from the end of one to the next, seconds.
+    /// Mean time from the end of one to the next, in seconds.
     every_s: f64,
-    /// Length, seconds.
+    /// Length of a stall, in seconds.
     stall_s: f64,
-    /// Begin of the one that is or comes next.
+    /// Start of the current or next stall.
     begins: f64,
 }
 
 impl Stalls {
-    /// Nothing is done for `stall_s`, every `every_s` seconds on average.
+    /// Builds stalls in which nothing is done for `stall_s`, every `every_s` seconds on average.
     pub fn new(mut noise: Noise, every_s: f64, stall_s: f64) -> Stalls {
         let begins = noise.exponential(every_s);
         Stalls { noise, every_s, stall_s, begins }
@@ -163,20 +163,20 @@ impl Signal for Stalls {
     }
 }
 
-/// A stall that comes back after the same time again and again.
+/// A stall that recurs with a fixed period.
 pub struct Periodic {
-    /// Time from stall to stall, seconds.
+    /// Time from stall to stall, in seconds.
     pub period_s: f64,
     /// Length of a stall.
     pub stall_s: f64,
     /// Level in a stall.
     pub level: f64,
-    /// Where in the period time zero lies, seconds.
+    /// Position of time zero within the period, in seconds.
     pub phase_s: f64,
 }
 
 impl Periodic {
-    /// Seconds of stall before a time.
+    /// Returns the seconds of stall before a time.
     fn stalled(&self, at: f64) -> f64 {
         let at = at + self.phase_s;
         let whole = (at / self.period_s).floor();
@@ -192,9 +192,9 @@ impl Signal for Periodic {
 
 /// A cliff of writes: the level falls from 1 to its floor, fast at first.
 pub struct Decay {
-    /// Where it ends.
+    /// Level at which the fall ends.
     pub floor: f64,
-    /// Time after which the fall is done to 1/e.
+    /// Time after which the remaining fall is down to 1/e.
     pub time_s: f64,
 }
 
@@ -205,24 +205,24 @@ impl Signal for Decay {
     }
 }
 
-/// A recorded series, from a random place and round again.
+/// A recorded series that is replayed from a random position and repeats.
 pub struct Replay {
     series: Arc<Series>,
     shift_s: f64,
     at: usize,
 }
 
-/// Levels that were recorded: each holds until the next begins. Their mean is 1.
+/// Recorded levels, each of which holds until the next begins. Their mean is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// End of each level, seconds from the start.
+    /// End of each level, in seconds from the start.
     pub ends: Vec<f64>,
-    /// Levels.
+    /// Recorded levels, one per end.
     pub levels: Vec<f64>,
 }
 
 impl Replay {
-    /// From a random place.
+    /// Starts the replay at a random position.
     pub fn new(series: Arc<Series>, noise: &mut Noise) -> Replay {
         let shift_s = noise.uniform() * series.length_s();
         Replay { series, shift_s, at: 0 }
@@ -230,7 +230,7 @@ impl Replay {
 }
 
 impl Series {
-    /// Seconds of it.
+    /// Returns the length of the series in seconds.
     pub fn length_s(&self) -> f64 {
         self.ends.last().copied().unwrap_or(0.0)
     }
@@ -244,7 +244,7 @@ impl Replay {
             self.at = 0;
         }
         self.at += ends[self.at..].partition_point(|end| *end <= at);
-        // Only rounding can lead after the end.
+        // Only rounding can lead past the end.
         self.at = self.at.min(ends.len() - 1);
     }
 }
@@ -271,7 +271,7 @@ impl Signal for Replay {
 mod tests {
     use super::*;
 
-    /// The mean over a long time, asked for in short stretches.
+    /// Measures the mean over a long time, in short stretches.
     fn long_mean(signal: &mut dyn Signal, seconds: usize) -> f64 {
         let stretches = seconds * 20;
         (0..stretches).map(|i| signal.mean(i as f64 * 0.05, (i + 1) as f64 * 0.05)).sum::<f64>()

@@ -1,5 +1,5 @@
-//! Files of another machine's /proc, /sys and /etc, as they were read over ssh, laid out in a
-//! folder and read by the code that reads this host's. A name that leads anywhere else is refused.
+//! Lays out files of another machine's /proc, /sys and /etc, which were read over ssh, in a folder,
+//! and reads them with the code that reads this host's. Refuses a name that leads anywhere else.
 
 use super::posix::by_name;
 use anyhow::{Context, Result, ensure};
@@ -7,8 +7,8 @@ use iotax_host::facts::{self, Facts};
 use iotax_host::probe::Probe;
 use std::path::{Component, Path, PathBuf};
 
-/// Facts from sections that are called after files, with those of `paths`, whose devices sections
-/// `device` tell in turn.
+/// Reads facts from sections that are named after files, and facts about `paths`. Sections `device`
+/// report the devices of `paths`, in their order.
 pub(super) fn of_files(sections: &[(String, String)], paths: &[PathBuf]) -> Result<Facts> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     for (name, text) in by_name(sections).into_iter().filter(|(name, _)| name.starts_with('/')) {
@@ -30,7 +30,7 @@ pub(super) fn of_files(sections: &[(String, String)], paths: &[PathBuf]) -> Resu
         )
         .collect();
     let mut found = facts::gather_from(&probe, &asked, &[]);
-    // A link's device is told under the name that was asked for.
+    // The device of a link is reported under the name that was asked for.
     for (target, path) in found.targets.iter_mut().zip(paths) {
         target.path.clone_from(path);
     }

@@ -1,6 +1,6 @@
-//! Files under test on a host without an agent: made new, marked and filled like those of this
-//! host, and removed only with our marker and as the file that was made. fio itself never makes
-//! one.
+//! Makes files under test on a host without an agent: new, marked and filled like those of this
+//! host. Removes them only if they have our marker and are the file that was made. fio itself never
+//! makes one.
 
 use super::{Host, QUICK};
 use crate::StepOutput;
@@ -14,7 +14,7 @@ use iotax_units::{MIB, show_bytes};
 use std::path::Path;
 use std::time::Duration;
 
-/// A file is filled at least so fast, bytes a second.
+/// Slowest rate at which a file is filled, in bytes a second.
 const SLOWEST: u64 = 10_000_000;
 
 fn host(name: &str, path: &Path) -> Host {
@@ -34,10 +34,10 @@ fn describe(found: &Inspection) -> String {
     }
 }
 
-/// Makes the file, or takes one of ours that has this size; fills it.
+/// Makes the file, or takes one of ours that has this size, and fills it.
 ///
 /// # Errors
-/// When something else is there, there is no room, or the host fails.
+/// If something else is there, there is no room, or the host fails.
 pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOutput> {
     let host = host(name, path);
     let refuse =
@@ -77,7 +77,7 @@ pub fn make(name: &str, path: &Path, bytes: u64, run_id: &str) -> Result<StepOut
             Failed::need(format!("cannot create {} on {name}: {text}", path.display())).into()
         );
     }
-    // First of all, so that what a kill leaves is known as ours.
+    // The marker is written first, so that what a kill leaves is known as ours.
     mark(&host, path, &marker)?;
     fill(&host, path, &marker)?;
     Ok(yield_of(path, &marker))
@@ -102,19 +102,19 @@ fn yield_of(path: &Path, marker: &Marker) -> StepOutput {
     }
 }
 
-/// The file that this run made, wherever its making was interrupted after it was marked.
+/// Finds the file that this run made, if its making got as far as the marker.
 ///
 /// # Errors
-/// When the host cannot be asked.
+/// If the host cannot be asked.
 pub fn find(name: &str, path: &Path, run_id: &str) -> Result<Option<StepOutput>> {
     let marker = host(name, path).inspect(path)?.and_then(|found| found.marker);
     Ok(marker.filter(|marker| marker.run_id == run_id).map(|marker| yield_of(path, &marker)))
 }
 
-/// Removes it, if it is still ours; one that is gone is fine.
+/// Removes the file, if it is still ours. It is no error if the file is gone.
 ///
 /// # Errors
-/// [`NotOurs`], or what the host says.
+/// [`NotOurs`], or the host's error.
 pub fn remove(name: &str, path: &Path, made: &StepOutput, run_id: &str) -> Result<()> {
     let host = host(name, path);
     let inode = made.inode.context("no inode was recorded")?;

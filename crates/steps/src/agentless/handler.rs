@@ -1,5 +1,5 @@
-//! The answers of a host without an agent: facts, the guard's look, and workers that are its fio.
-//! Refuses steps, guests' disks and whatever takes a program of ours there.
+//! Answers for a host without an agent: facts, the guard's look, and workers that are its fio.
+//! Refuses steps, guests' disks and whatever needs a program of ours there.
 
 use super::site::AgentlessHost as Site;
 use super::{Host, QUICK};
@@ -26,17 +26,17 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Some six megabytes in a thousand pieces.
+/// Limits how long a sample may take: some six megabytes in a thousand pieces.
 const SAMPLE_LIMIT: Duration = Duration::from_secs(45);
 
-/// This end of such a host.
+/// Handler on this end of a host without an agent.
 pub(super) struct AgentlessHandler {
     host: Host,
-    /// Where a connection is to be kept, until that was tried.
+    /// Socket for a shared connection, until a connection has been tried.
     socket: Option<PathBuf>,
     shared: Option<SharedSsh>,
     allowed: Allowed,
-    /// What was judged before its first write; later it holds what the run wrote.
+    /// Targets that were judged before their first write. Afterwards they hold what the run wrote.
     admitted: Vec<(PathBuf, Identity)>,
 }
 
@@ -46,7 +46,7 @@ impl AgentlessHandler {
         AgentlessHandler { host, socket: Some(socket.to_owned()), shared: None, allowed, admitted }
     }
 
-    /// The connection is made by the thread that asks, and ends with it.
+    /// Returns the host. The connection is made by the thread that asks, and ends with it.
     fn host(&mut self) -> &Host {
         if let Some(socket) = self.socket.take() {
             self.shared = SharedSsh::start(&self.host.name, &socket, &self.host.options);
@@ -57,14 +57,14 @@ impl AgentlessHandler {
 }
 
 impl Host {
-    /// What is there, without its content.
+    /// Inspects what is at a path, without its content.
     pub(super) fn inspect(&self, path: &Path) -> Result<Option<Inspection>> {
         let what = format!("inspect {}", path.display());
         let said = self.say(&what, &self.shell.inspect(path), QUICK)?;
         self.understood(&what, self.shell.inspected(path, &said))
     }
 
-    /// The same with the content of a device: both ends, and blocks at random.
+    /// Inspects what is at a path, with the content of a device: both ends, and blocks at random.
     fn inspect_in_full(&self, path: &Path) -> Result<Option<Inspection>> {
         let mut found = self.inspect(path)?;
         if let Some(found) = found
@@ -103,8 +103,8 @@ impl Host {
     }
 }
 
-/// Neighbours among these positions and the blocks in which signatures are looked for as runs:
-/// first block, how many.
+/// Joins neighbours among these positions, and the blocks in which signatures are looked for, into
+/// runs. Returns the first block and the number of blocks of each.
 fn runs(bytes: u64, positions: &[u64]) -> Vec<(u64, u64)> {
     let block = sample::BLOCK;
     let mut numbers: Vec<u64> = positions.iter().map(|position| position / block).collect();
@@ -122,7 +122,7 @@ fn runs(bytes: u64, positions: &[u64]) -> Vec<(u64, u64)> {
     runs
 }
 
-/// The device as far as it was read: a file with holes.
+/// Returns a copy of the device as far as it was read: a file with holes.
 fn copy_of(bytes: u64, runs: &[(u64, u64)], content: &[u8]) -> Result<std::fs::File> {
     let block = sample::BLOCK;
     let copy = tempfile::tempfile().context("cannot make a temporary file")?;
@@ -142,7 +142,7 @@ fn copy_of(bytes: u64, runs: &[(u64, u64)], content: &[u8]) -> Result<std::fs::F
     Ok(copy)
 }
 
-/// What takes a program of ours there.
+/// Returns the error for what needs a program of ours there.
 fn no_agent<T>(what: &str) -> Result<T> {
     bail!(Failed::input(format!(
         "{what} needs iotax there, and the host is loaded by its fio (agent=fio)"

@@ -1,4 +1,4 @@
-//! What is made of the blocks that came back.
+//! Tests what is made of the blocks that came back.
 
 use super::*;
 

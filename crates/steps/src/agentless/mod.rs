@@ -1,8 +1,8 @@
-//! A host over ssh that our binary is not on (Windows, another architecture, nowhere to put a
-//! program): the fio that is installed there issues the load. This end answers the wire's requests
-//! like any agent, by commands over ssh, each ended when the connection ends; what cannot be asked
-//! so (CPU time, dirty pages, the host's clock) is left out, not made up. What cannot be looked at
-//! is not written without a word for that very check.
+//! Measures on a host over ssh that our binary is not on (Windows, another architecture, nowhere to
+//! put a program): the fio that is installed there issues the load. This end answers the wire's
+//! requests like any agent, by commands over ssh, each ended when the connection ends. What cannot
+//! be asked this way (CPU time, dirty pages, the host's clock) is left out, not made up. What
+//! cannot be inspected is not written without consent to that very check being left out.
 
 mod facts;
 pub mod file;
@@ -27,109 +27,110 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-/// A command that only asks.
+/// Limits how long a command may take that only asks.
 const QUICK: Duration = Duration::from_secs(60);
 
 /// Prints the serials of all drives of a Linux host.
 const SERIALS: &str = "cat /sys/block/*/serial /sys/block/*/device/serial /sys/block/*/device/vpd_pg80 /sys/block/*/wwid \
                        /sys/block/*/device/wwid 2>/dev/null | tr -c '[:print:]\\n' ' '";
 
-/// A host that is off does not answer, and is not waited for as long as one that is to be measured.
+/// Limits how long to wait for a host that may be off. It is not waited for as long as one that is
+/// to be measured.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
-/// The serials and WWNs of all drives of a host, among other words; `None`: it does not answer, or
-/// has no sysfs.
+/// Returns the serials and WWNs of all drives of a host, among other words, or `None` if it does
+/// not answer or has no sysfs.
 pub fn serials_on(host: &str) -> Option<String> {
     let mut command = ssh::command(host, SERIALS, &SshOptions::from_env()).ok()?;
     let output = output_of(&mut command, ANSWERS_WITHIN).ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// What ssh has the login shell there run.
+/// Request that ssh has the login shell there run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellRequest {
-    /// For any login shell of its system: nothing of the user's is in it.
+    /// Command for any login shell of its system. It contains nothing from the user.
     pub command: String,
     pub input: Vec<u8>,
-    /// The input stays open as long as it runs: its end is that of the connection, and ends it.
+    /// True if the input stays open while the command runs. The end of the input, which is that of
+    /// the connection, ends the command.
     pub held: bool,
 }
 
-/// What is said to a system, and what is understood of its answers: a member of the family.
+/// Builds commands for an operating system, and reads its answers.
 pub trait Shell: Send + Sync {
-    /// The machine, its fio, and what is at these paths.
+    /// Asks about the machine, its fio, and what is at these paths.
     fn look(&self, paths: &[PathBuf]) -> ShellRequest;
-    /// The answer to that.
+    /// Reads the answer to [`Shell::look`].
     ///
     /// # Errors
-    /// Like of all methods here: what is not as it should be, a clause.
+    /// A clause that says what is not as it should be, as for all methods here.
     fn seen(&self, said: &[u8], paths: &[PathBuf]) -> Result<SeenHost>;
-    /// A file or device, before anything is done to it.
+    /// Asks about a file or device, before anything is done to it.
     fn inspect(&self, path: &Path) -> ShellRequest;
-    /// The answer to that; `None`: there is nothing.
+    /// Reads the answer to [`Shell::inspect`]. Returns `None` if nothing is there.
     ///
     /// # Errors
     /// As above.
     fn inspected(&self, path: &Path, said: &[u8]) -> Result<Option<Inspection>>;
-    /// The content of runs of 4 KiB blocks, first and count of each; `None` where it cannot be
-    /// asked for.
+    /// Asks for the content of runs of 4 KiB blocks, each given by its first block and their
+    /// number. Returns `None` where the system cannot be asked for it.
     fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest>;
-    /// fio with these options, the job on its standard input.
+    /// Runs fio with these options and the job on its standard input.
     fn fio(&self, options: &[String], job_file: &str) -> ShellRequest;
-    /// What of fio's works there.
+    /// Returns the ioengines of fio that work there.
     fn ioengines(&self) -> Ioengines;
-    /// Flushes all of these.
     fn flush(&self, paths: &[&Path]) -> ShellRequest;
-    /// How long that took; `None`: its clock is too coarse.
+    /// Reads how long the flush took, or `None` if the clock there is too coarse.
     ///
     /// # Errors
     /// As above.
     fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>>;
     /// Makes a new empty file, never one over another.
     fn create(&self, path: &Path) -> ShellRequest;
-    /// What tells that file from every other, as the marker's inode; and the bytes of its file
-    /// system and those free.
+    /// Reads the identity of the created file, as the marker's inode, and the total and free bytes
+    /// of its file system.
     ///
     /// # Errors
     /// As above.
     fn created(&self, said: &[u8]) -> Result<Created>;
-    /// Makes the file so many bytes long and writes `marker` after them.
+    /// Makes the file `bytes` long and writes `marker` after them.
     fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest;
-    /// Fills so many bytes with what does not compress.
+    /// Fills `bytes` of the file with data that does not compress.
     fn fill(&self, path: &Path, bytes: u64) -> ShellRequest;
-    /// Removes the file, if it is still that.
+    /// Removes the file, if it is still the one with that inode.
     fn remove(&self, path: &Path, inode: u64) -> ShellRequest;
-    /// The answer to what only does something, where there is one: silence may be that of a shell
-    /// that did nothing.
+    /// Reads the answer to a request that only does something, where there is one: a silent shell
+    /// may have done nothing.
     ///
     /// # Errors
     /// As above.
     fn done(&self, _said: &[u8]) -> Result<()> {
         Ok(())
     }
-    /// How fio is installed there, for a hint.
+    /// Returns how to install fio there, for a hint.
     fn how_to_get_fio(&self, os: Option<&str>) -> String;
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeenHost {
     pub facts: Facts,
-    /// `fio 3.33`; `None`: there is none.
+    /// Version as `fio 3.33`; `None` if there is no fio.
     pub fio: Option<String>,
 }
 
-/// A file that was made a moment ago.
+/// File that was made a moment ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Created {
-    /// What tells it from every other there.
+    /// Number that distinguishes it from every other file there.
     pub inode: u64,
     /// Bytes of its file system.
     pub total: u64,
-    /// Bytes of it that are free.
+    /// Free bytes of its file system.
     pub free: u64,
 }
 
-/// A host, and how it is spoken to.
+/// Host without an agent, and the shell that its commands are for.
 #[derive(Clone)]
 pub struct Host {
     name: String,
@@ -138,21 +139,20 @@ pub struct Host {
 }
 
 impl Host {
-    /// The host by its name and any path on it, which tells its system.
+    /// Creates the host from its name and any path on it, which shows its system.
     pub fn new(name: &str, path: &Path, options: SshOptions) -> Host {
         let shell: &'static dyn Shell =
             if is_of_windows(path) { &windows::Windows } else { &posix::Posix };
         Host { name: name.to_owned(), options, shell }
     }
 
-    /// Runs the command on the host and waits for its end.
     fn run(&self, ask: &ShellRequest, limit: Duration) -> std::io::Result<ChildEnd> {
         let mut command = ssh::command(&self.name, &ask.command, &self.options)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = ends_with_us(&mut command).spawn()?;
         let mut input = child.stdin.take();
         if let Some(input) = &mut input {
-            // Whoever reads no input has ended, and says why.
+            // A process that reads no input has ended, and says why.
             let _ = input.write_all(&ask.input).and_then(|()| input.flush());
         }
         let held = input.filter(|_| ask.held);
@@ -161,7 +161,7 @@ impl Host {
         ended
     }
 
-    /// Asks; what it wrote.
+    /// Runs a request and returns what it wrote.
     fn say(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<Vec<u8>> {
         let failed =
             |why: String| Failed::measurement(format!("ssh:{}: cannot {what}: {why}", self.name));
@@ -174,7 +174,7 @@ impl Host {
             ended.output(limit).map_err(|why| failed(format!("the command there {why}")))?;
         match output.status.code() {
             Some(0) => Ok(output.stdout),
-            // ssh itself ends with this code.
+            // This code means that ssh itself failed.
             Some(255) => {
                 let why =
                     ssh::without_connection(&self.name, &String::from_utf8_lossy(&output.stderr));
@@ -190,7 +190,7 @@ impl Host {
         })
     }
 
-    /// Asks for something to be done.
+    /// Runs a request that does something.
     fn act(&self, what: &str, ask: &ShellRequest, limit: Duration) -> Result<()> {
         let said = self.say(what, ask, limit)?;
         self.understood(what, self.shell.done(&said))
@@ -212,7 +212,7 @@ fn last_words(output: &Output) -> String {
     if words.is_empty() { format!("it ended with {}", output.status) } else { words }
 }
 
-/// Reaches a host whose fio issues the load. `path` is any on it.
+/// Reaches a host whose fio issues the load. `path` is any path on it.
 ///
 /// # Errors
 /// [`Failed`] with ssh's words, or that there is no fio, with the command that supplies it.
@@ -223,7 +223,7 @@ pub fn connect(host: &str, path: &Path, socket: &Path) -> Result<Peer> {
     let how = host.shell.how_to_get_fio(seen.facts.os.as_deref());
     let lacking = match seen.fio.as_deref() {
         None => Some("there is no fio in the PATH there".to_owned()),
-        // Its latencies are in microseconds, under other names.
+        // Latencies of these versions are in microseconds, under other names.
         Some(old) if old.starts_with("fio 2.") || old.starts_with("fio 1.") => {
             Some(format!("{old} is there, and fio 3.0 is the first whose report is understood"))
         }

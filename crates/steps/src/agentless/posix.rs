@@ -1,6 +1,6 @@
-//! Linux and its relatives: one line of sh, read from standard input, so that whatever login shell
-//! there is passes on fixed words. What a login profile prints is told from our sections by their
-//! marks. Facts are the kernel's own files, read by the same code as on this host.
+//! Builds commands for Linux and its relatives: one line of sh, read from standard input, so that
+//! every login shell passes on fixed words. The marks of our sections separate them from what a
+//! login profile prints. Facts are the kernel's own files, read by the same code as on this host.
 
 use super::{Created, SeenHost, Shell, ShellRequest, facts};
 use crate::engine::fio::{self, Ioengines};
@@ -15,21 +15,21 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A system with sh.
+/// System that has sh.
 pub(super) struct Posix;
 
-/// Reads a line and runs it; what follows on the input is for the line's own programs. Neither csh
-/// nor fish finds anything of their own in it.
+/// Command that reads a line and runs it; what follows on the input is for the line's own programs.
+/// Neither csh nor fish expands anything in it.
 const COMMAND: &str = "exec sh -c 'IFS= read -r s; eval \"$s\"'";
 
-/// System programs are not in every user's PATH. `s NAME COMMAND...` makes a section of what a
-/// command writes.
+/// Start of every line. It extends PATH, since not every user's has the system programs. `s NAME
+/// COMMAND...` makes a section of what a command writes.
 const PRELUDE: &str = concat!(
     "export LC_ALL=C PATH=\"$PATH:/usr/local/bin:/usr/sbin:/sbin:/usr/local/sbin:/opt/homebrew/bin\"; ",
     "s() { echo; echo \"IOTAX-SSH [ $1\"; shift; \"$@\" 2>/dev/null; echo; echo 'IOTAX-SSH ]'; }; ",
 );
 
-/// Files of the machine's facts, and those of a block device behind `/sys/class/block/NAME/`.
+/// Files of the machine's facts, and those of a block device below `/sys/class/block/NAME/`.
 const FILES: &str = concat!(
     "/proc/cpuinfo /proc/meminfo /proc/cmdline /proc/self/mountinfo /proc/sys/kernel/hostname ",
     "/proc/sys/kernel/osrelease /proc/sys/kernel/version /proc/sys/kernel/random/boot_id /etc/os-release ",
@@ -44,8 +44,8 @@ const DEVICE: &str = concat!(
     "b=${d##*/}; ",
 );
 
-/// Who has it, its partitions or what is on it open; in which mounts of any namespace they are;
-/// and whether the kernel gives it exclusively, which perl asks for.
+/// Lists who has it, its partitions or what is on it open, in which mounts of any namespace they
+/// are, and whether the kernel gives it exclusively, which perl asks for.
 const USERS: &str = concat!(
     "nodes() { lsblk -nrpo NAME \"$p\" 2>/dev/null; echo \"$p\"; }; ",
     "openers() { nodes | sort -u | while read -r q; do for f in /proc/[0-9]*/fd/*; do ",
@@ -55,7 +55,7 @@ const USERS: &str = concat!(
     "exclusive() { perl -MFcntl -e 'print sysopen(F, $ARGV[0], O_RDONLY|O_EXCL|O_NONBLOCK) ? q(free) : $!+0' \"$p\"; }; ",
 );
 
-/// Runs of 4 KiB blocks, told on the input, first and count of each.
+/// Writes runs of 4 KiB blocks, given on the input by their first block and their number.
 const BLOCKS: &str = concat!(
     "if perl -e 1 2>/dev/null; then perl -e 'open(F, \"<\", $ARGV[0]) or die \"$!\"; binmode(F); binmode(STDOUT); ",
     "while (<STDIN>) { my ($a, $n) = split; my $b; sysseek(F, $a * 4096, 0); ",
@@ -65,7 +65,7 @@ const BLOCKS: &str = concat!(
 
 const END_OF_JOB: &str = "# end of the job";
 
-/// Ends what runs in the background when descriptor 3 does, and ends with it.
+/// Ends the background process when descriptor 3 ends, and ends with it.
 const WATCHED: &str = concat!(
     "f=$!; (while read -r l; do :; done <&3; kill $f; sleep 3; kill -9 $f) >/dev/null 2>&1 & w=$!; ",
     "exec 3<&-; wait $f; r=$?; kill $w 2>/dev/null; exit $r",
@@ -74,7 +74,7 @@ const WATCHED: &str = concat!(
 const COLUMNS: &str =
     "NAME,PATH,MAJ:MIN,TYPE,SIZE,RO,MOUNTPOINT,FSTYPE,PTTYPE,SERIAL,WWN,MODEL,PKNAME";
 
-/// EBUSY of Linux, where alone an exclusive open means something.
+/// Number of EBUSY on Linux, where alone an exclusive open means something.
 const BUSY: &str = "16";
 
 impl Shell for Posix {
@@ -143,15 +143,15 @@ impl Shell for Posix {
         Ok(Some(found))
     }
 
-    /// One perl, or a dd for every run.
+    /// Uses one perl, or a dd for every run.
     fn blocks(&self, path: &Path, runs: &[(u64, u64)]) -> Option<ShellRequest> {
         let line = format!("p={}; {BLOCKS}", shell::path(path));
         let runs: String = runs.iter().map(|(first, count)| format!("{first} {count}\n")).collect();
         Some(ask(&line, runs.as_bytes()))
     }
 
-    /// The job ends with a line of ours; after it the input ends only when the connection does. The
-    /// shell reads it, as a sed may wait for the line after.
+    /// Marks the end of the job with a line of ours; after it the input ends only when the
+    /// connection does. The shell reads the job, as a sed may wait for the line after.
     fn fio(&self, options: &[String], job_file: &str) -> ShellRequest {
         let line = format!(
             "exec 3<&0; cd /; n=$(printf '\\nx'); n=${{n%x}}; j=; \
@@ -170,7 +170,8 @@ impl Shell for Posix {
         }
     }
 
-    /// dd opens, flushes and writes nothing; `date` of some systems knows no nanoseconds.
+    /// Flushes with dd, which opens, flushes and writes nothing. `date` of some systems has no
+    /// nanoseconds.
     fn flush(&self, paths: &[&Path]) -> ShellRequest {
         let names: Vec<String> = paths.iter().map(shell::path).collect();
         let line = format!(
@@ -185,7 +186,7 @@ impl Shell for Posix {
     fn flushed_ns(&self, said: &[u8]) -> Result<Option<u64>> {
         let text =
             section_text(&sections(said), "flushed").context("it does not say that it flushed")?;
-        // Since 1970: seconds alone are shorter by nine digits.
+        // Times are nanoseconds since 1970. A time in seconds alone is nine digits shorter.
         let nanoseconds = |word: &str| word.parse::<u64>().ok().filter(|ns| *ns > 1 << 56);
         let times: Vec<Option<u64>> = text.split(' ').map(nanoseconds).collect();
         match times.as_slice() {
@@ -194,7 +195,7 @@ impl Shell for Posix {
         }
     }
 
-    /// `set -C`: the redirection makes a new file or fails.
+    /// Uses `set -C`: the redirection makes a new file or fails.
     fn create(&self, path: &Path) -> ShellRequest {
         let line = format!(
             "p={}; umask 077; set -C; : > \"$p\" || exit 1; s room df -Pk \"$p\"; s stat stat -c '0 %i' \"$p\"; \
@@ -274,7 +275,7 @@ fn ask(line: &str, data: &[u8]) -> ShellRequest {
     ShellRequest { command: COMMAND.to_owned(), input, held: false }
 }
 
-/// Sections in their order; what is outside of them is a profile's.
+/// Returns the sections in their order. What is outside of them comes from a profile.
 pub(super) fn sections(said: &[u8]) -> Vec<(String, String)> {
     let text = String::from_utf8_lossy(said);
     let mut found: Vec<(String, String)> = Vec::new();
@@ -297,7 +298,7 @@ pub(super) fn sections(said: &[u8]) -> Vec<(String, String)> {
     found
 }
 
-/// A section without the white space around it; `None` when it is not there or empty.
+/// Returns a section without the white space around it, or `None` if it is missing or empty.
 pub(super) fn section_text(sections: &[(String, String)], name: &str) -> Option<String> {
     let text = sections.iter().find(|(known, _)| known == name)?.1.trim();
     (!text.is_empty()).then(|| text.to_owned())
@@ -325,7 +326,7 @@ fn file(found: &mut Inspection, sections: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// Who has it open, which only root of Linux sees.
+/// Adds who has it open, which only root of Linux sees.
 fn openers(found: &mut Inspection, sections: &[(String, String)]) {
     let linux = section_text(sections, "system").as_deref() == Some("Linux");
     let root = section_text(sections, "user").as_deref() == Some("0");
@@ -344,7 +345,7 @@ fn openers(found: &mut Inspection, sections: &[(String, String)]) {
     }));
 }
 
-/// lsblk writes numbers as numbers or, before util-linux 2.33, as texts.
+/// Row of lsblk, which writes numbers as numbers or, before util-linux 2.33, as texts.
 #[derive(Clone, Debug, Deserialize)]
 struct LsblkNode {
     name: String,
@@ -458,7 +459,7 @@ fn identity(node: &LsblkNode, sections: &[(String, String)]) -> Identity {
     }
 }
 
-/// Where a partition lies, in sysfs' units of 512 bytes.
+/// Returns the extent of a partition from sysfs, whose units are 512 bytes.
 fn part(node: &LsblkNode, sections: &[(String, String)]) -> Option<PartitionExtent> {
     if node.kind.as_deref() != Some("part") {
         return None;
@@ -472,7 +473,7 @@ fn part(node: &LsblkNode, sections: &[(String, String)]) -> Option<PartitionExte
     })
 }
 
-/// Mounts, swap, what the kernel stacks on it, and signatures, down to the last partition.
+/// Adds mounts, swap, what the kernel stacks on it, and signatures, down to the last partition.
 fn stands_on_it(found: &mut Inspection, node: &LsblkNode, top: bool) {
     let name = &node.name;
     match node.mountpoint.as_deref() {
@@ -494,7 +495,7 @@ fn stands_on_it(found: &mut Inspection, node: &LsblkNode, top: bool) {
     }
     let place = if top { "by lsblk".to_owned() } else { format!("in {name} by lsblk") };
     for signature in [&node.fstype, &node.pttype].into_iter().flatten() {
-        // A partition's pttype is that of its disk.
+        // The pttype of a partition is that of its disk.
         let of_the_disk = matches!(found.kind, InspectedKind::Partition(_)) || !top;
         if !(of_the_disk && node.pttype.as_ref() == Some(signature)) {
             found.signatures.push(Signature { name: signature.clone(), place: place.clone() });
@@ -511,7 +512,7 @@ fn truth(value: &serde_json::Value) -> bool {
     value.as_bool().unwrap_or_else(|| value.as_str() == Some("1") || value.as_u64() == Some(1))
 }
 
-/// What a section is of, by name: the last of each.
+/// Returns the text of each section by its name. The last section of a name counts.
 pub(super) fn by_name(sections: &[(String, String)]) -> BTreeMap<&str, &str> {
     sections.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
 }

@@ -1,4 +1,4 @@
-//! fio on a host over ssh, as the engine fio runs it.
+//! Runs fio on a host over ssh for the engine fio.
 
 use super::{Host, QUICK, last_words};
 use crate::engine::EngineError;
@@ -9,10 +9,9 @@ use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
-/// Of a device that drains slowly.
+/// Limits how long a flush may take, on a device that drains slowly.
 const FLUSH_LIMIT: Duration = Duration::from_secs(100);
 
-/// A host without an agent.
 pub(super) struct AgentlessHost(pub(super) Host);
 
 impl AgentlessHost {
@@ -50,7 +49,8 @@ impl Site for AgentlessHost {
             .ok_or_else(|| EngineError::Unfit(format!("{} is not there", path.display())))
     }
 
-    /// fio splits names at ':' and expands '$'; a comment begins with '#' or ';'.
+    /// Returns a path as fio gets it. fio splits names at ':' and expands '$'; a comment begins
+    /// with '#' or ';'.
     fn filename(&self, path: &Path) -> Result<Filename, EngineError> {
         let plain = |c: char| c.is_alphanumeric() || r"/\._-+,@=:~ ()".contains(c);
         match path.to_str().filter(|text| text.chars().all(plain) && !text.ends_with(' ')) {
@@ -92,11 +92,12 @@ impl Site for AgentlessHost {
         }
         let took =
             host.shell.flushed_ns(&output.stdout).map_err(|error| failed(format!("{error:#}")))?;
-        // Seen from here it is longer by the way there and back.
+        // The time as seen from here is longer by the way there and back.
         Ok(took.unwrap_or_else(|| monotonic_ns() - before))
     }
 
-    /// Its clock is not compared with ours: fio ended a moment ago.
+    /// Returns when the window began. The clock there is not compared with ours: fio ended a moment
+    /// ago.
     fn window_start(&self, _: u64, window_ns: u64) -> u64 {
         monotonic_ns().saturating_sub(window_ns)
     }

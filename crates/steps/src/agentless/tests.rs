@@ -1,5 +1,5 @@
-//! The commands for Linux and its relatives, run by this machine's sh as a login shell would, and
-//! the jobs of fio for both families.
+//! Tests the commands for Linux and its relatives, run by this machine's sh as a login shell would,
+//! and the jobs of fio for both families.
 
 use super::posix::Posix;
 use super::site::AgentlessHost as AfarSite;
@@ -14,7 +14,7 @@ use iotax_load::{Hold, Job, Rw, SliceBound, SliceSpec, TargetSpec};
 use std::process::{Child, Command};
 use std::time::Instant;
 
-/// What is between us and the login shell there is left out.
+/// Runs a request without the connection that would be between us and the login shell.
 fn spawn(ask: &ShellRequest) -> Child {
     let mut command = Command::new("sh");
     command
@@ -63,7 +63,7 @@ fn the_scripts_of_sh() {
     }
 }
 
-/// A host that nobody speaks to: only its words are asked for.
+/// Host that nobody speaks to: the test only wants its command lines.
 struct Mute(AfarSite);
 
 impl Site for Mute {
@@ -300,7 +300,8 @@ fn options() -> Vec<String> {
     ["--output-format=json+", "--readonly", "-"].map(str::to_owned).into()
 }
 
-/// Names the folder, so that it is found among all processes: fio's job is on its standard input.
+/// Counts the fio processes that have the folder open. A job is on standard input, so the folder
+/// identifies them among all processes.
 fn fios_in(folder: &Path) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let has_it_open = |process: std::fs::DirEntry| {
@@ -342,7 +343,7 @@ fn fio_ends_when_its_connection_does() {
     assert_eq!(fios_in(folder.path()), 0);
 }
 
-/// An answer to `inspect` as it is written there.
+/// Returns an answer to `inspect` as it is written there.
 fn answer(sections: &[(&str, &str)]) -> Vec<u8> {
     let section =
         |(name, text): &(&str, &str)| format!("\nIOTAX-SSH [ {name}\n{text}\nIOTAX-SSH ]\n");

@@ -1,7 +1,7 @@
-//! Windows: scripts of PowerShell, whole in one word that neither cmd.exe nor PowerShell changes,
-//! and fio with its job on standard input. Their answers are a marked line of JSON. Nothing there
-//! tells that the connection is gone, so that a fio must end by itself. Who has a drive open, and
-//! what lies on it beside a partition table, Windows does not tell.
+//! Builds commands for Windows: PowerShell scripts, each whole in one word that neither cmd.exe nor
+//! PowerShell changes, and fio with its job on standard input. Their answers are a marked line of
+//! JSON. Nothing there notices that the connection is gone, so fio must end by itself. Windows does
+//! not report who has a drive open, or what is on it besides a partition table.
 
 use super::{Created, SeenHost, Shell, ShellRequest};
 use crate::engine::fio::{self, Ioengines};
@@ -18,12 +18,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// A system with Windows PowerShell 2.0 or newer: Windows 7 and Server 2008 R2 are the oldest. What
-/// came with 3.0 (ConvertTo-Json) or with Windows 8 (Get-Disk) is used only where it is.
+/// System with Windows PowerShell 2.0 or newer: Windows 7 and Server 2008 R2 are the oldest.
+/// Features of 3.0 (ConvertTo-Json) or of Windows 8 (Get-Disk) are used only where they exist.
 pub(super) struct Windows;
 
-/// Nothing but the answer is written; `S VALUE` is the answer. `J`: JSON of what scripts say where
-/// there is no ConvertTo-Json, in ASCII.
+/// Start of every script. It writes nothing but the answer; `S VALUE` is the answer. `J` returns
+/// JSON in ASCII of what scripts say, where there is no ConvertTo-Json.
 const PRELUDE: &str = concat!(
     "$ErrorActionPreference='Stop';$ProgressPreference='SilentlyContinue';",
     "try{[Console]::OutputEncoding=New-Object Text.UTF8Encoding $false}catch{};",
@@ -36,9 +36,9 @@ const PRELUDE: &str = concat!(
     "[Console]::Out.WriteLine('IOTAX-SSH '+$j)};",
 );
 
-/// `D`: what Get-Disk tells, of a drive as WMI tells it where there is no Get-Disk. Which table an
-/// empty drive has, whether it is read-only or a cluster's, it does not tell. Its unique id is
-/// where it is attached.
+/// Defines `D`: what Get-Disk reports about a drive, from WMI where there is no Get-Disk. WMI does
+/// not report which table an empty drive has, or whether the drive is read-only or a cluster's. Its
+/// unique id is where the drive is attached.
 const OLD_DISK: &str = concat!(
     "function Q($p){@(Get-WmiObject -Query (\"ASSOCIATORS OF {Win32_DiskPartition.DeviceID='\"+$p.DeviceID+\"'} WHERE AssocClass=",
     "Win32_LogicalDiskToPartition\")|%{$_.DeviceID})};",
@@ -48,7 +48,8 @@ const OLD_DISK: &str = concat!(
     "NumberOfPartitions=$p.Count;IsBoot=($l -contains $env:SystemDrive);IsSystem=(@($p|?{$_.BootPartition}).Count -gt 0)}};",
 );
 
-/// FlushFileBuffers of all, timed there; .NET opens no drives by itself.
+/// Calls FlushFileBuffers on all paths and measures the time there. .NET cannot open drives by
+/// itself.
 const FLUSH: &str = concat!(
     "Add-Type -Namespace Iotax -Name Kernel -MemberDefinition '",
     "[DllImport(\"kernel32.dll\",SetLastError=true,CharSet=CharSet.Unicode)]public static extern ",
@@ -62,11 +63,12 @@ const FLUSH: &str = concat!(
     "S @{ns=[long]($w.Elapsed.TotalMilliseconds*1000000)}",
 );
 
-/// `$f`, whose writes are on the disk when they return: .NET before 4 has no flush to the disk.
+/// Opens `$f`, whose writes are on the disk when they return: .NET before 4 has no flush to the
+/// disk.
 const WRITE_THROUGH: &str =
     "$f=New-Object IO.FileStream $p,'Open','Write','Read',65536,'WriteThrough';";
 
-/// What a script says that has nothing to tell: one that says nothing was not run.
+/// Answer of a script that has nothing to report: a script that answers nothing was not run.
 const DONE: &str = "S @{done=1}";
 
 const DISK: &str = concat!(
@@ -162,7 +164,7 @@ impl Shell for Windows {
         Ok(Some(found))
     }
 
-    /// No shell there reads a drive.
+    /// Returns `None`: no shell there reads a drive.
     fn blocks(&self, _: &Path, _: &[(u64, u64)]) -> Option<ShellRequest> {
         None
     }
@@ -211,7 +213,8 @@ impl Shell for Windows {
         Ok(Created { inode: made.inode, total: made.total, free: made.free })
     }
 
-    /// The marker is but for its ends all zeros, and a command of Windows has no room for them.
+    /// Writes the marker. It is all zeros except at its ends, and a command of Windows has no room
+    /// for them.
     fn mark(&self, path: &Path, bytes: u64, marker: &[u8]) -> ShellRequest {
         let (ends, crc) = marker.split_at(marker.len().saturating_sub(4));
         let used = ends.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
@@ -257,7 +260,7 @@ impl Shell for Windows {
     }
 }
 
-/// The script as the bytes of UTF-16 in base64, which no shell of Windows changes.
+/// Returns the script as the bytes of UTF-16 in base64, which no shell of Windows changes.
 fn ask(script: &str) -> ShellRequest {
     let bytes: Vec<u8> =
         format!("{PRELUDE}{script}").encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -266,7 +269,7 @@ fn ask(script: &str) -> ShellRequest {
     ShellRequest { command, input: Vec::new(), held: false }
 }
 
-/// RFC 4648, with padding.
+/// Encodes as in RFC 4648, with padding.
 fn base64(bytes: &[u8]) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let group = |chunk: &[u8]| {
@@ -281,7 +284,7 @@ fn base64(bytes: &[u8]) -> String {
     bytes.chunks(3).map(group).collect()
 }
 
-/// A word of PowerShell, in which nothing is expanded.
+/// Returns a path as a word of PowerShell in which nothing is expanded.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "''"))
 }
@@ -300,7 +303,7 @@ fn answer<T: DeserializeOwned>(said: &[u8]) -> Result<T> {
     serde_json::from_str(line).with_context(|| format!("it says {line}"))
 }
 
-/// A unique id and a size as one word, which a consent can name.
+/// Returns a unique id and a size as one word, which a consent can name.
 fn id_and_size(unique: &str, bytes: u64) -> String {
     let parts = unique.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     format!("{}-{bytes}", parts.collect::<Vec<_>>().join("-"))
@@ -319,7 +322,7 @@ struct WindowsMachine {
     memory: Option<u64>,
     cpu: Option<String>,
     sockets: Option<u64>,
-    /// Sums of PowerShell are floating point.
+    /// Number of cores. Sums of PowerShell are floating point.
     cores: Option<f64>,
     threads: Option<f64>,
     #[serde(default)]
@@ -355,7 +358,7 @@ enum There {
 #[derive(Deserialize)]
 struct FileThere {
     bytes: u64,
-    /// Ticks of 100 ns: with the path what tells it from a copy.
+    /// Time of creation in ticks of 100 ns. With the path, it distinguishes a file from a copy.
     born: u64,
     trailer: String,
     link: bool,
@@ -393,7 +396,7 @@ struct WindowsDisk {
     serial_number: Option<String>,
     unique_id: Option<String>,
     size: u64,
-    /// A word, or its number.
+    /// Style as a word or its number.
     partition_style: Value,
     number_of_partitions: Option<u64>,
     is_boot: Option<bool>,
@@ -432,8 +435,8 @@ impl DiskThere {
             .filter(same)
             .map(|other| format!("PhysicalDrive{}", other.number))
             .collect();
-        // Drivers without one of their own give all of their drives the same, by which nothing is
-        // named; with the size it may be.
+        // Drivers without an id of their own give all of their drives the same one, which
+        // identifies none of them. Together with the size it may.
         let unique = word(disk.unique_id.as_deref());
         let alike: Vec<&OtherDisk> =
             self.others.iter().filter(|other| word(other.unique_id.as_deref()) == unique).collect();
@@ -480,7 +483,7 @@ impl DiskThere {
         let letters = self.partitions.iter().filter_map(|partition| {
             let number = partition.partition_number;
             let letter = word(partition.drive_letter.as_deref());
-            // Volumes of dynamic disks are no partition's.
+            // Volumes of dynamic disks belong to no partition.
             let dynamic =
                 partition.kind.as_deref().is_some_and(|kind| kind.contains("Logical Disk Manager"));
             let text = match letter {
@@ -510,7 +513,7 @@ impl DiskThere {
         };
         let partitions =
             self.disk.number_of_partitions.unwrap_or(0).max(self.partitions.len() as u64);
-        // A style that is not known, with partitions in it, is a table all the same.
+        // An unknown style with partitions in it is a table all the same.
         let style = style.or_else(|| (partitions > 0).then(|| "partitions".to_owned()));
         let kinds: Vec<&str> =
             self.partitions.iter().filter_map(|partition| partition.kind.as_deref()).collect();

@@ -1,5 +1,5 @@
-//! What is said to Windows, and what is understood of it. The answers were written by hand after
-//! Microsoft's own descriptions of these commands: none was recorded on a real Windows.
+//! Tests the commands for Windows, and how its answers are read. The answers were written by hand
+//! after Microsoft's own descriptions of these commands: none was recorded on a real Windows.
 
 use super::*;
 use iotax_facts::Consent;
@@ -16,7 +16,7 @@ fn script(ask: &ShellRequest) -> String {
     String::from_utf16(&units).unwrap().strip_prefix(PRELUDE).unwrap().to_owned()
 }
 
-/// By the machine's own base64, so that ours is not its own witness.
+/// Decodes with the machine's own base64, so that ours is not its own witness.
 fn decode(word: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
@@ -38,7 +38,7 @@ fn answered(json: &str) -> Vec<u8> {
     format!("a banner\r\nIOTAX-SSH {json}\r\n").into_bytes()
 }
 
-/// Whatever is asked of a drive and of a file.
+/// Returns every request about a drive and a file.
 fn all_asked() -> [ShellRequest; 8] {
     let marker = marker::trailer(&a_marker(true));
     [
@@ -67,8 +67,8 @@ fn the_scripts() {
     assert!(Windows.inspect(&file()).command.chars().all(safe), "no shell changes it");
 }
 
-/// By a grammar of PowerShell 5.1. That of 2.0 is a part of it: what is newer is by name in
-/// neither.
+/// The grammar is that of PowerShell 5.1, which includes that of 2.0. Neither has the newer
+/// commands by name.
 #[test]
 fn the_scripts_are_those_of_powershell_5_and_older() {
     let mut parser = tree_sitter::Parser::new();
@@ -78,8 +78,8 @@ fn the_scripts_are_those_of_powershell_5_and_older() {
         assert!(!is_right(newer), "the grammar takes {newer}");
     }
     let all = all_asked();
-    // Commands, operators and methods of 3.0 and .NET 4, but where it is asked whether they are
-    // there.
+    // Commands, operators and methods of 3.0 and .NET 4, except where a script checks whether they
+    // exist.
     let newer = [
         "Get-CimInstance",
         "[ordered]",
@@ -128,8 +128,8 @@ fn a_machine_is_told_as_far_as_it_tells() {
     assert_eq!((none.fio, none.facts), (None, Facts::default()));
 }
 
-/// As Server 2008 R2 tells it, without Get-Disk and ConvertTo-Json: all numbers, and no table where
-/// there is no partition.
+/// The answer is as Server 2008 R2 gives it, without Get-Disk and ConvertTo-Json: all numbers, and
+/// no table where there is no partition.
 #[test]
 fn a_drive_by_wmi() {
     let json = r#"{"kind":"disk","disk":{"Number":1,"FriendlyName":"Red Hat VirtIO SCSI Disk Device","SerialNumber":null,"UniqueId":"SCSI\u005cDISK&VEN_RED_HAT&PROD_VIRTIO\u005c4&35424867&0&000000","Size":107372805120,"PartitionStyle":PSTYLE,"NumberOfPartitions":NPART,"IsBoot":false,"IsSystem":false},"others":[{"Number":0,"SerialNumber":null,"UniqueId":"SCSI\u005cDISK&VEN_RED_HAT&PROD_VIRTIO\u005c4&1B2C3D4E&0&000000","Size":42946721280}],"partitions":[PARTS]}"#
@@ -144,7 +144,7 @@ fn a_drive_by_wmi() {
         (empty.identity.serial.as_ref(), empty.identity.transient.as_deref()),
         (None, Some(word))
     );
-    // No table is seen, and none is promised: it may have one without partitions.
+    // The answer shows no table and promises nothing: the drive may have one without partitions.
     let whole = format!("serial={word},unseen=content,unseen=exclusive,unseen=open");
     assert!(write(&empty, &[&whole]).unwrap_err().contains("gpt"));
     assert!(write(&empty, &[&format!("{whole},wipe=gpt")]).is_ok());
@@ -171,7 +171,7 @@ fn a_drive_by_wmi() {
 #[test]
 fn a_drive_without_a_serial_is_named_by_its_id_and_size_or_refused() {
     let unseen = "unseen=content,unseen=exclusive,unseen=open";
-    // The id of this driver is that of all of its drives.
+    // The id of this driver is the same for all of its drives.
     let beside = |unique: &str, size: u64| {
         let other =
             format!(r#"{{"Number":0,"SerialNumber":null,"UniqueId":"{unique}","Size":{size}}}"#);
@@ -190,7 +190,7 @@ fn a_drive_without_a_serial_is_named_by_its_id_and_size_or_refused() {
         refused.contains("it has no serial") && refused.contains("give it a serial"),
         "{refused}"
     );
-    // With a serial, an id that others have too is no second name of it.
+    // If the drive has a serial, an id that others have too is not a second name of it.
     let shared = disk(
         "{\"Number\":0,\"SerialNumber\":\"S0\"}",
         "{\"Number\":0,\"SerialNumber\":\"S0\",\"UniqueId\":\"U1\"}",
@@ -219,7 +219,7 @@ fn silence_is_no_success() {
     assert!(Windows.done(&answered(r#"{"done":0}"#)).is_err());
 }
 
-/// A drive with nothing on it, changed in one thing.
+/// Returns a drive with nothing on it, changed in one thing.
 fn disk(from: &str, to: &str) -> Inspection {
     let json = r#"{"kind":"disk","disk":{"Number":1,"FriendlyName":"QEMU HARDDISK","SerialNumber":"S1","UniqueId":"U1","Size":1073741824,"PartitionStyle":"RAW","NumberOfPartitions":0,"IsBoot":false,"IsSystem":false,"IsReadOnly":false,"IsOffline":false,"IsClustered":false},"others":[{"Number":0,"SerialNumber":"S0"}],"partitions":[]}"#;
     assert!(json.contains(from), "{from}");
@@ -274,7 +274,7 @@ fn what_windows_uses_is_never_written() {
         let refused = write(&disk(from, to), &[whole]).unwrap_err();
         assert!(refused.contains(part), "{refused}");
     }
-    // A letter of zeros is none; a style that is not a word, or that is unknown, is a table.
+    // A letter of zeros is no letter. A style that is not a word, or that is unknown, is a table.
     let none = disk(
         "\"partitions\":[]",
         r#""partitions":[{"PartitionNumber":1,"DriveLetter":"\u0000","Type":"Reserved"}]"#,

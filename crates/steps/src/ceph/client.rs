@@ -1,6 +1,6 @@
-//! A client of a cluster as it says itself what it does: librbd in QEMU or in its storage daemon,
-//! by the admin socket that [client] of our ceph.conf gives it. That QEMU sets rbd_cache by its
-//! cache mode, no output of QEMU's shows.
+//! Asks a client of a cluster what it does: librbd in QEMU or in its storage daemon, by the admin
+//! socket that [client] of our ceph.conf gives it. No output of QEMU shows that QEMU sets rbd_cache
+//! by its cache mode.
 
 use super::Cluster;
 use anyhow::{Context, Result, bail};
@@ -11,19 +11,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
-/// Longer than any answer to what is asked here.
+/// Most bytes of an answer, which is more than any request here needs.
 const LONGEST: u32 = 1 << 20;
 
-/// The admin sockets of clients of a cluster of ours, as its ceph.conf has them: a process has one
-/// for each image that it has open.
+/// Names of the admin sockets of clients of a cluster of ours, as its ceph.conf has them. A process
+/// has one for each image that it has open.
 pub(super) const SOCKETS: &str = "$pid.$cctid.asok";
 
-/// One of the longest that there are.
+/// Returns the path of one of the longest possible sockets.
 pub fn longest_socket(conf: &Path) -> PathBuf {
     conf.with_file_name("4194304.140737488355328.asok")
 }
 
-/// That of a process for an image: its counters carry the image's name.
+/// Returns the socket of a process for an image, which is found by its counters: they carry the
+/// image's name.
 fn client_socket(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<PathBuf> {
     let folder = conf.parent().with_context(|| format!("{} is in no folder", conf.display()))?;
     let (start, end) = (format!("{pid}."), format!("-{pool}-{image}"));
@@ -45,8 +46,8 @@ fn client_socket(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result<P
         .with_context(|| format!("no admin socket of process {pid} reports {pool}/{image} as open"))
 }
 
-/// Asks an admin socket: a request that ends in a zero byte, the length of the answer in four
-/// bytes, and the answer.
+/// Asks an admin socket. The request ends in a zero byte; the length of the answer follows in four
+/// bytes, and then the answer.
 fn ask(socket: &Path, request: &Value) -> Result<Value> {
     let failed = || format!("no answer from {}", socket.display());
     let mut stream = UnixStream::connect(socket).with_context(failed)?;
@@ -64,15 +65,15 @@ fn ask(socket: &Path, request: &Value) -> Result<Value> {
     serde_json::from_slice(&answer).with_context(failed)
 }
 
-/// Whether the cache of that process is on for an image, and who says so: `false (QEMU)`, `true
-/// (image)`. What is set of the image goes before what QEMU set. A client of somebody else's
-/// cluster has no socket to be asked by, unless its configuration gives it one.
+/// Returns whether the cache of that process is on for an image, and who says so: `false (QEMU)`,
+/// `true (image)`. A setting of the image takes precedence over QEMU's. A client of somebody else's
+/// cluster has no socket unless its configuration gives it one.
 pub fn cache_told(conf: &Path, image: (&str, &str), pid: u32) -> String {
     cache_of_client(conf, image, pid).unwrap_or_else(|why| format!("unknown ({why:#})"))
 }
 
-/// The same of a client that is up only while it loads: what is set of the image, else what its
-/// configuration says.
+/// Returns whether the cache is on for a client that is up only while it loads: the setting of the
+/// image, else the one in its configuration.
 pub fn cache_by_conf(conf: &Path, (pool, image): (&str, &str)) -> String {
     let cluster = Cluster { conf };
     let told = || -> Result<String> {
@@ -100,7 +101,7 @@ fn cache_of_client(conf: &Path, (pool, image): (&str, &str), pid: u32) -> Result
     Ok(format!("{value} (QEMU)"))
 }
 
-/// An option that somebody set of the image or its pool.
+/// Returns an option that somebody set for the image or its pool.
 fn set_of_image(all: &Value, option: &str) -> Option<String> {
     let all = all.as_array()?;
     let is_it = |one: &&Value| one["name"] == option && one["source"] != "config";

@@ -1,5 +1,5 @@
-//! The cluster itself: made, ended, asked for its state and settings, and members that end, come
-//! back or are waited for. Refuses a folder that is there already.
+//! Makes a cluster, ends it, reads its state and settings, ends members and brings them back.
+//! Refuses a folder that exists already.
 
 use super::client::SOCKETS;
 use super::{Cluster, ClusterStatus};
@@ -20,21 +20,21 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two looks at the state: the mgr reports each 5 s.
+/// Pause between two looks at the state. The mgr reports every 5 s.
 const PAUSE: Duration = Duration::from_millis(500);
-/// All that is new is up and clean by then, on a busy machine.
+/// Limits how long new parts may take to be up and clean, on a busy machine.
 const UP_WITHIN: Duration = Duration::from_secs(300);
-/// What a wait for a healthy cluster is for: who is to do what.
+/// Purpose of a wait for a healthy cluster, for messages: who is to do what.
 const BECOME_HEALTHY: (&str, &str) = ("the cluster", "become healthy");
-/// A state must hold for this time: placement groups follow the map of OSDs within 5 s.
+/// Time for which a state must hold. Placement groups follow the map of OSDs within 5 s.
 const SETTLES: Duration = Duration::from_secs(5);
-/// How Ceph begins a device or file of an OSD; the OSD's UUID follows.
+/// First bytes of a device or file of an OSD. The OSD's UUID follows.
 const LABEL: &str = "bluestore block device\n";
-/// Copies of the label and the superblock of BlueFS lie within.
+/// Bytes at the start of a member in which copies of the label and the superblock of BlueFS are.
 const LABEL_BYTES: usize = 64 << 10;
 
-/// The kinds of daemons in the order in which they are ended: an OSD that cannot reach its mon
-/// waits 5 s.
+/// Kinds of daemons in the order in which they are ended: an OSD that cannot reach its mon waits 5
+/// s.
 const DAEMONS: [&str; 3] = ["ceph-osd", "ceph-mgr", "ceph-mon"];
 
 fn daemon(conf: &Path, program: &str, id: &str) -> Result<Vec<String>> {
@@ -46,8 +46,8 @@ fn start(system: &mut RealSystem, conf: &Path, program: &str, id: &str) -> Resul
     system.spawn(&daemon(conf, program, id)?, &conf.with_file_name(format!("{program}.{id}.out")))
 }
 
-/// Processes of this user on that very cluster: daemons, one that makes an OSD, tools that a killed
-/// run left behind.
+/// Returns the processes of this user on that very cluster: daemons, one that makes an OSD, tools
+/// that a killed run left.
 fn processes(conf: &Path, is_one: impl Fn(&[&str]) -> bool) -> Result<Vec<ProcessId>> {
     let conf = conf.to_str().context("a run directory that is not UTF-8")?;
     let is_on_it = |words: &[&str]| words.windows(2).any(|pair| pair == ["--conf", conf]);
@@ -59,7 +59,7 @@ fn processes(conf: &Path, is_one: impl Fn(&[&str]) -> bool) -> Result<Vec<Proces
 const PROGRAMS: [&str; 7] =
     ["ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-authtool", "monmaptool", "rbd"];
 
-/// One of these; a script comes after its interpreter.
+/// Returns true if a command line runs one of [`PROGRAMS`]. A script comes after its interpreter.
 fn is_of_ceph(words: &[&str]) -> bool {
     words.iter().take(2).any(|word| PROGRAMS.contains(&word.rsplit('/').next().unwrap_or_default()))
 }
@@ -89,7 +89,7 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
     write_keys(asked)?;
     make_mon(&cluster, asked, port)?;
     start(system, &conf, "ceph-mon", "a")?;
-    // It makes a pool of its own otherwise; no mgr is there yet that would know the option.
+    // Ceph otherwise makes a pool of its own. No mgr that would know the option is running yet.
     let devices =
         ["config", "set", "mgr", "mgr/devicehealth/enable_monitoring", "false", "--force"];
     cluster.ceph(&devices).with_context(|| last_words(&conf, "ceph-mon", "a"))?;
@@ -122,16 +122,16 @@ pub fn create(asked: &MakeCeph, system: &mut RealSystem, run: &str) -> Result<()
     wait(&cluster, system, UP_WITHIN, BECOME_HEALTHY, is_up).map(drop)
 }
 
-/// A port of loopback that nobody listens on now.
+/// Returns a port of loopback that nobody listens on now.
 fn free_port() -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port of 127.0.0.1 is free")?;
     Ok(listener.local_addr().context("no port of 127.0.0.1 is free")?.port())
 }
 
-/// The whole configuration: everything that Ceph would keep elsewhere lies in the folder.
+/// Returns the whole configuration: everything that Ceph would keep elsewhere is in the folder.
 fn config(asked: &MakeCeph, port: u16) -> Result<String> {
     let folder = asked.directory.to_str().context("a run directory that is not UTF-8")?;
-    // ceph.conf has no quotes for these.
+    // ceph.conf cannot quote these.
     ensure!(
         !folder.contains(['$', '#', ';', '"', '\\', '\n']),
         "the path {folder} cannot be written in ceph.conf; hint: choose a --runs folder without $ # ; \" \\"
@@ -181,8 +181,8 @@ rbd_cache_policy = {cache_policy}
     ))
 }
 
-/// Nobody else on this machine may use it: every part has a key in one file that is only ours to
-/// read.
+/// Writes a key for every part into one file that only we may read, so that nobody else on this
+/// machine can use the cluster.
 fn write_keys(asked: &MakeCeph) -> Result<()> {
     let keyring = asked.directory.join("keyring");
     write_file(&keyring, b"")?;
@@ -220,7 +220,7 @@ fn make_mon(cluster: &Cluster, asked: &MakeCeph, port: u16) -> Result<()> {
     Ok(())
 }
 
-/// Makes an empty OSD of a member.
+/// Makes an empty OSD on a member.
 fn make_osd(cluster: &Cluster, at: usize, member: &Path, uuid: &str) -> Result<()> {
     let folder = cluster.folder().join(format!("osd.{at}"));
     let failed = || format!("cannot make {}", folder.display());
@@ -233,7 +233,7 @@ fn make_osd(cluster: &Cluster, at: usize, member: &Path, uuid: &str) -> Result<(
     Ok(())
 }
 
-/// What a daemon said last, for an error that it may have caused.
+/// Returns the last words of a daemon, for an error that it may have caused.
 fn last_words(conf: &Path, program: &str, id: &str) -> String {
     let said = tail(&conf.with_file_name(format!("{program}.{id}.out")), LAST_WORDS);
     let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -244,7 +244,7 @@ fn last_words(conf: &Path, program: &str, id: &str) -> String {
 }
 
 /// Polls the status until `is_done`, reports the progress, and ends when the receiver of the report
-/// says stop. `who` is to do `what`.
+/// says stop. Messages say that `who` is to do `what`.
 fn wait(
     cluster: &Cluster,
     system: &mut RealSystem,
@@ -271,7 +271,8 @@ fn wait(
     }
 }
 
-/// The same, and it still is so after the placement groups have been reported again.
+/// Waits as [`wait`] does, until the state also holds after the placement groups have been reported
+/// again.
 fn wait_settled(
     cluster: &Cluster,
     system: &mut RealSystem,
@@ -289,18 +290,18 @@ fn wait_settled(
     }
 }
 
-/// Waits until it is healthy.
+/// Waits until the cluster is healthy.
 ///
 /// # Errors
-/// It does not become so; the receiver of the progress says stop.
+/// If it does not become healthy, or the receiver of the progress says stop.
 pub fn await_healthy(conf: &Path, system: &mut RealSystem, limit: Duration) -> Result<()> {
     wait_settled(&Cluster { conf }, system, limit, BECOME_HEALTHY, ClusterStatus::is_healthy)
 }
 
-/// Whether any of it is there.
+/// Returns true if any part of the cluster exists.
 ///
 /// # Errors
-/// When /proc cannot be read.
+/// If /proc cannot be read.
 pub fn is_there(asked: &MakeCeph) -> Result<bool> {
     let labelled =
         asked.members.iter().enumerate().any(|(at, member)| {
@@ -310,7 +311,7 @@ pub fn is_there(asked: &MakeCeph) -> Result<bool> {
     Ok(folder || labelled || !processes(&asked.conf(), is_of_ceph)?.is_empty())
 }
 
-/// Ends its processes, takes its labels off its members and removes its folder.
+/// Ends the cluster's processes, wipes its labels off its members and removes its folder.
 ///
 /// # Errors
 /// When a part stays.
@@ -318,7 +319,7 @@ pub fn destroy(asked: &MakeCeph, system: &mut RealSystem) -> Result<()> {
     let conf = asked.conf();
     let word = conf.to_str().context("a run directory that is not UTF-8")?;
     let kind = |words: &[&str]| DAEMONS.iter().position(|program| is_daemon(words, program, None));
-    // First what a killed run left behind.
+    // What a killed run left is ended first.
     for next in [None, Some(0), Some(1), Some(2)] {
         for process in processes(&conf, |words| is_of_ceph(words) && kind(words) == next)? {
             system.end_process(&process, word)?;
@@ -336,7 +337,7 @@ pub fn destroy(asked: &MakeCeph, system: &mut RealSystem) -> Result<()> {
     }
 }
 
-/// Whether a device begins with the label of that OSD.
+/// Returns true if a device begins with the label of that OSD.
 fn is_labelled(member: &Path, uuid: &str) -> bool {
     let is_device = fs::metadata(member).is_ok_and(|meta| meta.file_type().is_block_device());
     let label = format!("{LABEL}{uuid}");
@@ -354,15 +355,15 @@ fn take_off_label(member: &Path) -> Result<()> {
     write().with_context(|| format!("cannot clear the OSD label on {}", member.display()))
 }
 
-/// In which state the cluster is.
+/// Returns the state of the cluster.
 ///
 /// # Errors
-/// When it does not answer.
+/// If it does not answer.
 pub fn state(conf: &Path) -> Result<ArrayState> {
     Ok(Cluster { conf }.status()?.state())
 }
 
-/// The actual settings of cluster, pool and images, as Ceph reports them.
+/// Returns the actual settings of cluster, pool and images, as Ceph reports them.
 ///
 /// # Errors
 /// When it does not answer.
@@ -399,7 +400,8 @@ pub(super) fn word(value: &Value) -> Option<String> {
     }
 }
 
-/// Ends an OSD, has it back empty as a new drive would be, or waits until all are whole.
+/// Ends an OSD, brings it back empty as a new drive would be, marks it out or in, or waits until
+/// all are whole.
 ///
 /// # Errors
 /// When Ceph refuses, or the cluster does not come into that state.
@@ -443,7 +445,7 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
         }
         CephChange::Out(at) => {
             cluster.ceph(&["osd", "out", &at.to_string()])?;
-            // The map says so at once; then the groups peer, and serve nothing until they have.
+            // The map shows it at once; then the groups peer, and serve nothing until they have.
             let is_out = |status: &ClusterStatus| matches!(status.state(), ArrayState::Out { .. });
             wait_settled(
                 &cluster,
@@ -463,10 +465,10 @@ pub fn change(asked: &ChangeCeph, system: &mut RealSystem) -> Result<()> {
     }
 }
 
-/// Its OSDs that run.
+/// Returns the cluster's OSDs that run.
 ///
 /// # Errors
-/// When /proc cannot be read.
+/// If /proc cannot be read.
 pub fn osds(conf: &Path) -> Result<Vec<ProcessId>> {
     processes(conf, |words| is_daemon(words, "ceph-osd", None))
 }

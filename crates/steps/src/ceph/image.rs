@@ -1,4 +1,4 @@
-//! An image as its cluster reports it.
+//! Reads an image as its cluster reports it.
 
 use super::Cluster;
 use super::cluster::word;
@@ -7,24 +7,24 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// Names that an error lists.
+/// Most names that an error lists.
 const MOST_NAMES: usize = 10;
 
-/// What matters before it is measured.
+/// Facts about an image that matter before it is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub bytes: u64,
-    /// Bytes of objects that there are; `None`: only a check of every object would show.
+    /// Bytes of existing objects; `None` if only a check of every object would show them.
     pub used: Option<u64>,
-    /// Addresses of those who have it open.
+    /// Addresses of the clients that have it open.
     pub watchers: Vec<String>,
 }
 
 impl Image {
-    /// Asked of the cluster.
+    /// Asks the cluster about an image.
     ///
     /// # Errors
-    /// When there is no such image, or the cluster does not answer.
+    /// If there is no such image, or the cluster does not answer.
     pub fn look_up(cluster: &Cluster, pool: &str, image: &str) -> Result<Image> {
         let name = format!("{pool}/{image}");
         let info = cluster.run_json("rbd", &["info", &name])?;
@@ -41,13 +41,13 @@ impl Image {
     }
 }
 
-/// Of the image itself: rows of its snapshots stand before it.
+/// Returns the bytes of the image itself: rows of its snapshots come before it.
 fn used(usage: &Value) -> Option<u64> {
     usage["images"].as_array()?.last()?["used_size"].as_u64()
 }
 
-/// What of a name a cluster does not have, and what it has instead: `there is no pool vms; there
-/// are rbd, backup`. `None`: it has both, or does not answer.
+/// Describes which part of a name a cluster lacks, and what it has instead: `there is no pool vms;
+/// there are rbd, backup`. Returns `None` if it has both, or does not answer.
 pub fn absent(cluster: &Cluster, pool: &str, image: &str) -> Option<String> {
     let list = |program: &str, words: &[&str]| -> Option<Vec<String>> {
         serde_json::from_value(cluster.run_json(program, words).ok()?).ok()
@@ -72,10 +72,10 @@ fn not_among(what: &str, there: &[String]) -> String {
     }
 }
 
-/// How an image and its pool really are.
+/// Returns the actual settings of an image and its pool.
 ///
 /// # Errors
-/// When the cluster does not answer.
+/// If the cluster does not answer.
 pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSettings> {
     let cluster = Cluster { conf };
     let mut settings = ThingSettings::new();
@@ -87,10 +87,10 @@ pub fn image_settings(conf: &Path, pool: &str, image: &str) -> Result<ThingSetti
     Ok(settings)
 }
 
-/// How a pool really is.
+/// Returns the actual settings of a pool.
 ///
 /// # Errors
-/// When the cluster does not answer.
+/// If the cluster does not answer.
 pub fn pool_settings(conf: &Path, pool: &str) -> Result<ThingSettings> {
     let of_pool = Cluster { conf }.run_json("ceph", &["osd", "pool", "get", pool, "all"])?;
     let told = |name: &&str| word(&of_pool[*name]).map(|value| (format!("pool {name}"), value));

@@ -1,5 +1,5 @@
-//! Images that the kernel's client (krbd) shows as block devices of this host, as sysfs tells of
-//! them.
+//! Finds images that the kernel's client (krbd) shows as block devices of this host, as sysfs
+//! reports them.
 
 use super::Cluster;
 use anyhow::Result;
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 const DEVICES: &str = "/sys/bus/rbd/devices";
 
-/// An image on this host before it is mapped.
+/// State of an image on this host before it is mapped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
-    /// The id of its cluster.
+    /// Id of the image's cluster.
     pub fsid: String,
-    /// Devices that it is mapped to already.
+    /// Devices that the image is mapped to already.
     pub mapped: Vec<PathBuf>,
 }
 
@@ -22,7 +22,7 @@ impl Before {
     /// Asks the cluster and this kernel.
     ///
     /// # Errors
-    /// When the cluster does not answer.
+    /// If the cluster does not answer.
     pub fn look_up(conf: &Path, pool: &str, image: &str) -> Result<Before> {
         let fsid = Cluster { conf }.ceph(&["fsid"])?.trim().to_owned();
         let mapped = mapped(&Probe::of_files(Path::new("/")), &fsid, pool, image);
@@ -30,7 +30,7 @@ impl Before {
     }
 }
 
-/// The devices that an image itself (no snapshot of it) is mapped to.
+/// Returns the devices that an image itself (not a snapshot of it) is mapped to.
 pub fn mapped(probe: &Probe, fsid: &str, pool: &str, image: &str) -> Vec<PathBuf> {
     let is_it = |number: &String| {
         let holds = |name: &str, value: &str| {
@@ -49,12 +49,12 @@ pub fn mapped(probe: &Probe, fsid: &str, pool: &str, image: &str) -> Vec<PathBuf
     numbers.map(|number| PathBuf::from(format!("/dev/rbd{number}"))).collect()
 }
 
-/// The options that its client was given, without names of keys and keys; `None`: sysfs does not
-/// tell.
+/// Returns the options that the device's client got, without keys and names of keys, or `None` if
+/// sysfs does not report them.
 pub fn client_options(probe: &Probe, device: &Path) -> Option<String> {
     let number = device.to_str()?.strip_prefix("/dev/rbd")?;
     let told = probe.read(format!("{DEVICES}/{number}/config_info"))?;
-    // Addresses, options, pool, image, snapshot.
+    // `config_info` lists addresses, options, pool, image, snapshot.
     let options = told.split_whitespace().nth(1)?.split(',');
     let is_open =
         |option: &&str| !["name=", "key=", "secret="].iter().any(|word| option.starts_with(word));

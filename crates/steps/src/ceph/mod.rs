@@ -1,6 +1,6 @@
-//! Ceph by its own programs: a cluster of ours in one folder (a mon, a mgr, an OSD for each member;
-//! nothing in /etc/ceph or /var/lib/ceph, no systemd), what it is asked, and the images in a pool
-//! of it. Its processes are known by the path of its ceph.conf in their command lines.
+//! Runs Ceph by its own programs: a cluster of ours in one folder (a mon, a mgr, an OSD for each
+//! member; nothing in /etc/ceph or /var/lib/ceph, no systemd), queries of it, and the images in its
+//! pool. Its processes are known by the path of its ceph.conf in their command lines.
 
 mod client;
 mod cluster;
@@ -24,22 +24,22 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A mon that does not answer is given up after so many seconds.
+/// Seconds after which a client gives up on a mon that does not answer.
 const CONNECTS_WITHIN: &str = "30";
 const SOON: &str = "10";
-/// Its tools give up a little later by themselves.
+/// Limits how long Ceph's tools may take to answer. They give up a little later by themselves.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(90);
 
-/// Whether the tools of a client are installed.
+/// Returns true if the tools of a client are installed.
 pub fn has_tools() -> bool {
     ["ceph", "rbd"].into_iter().all(|program| program_path(program).is_some())
 }
 
-/// Whether QEMU has the driver, which distributions have in a separate package: asks about an image
-/// that does not exist.
+/// Checks that QEMU has the driver, which distributions have in a separate package, by asking about
+/// an image that does not exist.
 ///
 /// # Errors
-/// What is missing, in words.
+/// A description of what is missing.
 pub fn qemu_has_driver() -> Result<(), String> {
     let image = "driver=rbd,pool=none,image=none,conf=/dev/null/none";
     let mut command = tool("qemu-img", ["info", "--image-opts", image]);
@@ -52,17 +52,17 @@ pub fn qemu_has_driver() -> Result<(), String> {
     }
 }
 
-/// A cluster by its configuration.
+/// Cluster, identified by its configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster<'a> {
     pub conf: &'a Path,
 }
 
 impl Cluster<'_> {
-    /// One of Ceph's programs on it, within a time.
+    /// Runs one of Ceph's programs on the cluster, within a time limit.
     ///
     /// # Errors
-    /// When it cannot be run, does not end, or fails: its words.
+    /// If it cannot be run, does not end, or fails; with the program's words.
     pub fn run(&self, program: &str, words: &[&str]) -> Result<String> {
         self.check_conf()?;
         let conf: [&OsStr; 2] = ["--conf".as_ref(), self.conf.as_os_str()];
@@ -90,7 +90,7 @@ impl Cluster<'_> {
         nobody_else_can_write(self.conf, "is not used", "named a file or a module to write or load")
     }
 
-    /// `ceph`, asked for what it answers.
+    /// Runs `ceph` and returns its output.
     ///
     /// # Errors
     /// As [`Cluster::run`].
@@ -98,10 +98,10 @@ impl Cluster<'_> {
         self.run("ceph", &[&["--connect-timeout", CONNECTS_WITHIN], words].concat())
     }
 
-    /// The same in JSON.
+    /// Runs a program and reads its output as JSON.
     ///
     /// # Errors
-    /// As [`Cluster::run`]; when the output is not JSON.
+    /// As [`Cluster::run`], and if the output is not JSON.
     pub fn run_json(&self, program: &str, words: &[&str]) -> Result<Value> {
         let words = [words, &["--format", "json"]].concat();
         let text = if program == "ceph" { self.ceph(&words)? } else { self.run(program, &words)? };
@@ -109,7 +109,7 @@ impl Cluster<'_> {
             .with_context(|| format!("cannot parse the output of {program} {}", words.join(" ")))
     }
 
-    /// A clause on the state of the cluster, for the error of an I/O in `pool` that did not
+    /// Returns a clause on the state of the cluster, for the error of an I/O in `pool` that did not
     /// complete.
     pub fn how_it_is(&self, pool: &str) -> String {
         let asked = self.run("ceph", &["--connect-timeout", SOON, "-s", "--format", "json"]);
@@ -124,11 +124,11 @@ impl Cluster<'_> {
         )
     }
 
-    /// Why it does not answer, by what its program wrote: what is wrong on this host, or nobody is
-    /// there (an unmet need).
+    /// Explains why the cluster does not answer, from what its program wrote: something is wrong on
+    /// this host, or nobody answers (an unmet need).
     pub fn silence(&self, words: &str) -> Failed {
         let conf = self.conf.display();
-        // Without the command before it.
+        // The command before the program's own words is cut off.
         let own = words.split_once(" failed (").and_then(|(_, rest)| rest.split_once("): "));
         let own = own.map_or(words, |(_, own)| own);
         let last =
@@ -139,7 +139,7 @@ impl Cluster<'_> {
             () if has("calling conf_read_file") => Failed::input(format!(
                 "cannot read {conf} as the configuration of a cluster: {last}; hint: ceph-conf --conf {conf} --lookup mon_host"
             )),
-            // It complains of a key too where none is needed.
+            // Ceph complains about a key even where none is needed.
             () if has("timed out") || has("did not end within") => Failed::need(format!(
                 "the cluster of {conf} does not answer: none of its mons can be reached; hint: check mon_host in {conf}, and \
                  that the mons run and have a quorum"
@@ -159,16 +159,16 @@ impl Cluster<'_> {
         }
     }
 
-    /// In which state it is.
+    /// Returns the state of the cluster.
     ///
     /// # Errors
-    /// As [`Cluster::run_json`]; when it reports too little.
+    /// As [`Cluster::run_json`], and if it reports too little.
     pub fn status(&self) -> Result<ClusterStatus> {
         status::parse(&self.run_json("ceph", &["-s"])?)
             .context("the output of ceph -s is incomplete")
     }
 
-    /// The folder of a cluster of ours.
+    /// Returns the folder of a cluster of ours.
     fn folder(&self) -> PathBuf {
         self.conf.parent().map(Path::to_owned).unwrap_or_default()
     }

@@ -1,14 +1,14 @@
-//! What `ceph -s` reports.
+//! Reads what `ceph -s` reports.
 
 pub use iotax_facts::cluster::ClusterStatus;
 
 use serde_json::Value;
 
-/// A reading of what `ceph -s --format json` prints; `None`: something is missing.
+/// Reads the output of `ceph -s --format json`. Returns `None` if something is missing.
 pub(super) fn parse(told: &Value) -> Option<ClusterStatus> {
     let count = |key: &str| u32::try_from(told["osdmap"][key].as_u64()?).ok();
     let groups = told["pgmap"]["pgs_by_state"].as_array()?.iter();
-    // It prints those that are not 0.
+    // Ceph prints only figures that are not 0.
     let figure = |key: &str| told["pgmap"][key].as_f64().unwrap_or(0.0);
     Some(ClusterStatus {
         health: told["health"]["status"].as_str()?.to_owned(),

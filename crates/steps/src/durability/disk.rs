@@ -1,5 +1,5 @@
-//! What a trial writes to and reads from: blocks of a disk past the page cache of the place, so
-//! that what is read came from the layers below. Tests have disks that lie.
+//! Accesses the blocks of a disk past the page cache of the place, so that what is read came from
+//! the layers below. Tests have disks that lie.
 
 use super::stamp::BLOCK;
 use anyhow::{Context, Result};
@@ -14,28 +14,28 @@ pub trait BlockFile: Sync {
     /// Reads a block.
     ///
     /// # Errors
-    /// The system's.
+    /// The errors of the system.
     fn read(&self, block: u64, into: &mut [u8]) -> io::Result<()>;
-    /// Writes a block; it may be lost until a flush returns.
+    /// Writes a block, which may be lost until a flush returns.
     ///
     /// # Errors
-    /// The system's.
+    /// The errors of the system.
     fn write(&self, block: u64, data: &[u8]) -> io::Result<()>;
-    /// Returns when every write that had returned before is to stay.
+    /// Flushes: once it returns, every write that had returned before is to stay.
     ///
     /// # Errors
-    /// The system's.
+    /// The errors of the system.
     fn flush(&self) -> io::Result<()>;
 }
 
-/// A block device or a file, opened with O_DIRECT.
+/// Block device or file, opened with O_DIRECT.
 pub struct DirectDisk(File);
 
 impl DirectDisk {
-    /// Opens it, for writing too where it is `writable`.
+    /// Opens it, also for writing if `writable`.
     ///
     /// # Errors
-    /// When the system refuses, O_DIRECT above all.
+    /// If the system refuses, O_DIRECT above all.
     pub fn open(path: &Path, writable: bool) -> Result<DirectDisk> {
         let access = if writable { OFlags::RDWR } else { OFlags::RDONLY };
         let opened =
@@ -52,7 +52,7 @@ impl BlockFile for DirectDisk {
     }
 
     fn write(&self, block: u64, data: &[u8]) -> io::Result<()> {
-        // A short write of one block is not gone on with: it would be two.
+        // A short write of one block is not continued: it would be two writes.
         match self.0.write_at(data, block * BLOCK as u64)? {
             written if written == data.len() => Ok(()),
             written => Err(io::Error::new(
@@ -67,7 +67,7 @@ impl BlockFile for DirectDisk {
     }
 }
 
-/// Memory of one block, aligned as O_DIRECT wants it.
+/// Memory of one block, aligned as O_DIRECT needs it.
 pub struct AlignedPage {
     memory: Vec<u8>,
     start: usize,

@@ -1,5 +1,5 @@
-//! Disks that keep their promise and disks that lie, killed in the midst of a trial: the verifier
-//! must find every lie and accuse no honest one.
+//! Tests disks that keep their promise and disks that lie, killed in the midst of a trial: the
+//! verifier must find every lie and accuse no honest disk.
 
 use super::disk::BlockFile;
 use super::schedule::TrialSpec;
@@ -16,30 +16,30 @@ use std::sync::Mutex;
 
 const BLOCKS: u64 = 2048;
 
-/// What becomes of a disk's promise.
+/// Way in which a disk breaks its promise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Lie {
-    /// Kept: what was flushed stays, of the rest each sector stays or goes.
+    /// Keeps its promise: what was flushed stays, and of the rest each sector stays or is lost.
     None,
-    /// Writes go to an overlay that is thrown away.
+    /// Sends writes to an overlay that is thrown away.
     Overlay,
-    /// A flush returns at once and does nothing.
+    /// Returns from a flush at once and does nothing.
     IgnoresFlush,
-    /// Each flush leaves one of the writes before it behind.
+    /// Leaves one of the writes before each flush unflushed.
     ForgetsSome,
-    /// One block that was flushed is put beside its place.
+    /// Puts one block that was flushed beside its place.
     Misplaces,
-    /// A write that is under way is torn within a sector.
+    /// Tears a write that is under way within a sector.
     TearsUnderWay,
-    /// Sectors of a write that is under way go to each other's places.
+    /// Puts sectors of a write that is under way in each other's places.
     MisplacesUnderWay,
-    /// A block with a write under way cannot be read any more.
+    /// Makes a block with a write under way unreadable.
     SpoilsUnderWay,
-    /// A block that was flushed is torn within a sector.
+    /// Tears a block that was flushed within a sector.
     TearsFlushed,
-    /// An old write comes late, over a newer one.
+    /// Writes an old write late, over a newer one.
     Resurrects,
-    /// One block that was flushed cannot be read any more.
+    /// Makes one block that was flushed unreadable.
     Unreadable,
 }
 
@@ -60,14 +60,14 @@ const LIES: [Lie; 10] = [
 struct Inside {
     stable: BTreeMap<u64, Vec<u8>>,
     cached: BTreeMap<u64, Vec<u8>>,
-    /// A flushed block as it was before it was written once more.
+    /// Flushed block as it was before it was written once more.
     older: Option<(u64, Vec<u8>)>,
     writes: u64,
 }
 
 struct FakeDisk {
     lie: Lie,
-    /// Everything fails from this write on: whoever wrote is dead.
+    /// Number of the write from which on everything fails: the writer is dead.
     dies_at: u64,
     inside: Mutex<Inside>,
 }
@@ -118,21 +118,21 @@ impl BlockFile for FakeDisk {
 }
 
 impl FakeDisk {
-    /// The kill: what is in the cache goes, or stays sector by sector.
+    /// Kills the disk: what is in the cache is lost, or stays sector by sector.
     fn after_the_kill(self, seed: u64, acknowledged: &BTreeMap<u64, u64>) -> FakeDisk {
         let mut random = Random::new(seed, 1);
         let mut inside = self.inside.into_inner().unwrap();
         for (block, data) in std::mem::take(&mut inside.cached) {
             let kept = inside.stable.entry(block).or_insert_with(|| vec![0x5a; BLOCK]);
             if kept.is_empty() {
-                // A block that could not be read can again when it is written, whole.
+                // A block that could not be read can be read again when it is written, whole.
                 if random.chance(50) {
                     *kept = data;
                 }
                 continue;
             }
             for at in (0..BLOCK).step_by(SECTOR) {
-                // The liar that never flushes has lost most of what was in its cache.
+                // The disk that never flushes has lost most of what was in its cache.
                 if random.chance(if self.lie == Lie::IgnoresFlush { 2 } else { 50 }) {
                     kept[at..at + SECTOR].copy_from_slice(&data[at..at + SECTOR]);
                 }
@@ -149,7 +149,7 @@ impl FakeDisk {
                 kept.clear();
             }
         }
-        // A block with an acknowledged write is what a lie is told about.
+        // The lie is about a block with an acknowledged write.
         let victim = *acknowledged.keys().nth(acknowledged.len() / 2).unwrap();
         match self.lie {
             Lie::Overlay => inside.stable.clear(),
@@ -180,13 +180,13 @@ fn spec(seed: u64) -> TrialSpec {
     }
 }
 
-/// Writes, dies at that write, and is read back.
+/// Writes, dies at that write, and reads back.
 fn trial(lie: Lie, seed: u64, dies_at: u64) -> ReadBack {
     let disk = FakeDisk { lie, dies_at, inside: Mutex::default() };
     trial_on(disk, &spec(seed), seed, &[]).1.found
 }
 
-/// The same on a disk that others had before, on which those blocks cannot be read.
+/// Runs a trial on a disk that earlier trials used, on which those blocks cannot be read.
 fn trial_on(
     disk: FakeDisk,
     spec: &TrialSpec,
@@ -207,14 +207,14 @@ fn trial_on(
 }
 
 impl FakeDisk {
-    /// As the next stack finds it.
+    /// Returns the disk as the next stack finds it.
     fn turned(self, lie: Lie) -> FakeDisk {
         let stable = self.inside.into_inner().unwrap().stable;
         FakeDisk { lie, inside: Mutex::new(Inside { stable, ..Inside::default() }), ..self }
     }
 }
 
-/// Lies about blocks to which nothing was promised but to be whole.
+/// Returns lies about blocks that were promised nothing except to be whole.
 fn under_way() -> impl Strategy<Value = Lie> {
     proptest::sample::select(&[Lie::TearsUnderWay, Lie::MisplacesUnderWay, Lie::SpoilsUnderWay][..])
 }
@@ -239,7 +239,7 @@ proptest! {
         let again = TrialSpec { trial: !seed, ..spec(seed) };
         let (disk, honest) = trial_on(disk.turned(Lie::None), &again, !seed, &lied.unreadable);
         prop_assert_eq!(honest.found.broken(), 0, "{:?}: {:?}", lie, honest);
-        // And who lies on it is caught as on any other.
+        // A lie on this disk is caught as on any other.
         let third = TrialSpec { trial: seed ^ 1, ..spec(!seed) };
         let (_, lied) = trial_on(disk.turned(lie), &third, seed ^ 1, &honest.unreadable);
         prop_assert!(lied.found.broken() > 0, "{:?}: {:?}", lie, lied);
@@ -247,7 +247,7 @@ proptest! {
 
     #[test]
     fn every_lie_is_found(seed in any::<u64>(), dies_at in 500u64..900, lie in proptest::sample::select(&LIES[..])) {
-        // Something is under way when it dies.
+        // Something is under way when the disk dies.
         let dies_at = dies_at - dies_at % 16 + 7;
         let found = trial(lie, seed, dies_at);
         prop_assert!(found.broken() > 0, "{:?}: {:?}", lie, found);

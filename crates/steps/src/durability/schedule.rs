@@ -1,29 +1,29 @@
-//! Which block each write of a trial goes to, from the trial's seed alone: the writer and the
-//! verifier work it out each for itself, so that the highest acknowledged number is all that must
-//! be known of what was promised.
+//! Derives the block of each write of a trial from the trial's seed alone. The writer and the
+//! verifier work it out independently, so the highest acknowledged number is all that must be known
+//! about what was promised.
 
 use iotax_load::Random;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Of four writes one goes to the first blocks, so that many blocks have older content of the same
-/// trial.
+/// Number of the first blocks, which one in four writes goes to, so that many blocks have older
+/// content of the same trial.
 const HOT_BLOCKS: u64 = 1024;
 
-/// A trial, as writer and verifier know it.
+/// Trial, as writer and verifier know it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialSpec {
-    /// Tells its blocks from those of every other trial.
+    /// Id that distinguishes its blocks from those of every other trial.
     pub trial: u64,
-    /// Of the blocks that are written.
+    /// Seed of the choice of blocks.
     pub seed: u64,
-    /// Blocks of 4 KiB that the disk has; at least [`HOT_BLOCKS`].
+    /// Number of the disk's blocks of 4 KiB; at least [`HOT_BLOCKS`].
     pub blocks: u64,
-    /// Writes between two flushes, at most 256.
+    /// Number of writes between two flushes, at most 256.
     pub batch: u32,
-    /// Writes under way at the same time.
+    /// Number of writes under way at the same time.
     pub in_flight: u32,
-    /// The writer stops by itself after so many batches.
+    /// Number of batches after which the writer stops by itself.
     pub most_batches: u64,
 }
 
@@ -34,8 +34,8 @@ pub struct Write {
 }
 
 impl TrialSpec {
-    /// The writes of a batch. No block is in it twice: two writes under way to one block would have
-    /// no order.
+    /// Returns the writes of a batch. A block is never in it twice: two writes under way to one
+    /// block would have no order.
     pub fn writes_of(&self, batch: u64) -> Vec<Write> {
         let mut random = Random::new(self.seed, batch);
         let mut writes: Vec<Write> = Vec::with_capacity(self.batch as usize);
@@ -50,27 +50,28 @@ impl TrialSpec {
         writes
     }
 
-    /// The last write of a batch, which its acknowledgement names.
+    /// Returns the last write of a batch, which its acknowledgement names.
     pub fn last_of(&self, batch: u64) -> u64 {
         (batch + 1) * u64::from(self.batch)
     }
 
-    /// The last write that it may do.
+    /// Returns the last write that the trial may do.
     pub fn last(&self) -> u64 {
         self.most_batches.saturating_mul(u64::from(self.batch))
     }
 
-    /// Whole batches up to a write.
+    /// Returns the number of whole batches up to a write.
     pub fn batches(&self, acknowledged: u64) -> u64 {
         acknowledged / u64::from(self.batch)
     }
 
-    /// For each block with an acknowledged write, the last one.
+    /// Returns, for each block with an acknowledged write, the last one.
     pub fn expected(&self, acknowledged: u64) -> BTreeMap<u64, u64> {
         self.last_writes(0..self.batches(acknowledged))
     }
 
-    /// The same of the writes that may have been under way after these.
+    /// Returns, for each block, the last of the writes that may have been under way after the
+    /// acknowledged ones.
     pub fn under_way(&self, acknowledged: u64) -> BTreeMap<u64, u64> {
         let from = self.batches(acknowledged);
         // Acknowledgements on their way to this host died with the guest.
@@ -85,7 +86,7 @@ impl TrialSpec {
     }
 }
 
-/// Batches after the acknowledged ones that are looked for traces of torn writes.
+/// Number of batches after the acknowledged ones that are searched for traces of torn writes.
 const LOOK_AHEAD: u64 = 8;
 
 #[cfg(test)]

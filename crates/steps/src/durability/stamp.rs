@@ -1,39 +1,40 @@
-//! What a written block holds: in each of its eight sectors of 512 bytes a stamp (the load
-//! generator's: the trial, the place, the write's number and a checksum) and filler. A sector is
-//! what a disk writes whole or not at all, so it is what is judged. Half of the filler is the same
-//! in all writes of a trial to a sector, so that a part of one is known for that trial's.
+//! Defines the content of a written block. Each of its eight sectors of 512 bytes holds a stamp
+//! (the load generator's: the trial, the place, the write's number and a checksum) and filler. A
+//! disk writes a sector whole or not at all, so sectors are what is judged. Half of the filler is
+//! the same in all writes of a trial to a sector, so that a part of a sector is recognized as that
+//! trial's.
 
 use iotax_load::Random;
 pub use iotax_load::stamp::SECTOR;
 use iotax_load::stamp::{self, STAMP};
 
-/// Bytes of a block.
 pub const BLOCK: usize = 4096;
 
-/// Which write a sector is of.
+/// Identity of the write that a sector comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The trial's own number.
+    /// Id of the trial.
     pub trial: u64,
-    /// The block that it was written to.
+    /// Block that it was written to.
     pub block: u64,
-    /// The write, counted from 1.
+    /// Number of the write, counted from 1.
     pub sequence: u64,
 }
 
-/// What a sector holds.
+/// Content of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sector {
-    /// A whole one of a trial, written to be that sector of its block.
+    /// Sector that a trial wrote whole. The number is the sector of the block that it was written
+    /// to be.
     Whole(Stamp, u32),
-    /// Part of it is of the trial that was asked about, and as a whole it is nobody's.
+    /// Sector of which a part comes from the trial in question, while as a whole it comes from no
+    /// write.
     Torn,
-    /// No trial wrote it whole, and the one that was asked about no part of it: another one may
-    /// have left it torn.
+    /// Sector that no trial wrote whole, and the trial in question did not write in part. Another
+    /// trial may have left it torn.
     Foreign,
 }
 
-/// Writes a whole block.
 pub fn fill(block: &mut [u8], stamp: &Stamp) {
     let mut random = Random::new(stamp.trial ^ stamp.block, stamp.sequence);
     for (at, sector) in block.chunks_exact_mut(SECTOR).enumerate() {
@@ -51,14 +52,14 @@ pub fn fill(block: &mut [u8], stamp: &Stamp) {
     }
 }
 
-/// Half of each word of the filler.
+/// Returns the marks: half of each word of the filler.
 fn marks(trial: u64, block: u64, sector: usize) -> impl Iterator<Item = [u8; 4]> {
-    // Streams of writes are counted from the other end.
+    // Marks are counted from the other end than streams of writes.
     let mut random = Random::new(trial ^ block, u64::MAX - sector as u64);
     std::iter::repeat_with(move || (random.next() as u32).to_le_bytes())
 }
 
-/// What the sectors of a block hold; a torn one, if that trial wrote part of it.
+/// Returns the content of a block's sectors. A sector is torn if that trial wrote part of it.
 pub fn sectors(bytes: &[u8], trial: u64, block: u64) -> impl Iterator<Item = Sector> + '_ {
     let sector = move |(at, bytes)| match whole(bytes) {
         Some((stamp, own)) => Sector::Whole(stamp, own),

@@ -1,7 +1,7 @@
-//! Reads back after a kill. What is promised, exactly: each sector of a block with an acknowledged
-//! write has that write or a later one; a block that was only under way may be old or new, sector
-//! by sector, and no sector is torn. It does not blame a trial for what was torn or unreadable
-//! before it.
+//! Reads back after a kill and checks exactly what is promised. Each sector of a block with an
+//! acknowledged write has that write or a later one. A block that was only under way may be old or
+//! new, sector by sector. No sector is torn. The verifier does not blame a trial for what was torn
+//! or unreadable before it.
 
 use super::disk::{AlignedPage, BlockFile};
 use super::schedule::TrialSpec;
@@ -9,15 +9,15 @@ use super::stamp::{self, Sector, Stamp};
 use iotax_facts::trial::{Example, MOST_EXAMPLES, ReadBack};
 use std::collections::BTreeSet;
 
-/// What was read back.
+/// Result of reading back.
 #[derive(Debug, Default)]
 pub struct Verified {
     pub found: ReadBack,
-    /// Blocks that could not be read and are not known for that.
+    /// Blocks that could not be read and were not known to be unreadable.
     pub unreadable: Vec<u64>,
 }
 
-/// So many blocks fit into a request or an answer.
+/// Most unreadable blocks that fit into a request or an answer.
 pub const MOST_UNREADABLE: usize = 100_000;
 
 impl Verified {
@@ -29,7 +29,7 @@ impl Verified {
 }
 
 /// Reads every block with a write up to `acknowledged`, and those that may have been under way
-/// after it. Of these nobody wrote the ones that were `unreadable` before, as far as is known:
+/// after it. Blocks under way that were `unreadable` before were, as far as is known, not written:
 /// they are as they were.
 pub fn verify(
     disk: &dyn BlockFile,
@@ -51,7 +51,7 @@ pub fn verify(
     std::thread::scope(|scope| {
         let parts: Vec<_> =
             all.chunks(part).map(|asked| scope.spawn(|| reading.read_all(asked))).collect();
-        // A thread that panicked takes the agent's request with it, and the host is told.
+        // A thread that panicked fails the agent's request, and the host is notified.
         parts
             .into_iter()
             .map(|part| part.join().expect("a reader"))
@@ -59,13 +59,13 @@ pub fn verify(
     })
 }
 
-/// A block, and the last acknowledged write of it.
+/// Block, and its last acknowledged write.
 struct AskedBlock {
     block: u64,
     expected: Option<u64>,
 }
 
-/// One verification, for several threads.
+/// Single verification, shared by several threads.
 struct VerifyPass<'a> {
     disk: &'a dyn BlockFile,
     spec: &'a TrialSpec,
@@ -93,21 +93,21 @@ impl VerifyPass<'_> {
     }
 }
 
-/// What became of a block.
+/// Verdict on a block.
 #[derive(Debug, PartialEq, Eq)]
 enum BlockVerdict {
-    /// As promised; a later write is in it.
+    /// Content as promised; `later` if a later write is in it.
     Kept {
         later: bool,
     },
-    /// A sector of it is older than what was acknowledged: what is there instead.
+    /// Sector that is older than what was acknowledged, with what is there instead.
     Lost(String),
-    /// A sector of it is neither, or belongs elsewhere.
+    /// Sector that is neither old nor new, or belongs elsewhere.
     Torn(String),
     Unreadable(String),
 }
 
-/// The worst of its sectors counts.
+/// Judges a block by the worst of its sectors.
 fn judge(block: &[u8], spec: &TrialSpec, asked: &AskedBlock, acknowledged: u64) -> BlockVerdict {
     let (mut lost, mut later) = (None, false);
     for (at, sector) in stamp::sectors(block, spec.trial, asked.block).enumerate() {
@@ -129,14 +129,15 @@ fn judge(block: &[u8], spec: &TrialSpec, asked: &AskedBlock, acknowledged: u64) 
                 }
                 later |= stamp.sequence > acknowledged;
             }
-            // It may be whatever it was before, and then it is not known what.
+            // The sector may be whatever it was before, which is unknown.
             (Sector::Whole(..) | Sector::Foreign, None) => {}
         }
     }
     lost.map_or(BlockVerdict::Kept { later }, BlockVerdict::Lost)
 }
 
-/// Why a whole sector is not what was acknowledged; `None`: it is, or something later.
+/// Returns why a whole sector is not what was acknowledged, or `None` if it is that or something
+/// later.
 fn older(
     stamp: &Stamp,
     in_place: bool,
@@ -152,8 +153,8 @@ fn older(
     }
 }
 
-/// Where a whole sector of the trial belongs, if not here: no write to this block put it there,
-/// acknowledged or not.
+/// Returns where a whole sector of the trial belongs, if not here: no write to this block put it
+/// there, acknowledged or not.
 fn misplaced(stamp: &Stamp, in_place: bool, block: u64) -> Option<String> {
     match () {
         () if stamp.block != block => Some(format!("what was written to block {}", stamp.block)),
@@ -180,7 +181,7 @@ fn count(found: &mut ReadBack, asked: &AskedBlock, judged: BlockVerdict) {
             match judged {
                 BlockVerdict::Kept { later } => found.under_way_new += u64::from(*later),
                 BlockVerdict::Torn(_) | BlockVerdict::Unreadable(_) => found.under_way_torn += 1,
-                // Nothing was promised of it.
+                // Nothing was promised about this block.
                 BlockVerdict::Lost(_) => {}
             }
         }

@@ -1,5 +1,5 @@
-//! The writer of a trial: batch after batch of stamped blocks, a few under way at once, a flush
-//! after each. Nothing is acknowledged but what was written before a flush that returned.
+//! Writes the blocks of a trial: batch after batch of stamped blocks, a few under way at once, a
+//! flush after each. Only what was written before a flush that returned is acknowledged.
 
 use super::disk::{AlignedPage, BlockFile};
 use super::schedule::{TrialSpec, Write};
@@ -14,7 +14,7 @@ use std::sync::{Barrier, Mutex, PoisonError};
 /// most batches are written. Returns the last acknowledged write.
 ///
 /// # Errors
-/// A write or a flush that failed.
+/// If a write or a flush failed.
 pub fn write(
     disk: &dyn BlockFile,
     spec: &TrialSpec,
@@ -50,7 +50,7 @@ fn lead(
     Ok(acknowledged)
 }
 
-/// Threads that write a batch together; all wait for the last of them before the flush.
+/// Threads that write a batch together. All wait for the last of them before the flush.
 struct WriterCrew {
     lanes: usize,
     gate: Barrier,
@@ -69,7 +69,7 @@ impl WriterCrew {
         }
     }
 
-    /// Lets the threads write their next batch.
+    /// Makes the threads write their next batch.
     fn write_batch(&self) -> io::Result<()> {
         self.gate.wait();
         self.gate.wait();

@@ -1,6 +1,6 @@
-//! The family of load engines: our own workers, and the installed fio. An engine is prepared once
-//! on a target, or on several at once, and then runs slices; what it does not know it does not make
-//! up.
+//! Defines the load engines: our own workers, and the installed fio. An engine is prepared once on
+//! a target, or on several at once, and then runs slices. It does not make up what it does not
+//! know.
 
 pub mod fio;
 pub mod native;
@@ -16,13 +16,13 @@ use iotax_probe::net::Exchange;
 use iotax_units::exit::{self, Failed};
 use std::ops::ControlFlow;
 
-/// A prepared engine. Dropping it ends it.
+/// Prepared engine. Dropping it ends it.
 pub trait LoadEngine {
-    /// For the record: `null`, `sync`, `uring`, `fio 3.33`.
+    /// Returns the name for the record: `null`, `sync`, `uring`, `fio 3.33`.
     fn name(&self) -> String;
-    /// Why this one, a clause.
+    /// Returns a clause that says why this engine was chosen.
     fn why(&self) -> String;
-    /// The exact command of a slice, for engines that are programs.
+    /// Returns the exact command of a slice, for engines that are programs.
     fn command(&self) -> Option<Vec<String>> {
         None
     }
@@ -31,20 +31,20 @@ pub trait LoadEngine {
     /// # Errors
     /// When the engine died. I/O errors are counted in the result.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError>;
-    /// The worker of our own generator that it is, which may take part in a series; `None`: it is
+    /// Returns the worker of our own generator, which may take part in a series, or `None` for
     /// another engine.
     fn worker(&self) -> Option<&Worker> {
         None
     }
-    /// What a network probe saw beside the result of its last slice.
+    /// Returns what a network probe saw besides the result of its last slice.
     fn exchange(&self) -> Option<Exchange> {
         None
     }
-    /// Tells what was found of what it wrote; with `read`, of all of it, read back now. `tell` gets
-    /// the share that is done and says whether anybody wants the rest.
+    /// Returns what was found of what it wrote; with `read`, all of it is read back now. `tell`
+    /// gets the share that is done and says whether to go on.
     ///
     /// # Errors
-    /// [`EngineError::Unfit`] of an engine that does not verify; when the engine died.
+    /// [`EngineError::Unfit`] for an engine that does not verify. Fails too if the engine died.
     fn verify(
         &mut self,
         _read: bool,
@@ -57,8 +57,8 @@ pub trait LoadEngine {
     }
 }
 
-/// Makes an engine ready on a target, or on several that get every job at once; beside a worker
-/// that is there already, if it can.
+/// Makes an engine ready on a target, or on several that get every job at once. It runs beside a
+/// worker that exists already, if it can.
 type Prepare = fn(
     &[TargetSpec],
     &[Job],
@@ -66,43 +66,43 @@ type Prepare = fn(
     Option<&Worker>,
 ) -> Result<Box<dyn LoadEngine>, EngineError>;
 
-/// A member of the family.
+/// Kind of load engine.
 pub struct EngineKind {
-    /// Ids in `host::needs`, on the machine where it runs.
+    /// Needs of the engine, as ids in `host::needs`, on the machine where it runs.
     pub needs: &'static [&'static str],
-    /// Windows shorter than this are not known well enough: its clock's step is above 0.1 % of
-    /// them, or its start-up dwarfs them. Slices are made as long.
+    /// Shortest window that is known well enough. In shorter ones the clock's step is above 0.1 %,
+    /// or the start-up outweighs them. Slices are made as long.
     pub shortest_slice_ns: u64,
-    /// Whether it is meant by `engine = "..."`, or by no word at all.
+    /// True if `engine = "..."` means this kind, or if no engine is named and this is the default.
     pub answers: fn(Option<Engine>) -> bool,
     pub prepare: Prepare,
 }
 
 pub const ALL: &[&EngineKind] = &[&native::KIND, &fio::KIND];
 
-/// Why an engine could not be prepared or a slice not run.
+/// Reason why an engine could not be prepared or a slice not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// Of our own generator.
+    /// Error of our own generator.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A program is not installed.
+    /// Program that is not installed.
     #[error("{} is not installed; hint: {}", .0.what, .0.command)]
     Missing(Missing),
-    /// The job cannot be run by this engine on this target.
+    /// Job that this engine cannot run on this target.
     #[error("{0}")]
     Unfit(String),
     #[error("fio failed ({status}): {words}")]
     Fio {
         /// Exit status or signal in words.
         status: String,
-        /// The end of what it wrote.
+        /// End of the program's output.
         words: String,
     },
-    /// fio's output is not what it should be.
+    /// Output of fio that cannot be read.
     #[error("cannot read fio's output: {0}")]
     Output(String),
-    /// A probe, or the other end of one, did not do what it should.
+    /// Probe, or the other end of one, that did not do what it should.
     #[error("{0}")]
     Probe(String),
     #[error("cannot {action}: {source}")]
@@ -110,7 +110,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// The exit code it leads to.
+    /// Returns the exit code that the error leads to.
     pub fn code(&self) -> u8 {
         match self {
             EngineError::Load(LoadError::Unfit(_)) | EngineError::Unfit(_) => exit::BAD_INPUT,
@@ -137,7 +137,7 @@ impl From<EngineError> for Failed {
 /// Makes the engine that was named, or chooses one of ours.
 ///
 /// # Errors
-/// What does not fit, is missing, or was refused.
+/// If something does not fit, is missing, or was refused.
 pub fn prepare(
     targets: &[TargetSpec],
     jobs: &[Job],
@@ -147,7 +147,7 @@ pub fn prepare(
     (kind_of(engine).prepare)(targets, jobs, engine, beside)
 }
 
-/// The member that answers to a word, or to none.
+/// Returns the kind of the named engine, or the default kind.
 pub fn kind_of(engine: Option<Engine>) -> &'static EngineKind {
     ALL.iter().find(|kind| (kind.answers)(engine)).unwrap_or(&&native::KIND)
 }

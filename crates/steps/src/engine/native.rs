@@ -1,4 +1,4 @@
-//! Our own load generator as an engine. It refuses what crates/load refuses.
+//! Uses our own load generator as an engine. It refuses what crates/load refuses.
 
 use super::{EngineError, EngineKind, LoadEngine};
 use iotax_facts::Engine;
@@ -12,7 +12,7 @@ pub(super) static KIND: EngineKind = EngineKind {
     prepare,
 };
 
-/// A worker of crates/load.
+/// Engine that runs a worker of crates/load.
 pub struct Native(Worker);
 
 fn prepare(

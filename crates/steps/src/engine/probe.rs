@@ -1,4 +1,4 @@
-//! A probe as an engine: it gives units of work where others give I/Os.
+//! Uses a probe as an engine: it reports units of work where other engines report I/Os.
 
 use super::{EngineError, LoadEngine};
 use iotax_load::{SliceResult, SliceSpec};
@@ -13,10 +13,10 @@ struct Probed {
 /// Makes a probe ready in this place.
 ///
 /// # Errors
-/// As the probe says.
+/// The errors of the probe.
 pub fn prepare(spec: &ProbeSpec) -> Result<Box<dyn LoadEngine>, EngineError> {
     let probe = iotax_probe::prepare(spec)?;
-    // A path that the kernel does not tell is measured all the same.
+    // A path that the kernel does not report is measured all the same.
     let path = spec.peer.and_then(|peer| net::path::facts(peer.ip()).ok());
     let why =
         path.map_or_else(|| "the probe that was asked for".to_owned(), |path| format!("to {path}"));

@@ -1,6 +1,6 @@
-//! From a command line to a guest that answers: who executes, QEMU as a child, and a watch over its
-//! boot with limits. A guest that says nothing is given up with the last words of its console and
-//! of QEMU, never waited for.
+//! The start of a guest, from a command line until it answers: who executes, QEMU as a child, and a
+//! watch over its boot with limits. A guest that says nothing is given up with the last words of
+//! its console and of QEMU, never waited for.
 
 use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE, SYSTEM_DRIVE};
 use super::qmp::{Qmp, QmpError, QmpEvent};
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What the user asked for.
+/// Acceleration that the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requested {
     /// KVM where it runs on the processor, else TCG.
@@ -29,11 +29,11 @@ pub enum Requested {
     Tcg,
 }
 
-/// Who executes, and when the figures are not those of real virtualisation, the note that every
-/// output carries.
+/// Chooses who executes the guest. If the figures are not those of real virtualisation, also
+/// returns the note that every output carries.
 ///
 /// # Errors
-/// An unmet need: KVM was demanded and there is none.
+/// An unmet need: KVM was demanded and is not there.
 pub fn choose_accel(
     requested: Requested,
     probe: &KvmProbe,
@@ -52,23 +52,26 @@ pub fn choose_accel(
     }
 }
 
-/// How many times as long a boot may take at most because of others beside it.
+/// Largest factor by which other guests beside it may lengthen a boot.
 const MOST_TURNS: u32 = 8;
 
-/// How long a boot may take.
+/// Time limits of a boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BootLimits {
-    /// Until the first byte on the console.
+    /// Time until the first byte on the console.
     pub life: Duration,
-    /// Until the agent's port is open.
+    /// Time until the agent's port is open.
     pub ready: Duration,
-    /// For an answer of QEMU itself.
+    /// Time for an answer of QEMU itself.
     pub answer: Duration,
-    /// Of somebody else's system: without anything that is read or said before its boot loader.
+    /// Limit without anything that is read or said before the boot loader, for somebody else's
+    /// system.
     pub idle: Option<Duration>,
 }
 
 impl BootLimits {
+    /// Returns the limits of one guest.
+    ///
     /// A kernel needs less than a second on a processor, and some seconds in the translator. The
     /// rest is for loaded machines: with ten builds beside it on two processors a boot in the
     /// translator took 65 s. There patience costs least, as nothing is left to try after it. In a
@@ -76,8 +79,8 @@ impl BootLimits {
     /// silent for more than two minutes.
     ///
     /// A system that is not ours starts whatever it likes before our agent, and may wait two
-    /// minutes for a network; that it never will is told by [`Signs`]. A firmware that finds
-    /// nothing is done within seconds in the translator.
+    /// minutes for a network. [`Signs`] report that it never will. A firmware that finds nothing is
+    /// done within seconds in the translator.
     pub fn for_guest(accel: Accel, nested: bool, own_system: bool) -> BootLimits {
         let limits = BootLimits::of_ours(accel, nested);
         match own_system {
@@ -90,8 +93,8 @@ impl BootLimits {
         }
     }
 
-    /// The limits when this many guests boot on one processor, each with a share of it. The factor
-    /// is capped, so that a guest that hangs is found within an hour.
+    /// Returns the limits when this many guests boot on one processor, each with a share of it. The
+    /// factor is capped, so that a guest that hangs is found within an hour.
     #[must_use]
     pub fn of_crowd(self, guests: u32) -> BootLimits {
         let times = guests.clamp(1, MOST_TURNS);
@@ -104,8 +107,9 @@ impl BootLimits {
         }
     }
 
-    /// How long the agent in somebody else's guest waits for the rest of that system: half of the
-    /// patience that this host has for the agent. The other half is for what comes before it.
+    /// Returns how long the agent in somebody else's guest waits for the rest of that system: half
+    /// of the patience that this host has for the agent. The other half is for what comes before
+    /// it.
     pub fn for_the_system(&self) -> Duration {
         self.ready / 2
     }
@@ -125,7 +129,8 @@ impl BootLimits {
     }
 }
 
-/// Whether this machine is itself translated by QEMU, which then tells so as the processor's name.
+/// Returns true if this machine is itself translated by QEMU, which then reports so as the
+/// processor's name.
 pub fn is_translated(probe: &Probe) -> bool {
     facts::cpu(probe).model.is_some_and(|model| model.starts_with("QEMU TCG"))
 }
@@ -144,22 +149,22 @@ pub struct BootedGuest {
 pub struct BootError {
     pub failure: BootFailure,
     pub accel: Accel,
-    /// Whether anything was on the console.
+    /// True if anything was on the console.
     pub alive: bool,
     pub fate: Option<Box<str>>,
     pub last_words: Box<str>,
 }
 
-/// What kept a guest from coming up.
+/// Reasons why a guest did not come up.
 #[derive(Debug, thiserror::Error)]
 pub enum BootFailure {
-    /// Not a byte on the console.
+    /// Reports that not a byte came on the console.
     #[error("no sign of life on its console within {0:?}")]
     Silent(Duration),
-    /// It lives, but the agent's port never opened.
+    /// Reports that the guest lives, but the agent's port never opened.
     #[error("its agent was not there within {0:?}")]
     NotReady(Duration),
-    /// There is no use in waiting.
+    /// Reports that there is no use in waiting.
     #[error("{0}, and nothing comes after that")]
     NeverStarts(Sign),
     #[error("it was not waited for")]
@@ -178,7 +183,7 @@ pub enum BootFailure {
 }
 
 impl BootError {
-    /// Whether it is KVM that does not run guests here, so that TCG is worth a try: the guest never
+    /// Returns true if KVM does not run guests here, so that TCG is worth a try: the guest never
     /// lived.
     pub fn blames_kvm(&self) -> bool {
         let kvm_like = matches!(
@@ -189,9 +194,9 @@ impl BootError {
     }
 }
 
-/// Resets a running guest as hard as a crash of its kernel would, and gives its QEMU back when it
-/// has begun again: QEMU, its caches and all that serves its disks live on. The agent's port must
-/// be hung up then, before the new kernel is there.
+/// Resets a running guest as hard as a crash of its kernel would, and returns when its QEMU has
+/// begun again: QEMU, its caches and all that serves its disks live on. The agent's port must be
+/// hung up then, before the new kernel is there.
 ///
 /// # Errors
 /// When QEMU refuses or does not answer.
@@ -243,11 +248,11 @@ pub fn connect(
     outcome.map_err(|failure| boot.give_up(failure, accel))
 }
 
-/// Between two looks at a boot.
+/// Interval between two looks at a boot.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// A firmware on a processor is done within two seconds.
+/// Time for a firmware without a sign; on a processor it is done within two seconds.
 const KVM_IDLE: Duration = Duration::from_secs(20);
-/// For devices to finish what was under way.
+/// Time for devices to finish what was under way.
 const RESET_LIMIT: Duration = Duration::from_secs(20);
 
 struct Boot<'a> {
@@ -257,14 +262,15 @@ struct Boot<'a> {
     stop: &'a AtomicBool,
     begin: Instant,
     alive: bool,
-    /// Of somebody else's system.
+    /// Signs of somebody else's system.
     signs: Option<Signs>,
-    /// When they were looked at last.
+    /// Time of the last look at them.
     looked: Instant,
 }
 
 impl Boot<'_> {
-    /// The control socket appears some milliseconds after the start of the process.
+    /// Connects to the control socket, which appears some milliseconds after the start of the
+    /// process.
     fn control(&mut self) -> Result<Qmp, BootFailure> {
         loop {
             match Qmp::connect(&self.files.qmp, self.limits.answer) {
@@ -302,7 +308,7 @@ impl Boot<'_> {
         signs.map_or(Ok(()), |signs| signs.reset().map_err(BootFailure::NeverStarts))
     }
 
-    /// For signs that it never will be open.
+    /// Looks for signs that the agent's port never will be open.
     fn look(&mut self, qmp: &mut Qmp) -> Result<(), BootFailure> {
         let Some(signs) = self.signs.as_mut().filter(|_| self.looked.elapsed() >= LOOK_INTERVAL)
         else {
@@ -346,7 +352,7 @@ impl Boot<'_> {
         }
     }
 
-    /// The socket closes before the process has said its last word.
+    /// Waits for the end of the process: the socket closes before it has said its last word.
     fn await_end(&self) {
         let begin = Instant::now();
         while runs(self.process) && begin.elapsed() < Duration::from_secs(2) {
@@ -355,7 +361,7 @@ impl Boot<'_> {
     }
 }
 
-/// Bytes that were read of the image with the system, where QEMU tells.
+/// Returns the bytes that were read of the image with the system, where QEMU reports them.
 fn system_read(qmp: &mut Qmp) -> Result<Option<u64>, BootFailure> {
     let answer = qmp.execute("query-blockstats", Value::Null).map_err(died_or)?;
     let drives = answer.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -367,7 +373,7 @@ fn end_at_reboot(qmp: &mut Qmp) -> Result<(), BootFailure> {
     qmp.execute("set-action", json!({"reboot": "shutdown"})).map(drop).map_err(BootFailure::Control)
 }
 
-/// A QEMU that has closed its socket has ended.
+/// Converts an error: a QEMU that has closed its socket has ended.
 fn died_or(error: QmpError) -> BootFailure {
     if error.is_closed() { BootFailure::Died } else { BootFailure::Control(error) }
 }
@@ -388,7 +394,8 @@ fn port_is_open(qmp: &mut Qmp) -> Result<bool, BootFailure> {
         .any(|device| device["label"] == PORT_CHARDEV && device["frontend-open"] == true))
 }
 
-/// KVM that meets something that it cannot run stops the guest instead of ending QEMU.
+/// Checks that the guest was not stopped: KVM that meets something that it cannot run stops the
+/// guest instead of ending QEMU.
 fn stopped(qmp: &mut Qmp) -> Result<(), BootFailure> {
     let status = qmp.execute("query-status", Value::Null).map_err(BootFailure::Control)?;
     match status["status"].as_str() {
@@ -403,8 +410,8 @@ fn has_content(path: &Path) -> bool {
 
 const LAST_LINES: usize = 20;
 
-/// The last 20 lines of the console and of QEMU's own words, each under a heading; for the end of
-/// an error. Empty when neither said anything.
+/// Returns the last 20 lines of the console and of QEMU's own words, each under a heading; for the
+/// end of an error. Empty when neither said anything.
 pub fn last_words(files: &GuestFiles) -> String {
     let mut text = String::new();
     for (heading, path) in
@@ -422,7 +429,7 @@ pub fn last_words(files: &GuestFiles) -> String {
     text
 }
 
-/// How its QEMU ended; `None`: it runs.
+/// Returns how the guest's QEMU ended; `None`: it runs.
 pub fn fate(process: &ProcessId) -> Option<String> {
     let end = end_of(process)?;
     let hint = match end.contains("SIGKILL") {

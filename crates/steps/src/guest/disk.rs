@@ -1,6 +1,6 @@
-//! Which device of this machine is the disk that the host means: found by the serial number that
-//! QEMU was given, or by the PCI address where it stands, never by name or position, which the
-//! kernel deals out as it likes.
+//! The device of this machine that is the disk that the host means: found by the serial number that
+//! QEMU was given, or by its PCI address, never by name or position, which the kernel assigns as it
+//! likes.
 
 use anyhow::{Result, bail};
 use iotax_host::block;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What tells a disk from all others.
+/// Key that distinguishes a disk from all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskKey {
     /// The serial that it reports.
@@ -35,16 +35,16 @@ impl fmt::Display for DiskKey {
     }
 }
 
-/// The device (`/dev/vda`) of the virtio, SCSI or NVMe disk with that key; `None` when there is
-/// none, or more than one.
+/// Finds the device (`/dev/vda`) of the virtio, SCSI or NVMe disk with that key; `None` when there
+/// is no such disk, or more than one.
 pub fn find(key: &DiskKey) -> Option<PathBuf> {
     find_in(&Probe::of_files(Path::new("/")), key).map(|name| Path::new("/dev").join(name))
 }
 
-/// The same; the disk may appear a moment after whoever asks.
+/// Finds a disk as [`find`] does; the disk may appear a moment after whoever asks.
 ///
 /// # Errors
-/// There is none, or more than one.
+/// If there is no such disk, or more than one.
 pub fn find_soon(key: &DiskKey) -> Result<PathBuf> {
     let start = Instant::now();
     loop {
@@ -61,7 +61,7 @@ fn find_in(probe: &Probe, key: &DiskKey) -> Option<String> {
         DiskKey::Serial(serial) => block::serial(probe, name).as_deref() == Some(serial),
         DiskKey::Pci(address) => block::hangs_on(probe, name, address),
     };
-    // Paths below a natively multipathed NVMe disk tell its serial too, and nobody can open them.
+    // Paths below a natively multipathed NVMe disk report its serial too, and nobody can open them.
     let hidden = |name: &String| probe.number(block::sys_block(name).join("hidden")) == Some(1);
     let names = probe.names("/sys/block").into_iter();
     let mut matching = names.filter(|name| !hidden(name)).filter(is_it);

@@ -16,7 +16,7 @@ fn parsed(file: &[u8]) -> Result<ElfBytes<'_, LittleEndian>> {
     ElfBytes::minimal_parse(file).context(DAMAGED)
 }
 
-/// The bytes of a section; `None` when the file has no section of that name.
+/// Returns the bytes of a section; `None` when the file has no section of that name.
 ///
 /// # Errors
 /// Not ELF64 little-endian, or a table that points outside the file.
@@ -26,9 +26,9 @@ pub fn section<'a>(file: &'a [u8], name: &str) -> Result<Option<&'a [u8]>> {
     found.map(|header| Ok(file.section_data(&header).context(DAMAGED)?.0)).transpose()
 }
 
-/// The program without what follows its last loadable segment (debug information, symbols, section
-/// table), which is what the kernel maps. A tenth of the size for a build with debug information,
-/// and a guest has to unpack it.
+/// Returns the program without what follows its last loadable segment (debug information, symbols,
+/// section table), which is what the kernel maps. A tenth of the size for a build with debug
+/// information, and a guest has to unpack it.
 ///
 /// # Errors
 /// Not ELF64 little-endian, dynamically linked, or a table that points outside the file.
@@ -51,7 +51,7 @@ pub fn loadable(file: &[u8]) -> Result<Vec<u8>> {
     Ok(kept)
 }
 
-/// Whether the section has a note of that owner and type.
+/// Returns true if the section has a note of that owner and type.
 ///
 /// # Errors
 /// As [`section`].

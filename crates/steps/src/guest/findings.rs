@@ -1,4 +1,4 @@
-//! What this machine has for guests.
+//! Findings of this machine for its guests.
 
 use super::{kernel, ovmf, qemu};
 use crate::op::spdk_kind;
@@ -10,7 +10,8 @@ use iotax_sys::kvm::{KvmProbe, probe_kvm};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// What this machine has for guests, for the needs; whoever makes labs adds what it knows of them.
+/// Findings of this machine for guests, for the needs; whoever makes labs adds what it knows of
+/// them.
 pub const FINDINGS: GuestProbe = GuestProbe {
     kvm: kvm_state,
     qemu: || qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),

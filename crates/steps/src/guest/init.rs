@@ -26,31 +26,33 @@ use std::time::{Duration, Instant};
 /// Name of the virtio-serial port between host and agent.
 pub const PORT_NAME: &str = "iotax.0";
 
-/// The same of the agent that performs steps, which only a lab has: so a long step is in no load's
-/// way.
+/// Name of the port of the agent that performs steps, which only a lab has: so a long step is in no
+/// load's way.
 pub const STEPS_PORT_NAME: &str = "iotax.1";
 
-/// Every line on the console begins so.
+/// Beginning of every line on the console.
 const PREFIX: &str = "iotax-init: ";
 
-/// Where programs are in a guest.
+/// Search path for programs in a guest.
 pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Set for the child that serves the port, which it has as standard input: a socket to PID 1.
+/// Variable that is set for the child that serves the port, which it has as standard input: a
+/// socket to PID 1.
 const SERVE_VARIABLE: &str = "IOTAX_INIT_SERVES";
 
-/// The driver offers the port some milliseconds after its module is loaded; far more under an
-/// emulator.
+/// Time limit for the port, which the driver offers some milliseconds after its module is loaded;
+/// far later under an emulator.
 const PORT_LIMIT: Duration = Duration::from_secs(20);
 
-/// A guest that nobody connects to powers off: its host died between start and connect.
+/// Time after which a guest that nobody connects to powers off: its host died between start and
+/// connect.
 const ORPHAN_LIMIT: Duration = Duration::from_secs(180);
 
-/// For the agent's last words to reach the host.
+/// Time for the agent's last words to reach the host.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 
-/// Whether this process is PID 1 of a guest made by [`super::initramfs`], or the child that serves
-/// it.
+/// Returns true if this process is PID 1 of a guest made by [`super::initramfs`], or the child that
+/// serves it.
 pub fn is_init() -> bool {
     let first =
         std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == "/init");
@@ -61,7 +63,7 @@ fn is_serving_child() -> bool {
     std::env::var_os(SERVE_VARIABLE).is_some() && std::os::unix::process::parent_id() == 1
 }
 
-/// The life of a guest, called first thing in `main` when [`is_init`]. `serve` gets the port,
+/// Runs the life of a guest; called first thing in `main` when [`is_init`]. `serve` gets the port,
 /// readable and writable, and returns when the host says goodbye. PID 1 never returns: it powers
 /// off. In the child the exit code of `serve` is returned.
 pub fn run(serve: fn(File) -> Result<()>) -> ExitCode {
@@ -85,16 +87,17 @@ fn serve_port(serve: fn(File) -> Result<()>) -> ExitCode {
     }
 }
 
-/// The life of the agent in a guest whose system is not ours, where the seed started this process
-/// as root: it waits until that system has started, for so long at most (less than its host waits
-/// for it), then does what PID 1 of our own guests does. It never returns: it powers the guest off.
+/// Runs the life of the agent in a guest whose system is not ours, where the seed started this
+/// process as root. It waits until that system has started, for `patience` at most (less than its
+/// host waits for it), then does what PID 1 of our own guests does. It never returns: it powers the
+/// guest off.
 ///
 /// # Errors
 /// Where there is no such port: this is no guest of ours, and is left alone.
 pub fn supervise(patience: Duration) -> Result<std::convert::Infallible> {
     // A module that the system loads only when it finds the port is there by then.
     find_port(PORT_NAME, PORT_LIMIT)?;
-    // What started this process must not take it along.
+    // A session of its own, so that the end of what started this process does not end it too.
     let _ = rustix::process::setsid();
     say("started by the seed");
     await_system(patience);
@@ -104,7 +107,8 @@ pub fn supervise(patience: Duration) -> Result<std::convert::Infallible> {
     power_off()
 }
 
-/// While services still start they take the processors that are to be measured with.
+/// Waits until the system has started: while services still start they take the processors that are
+/// to be measured with.
 fn await_system(patience: Duration) {
     let begin = Instant::now();
     let mut question = Command::new("systemctl");
@@ -126,7 +130,7 @@ fn await_system(patience: Duration) {
     }
 }
 
-/// Whether a program ends in time; it is ended if not. `None`: it cannot be started.
+/// Returns true if a program ends in time; ends it if not. `None`: it cannot be started.
 fn ends_within(program: &mut Command, limit: Duration) -> Option<bool> {
     let begin = Instant::now();
     let mut asked = program.spawn().ok()?;
@@ -170,7 +174,7 @@ fn read_command_line() -> Result<String> {
     std::fs::read_to_string("/proc/cmdline").context("cannot read the kernel's command line")
 }
 
-/// The same program again; standard output stays the console.
+/// Starts this program again as the agent; standard output stays the console.
 fn own_agent(socket: UnixStream) -> Result<Pid> {
     let mut agent = Command::new("/proc/self/exe");
     agent.arg0("/init").args(std::env::args_os().skip(1)).env(SERVE_VARIABLE, "1");
@@ -213,8 +217,8 @@ impl Agents {
     }
 }
 
-/// Its agent starts when the host comes, which may be late: a host that never does is missed at the
-/// first port. A guest that could perform no step is of no use.
+/// Serves the port for steps. The agent starts when the host comes, which may be late: a host that
+/// never does is missed at the first port. A guest that could perform no step is of no use.
 fn serve_steps(path: PathBuf, agents: Arc<Agents>) -> Result<()> {
     let serve = move || {
         let port = open_port(&path)?;
@@ -252,7 +256,7 @@ fn serve_host(
     await_host(&port)?;
     agents.start("agent", port, start)?;
     let ended = reap_until_end_of_one(agents)?;
-    // A program that the agent left behind may hold its end open.
+    // A program that the agent left running may hold its end open.
     let _ = ended.drained.recv_timeout(DRAIN_LIMIT);
     rustix::fs::sync();
     Ok(())
@@ -266,8 +270,8 @@ fn say(line: &str) {
     };
 }
 
-/// In a system that is not ours, the serial line opened again: a login there hangs up whoever had
-/// it open before.
+/// Opens the serial line again in a system that is not ours: a login there hangs up whoever had it
+/// open before.
 fn serial_line() -> Option<File> {
     let flags = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).ok()?;
     let open = || File::options().write(true).custom_flags(flags).open("/dev/ttyS0").ok();
@@ -286,7 +290,8 @@ fn power_off() -> ! {
     std::process::exit(1)
 }
 
-/// (type, place): what the agent and the programs that it starts expect. /dev/shm is for fio.
+/// Types and places of the mounts that the agent and the programs that it starts expect. /dev/shm
+/// is for fio.
 const MOUNTS: &[(&str, &str)] = &[
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -305,8 +310,8 @@ fn mount_all() -> Result<()> {
     Ok(())
 }
 
-/// Loads the modules in the order of their list; how many there are. One that is loaded already
-/// counts.
+/// Loads the modules in the order of their list and returns their number. One that is loaded
+/// already counts.
 fn load_modules() -> Result<usize> {
     let path = Path::new("/").join(MODULES_LIST);
     let list = std::fs::read_to_string(&path)
@@ -338,7 +343,7 @@ fn find_port(name: &str, limit: Duration) -> Result<PathBuf> {
     }
 }
 
-/// The device name (vport0p1) of the port with that name.
+/// Returns the device name (vport0p1) of the port with that name.
 fn port_named(class: &Path, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(class).ok()?;
     let mut ports = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -348,8 +353,8 @@ fn port_named(class: &Path, name: &str) -> Option<PathBuf> {
     port.file_name().map(PathBuf::from)
 }
 
-/// Until the host has connected, reading gives end-of-file and poll gives a hang-up at once: there
-/// is nothing to wait on, so it is asked again and again.
+/// Waits for the host. Until it has connected, reading gives end-of-file and poll gives a hang-up
+/// at once: there is nothing to wait on, so it is asked again and again.
 fn await_host(port: &File) -> Result<()> {
     let begin = Instant::now();
     while hung_up(port)? {
@@ -361,7 +366,7 @@ fn await_host(port: &File) -> Result<()> {
     Ok(())
 }
 
-/// Whether nobody is on the other side now.
+/// Returns true if nobody is on the other side now.
 fn hung_up(port: &File) -> Result<bool> {
     let mut polled = [PollFd::new(port, PollFlags::empty())];
     loop {
@@ -377,15 +382,16 @@ fn hung_up(port: &File) -> Result<bool> {
     }
 }
 
-/// What passes on the agent's last answers; it sends when there are no more.
+/// Receives from the thread that passes on the agent's last answers, which sends when there are no
+/// more.
 type Drained = Receiver<()>;
 
-/// The agent gets a socket, and two threads here pass on what comes and goes. The one that reads
-/// sees the host go, even when the agent is stuck, and powers off; nothing is synced then, as what
-/// the guest wrote died with the run. The port itself must have one reader only: a second thread in
-/// poll() on it takes a fresh buffer out of the queue, the interrupt then finds nothing new, and
-/// the reader is not woken (virtio_console in Linux 6.1; about one in 10,000 messages was left
-/// lying until the next one).
+/// Gives the agent a socket, and has two threads here pass on what comes and goes. The one that
+/// reads sees the host go, even when the agent is stuck, and powers off; nothing is synced then, as
+/// what the guest wrote died with the run. The port itself must have one reader only: a second
+/// thread in poll() on it takes a fresh buffer out of the queue, the interrupt then finds nothing
+/// new, and the reader is not woken (virtio_console in Linux 6.1; about one in 10,000 messages was
+/// left lying until the next one).
 fn relay(port: File) -> Result<(UnixStream, Drained)> {
     let (ours, agents) = UnixStream::pair().context("cannot make a socket for the agent")?;
     let (mut from_agent, mut to_host) = (ours.try_clone()?, port.try_clone()?);
@@ -418,7 +424,7 @@ fn pass_on_from_host(mut port: File, mut agent: UnixStream) {
     power_off();
 }
 
-/// With its end of the relay as standard input.
+/// Starts the agent with its end of the relay as standard input.
 fn spawn_agent(mut agent: Command, socket: UnixStream) -> Result<Pid> {
     let child = agent
         .env("PATH", PATH)
@@ -428,7 +434,7 @@ fn spawn_agent(mut agent: Command, socket: UnixStream) -> Result<Pid> {
     Pid::from_raw(i32::try_from(child.id())?).context("the agent has no process id")
 }
 
-/// Reaps whatever was orphaned until an agent itself ends; says how.
+/// Reaps whatever was orphaned until an agent itself ends, and returns that agent.
 fn reap_until_end_of_one(agents: &Agents) -> Result<GuestAgent> {
     loop {
         match wait(WaitOptions::empty()) {

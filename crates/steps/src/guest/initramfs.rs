@@ -9,11 +9,11 @@ use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Where the loading order is in the guest: the path of a module on each line.
+/// File with the loading order in the guest: the path of a module on each line.
 pub const MODULES_LIST: &str = "etc/iotax-modules";
 
-/// The initramfs of a guest: `program` (static, for it finds no library there) as /init, and the
-/// modules that it boots with, and `more`.
+/// Builds the initramfs of a guest: `program` (static, for it finds no library there) as /init, and
+/// the modules that it boots with, and `more`.
 ///
 /// # Errors
 /// The program or a module cannot be read, or is not what it should be.
@@ -126,7 +126,8 @@ impl Archive {
     }
 }
 
-/// The initramfs of a guest on this kernel's modules, with more of them than every guest has.
+/// Builds the initramfs of a guest on this kernel's modules, with more of them than every guest
+/// has.
 ///
 /// # Errors
 /// When the agent or a module cannot be read.

@@ -19,15 +19,14 @@ use std::time::Duration;
 /// A kernel and its modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Its release, as `uname -r` says it.
+    /// Release, as `uname -r` prints it.
     pub version: String,
     pub image: PathBuf,
     pub modules: PathBuf,
-    /// Where it is from.
     pub origin: Origin,
 }
 
-/// Where a kernel is from.
+/// Origin of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// /boot and /lib/modules of this machine.
@@ -36,20 +35,20 @@ pub enum Origin {
     Cached,
 }
 
-/// What a look at the machine finds, before anything is downloaded.
+/// Result of a look at the machine, before anything is downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelSource {
     Ready(Kernel),
-    /// These packages hold one (some 70 MB to download, some 400 MB while they are unpacked).
+    /// Packages that hold a kernel (some 70 MB to download, some 400 MB while they are unpacked).
     Packages(Vec<String>),
 }
 
-/// A kernel of this machine: the running one if it will do, else the newest; then the newest in the
-/// cache, which so stays the same from run to run; then what the distribution's packages offer.
-/// Downloads nothing.
+/// Finds a kernel of this machine: the running one if it will do, else the newest; then the newest
+/// in the cache, which so stays the same from run to run; then what the distribution's packages
+/// offer. Downloads nothing.
 ///
 /// # Errors
-/// There is none: why, in words. What supplies one says the need `guest-kernel`.
+/// If there is no kernel: why, in words. The need `guest-kernel` names what supplies one.
 pub fn look() -> Result<KernelSource, String> {
     let running = rustix::system::uname();
     let own = installed(Path::new("/"), &running.release().to_string_lossy());
@@ -59,8 +58,8 @@ pub fn look() -> Result<KernelSource, String> {
     packages().map(KernelSource::Packages)
 }
 
-/// The kernel that [`look`] finds, downloaded if it has to be. Another process that does the same
-/// is waited for.
+/// Returns the kernel that [`look`] finds, downloaded if it has to be. Another process that does
+/// the same is waited for.
 ///
 /// # Errors
 /// An unmet need (exit code 3) when there is no kernel and no package; else what failed in
@@ -79,10 +78,10 @@ pub fn obtain() -> Result<Kernel> {
     }
 }
 
-/// The image to give to QEMU. On a processor that is the kernel's own; in the translator unpacking
-/// it is half of the boot, so it is unpacked here, once, into the cache. Where that cannot be done
-/// (a kernel without PVH entry or with another packing, no room in the cache) the kernel's own
-/// boots as well, only later.
+/// Returns the image to give to QEMU. On a processor that is the kernel's own; in the translator
+/// unpacking it is half of the boot, so it is unpacked here, once, into the cache. Where that
+/// cannot be done (a kernel without PVH entry or with another packing, no room in the cache) the
+/// kernel's own boots as well, only later.
 pub fn bootable(kernel: &Kernel, accel: Accel) -> PathBuf {
     let unpacked = (accel == Accel::Tcg)
         .then(|| cache_directory().and_then(|cache| unpacked_image(kernel, &cache).ok()));
@@ -92,7 +91,7 @@ pub fn bootable(kernel: &Kernel, accel: Accel) -> PathBuf {
 fn unpacked_image(kernel: &Kernel, cache: &Path) -> Result<PathBuf> {
     let image = std::fs::read(&kernel.image)?;
     let directory = cache.join(".unpacked");
-    // By content: an update may keep the version.
+    // Named by content: an update may keep the version.
     let path =
         directory.join(format!("vmlinux-{}-{:08x}", kernel.version, crc32fast::hash(&image)));
     if path.exists() {
@@ -108,8 +107,8 @@ fn unpacked_image(kernel: &Kernel, cache: &Path) -> Result<PathBuf> {
 /// Type of the note with the entry that QEMU jumps to, XEN_ELFNOTE_PHYS32_ENTRY.
 const PVH_ENTRY: u32 = 18;
 
-/// The ELF file inside of a bzImage; its place is in the header of x86's boot protocol since 2.08
-/// (Linux 2.6.26).
+/// Returns the ELF file inside of a bzImage; its place is in the header of x86's boot protocol
+/// since 2.08 (Linux 2.6.26).
 fn unpack_image(image: &[u8]) -> Result<Vec<u8>> {
     let number =
         |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
@@ -127,8 +126,8 @@ fn unpack_image(image: &[u8]) -> Result<Vec<u8>> {
     elf::loadable(&unpacked)
 }
 
-/// $XDG_CACHE_HOME/iotax/kernels, or the same in ~/.cache; `None` when neither variable is an
-/// absolute path.
+/// Returns $XDG_CACHE_HOME/iotax/kernels, or the same in ~/.cache; `None` when neither variable is
+/// an absolute path.
 pub fn cache_directory() -> Option<PathBuf> {
     let absolute =
         |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -136,14 +135,14 @@ pub fn cache_directory() -> Option<PathBuf> {
     Some(cache.join("iotax/kernels"))
 }
 
-/// The kernel under `root`/boot (or beside its modules, as Fedora and Arch have it).
+/// Finds the kernel under `root`/boot (or beside its modules, as Fedora and Arch have it).
 pub fn installed(root: &Path, running: &str) -> Option<Kernel> {
     let found = kernels_below(root, Origin::Installed);
     let newest = || found.iter().max_by(|a, b| compare_versions(&a.version, &b.version));
     found.iter().find(|kernel| kernel.version == running).or_else(newest).cloned()
 }
 
-/// The newest kernel of a cache.
+/// Finds the newest kernel of a cache.
 pub fn cached(cache: &Path) -> Option<Kernel> {
     let kernels = entries(cache).into_iter().filter(|path| !hidden(path));
     kernels
@@ -151,10 +150,10 @@ pub fn cached(cache: &Path) -> Option<Kernel> {
         .max_by(|a, b| compare_versions(&a.version, &b.version))
 }
 
-/// Directories in which /lib/modules may stand: packages for a merged /usr carry usr/lib.
+/// Directories that may hold /lib/modules: packages for a merged /usr carry usr/lib.
 const MODULES: &[&str] = &["lib/modules", "usr/lib/modules"];
 
-/// Every kernel below `root` that can be read and has what a guest needs.
+/// Finds every kernel below `root` that can be read and has what a guest needs.
 fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = Vec::new();
     for modules in MODULES.iter().flat_map(|part| entries(&root.join(part))) {
@@ -175,7 +174,7 @@ fn kernels_below(root: &Path, origin: Origin) -> Vec<Kernel> {
     kernels
 }
 
-/// What is in a folder; nothing of one that cannot be read.
+/// Returns the entries of a folder; empty if it cannot be read.
 pub fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
@@ -183,12 +182,12 @@ pub fn entries(directory: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-/// Whether the name begins with a dot.
+/// Returns true if the name begins with a dot.
 pub fn hidden(path: &Path) -> bool {
     path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
-/// Numbers by value, the rest by letter: 6.1.0-9 is older than 6.1.0-56.
+/// Compares versions, numbers by value and the rest by letter: 6.1.0-9 is older than 6.1.0-56.
 fn compare_versions(a: &str, b: &str) -> Ordering {
     let parts = |version: &str| -> Vec<(u64, String)> {
         let mut parts = vec![(0_u64, String::new())];
@@ -232,7 +231,7 @@ fn depends(package: &str) -> Vec<String> {
     output.map(|output| parse_depends(&String::from_utf8_lossy(&output.stdout))).unwrap_or_default()
 }
 
-/// `  Depends: NAME` and the first choice of an alternative (` |Depends: NAME`).
+/// Parses `  Depends: NAME` and the first choice of an alternative (` |Depends: NAME`).
 fn parse_depends(text: &str) -> Vec<String> {
     let names = text
         .lines()
@@ -240,8 +239,8 @@ fn parse_depends(text: &str) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// What a metapackage leads to: the versioned packages with the image and, where they are split,
-/// the modules.
+/// Resolves a metapackage to the versioned packages with the image and, where they are split, the
+/// modules.
 fn resolve(meta: &str, depends: &dyn Fn(&str) -> Vec<String>) -> Vec<String> {
     let (mut found, mut open) = (BTreeSet::new(), vec![meta.to_owned()]);
     while let Some(package) = open.pop() {
@@ -289,7 +288,8 @@ fn download(packages: &[String], cache: &Path) -> Result<Kernel> {
     cached(cache).with_context(|| format!("the kernel in {} vanished", target.display()))
 }
 
-/// Of a process that was killed here. The caller holds the lock, so none is in use.
+/// Removes leftovers of a process that was killed here. The caller holds the lock, so they are not
+/// in use.
 pub fn remove_leftovers(cache: &Path) {
     for path in entries(cache) {
         if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".new-")) {
@@ -339,7 +339,7 @@ fn run(command: &mut Command, what: &str) -> Result<()> {
     )
 }
 
-/// Nearly half of a package is drivers that no guest of ours has a device for.
+/// Folders of a package's drivers that no guest of ours has a device for: nearly half of it.
 pub const PRUNED: &[&str] = &[
     "sound",
     "drivers/gpu",

@@ -1,5 +1,5 @@
 //! A guest as QEMU starts it: its command line, its kernel, initramfs and PID 1, its boot, QMP, its
-//! disks and their settings read back. docs/guest.md tells how they fit together. Which guest a
+//! disks and their settings read back. docs/guest.md shows how they fit together. Which guest a
 //! stack needs is decided by the layers.
 
 pub mod attach;
@@ -27,7 +27,7 @@ pub mod throttle;
 
 pub use disk::DiskKey;
 
-/// Stands in a command line for a device that only a step will know.
+/// Returns the word that takes the place of a device that only a step will know, in a command line.
 pub fn below(number: usize) -> String {
     format!("/@below{number}@")
 }

@@ -8,14 +8,14 @@ use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What a guest boots with, named by hand: PCI transport, disk, and the port to the agent. What
-/// these need is found out.
+/// Modules with which a guest boots, named by hand: PCI transport, disk, and the port to the agent.
+/// The modules that these need are found out.
 pub const BOOT: &[&str] = &["virtio_pci", "virtio_blk", "virtio_console"];
 
-/// One module, ready to be loaded.
+/// Module that is ready to be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// With underscores, as the kernel shows it.
+    /// Name with underscores, as the kernel shows it.
     pub name: String,
     pub image: Vec<u8>,
 }
@@ -46,17 +46,17 @@ impl Tree {
         Ok(Tree { files, builtin, root: root.to_owned() })
     }
 
-    /// Whether the kernel has it, as a module or built in.
+    /// Returns true if the kernel has it, as a module or built in.
     pub fn has(&self, name: &str) -> bool {
         self.builtin.contains(name) || self.files.contains_key(name)
     }
 
-    /// Whether a guest can boot with it.
+    /// Returns true if a guest can boot with it.
     pub fn can_boot(&self) -> bool {
         BOOT.iter().all(|name| self.has(name))
     }
 
-    /// These modules and all that they need, in loading order.
+    /// Returns these modules and all that they need, in loading order.
     ///
     /// # Errors
     /// The kernel lacks one, or a file cannot be unpacked or read.
@@ -125,8 +125,8 @@ impl Needs {
     }
 }
 
-/// `pre: a b post: c` loads a and b before the module, c after it; only the first matter for a
-/// disk.
+/// Returns the modules to load before: `pre: a b post: c` loads a and b before the module, c after
+/// it; only the first matter for a disk.
 fn before(words: &str) -> impl Iterator<Item = &str> {
     let mut pre = false;
     words.split_whitespace().filter(move |word| {

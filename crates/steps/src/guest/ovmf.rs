@@ -1,4 +1,4 @@
-//! Where distributions put OVMF, UEFI for guests.
+//! Paths at which distributions put OVMF, UEFI for guests.
 
 use super::qemu::Firmware;
 use std::path::Path;
@@ -13,7 +13,7 @@ const PLACES: &[(&str, &str)] = &[
     ("/usr/share/qemu/ovmf-x86_64-code.bin", "/usr/share/qemu/ovmf-x86_64-vars.bin"),
 ];
 
-/// The one that is installed.
+/// Finds the firmware that is installed.
 pub fn installed() -> Option<Firmware> {
     let there = |(code, variables): &&(&str, &str)| {
         Path::new(code).is_file() && Path::new(variables).is_file()
@@ -22,7 +22,7 @@ pub fn installed() -> Option<Firmware> {
 }
 
 impl Firmware {
-    /// What a plan shows where none is installed.
+    /// Returns the firmware that a plan shows where none is installed.
     pub fn usual() -> Firmware {
         firmware(&PLACES[0])
     }

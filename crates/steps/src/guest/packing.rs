@@ -4,10 +4,10 @@
 use anyhow::{Result, ensure};
 use std::io::Read;
 
-/// Far above the largest kernel (some 70 MB unpacked).
+/// Most bytes that are unpacked: far above the largest kernel (some 70 MB unpacked).
 const MOST: u64 = 512 << 20;
 
-/// One .xz stream; what follows it (a bzImage's size field) is left alone.
+/// Unpacks one .xz stream; what follows it (a bzImage's size field) is left alone.
 ///
 /// # Errors
 /// Damaged, cut off, or far too large.
@@ -15,7 +15,7 @@ pub fn unpack_xz(packed: &[u8]) -> Result<Vec<u8>> {
     bounded(lzma_rust2::XzReader::new(packed, false))
 }
 
-/// One .zst frame; what follows it is left alone.
+/// Unpacks one .zst frame; what follows it is left alone.
 ///
 /// # Errors
 /// Damaged, cut off, or far too large.

@@ -1,4 +1,4 @@
-//! On which processors a guest runs: given, or planned from the host's L3 groups, so that a guest
+//! Processors on which a guest runs: given, or planned from the host's L3 groups, so that a guest
 //! and the threads that serve its disks share one. Values in, values out, but for [`apply`].
 
 use super::qmp::{Qmp, QmpError};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a stack asks of its guest's processors.
+/// Processors that a stack asks for its guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// An L3 group's, shared out among the guests that get the same.
@@ -22,14 +22,14 @@ pub enum Wanted {
 /// Processors of the threads of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
-    /// Of each virtual CPU; one each where there are enough.
+    /// Processors of each virtual CPU; one each where there are enough.
     pub vcpus: Vec<Vec<u32>>,
-    /// Of QEMU's other threads: iothreads, main loop, and what serves disks beside it.
+    /// Processors of QEMU's other threads: iothreads, main loop, and what serves disks beside it.
     pub others: Vec<u32>,
 }
 
 impl Pin {
-    /// All processors that it names.
+    /// Returns all processors that it names.
     pub fn cpus(&self) -> impl Iterator<Item = u32> {
         self.vcpus.iter().flatten().chain(&self.others).copied()
     }
@@ -38,20 +38,20 @@ impl Pin {
 /// Processors of a machine that share a cache, with the NUMA node that they are on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheGroup {
-    /// Their numbers, core by core: threads of one core share what it can do.
+    /// Processors by their numbers, core by core: threads of one core share what it can do.
     pub cores: Vec<Vec<u32>>,
-    /// Their node; `None` on a machine of one.
+    /// Node of the processors; `None` on a machine of one.
     pub node: Option<u32>,
 }
 
 impl CacheGroup {
-    /// Of cores with one thread each.
+    /// Makes a group of cores with one thread each.
     #[cfg(any(test, feature = "testing"))]
     pub fn single(cpus: impl IntoIterator<Item = u32>, node: Option<u32>) -> CacheGroup {
         CacheGroup { cores: cpus.into_iter().map(|cpu| vec![cpu]).collect(), node }
     }
 
-    /// All of its processors, core by core.
+    /// Returns all processors of the group, core by core.
     pub fn cpus(&self) -> impl Iterator<Item = u32> {
         self.cores.iter().flatten().copied()
     }
@@ -64,7 +64,7 @@ impl CacheGroup {
     }
 }
 
-/// The L3 groups of a machine; all of its processors where none are told.
+/// Returns the L3 groups of a machine; all of its processors as one where no groups are known.
 pub fn groups(cpu: &Processor) -> Vec<CacheGroup> {
     let nodes: BTreeMap<u32, Vec<u32>> = cpu
         .numa_nodes
@@ -90,7 +90,7 @@ pub fn groups(cpu: &Processor) -> Vec<CacheGroup> {
         .collect()
 }
 
-/// Processors core by core; those of which no core is told are one each.
+/// Groups processors by core; each processor whose core is not known is a core of its own.
 fn cores(cpus: &[u32], of_cores: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let core = |cpu: &u32| {
         let known = of_cores.iter().find(|core| core.contains(cpu));
@@ -108,17 +108,16 @@ fn cores(cpus: &[u32], of_cores: &[Vec<u32>]) -> Vec<Vec<u32>> {
 /// A guest in need of processors.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest<'a> {
-    /// What was asked for.
     pub wanted: &'a Wanted,
     pub vcpus: u32,
     /// The NUMA node that it should be on: that of its memory, or of the drive that it is given.
     pub near: Option<u32>,
 }
 
-/// Processors for each guest, with the node that all of them are on. Guests that leave it to us go
-/// round the groups (of their own node, where it has some) without what others were given by a
-/// list; those that share a group get equal parts of it, of whole cores as long as there is a core
-/// for each, else of processors as long as there are such.
+/// Plans the processors for each guest, with the node that all of them are on. Guests that leave it
+/// to us go round the groups (of their own node, where it has some) without what others were given
+/// by a list. Those that share a group get equal parts of it, of whole cores as long as there is a
+/// core for each, else of processors as long as there are such.
 ///
 /// # Errors
 /// Lists take all processors, and a guest is left without any.
@@ -141,8 +140,8 @@ pub fn plan(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<(Pin, Option<
     Ok(guests.iter().enumerate().map(planned).collect())
 }
 
-/// What lists leave of the groups. A core of which a list takes one thread is left out as a whole,
-/// unless there is no other.
+/// Returns what lists leave of the groups. A core of which a list takes one thread is left out as a
+/// whole, unless there is no other.
 fn left_by_lists(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<CacheGroup>, String> {
     let lists = guests.iter().filter_map(|guest| match guest.wanted {
         Wanted::These(cpus) => Some(cpus),
@@ -169,15 +168,15 @@ fn left_by_lists(guests: &[Guest], groups: &[CacheGroup]) -> Result<Vec<CacheGro
     }
 }
 
-/// The node that all of these are on.
+/// Returns the node that all of these are on.
 fn node_of(cpus: &[u32], groups: &[CacheGroup]) -> Option<u32> {
     let node = |cpu: &u32| groups.iter().find(|group| group.cpus().any(|own| own == *cpu))?.node;
     let first = node(cpus.first()?)?;
     cpus.iter().all(|cpu| node(cpu) == Some(first)).then_some(first)
 }
 
-/// Part number `which` of as many equal ones, first threads of cores before their siblings; `None`:
-/// there is not a processor for each.
+/// Returns part number `which` of as many equal ones, first threads of cores before their siblings;
+/// `None`: there is not a processor for each.
 fn part(cores: &[Vec<u32>], which: usize, parts: usize) -> Option<Vec<u32>> {
     let (own, rest): (Vec<u32>, Vec<u32>) = match cores.len() / parts {
         0 => {
@@ -195,7 +194,8 @@ fn part(cores: &[Vec<u32>], which: usize, parts: usize) -> Option<Vec<u32>> {
     (!cpus.is_empty()).then_some(cpus)
 }
 
-/// A group for each guest that leaves it to us: the first of those with the fewest guests so far.
+/// Chooses a group for each guest that leaves it to us: the first of those with the fewest guests
+/// so far.
 fn deal(guests: &[Guest], groups: &[CacheGroup]) -> Vec<Option<usize>> {
     let mut taken = vec![0; groups.len()];
     let mut choose = |guest: &Guest| {
@@ -212,7 +212,7 @@ fn deal(guests: &[Guest], groups: &[CacheGroup]) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// A processor for each virtual CPU, the rest for the others; all for all where there is no rest.
+/// Gives each virtual CPU a processor, the rest to the others; all to all where there is no rest.
 fn of_its_own(cpus: &[u32], vcpus: u32) -> Pin {
     let many = vcpus as usize;
     if cpus.len() <= many {
@@ -224,7 +224,7 @@ fn of_its_own(cpus: &[u32], vcpus: u32) -> Pin {
     }
 }
 
-/// All threads on all of these.
+/// Puts all threads on all of these.
 fn common(cpus: &[u32], vcpus: u32) -> Pin {
     Pin { vcpus: vec![cpus.to_vec(); vcpus as usize], others: cpus.to_vec() }
 }
@@ -233,7 +233,7 @@ fn common(cpus: &[u32], vcpus: u32) -> Pin {
 /// says.
 ///
 /// # Errors
-/// When QEMU does not tell its threads, or the kernel refuses a processor.
+/// When QEMU does not report its threads, or the kernel refuses a processor.
 pub fn apply(pin: &Pin, qemu: &mut Qmp, process: u32, daemons: &[u32]) -> Result<()> {
     let vcpus = threads_of_vcpus(&query(qemu, "query-cpus-fast")?);
     ensure!(
@@ -276,9 +276,9 @@ fn threads_of(process: u32) -> Result<Vec<u32>> {
     Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
 }
 
-/// Threads of the kernel that do a process's I/O: before Linux 6.4 vhost's workers are no threads
-/// of the process, and bear its number in their name. (LIO's own workers serve everybody and stay
-/// where the kernel has them.)
+/// Returns the threads of the kernel that do a process's I/O: before Linux 6.4 vhost's workers are
+/// no threads of the process, and bear its number in their name. (LIO's own workers serve everybody
+/// and stay where the kernel has them.)
 fn kernel_threads_of(proc: &Path, process: u32) -> Vec<u32> {
     let name = format!("vhost-{process}\n");
     let is_it = |thread: &u32| {

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Why a command has no answer.
+/// Reason why a command has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QmpError {
     #[error("QEMU refused {command}: {description}")]
@@ -26,7 +26,7 @@ impl QmpError {
         move |cause| QmpError::Socket { during: during.into(), cause }
     }
 
-    /// Whether QEMU ended, or closed the socket.
+    /// Returns true if QEMU ended, or closed the socket.
     pub fn is_closed(&self) -> bool {
         matches!(self, QmpError::Socket { cause: SocketError::Closed, .. })
     }
@@ -45,11 +45,11 @@ fn words(during: &str, cause: &SocketError) -> String {
     }
 }
 
-/// Something that happened to the guest.
+/// Event that happened to the guest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QmpEvent {
     pub name: String,
-    /// Its data; null when it has none.
+    /// Data of the event; null when it has none.
     pub data: Value,
 }
 
@@ -60,7 +60,7 @@ pub struct Qmp {
     events: VecDeque<QmpEvent>,
 }
 
-/// The longest answer, query-qmp-schema, has some 300 kB.
+/// Most bytes of an answer. The longest one, query-qmp-schema, has some 300 kB.
 const LONGEST_LINE: usize = 8 << 20;
 
 impl Qmp {
@@ -112,7 +112,7 @@ impl Qmp {
         answer(command, message)
     }
 
-    /// The next event, kept or fresh; `None` when the limit is over.
+    /// Returns the next event, kept or fresh; `None` when the limit is over.
     ///
     /// # Errors
     /// [`QmpError`], that the socket is closed above all: QEMU has ended.

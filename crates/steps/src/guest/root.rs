@@ -1,5 +1,5 @@
-//! From the initramfs of a lab into its root image: PID 1 moves there with what is mounted, and
-//! starts what LVM, md and the links below /dev/disk stand on: udev. The image carries no program
+//! The way from the initramfs of a lab into its root image: PID 1 moves there with what is mounted,
+//! and starts what LVM, md and the links below /dev/disk need: udev. The image carries no program
 //! of ours, so it is not built again with each of them.
 
 use super::disk::{self, DiskKey};
@@ -10,30 +10,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The word of the kernel's command line that tells the serial of the disk with the root.
+/// Word of the kernel's command line that gives the serial of the disk with the root.
 pub const WORD: &str = "iotax.root";
 
 pub const SERIAL: &str = "iotax-root";
 
-/// Where this program is in a lab: its initramfs is out of reach there.
+/// Path of this program in a lab: its initramfs is out of reach there.
 pub const PROGRAM: &str = "/run/iotax/agent";
 
-/// The disk is there some milliseconds after its module; far more under an emulator.
+/// Time limit for the disk, which is there some milliseconds after its module; far later under an
+/// emulator.
 const DISK_LIMIT: Duration = Duration::from_secs(20);
 
-/// Where the image is mounted first.
+/// Folder on which the image is mounted first.
 const NEW: &str = "/mnt";
 
-/// What was mounted before and is taken along.
+/// Mounts that were there before and are taken along.
 const MOVED: &[&str] = &["proc", "sys", "dev", "tmp", "run"];
 
 /// Modules of the initramfs without which the image is not mounted.
 pub const MODULES: &[&str] = &["ext4", "nvme"];
 
-/// The checksum of ext4, where the kernel has it as modules: nothing tells that ext4 asks for it.
+/// Modules of ext4's checksum, where the kernel has it as modules: no list says that ext4 asks for
+/// it.
 pub const MODULES_IF_THERE: &[&str] = &["crc32c_generic", "crc32c_intel"];
 
-/// The serial of the root's disk, if this is a lab.
+/// Returns the serial of the root's disk, if this is a lab.
 pub fn wanted(command_line: &str) -> Option<String> {
     let mut words = command_line.split_whitespace().filter_map(|word| word.split_once('='));
     words.find(|(key, _)| *key == WORD).map(|(_, serial)| serial.to_owned())
@@ -77,8 +79,8 @@ fn find_disk(serial: &str) -> Result<PathBuf> {
     }
 }
 
-/// For steps that start it again; /run moves along. What the initramfs has of it, and its modules,
-/// would only take memory.
+/// Keeps this program for steps that start it again; /run moves along. What the initramfs has of
+/// it, and its modules, would only take memory.
 fn keep_program() -> Result<()> {
     let kept = Path::new(PROGRAM);
     std::fs::create_dir_all(kept.parent().unwrap_or(kept)).context("cannot create /run/iotax")?;
@@ -88,8 +90,8 @@ fn keep_program() -> Result<()> {
     std::fs::remove_dir_all("/lib/modules").context("cannot remove /lib/modules")
 }
 
-/// (program, arguments) in order. All devices were there before udev: they are told to it once
-/// more.
+/// Programs with their arguments, in order. All devices were there before udev: it is notified of
+/// them once more.
 const PROGRAMS: &[(&str, &[&str])] = &[
     ("ip", &["link", "set", "lo", "up"]),
     ("/usr/lib/systemd/systemd-udevd", &["--daemon"]),
@@ -109,12 +111,13 @@ fn prepare() -> Result<()> {
     for (program, arguments) in PROGRAMS {
         perform(program, arguments)?;
     }
-    // Where fabrics and targets are set up.
+    // Folder in which fabrics and targets are set up.
     mount("configfs", "/sys/kernel/config", "configfs", MountFlags::NOSUID, None)
         .context("cannot mount /sys/kernel/config")
 }
 
-/// Its words go to the console, which the host shows when the guest does not come up.
+/// Runs a program. Its words go to the console, which the host shows when the guest does not come
+/// up.
 fn perform(program: &str, arguments: &[&str]) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).env("PATH", PATH).stdin(Stdio::null());

@@ -10,7 +10,7 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// By which the seed is found in the guest.
+/// Serial by which the seed is found in the guest.
 pub const SERIAL: &str = "iotax-seed";
 
 /// The name that cloud-init looks for, filled up as FAT wants it.
@@ -19,22 +19,23 @@ const LABEL: [u8; 11] = *b"cidata     ";
 /// Room for what is not the program: tables, directory, the small files.
 const MARGIN: usize = 4 << 20;
 
-/// What cloud-init does in the guest. Only `bootcmd` is run: the modules that make users, host keys
-/// and packages are left out, and what the image came with stays as it is.
+/// Instructions for cloud-init in the guest. Only `bootcmd` is run: the modules that make users,
+/// host keys and packages are left out, and what the image came with stays as it is.
 const USER_DATA: &str = include_str!("seed/user-data");
 
-/// Stands in it for the seconds that the agent waits for the system.
+/// Placeholder in it for the seconds that the agent waits for the system.
 const PATIENCE: &str = "@patience@";
 
-/// A disk of its own kind each time: what cloud-init did for another one counts for nothing.
+/// Identity of the instance, a new one to the guest each time: what cloud-init did for another one
+/// counts for nothing.
 const META_DATA: &str = "instance-id: iotax\n";
 
-/// Of the network card.
+/// Address of the network card.
 pub const MAC: &str = "52:54:00:69:6f:74";
 
-/// systemd waits two minutes for a network where there is no card at all (Debian 12 with networkd),
-/// and some wait for an address; so there is a card, to which nothing is connected, with an address
-/// that is nobody's (RFC 5737), and all is ready.
+/// Settings of the network. systemd waits two minutes for a network where there is no card at all
+/// (Debian 12 with networkd), and some wait for an address; so there is a card, to which nothing is
+/// connected, with an address that is nobody's (RFC 5737), and all is ready.
 const NETWORK_CONFIG: &str = "version: 2
 ethernets:
   iotax:
@@ -46,8 +47,8 @@ ethernets:
     addresses: [192.0.2.1/24]
 ";
 
-/// The seed with this program (static, for it finds no library of ours there), which waits that
-/// long for the system.
+/// Builds the seed with this program (static, for it finds no library of ours there), which waits
+/// that long for the system.
 ///
 /// # Errors
 /// The program cannot be read, or is not what it should be.
@@ -86,7 +87,7 @@ fn add<T: ReadWriteSeek>(
     file.flush()
 }
 
-/// The seed of a guest with a system of its own, for which its agent waits that long.
+/// Builds the seed of a guest with a system of its own, for which its agent waits that long.
 ///
 /// # Errors
 /// When the agent cannot be read.

@@ -1,4 +1,4 @@
-//! What the disks of a running guest really are: asked of QEMU (or of the process that serves a
+//! Real settings of the disks of a running guest: asked of QEMU (or of the process that serves a
 //! disk), held against what was asked for and against what the guest sees. A setting that was
 //! dropped on the way would be measured as if it were on.
 
@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 /// Words of settings, by option.
 pub type GuestSettings = BTreeMap<String, String>;
 
-/// What QEMU tells of disk number `at`; `node` is the disk's block node where `blocks` has it,
-/// which is QEMU itself or the process that serves the disk.
+/// Reads the settings of disk number `at` as QEMU reports them; `node` is the disk's block node
+/// where `blocks` has it, which is QEMU itself or the process that serves the disk.
 ///
 /// # Errors
 /// When one of them does not answer.
@@ -42,7 +42,7 @@ pub fn of_qemu(
     if !has_node(disk) {
         return Ok(settings);
     }
-    // Told flat, every chain has a depth of 0.
+    // In a flat answer every chain has a depth of 0.
     let nodes = blocks.execute("query-named-block-nodes", json!({"flat": false}))?;
     settings.extend(of_node(&nodes, &node));
     if disk.snapshot {
@@ -53,7 +53,7 @@ pub fn of_qemu(
     Ok(settings)
 }
 
-/// A property that another QEMU calls otherwise is not told.
+/// Reads a property of QEMU's; a property that another QEMU calls otherwise is not reported.
 fn told_of_property(qemu: &mut Qmp, property: &Property) -> Result<Option<Value>, QmpError> {
     let path = format!("/machine/peripheral/{}", property.object);
     answered(qemu.execute("qom-get", json!({"path": path, "property": property.name})))
@@ -66,7 +66,7 @@ fn answered(answer: Result<Value, QmpError>) -> Result<Option<Value>, QmpError> 
     }
 }
 
-/// How many threads serve a device of QEMU's: it has one as a link, or a list of several.
+/// Counts the threads that serve a device of QEMU's: it has one as a link, or a list of several.
 fn threads_of_device(qemu: &mut Qmp, properties: &[Property]) -> Result<Option<usize>, QmpError> {
     let mut threads = None;
     for property in properties {
@@ -79,8 +79,8 @@ fn threads_of_device(qemu: &mut Qmp, properties: &[Property]) -> Result<Option<u
     Ok(threads)
 }
 
-/// A daemon has those that it was told to make, and one disk. Where it was told to make nothing
-/// there is no such path.
+/// Counts the threads of a daemon: those that it was asked to make. A daemon serves one disk. Where
+/// it was asked to make no thread, there is no such path.
 fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
     let objects = match daemon.execute("qom-list", json!({"path": "/objects"})) {
         Err(QmpError::Refused { class, .. }) if class == "DeviceNotFound" => return Ok(Some(0)),
@@ -90,29 +90,29 @@ fn threads_of_daemon(daemon: &mut Qmp) -> Result<Option<usize>, QmpError> {
     Ok(objects.and_then(|objects| Some(objects.as_array()?.iter().filter(is_thread).count())))
 }
 
-/// Whether a block node of QEMU's, or of the process in its stead, is in the way.
+/// Returns true if a block node of QEMU's, or of the process in its stead, is in the way.
 fn has_node(disk: &DiskSpec) -> bool {
     matches!(disk.server, DiskServer::Qemu | DiskServer::Daemon(_)) && disk.way != SOCKET
 }
 
-/// What stands for the value of an option that no QEMU tells.
+/// Text in place of an option's value that no QEMU reports.
 const NOT_TOLD: &str = "not told by QEMU";
 
-/// Options of a node that no QEMU tells (7.2; the schema of 10.0 has no word for them): its command
-/// line, which is in the record, is all that is known of them.
+/// Returns the options of a node that no QEMU reports (7.2; the schema of 10.0 has no word for
+/// them). All that is known of them is the command line, which is in the record.
 fn never_told(disk: &DiskSpec) -> impl Iterator<Item = &'static str> {
     let l2_cache = disk.qcow2.as_ref().and_then(|images| images.l2_cache);
     let aio = disk.rbd.is_none().then_some("aio");
     aio.into_iter().chain(["discard"]).chain(l2_cache.map(|_| "l2-cache-size"))
 }
 
-/// What a block node tells of itself; nothing where there is none of that name.
+/// Reads what a block node reports of itself; empty if no node has that name.
 pub fn of_node(nodes: &Value, name: &str) -> GuestSettings {
     let nodes = nodes.as_array().map(Vec::as_slice).unwrap_or_default();
     nodes.iter().find(|node| node["node-name"] == name).map(told_of).unwrap_or_default()
 }
 
-/// What writes meet, where QEMU has put an overlay over the disk.
+/// Reads the settings of the node that writes meet, where QEMU has put an overlay over the disk.
 fn of_overlay(devices: &Value, id: &str) -> GuestSettings {
     let devices = devices.as_array().map(Vec::as_slice).unwrap_or_default();
     let Some(device) = devices.iter().find(|device| device["device"] == id) else {
@@ -121,7 +121,7 @@ fn of_overlay(devices: &Value, id: &str) -> GuestSettings {
     let mut settings = told_of(&device["inserted"]);
     let depth = device["inserted"]["backing_file_depth"].as_u64().unwrap_or(0);
     settings.insert("snapshot".into(), on_off(depth > 0).into());
-    // Those of the overlay, which nobody chose.
+    // These are of the overlay, and nobody chose them.
     ["backing", "cluster-size", "lazy-refcounts"]
         .iter()
         .for_each(|option| drop(settings.remove(*option)));
@@ -155,7 +155,7 @@ fn word(value: &Value) -> String {
     }
 }
 
-/// What the guest's kernel tells of the disk.
+/// Reads the settings of the disk as the guest's kernel reports them.
 pub fn of_guest(device: &Device) -> GuestSettings {
     let told = [
         ("write-cache", device.write_cache.clone()),
@@ -167,7 +167,7 @@ pub fn of_guest(device: &Device) -> GuestSettings {
     told.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect()
 }
 
-/// Settings that are not as they were asked for, or that nobody tells, as clauses.
+/// Returns as clauses the settings that are not as they were asked for, or that nobody reports.
 pub fn differences(
     disk: &DiskSpec,
     vcpus: u32,
@@ -183,7 +183,7 @@ pub fn differences(
     differ
 }
 
-/// Those of the disk's block node alone, where it has one.
+/// Returns the differences of the disk's block node alone, where it has one.
 pub fn of_node_differing(disk: &DiskSpec, qemu: &GuestSettings) -> Vec<String> {
     let of_node = if has_node(disk) { differing(asked_of_node(disk), qemu) } else { Vec::new() };
     of_node.into_iter().chain(other_cache(disk, qemu)).collect()
@@ -201,7 +201,7 @@ fn other_cache(disk: &DiskSpec, told: &GuestSettings) -> Option<String> {
         .map(|_| format!("{RBD_CACHE}={should} goes with the cache mode, and it is {told}"))
 }
 
-/// Silence is no agreement.
+/// Returns the options that QEMU does not have as they were asked for. Silence is no agreement.
 fn differing(asked: Vec<AskedOption>, told: &GuestSettings) -> Vec<String> {
     let differs = |(option, asked): AskedOption| match told.get(option) {
         Some(told) if *told == asked => None,
@@ -214,7 +214,7 @@ fn differing(asked: Vec<AskedOption>, told: &GuestSettings) -> Vec<String> {
 /// An option with what was asked for.
 type AskedOption = (&'static str, String);
 
-/// Of the block node: all that [`told_of`] reads.
+/// Returns the options asked of the block node: all that [`told_of`] reads.
 fn asked_of_node(disk: &DiskSpec) -> Vec<AskedOption> {
     let mut asked = vec![
         // An overlay is QEMU's own file, through the page cache and never flushed.
@@ -235,7 +235,8 @@ fn asked_of_node(disk: &DiskSpec) -> Vec<AskedOption> {
     asked
 }
 
-/// Of the device: of all properties that its way tells, those that were asked for.
+/// Returns the options asked of the device: of all properties that its way reports, those that were
+/// asked for.
 fn asked_of_device(disk: &DiskSpec) -> Vec<AskedOption> {
     let told = disk.way.properties(0);
     let mut asked: Vec<AskedOption> = told
@@ -246,7 +247,7 @@ fn asked_of_device(disk: &DiskSpec) -> Vec<AskedOption> {
     asked
 }
 
-/// `None`: QEMU was left the choice.
+/// Returns the value that was asked for; `None`: QEMU was left the choice.
 fn asked_of(disk: &DiskSpec, option: &str) -> Option<String> {
     match (option, &disk.server) {
         ("num-queues", _) => disk.num_queues.map(|queues| queues.to_string()),
@@ -258,7 +259,7 @@ fn asked_of(disk: &DiskSpec, option: &str) -> Option<String> {
     }
 }
 
-/// What the guest's kernel does not see as it should.
+/// Returns the settings that the guest's kernel does not see as it should.
 fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
     if guest.is_empty() {
         return vec!["the guest tells nothing of the disk".to_owned()];
@@ -293,8 +294,8 @@ fn in_guest(disk: &DiskSpec, vcpus: u32, guest: &GuestSettings) -> Vec<String> {
     differ
 }
 
-/// What of a drive that the guest was given is not as this host knew it, or could not be read, as
-/// clauses.
+/// Returns as clauses the facts of a drive in a guest that are not as this host knew them, or that
+/// could not be read.
 ///
 /// # Errors
 /// With those that leave no doubt: its serial, size or logical block is another one in the guest,
@@ -409,7 +410,7 @@ mod tests {
         );
     }
 
-    /// Of every way with all options: what is read is compared, and what is not told is no
+    /// Checks every way with all options: what is read is compared, and what is not reported is no
     /// agreement.
     #[test]
     fn all_that_is_read_is_compared_and_silence_is_told() {
@@ -587,7 +588,7 @@ mod tests {
             l2_cache: None,
         };
         let disk = DiskSpec { qcow2: Some(images), ..disk(Cache::None, None) };
-        // As QEMU 7.2 tells it.
+        // Answer of QEMU 7.2.
         let node = |depth: u32, cluster: u64| {
             let image = json!({"cluster-size": cluster, "format-specific": {"data": {"lazy-refcounts": false}}});
             let node = json!({"node-name": "disk0", "drv": "qcow2", "backing_file_depth": depth, "image": image,

@@ -8,7 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Who says it, and what nothing comes after: SeaBIOS, OVMF (which goes on to its shell where it
+/// Last words on a console, with their speaker: SeaBIOS, OVMF (which goes on to its shell where it
 /// has one), GRUB, Linux, the initramfs of Debian and Ubuntu, systemd.
 const LAST_WORDS: &[(Speaker, &str)] = &[
     (Speaker::Firmware, "No bootable device"),
@@ -20,23 +20,25 @@ const LAST_WORDS: &[(Speaker, &str)] = &[
     (Speaker::System, "You are in emergency mode"),
 ];
 
-/// Time to be wrong: the agent may have been started before the words.
+/// Time for which a sign must last, as it may be wrong: the agent may have been started before the
+/// words.
 const GRACE: Duration = Duration::from_secs(5);
-/// A system may start once or twice more before it is what it should be, and SeaBIOS resets once
-/// more itself each time.
+/// Most resets of a guest. A system may start once or twice more before it is what it should be,
+/// and SeaBIOS resets once more itself each time.
 const MOST_RESETS: u32 = 8;
-/// Any boot loader is larger. A boot sector that leads nowhere is one sector.
+/// Number of bytes read from which on a boot loader counts as read. Any boot loader is larger; a
+/// boot sector that leads nowhere is one sector.
 const LEAST_READ: u64 = 64 << 10;
-/// Of the console, from where it was read last.
+/// Most bytes of the console that are read at once, from where it was read last.
 const MOST_CONSOLE: u64 = 1 << 20;
 
-/// Whose last words they were.
+/// Speaker of the last words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     Firmware,
     Loader,
     Kernel,
-    /// What runs on it.
+    /// System that runs on the kernel.
     System,
 }
 
@@ -51,22 +53,22 @@ impl Speaker {
     }
 }
 
-/// Why waiting is of no use.
+/// Reason why waiting is of no use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Sign {
-    /// Words after which nothing comes.
+    /// Reports words after which nothing comes.
     #[error("{} said \"{said}\"", speaker.word())]
     LastWords { speaker: Speaker, said: String },
-    /// The firmware has begun again and again.
+    /// Reports that the firmware has begun again and again.
     #[error("it started over {0} times")]
     StartsOver(u32),
-    /// Less was read of the image than any boot loader is.
+    /// Reports that less was read of the image than any boot loader is.
     #[error("{read} bytes of the image were read, and for {idle:?} nothing more was read or said")]
     Idle { read: u64, idle: Duration },
 }
 
 impl Sign {
-    /// What to look at.
+    /// Returns a hint at what to look at.
     pub fn hint(&self, uefi: bool) -> &'static str {
         match (self, uefi) {
             (
@@ -89,7 +91,7 @@ impl Sign {
 /// A boot that is watched.
 #[derive(Debug)]
 pub struct Signs {
-    /// How long a guest may do nothing before its boot loader is read.
+    /// Time for which a guest may do nothing before its boot loader is read.
     idle: Duration,
     /// Bytes of the console that were looked at.
     looked: u64,
@@ -100,12 +102,13 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// Of a guest that starts now; so many bytes on its console are of an earlier start.
+    /// Looks at a guest that starts now; the first `looked` bytes on its console are of an earlier
+    /// start.
     pub fn new(looked: u64, idle: Duration) -> Signs {
         Signs { idle, looked, found: None, resets: 0, progress: (looked, 0, Instant::now()) }
     }
 
-    /// A reset of the guest.
+    /// Counts a reset of the guest.
     ///
     /// # Errors
     /// One too many.
@@ -157,12 +160,12 @@ fn last_words(console: &str) -> Option<Sign> {
     LAST_WORDS.iter().find_map(said)
 }
 
-/// Bytes of a console; of one that is not there none.
+/// Returns the length of a console in bytes; 0 if it is not there.
 pub fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// What is there from an offset on, of a console that may vanish or carry any byte.
+/// Reads the text from an offset on, of a console that may vanish or carry any byte.
 fn text(path: &Path, from: u64) -> String {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|mut file| {
@@ -172,7 +175,7 @@ fn text(path: &Path, from: u64) -> String {
     read.map_or_else(|_| String::new(), |_| plain(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Without what steers a terminal: no guest may steer the user's.
+/// Removes what steers a terminal: no guest may steer the user's.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

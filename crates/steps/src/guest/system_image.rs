@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// How an image is laid out.
+/// Layout of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The disk, byte for byte.
@@ -23,7 +23,7 @@ impl Format {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemImage {
     pub path: PathBuf,
-    /// Found by its first bytes, never guessed by QEMU, which warns of that with good reason: a
-    /// guest could write another format's header.
+    /// Format found by the image's first bytes, never guessed by QEMU, which warns of that with
+    /// good reason: a guest could write another format's header.
     pub format: Format,
 }

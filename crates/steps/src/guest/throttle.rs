@@ -1,11 +1,11 @@
-//! What QEMU, or its storage daemon, throttles: throttle groups, and limits of single drives.
+//! Limits that QEMU, or its storage daemon, sets: throttle groups, and limits of single drives.
 
 use super::qmp::{Qmp, QmpError};
 use iotax_facts::limit::{LimitUnit, SetLimit};
 use iotax_facts::vm::VmDisk;
 use serde_json::{Value, json};
 
-/// What is limited, its name in a throttle group, and in `query-block`.
+/// Limits, each with its name in a throttle group and in `query-block`.
 const NAMES: &[(LimitUnit, &str, &str)] = &[
     (LimitUnit::TotalIos, "iops-total", "iops"),
     (LimitUnit::ReadIos, "iops-read", "iops_rd"),
@@ -15,11 +15,11 @@ const NAMES: &[(LimitUnit, &str, &str)] = &[
     (LimitUnit::WriteBytes, "bps-write", "bps_wr"),
 ];
 
-/// Limits that are set in the process of a control socket, which is called `socket`.
+/// Reads the limits that are set in the process of a control socket, which is called `socket`.
 ///
 /// # Errors
-/// [`QmpError`]; a command that the process does not know (the storage daemon has no drives) is
-/// none.
+/// [`QmpError`]; a command that the process does not know (the storage daemon has no drives) is no
+/// error.
 pub fn limits(qmp: &mut Qmp, socket: &str) -> Result<Vec<SetLimit>, QmpError> {
     let mut all = Vec::new();
     let objects = ask(qmp, "qom-list", json!({"path": "/objects"}))?;
@@ -32,7 +32,7 @@ pub fn limits(qmp: &mut Qmp, socket: &str) -> Result<Vec<SetLimit>, QmpError> {
     Ok(all)
 }
 
-/// Null where it is refused.
+/// Asks QEMU; null where it refuses.
 fn ask(qmp: &mut Qmp, command: &str, arguments: Value) -> Result<Value, QmpError> {
     match qmp.execute(command, arguments) {
         Err(QmpError::Refused { .. }) => Ok(Value::Null),
@@ -40,7 +40,7 @@ fn ask(qmp: &mut Qmp, command: &str, arguments: Value) -> Result<Value, QmpError
     }
 }
 
-/// Throttle groups among the objects.
+/// Returns the throttle groups among the objects.
 fn groups(objects: &Value) -> Vec<String> {
     let all = objects.as_array().into_iter().flatten();
     let groups = all.filter(|object| object["type"] == "child<throttle-group>");
@@ -55,7 +55,7 @@ fn of_group(group: &str, limits: &Value, socket: &str) -> Vec<SetLimit> {
     NAMES.iter().filter_map(of).collect()
 }
 
-/// Those of `query-block`; of a drive in a group they are the group's.
+/// Reads the limits from `query-block`; those of a drive in a group are the group's.
 fn of_drives(blocks: &Value, socket: &str) -> Vec<SetLimit> {
     let drives = blocks.as_array().into_iter().flatten();
     let of_drive = |drive: &Value| {
@@ -71,8 +71,8 @@ fn of_drives(blocks: &Value, socket: &str) -> Vec<SetLimit> {
     drives.flat_map(of_drive).collect()
 }
 
-/// QEMU's bucket (util/throttle.c) holds a tenth of a second of the rate, or what is passed at the
-/// maximum in its length.
+/// Converts the figures of QEMU's bucket (util/throttle.c), which holds a tenth of a second of the
+/// rate, or what is passed at the maximum in its length.
 fn limit(
     of: LimitUnit,
     rate: Option<f64>,
@@ -95,7 +95,8 @@ fn limit(
     })
 }
 
-/// Limits of a disk of a domain, as its XML has them: `<total_iops_sec>` in its `<iotune>`.
+/// Reads the limits of a disk of a domain, as its XML has them: `<total_iops_sec>` in its
+/// `<iotune>`.
 pub fn of_libvirt(domain: &str, disk: &VmDisk) -> Vec<SetLimit> {
     let value = |name: &str| disk.settings.get(&format!("iotune.{name}"))?.parse::<f64>().ok();
     let device = &disk.name;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 pub(crate) struct Esxi;
 
-/// Of the machine: the setting, and where it is in `.config`.
+/// Settings of the machine, and where each is in `.config`.
 const OF_MACHINE: &[(&str, &str)] = &[
     ("hardware", "/version"),
     ("vcpus", "/hardware/numCPU"),
@@ -65,7 +65,7 @@ impl Hypervisor for Esxi {
         Ok(has.then(|| "it has snapshots".into()))
     }
 
-    /// Only what is changed can be put back one by one, so only that is saved.
+    /// Saves only what is changed, as only that can be put back one by one.
     fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String> {
         let machine = machine(vm, ask)?;
         let devices = ask(&["device.info", "-json", "-vm", &vm.name, disk], None)?;
@@ -117,7 +117,7 @@ impl Hypervisor for Esxi {
     }
 }
 
-/// The one machine of that name.
+/// Returns the one machine of that name.
 pub(crate) fn machine(vm: &Vm, ask: ManagerRequest) -> Result<Value> {
     let text = ask(&Esxi.queries(vm)[0], None)?;
     let answer: Value = serde_json::from_str(&text).map_err(|error| not_understood(vm, error))?;
@@ -157,7 +157,7 @@ fn facts_in(vm: &Vm, machine: &Value, devices: &str) -> Result<VmFacts> {
     }
     let disk = |device: &Value| {
         let mut settings = picked(device, OF_DISK);
-        // -1 is no limit, as is none.
+        // -1 is no limit, as is a missing one.
         settings.retain(|key, value| key != "iops_limit" || value != "-1");
         let at = devices
             .iter()
@@ -184,8 +184,8 @@ fn picked(value: &Value, of: &[(&str, &str)]) -> BTreeMap<String, String> {
     of.iter().filter_map(one).collect()
 }
 
-/// `pci 0000:3b:00.0 144d:a802`: the id of the device comes as hexadecimal digits of a number with
-/// a sign.
+/// Formats a drive as `pci 0000:3b:00.0 144d:a802`: the id of the device comes as hexadecimal
+/// digits of a number with a sign.
 fn passed_through(device: &Value) -> String {
     let word = |pointer| device.pointer(pointer).and_then(Value::as_str).unwrap_or("?");
     let hex = |text: &str| i64::from_str_radix(text, 16).map(|id| format!("{:04x}", id & 0xffff));

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 pub(crate) struct Libvirt;
 
-/// virsh's arguments before the command.
+/// Returns virsh's arguments before the command.
 pub(crate) fn connection(vm: &Vm) -> Vec<&str> {
     let uri = vm.uri.as_deref().map(|uri| ["-c", uri]);
     std::iter::once("-q").chain(uri.into_iter().flatten()).collect()
@@ -121,7 +121,7 @@ fn words_for<'a>(vm: &'a Vm, words: &[&'a str]) -> Vec<&'a str> {
     [&connection(vm)[..], words, &["--domain", &vm.name]].concat()
 }
 
-/// The position of the `<driver>` of a disk in a domain's XML, and its attributes.
+/// Finds the position of the `<driver>` of a disk in a domain's XML, and its attributes.
 fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, ManagerSettings)> {
     let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
     let devices = child(document.root_element(), "devices")
@@ -139,7 +139,7 @@ fn driver_of(vm: &Vm, disk: &str, xml: &str) -> Result<(Range<usize>, ManagerSet
     Ok((driver.range(), attributes))
 }
 
-/// Values are words of the catalog, or come from such an element.
+/// Writes the element. Values are words of the catalog, or come from such an element.
 fn element(attributes: &ManagerSettings) -> String {
     let escaped =
         |value: &str| value.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&apos;");
@@ -148,7 +148,7 @@ fn element(attributes: &ManagerSettings) -> String {
     format!("<driver{words}/>")
 }
 
-/// What a domain's XML says.
+/// Parses a domain's XML.
 fn facts_in(vm: &Vm, xml: &str) -> Result<VmFacts> {
     let document = Document::parse(xml).map_err(|error| not_understood(vm, error))?;
     let domain = document.root_element();
@@ -210,7 +210,7 @@ fn disk_of(disk: Node, devices: Node) -> Disk {
     Disk { name, serial: text_of(disk, "serial").map(str::to_owned), measured: None, settings }
 }
 
-/// The controller that a disk is at.
+/// Finds the controller that a disk is at.
 fn controller<'a>(disk: Node<'a, 'a>, bus: &str, devices: Node<'a, 'a>) -> Option<Node<'a, 'a>> {
     let index = child(disk, "address")?.attribute("controller")?;
     elements(devices, "controller")
@@ -233,7 +233,7 @@ fn passed(device: Node) -> String {
     }
 }
 
-/// Leaves and attributes below a node, by their path.
+/// Flattens leaves and attributes below a node, by their path.
 fn flatten(key: &str, node: Node, settings: &mut BTreeMap<String, String>) {
     for attribute in node.attributes() {
         put(settings, &format!("{key}.{}", attribute.name()), Some(attribute.value()));

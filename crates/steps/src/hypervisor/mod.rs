@@ -17,21 +17,21 @@ use iotax_units::shell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A manager that does not answer by then is down.
+/// Time limit of a manager's answer: one that does not answer by then is down.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 
 /// The value of a setting that was not set.
 pub(crate) const DEFAULT: &str = "default";
 
-/// Runs the manager's program with these arguments and that input, and gives what it writes.
+/// Runs the manager's program with these arguments and that input, and returns what it writes.
 pub(crate) type ManagerRequest<'a> = &'a dyn Fn(&[&str], Option<&str>) -> Result<String>;
 
 /// A manager of virtual machines.
 pub(crate) trait Hypervisor: Sync {
-    /// The package that has its program, for a hint.
+    /// Returns the package that has its program, for a hint.
     fn package(&self) -> &'static str;
 
-    /// What to do about a failure with these words.
+    /// Returns what to do about a failure with these words.
     fn hint(&self, _words: &str) -> Option<&'static str> {
         None
     }
@@ -45,35 +45,36 @@ pub(crate) trait Hypervisor: Sync {
     /// There is no machine of that name, it does not run, or the answer cannot be parsed.
     fn facts(&self, vm: &Vm, ask: ManagerRequest) -> Result<VmFacts>;
 
-    /// Settings that can be changed for a visit.
+    /// Returns the settings that can be changed for a visit.
     fn changeable(&self) -> &'static [&'static str];
 
-    /// Whether it runs.
+    /// Returns true if it runs.
     ///
     /// # Errors
-    /// There is no machine of that name: it is gone, or was migrated.
+    /// If there is no machine of that name: it is gone, or was migrated.
     fn runs(&self, vm: &Vm, ask: ManagerRequest) -> Result<bool>;
 
-    /// Why it is left alone: snapshots, a saved state, changes that wait for a restart; `None`: it
-    /// may be changed.
+    /// Returns why it is left alone: snapshots, a saved state, changes that wait for a restart;
+    /// `None`: it may be changed.
     ///
     /// # Errors
     /// When that cannot be asked.
     fn objection(&self, vm: &Vm, ask: ManagerRequest) -> Result<Option<String>>;
 
-    /// Its settings for the next start, with all that is needed to restore them.
+    /// Reads its settings for the next start, with all that is needed to restore them.
     ///
     /// # Errors
-    /// There is no such disk, or the manager does not answer.
+    /// If there is no such disk, or the manager does not answer.
     fn saved(&self, vm: &Vm, disk: &str, ask: ManagerRequest) -> Result<String>;
 
-    /// The same with other settings.
+    /// Returns the saved text with other settings.
     ///
     /// # Errors
     /// When the saved text cannot be parsed.
     fn with(&self, vm: &Vm, disk: &str, saved: &str, settings: &ManagerSettings) -> Result<String>;
 
-    /// The part of a saved text that is compared: two are equal if the machine was not edited.
+    /// Returns the part of a saved text that is compared: two are equal if the machine was not
+    /// edited.
     fn plain(&self, disk: &str, saved: &str) -> String;
 
     /// Writes these settings for its next start. The machine does not run.
@@ -98,12 +99,12 @@ pub(crate) trait Hypervisor: Sync {
 /// Settings by their words in a stack.
 pub(crate) type ManagerSettings = BTreeMap<String, String>;
 
-/// Settings of a manager's machines that can be changed for a visit.
+/// Returns the settings of a manager's machines that can be changed for a visit.
 pub fn changeable(manager: Manager) -> &'static [&'static str] {
     hypervisor_of(manager).changeable()
 }
 
-/// The value of a key in lines of `KEY: VALUE`.
+/// Returns the value of a key in lines of `KEY: VALUE`.
 pub(crate) fn line_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
@@ -116,7 +117,7 @@ pub(crate) fn hypervisor_of(manager: Manager) -> &'static dyn Hypervisor {
     }
 }
 
-/// What the manager of a virtual machine reports about it.
+/// Returns what the manager of a virtual machine reports about it.
 ///
 /// # Errors
 /// An unmet need: its program is not there. There is no such machine, it does not run, its manager
@@ -132,7 +133,7 @@ pub fn queries(vm: &Vm) -> Vec<String> {
     hypervisor_of(vm.manager).queries(vm).map(line).to_vec()
 }
 
-/// The manager's program, where it would be run on this host and is not installed.
+/// Returns the manager's program, where it would be run on this host and is not installed.
 pub fn missing(vm: &Vm) -> Option<Missing> {
     let program = vm.manager.program();
     (vm.on.is_host() && program_path(program).is_none()).then(|| Missing {
@@ -143,7 +144,7 @@ pub fn missing(vm: &Vm) -> Option<Missing> {
     })
 }
 
-/// Runs the manager's program where it is, to its end; what it writes.
+/// Runs the manager's program where it is, to its end, and returns what it writes.
 pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
     let program = vm.manager.program();
     // An old journal may have a URI that was not checked.
@@ -186,7 +187,7 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// One that does not run cannot be a place.
+/// Returns the error for a machine that does not run and so cannot be a place.
 pub(crate) fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
     let hint = "start it, or name the right virtual machine";
     Failed::input(format!(
@@ -195,20 +196,20 @@ pub(crate) fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
     .into()
 }
 
-/// An answer that does not match the manager's documentation.
+/// Returns the error for an answer that does not match the manager's documentation.
 pub(crate) fn not_understood(vm: &Vm, why: impl std::fmt::Display) -> anyhow::Error {
     let program = vm.manager.program();
     Failed::measurement(format!("{vm}: cannot parse the output of {program}: {why}")).into()
 }
 
-/// `KEY=VALUE,KEY=VALUE`, with what has no key apart.
+/// Splits `KEY=VALUE,KEY=VALUE`, with what has no key apart.
 pub(crate) fn words_of(text: &str) -> (Vec<&str>, BTreeMap<&str, &str>) {
     let (keyed, bare): (Vec<&str>, Vec<&str>) =
         text.split(',').partition(|word| word.contains('='));
     (bare, keyed.into_iter().filter_map(|word| word.split_once('=')).collect())
 }
 
-/// Finds the disks that the measured devices are, by their serials. Gives, for each measured path
+/// Finds the disks that the measured devices are, by their serials. Returns, for each measured path
 /// that none of them surely is, why.
 pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
     let name = format!("{}:{}", vm.manager.word(), vm.name);
@@ -250,7 +251,8 @@ pub fn match_disks(vm: &mut VmFacts, facts: &Facts) -> Vec<String> {
     unmatched
 }
 
-/// Guests see the UUID of a VMDK without its dashes, and 20 signs of the serial of a virtio disk.
+/// Returns true if a guest shows an id of the manager's like that: guests see the UUID of a VMDK
+/// without its dashes, and 20 signs of the serial of a virtio disk.
 fn is_shown_as(own: &str, seen: &str) -> bool {
     let plain = |serial: &str| serial.trim().replace('-', "").to_ascii_lowercase();
     let cut = own.trim().get(..20).is_some_and(|first| first.trim() == seen.trim());

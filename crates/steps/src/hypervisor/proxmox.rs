@@ -29,7 +29,7 @@ const OF_MACHINE: &[&str] = &[
     "vcpus",
 ];
 
-/// Of a disk what is shown though nobody set it.
+/// Settings of a disk that are shown though nobody set them.
 const OF_DISK: &[&str] = &["cache", "aio", "iothread"];
 
 const BUSES: &[&str] = &["scsi", "virtio", "sata", "ide"];
@@ -140,7 +140,7 @@ impl Hypervisor for Proxmox {
     }
 }
 
-/// The lines of a configuration.
+/// Splits the lines of a configuration.
 pub(crate) fn lines(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(|line| line.split_once(": ")).collect()
 }
@@ -164,7 +164,7 @@ fn facts_in(vm: &Vm, text: &str) -> Result<VmFacts> {
     Ok(VmFacts { manager: Manager::Proxmox, name: vm.name.clone(), settings, disks })
 }
 
-/// The number after a word: of `scsi0`, 0.
+/// Returns the number after a word: of `scsi0`, 0.
 fn numbered(key: &str, word: &str) -> Option<u32> {
     key.strip_prefix(word)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What programs printed that ran here: virsh and libvirtd 9.0, govc and vcsim 0.37.3, and fakepve
+//! Output of programs that ran here: virsh and libvirtd 9.0, govc and vcsim 0.37.3, and fakepve
 //! 0.5.0 in the place of qm.
 
 use super::*;

@@ -1,5 +1,5 @@
-//! LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one initiator that
-//! may have it. Nobody else sees it: no ACL is generated, and there is no demo mode.
+//! Exports by LIO's iSCSI fabric: a target with one portal at a named address, one LUN, and one
+//! initiator that may have it. Nobody else sees it: no ACL is generated, and there is no demo mode.
 
 use super::{LINK, Store, TARGET, backstore, has_store, make_store, ready, remove_store};
 use crate::export;
@@ -11,11 +11,11 @@ use iotax_units::shell;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// A target and what it is made of.
+/// Target and what it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IscsiTarget<'a> {
     pub store: Store<'a>,
-    /// Attributes of the backstore by LIO's names, in the order in which they are told.
+    /// Attributes of the backstore by LIO's names, in the order in which they are written.
     pub attributes: &'a [(String, String)],
     pub iqn: &'a str,
     pub initiator: &'a str,
@@ -23,21 +23,21 @@ pub struct IscsiTarget<'a> {
     pub iser: bool,
 }
 
-/// Folder of the fabric. The kernel has one when somebody has made it.
+/// Returns the folder of the fabric. The kernel has one when somebody has made it.
 pub fn fabric() -> PathBuf {
     Path::new(TARGET).join("iscsi")
 }
 
-/// Folder of a target of it.
+/// Returns the folder of a target of the fabric.
 pub fn folder(iqn: &str) -> PathBuf {
     fabric().join(iqn)
 }
 
-/// Makes the backstore, the target and all in it. Tells the fabric's folder, if it was not there
+/// Makes the backstore, the target and all in it. Returns the fabric's folder, if it was not there
 /// before.
 ///
 /// # Errors
-/// When something is in the way, the kernel has no such target, or refuses a part.
+/// If something is in the way, the kernel has no such target, or refuses a part.
 pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     check(target)?;
     let modules: &[&str] =
@@ -59,7 +59,8 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
         export::make_new(folder)?;
     }
     export::link(&store, &lun.join(LINK))?;
-    // The kernel's defaults but for the first, said because all depends on them.
+    // All but the first are the kernel's defaults. They are written since everything depends on
+    // them.
     for (name, value) in [("authentication", "0"), ("generate_node_acls", "0")] {
         tell_kernel(&group.join("attrib").join(name), value)?;
     }
@@ -69,7 +70,7 @@ pub fn export(target: &IscsiTarget) -> Result<Option<PathBuf>> {
     Ok(made.then(fabric))
 }
 
-/// What can be told before anything is made.
+/// Checks all that can be checked before anything is made.
 fn check(target: &IscsiTarget) -> Result<()> {
     if folder(target.iqn).exists() || has_store(target.store.name) {
         let taken = anyhow!(
@@ -84,7 +85,7 @@ fn check(target: &IscsiTarget) -> Result<()> {
     export::check_address(target.portal.ip(), (!target.iser).then_some(target.portal.port()))
 }
 
-/// The initiator and the LUN that it has.
+/// Makes the initiator's ACL and maps the LUN that it has.
 fn allow(acl: &Path, lun: &Path, read_only: bool) -> Result<()> {
     let mapped = acl.join("lun_0");
     export::make_new(acl)?;
@@ -107,12 +108,12 @@ fn listen(group: &Path, target: &IscsiTarget) -> Result<()> {
     Ok(())
 }
 
-/// Whether a part of it is there.
+/// Returns true if any part of it exists.
 pub fn is_exported(name: &str, iqn: &str) -> bool {
     folder(iqn).exists() || has_store(name)
 }
 
-/// How it is shown, by LIO's names.
+/// Returns the settings with which it is exported, by LIO's names.
 pub fn settings_of(probe: &Probe, target: &IscsiTarget) -> ThingSettings {
     let store =
         ["block_size", "emulate_write_cache", "emulate_fua_write", "emulate_tpu", "queue_depth"];
@@ -123,11 +124,11 @@ pub fn settings_of(probe: &Probe, target: &IscsiTarget) -> ThingSettings {
     all
 }
 
-/// Takes all parts of it away, in whatever state they are, and the fabric's folder that was made
-/// for it.
+/// Removes all parts of it, in whatever state they are, and the fabric's folder that was made for
+/// it.
 ///
 /// # Errors
-/// When a part is still in use.
+/// If a part is still in use.
 pub fn unexport(target: &IscsiTarget, fabric: Option<&Path>) -> Result<()> {
     let group = folder(target.iqn).join("tpgt_1");
     let (lun, acl) = (group.join("lun/lun_0"), group.join("acls").join(target.initiator));
@@ -145,7 +146,7 @@ pub fn unexport(target: &IscsiTarget, fabric: Option<&Path>) -> Result<()> {
     remove_store(target.store.block, target.store.name, fabric)
 }
 
-/// What a person would type.
+/// Returns the commands that a person would type to remove it.
 pub fn unexport_by_hand(target: &IscsiTarget) -> String {
     let iqn = folder(target.iqn);
     let group = iqn.join("tpgt_1");

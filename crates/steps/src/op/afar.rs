@@ -1,5 +1,5 @@
-//! Files of ours on a host over ssh that no agent of ours is on: made, marked and filled by
-//! commands there (measure::afar), removed only with the marker that was made.
+//! Makes files of ours on a host over ssh that has no agent of ours. Commands make, mark and fill
+//! them there (measure::afar). A file is removed only with the marker that was made.
 
 use super::{ManagedResource, Operation, RealSystem, RunTag, StepOutput, Undoing};
 use crate::agentless::file;
@@ -9,13 +9,13 @@ use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A file with our marker, filled with incompressible data.
+/// File with our marker, filled with incompressible data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeFileAfar {
     /// Destination as ssh knows it.
     pub host: String,
     pub path: PathBuf,
-    /// Bytes of data; the marker lies behind them.
+    /// Bytes of data. The marker comes after them.
     pub bytes: u64,
 }
 
@@ -36,7 +36,7 @@ impl Operation for MakeFileAfar {
     fn undo_by_hand(&self, _: &RunTag, _: &StepOutput) -> Option<String> {
         let command = match self.path.is_absolute() {
             true => format!("rm {}", shell::path(&self.path)),
-            // A path of Windows.
+            // The path is a Windows path.
             false => format!("del \"{}\"", self.path.display()),
         };
         Some(format!("ssh {} {}", shell::word(&self.host), shell::word(&command)))

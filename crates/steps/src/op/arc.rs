@@ -1,4 +1,4 @@
-//! The limit of ZFS's cache (ARC) in a place, for the time of a stack. It is the whole machine's.
+//! Limits ZFS's cache (ARC) in a place while a stack is up. The limit is the whole machine's.
 
 use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput, Undoing};
 use crate::zfs::ArcLimit;
@@ -6,12 +6,12 @@ use anyhow::Result;
 use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 
-/// `echo BYTES > /sys/module/zfs/parameters/zfs_arc_max`
+/// Writes `echo BYTES > /sys/module/zfs/parameters/zfs_arc_max`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitArc {
-    /// What it may hold.
+    /// Most bytes that the ARC may hold.
     pub bytes: u64,
-    /// What it was before, from the intent on.
+    /// Limit before this run, recorded with the intent.
     #[serde(default)]
     pub was: ArcLimit,
 }
@@ -41,8 +41,8 @@ impl ManagedResource for LimitArc {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Half done is what the module has not taken: then its parameter is ours and what holds is
-        // not.
+        // The step is half done if the module refused the limit: then its parameter is ours and the
+        // limit in effect is not.
         Ok((ArcLimit::current_limit().parameter == self.bytes).then(StepOutput::default))
     }
 

@@ -16,45 +16,45 @@ use serde::{Deserialize, Serialize};
 pub struct CreateArray {
     /// Block devices, in the order of their roles.
     pub members: Vec<PathRef>,
-    /// Its name, at most 28 bytes; it carries the run's id.
+    /// Name of the array, at most 28 bytes. It carries the run's id.
     pub name: String,
-    /// 0, 1, 5, 6 or 10.
+    /// RAID level: 0, 1, 5, 6 or 10.
     pub level: u8,
-    /// Bytes of a chunk; RAID 1 has none.
+    /// Bytes of a chunk; `None` for RAID 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<u64>,
-    /// Of parity or copies; `None`: mdadm's choice.
+    /// Layout of parity or copies; `None` for mdadm's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
     /// Format of the superblock: `1.2`.
     pub metadata: String,
-    /// Whether it keeps a bitmap of what is being written, on its members.
+    /// True if it keeps a bitmap of what is being written, on its members.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bitmap: bool,
-    /// Bytes of each member that hold data; RAID 0 takes all that there are.
+    /// Bytes of each member that hold data. RAID 0 takes all that there are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Where data begins on each member, bytes.
+    /// Offset of the data on each member, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_offset: Option<u64>,
-    /// Whether the members may be of different size.
+    /// True if the members may differ in size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uneven: bool,
-    /// Parity and copies are not computed.
+    /// True if parity and copies are not computed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assume_clean: bool,
-    /// Bounds of syncs and rebuilds under load, bytes a second: least and most.
+    /// Bounds of syncs and rebuilds under load, in bytes a second: least and most.
     #[serde(default, skip_serializing_if = "SyncBounds::are_none")]
     pub sync_speed: SyncBounds,
     /// Bytes that the plan counts on.
     pub bytes: u64,
-    /// Who the members are, from the intent on.
+    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
 
 impl CreateArray {
-    /// Bytes that its first sync writes: parity, or every copy but the first.
+    /// Returns the bytes that its first sync writes: parity, or every copy but the first.
     pub fn first_sync_bytes(&self) -> u64 {
         let (members, each) = (self.members.len() as u64, self.size.unwrap_or(0));
         let copies =
@@ -70,13 +70,13 @@ impl CreateArray {
     }
 }
 
-/// Least and most; what is not written is the system's.
+/// Least and most speed of a sync. The system's bounds apply where none is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncBounds {
-    /// Is made even when others want the drives.
+    /// Speed that is reached even when others want the drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<u64>,
-    /// Is not passed even when nobody does.
+    /// Speed that is not exceeded even when nobody else wants the drives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u64>,
 }
@@ -89,7 +89,7 @@ impl SyncBounds {
 
 impl ManagedResource for CreateArray {
     fn survives(&self) -> bool {
-        // The superblocks do, and udev makes an array of them again.
+        // The superblocks survive, and udev assembles an array from them again.
         true
     }
 

@@ -1,13 +1,13 @@
-//! The sync or rebuild of an array is waited for, as fast as its drives go: the bounds of its speed
-//! are raised meanwhile, in that array alone. Nothing is left to undo: the array takes its bounds
-//! along.
+//! Waits for the sync or rebuild of an array, as fast as its drives go: the bounds of its speed are
+//! raised meanwhile, in that array alone. Nothing is left to undo: the bounds disappear with the
+//! array.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-/// Until all members are whole.
+/// Waits until all members are whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AwaitSync {
     pub array: PathRef,

@@ -1,6 +1,6 @@
-//! A cache of the kernel's bcache on one drive before another. What is ours is known by the UUID of
-//! the cache set in the superblocks of both, which is worked out from a name that carries the run's
-//! id.
+//! Puts a cache of the kernel's bcache on one drive before another. What is ours is known by the
+//! UUID of the cache set in the superblocks of both, which is derived from a name that carries the
+//! run's id.
 
 use super::drives::{Drives, left_on, today};
 use super::{
@@ -20,40 +20,39 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the superblock of a member has its magic, and after the member's own UUID that of the
-/// set.
+/// Offset of the magic of a member's superblock. The member's own UUID follows, and then the UUID
+/// of the set.
 const MAGIC_AT: u64 = 4120;
 const MAGIC: [u8; 16] = *b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81";
 const SETS: &str = "/sys/fs/bcache";
-/// The kernel and udev are done by then with what was told of a device.
+/// Limits how long the kernel and udev may take to handle a change of a device.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// All of a large cache is written back by then, at the pace of a slow drive.
+/// Limits how long a large cache may take to be written back, at the pace of a slow drive.
 const FLUSHED_WITHIN: Duration = Duration::from_secs(4 * 3600);
 
-/// `make-bcache`, and what is set of it.
+/// Arguments of `make-bcache`, and the settings that are written after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeBcache {
-    /// Its name; it carries the run's id.
+    /// Name of the cache. It carries the run's id.
     pub name: String,
-    /// The drive that has the data.
+    /// Drive that holds the data.
     pub slow: PathRef,
-    /// The drive that is the cache, or a part of it.
+    /// Drive that is the cache, or a part of a drive.
     pub fast: PathRef,
-    /// The drive of which that is a part.
+    /// Drive that `fast` is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<PathRef>,
     /// `writethrough`, `writeback` or `writearound`.
     pub mode: String,
-    /// Bytes of the smallest write to the cache.
+    /// Smallest write to the cache, in bytes.
     pub block: u64,
-    /// Bytes of a bucket.
     pub bucket: u64,
     /// Sequential I/O longer than this bypasses the cache, in bytes.
     pub sequential_cutoff: u64,
-    /// Latencies of a cache read and a cache write that count as congestion, microseconds; 0:
+    /// Latencies of a cache read and a cache write that count as congestion, in microseconds; 0 for
     /// never.
     pub congested_us: [u64; 2],
-    /// Who the members are, from the intent on.
+    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
@@ -77,7 +76,8 @@ impl MakeBcache {
         words.map(str::to_owned).to_vec()
     }
 
-    /// What the kernel is told: file of the slow drive's folder or of the set's, and value.
+    /// Returns the settings that the kernel gets. Each is true for the slow drive's folder or false
+    /// for the set's, the file, and the value.
     fn settings_written(&self) -> [(bool, &'static str, String); 4] {
         let [read, write] = self.congested_us;
         [
@@ -88,13 +88,14 @@ impl MakeBcache {
         ]
     }
 
-    /// The folder of the set; it is there while the set is up.
+    /// Returns the folder of the set, which exists while the set is up.
     fn set(&self) -> PathBuf {
         Path::new(SETS).join(self.uuid())
     }
 
-    /// Of the members those that are there, by the kernel's names, and carry a superblock of ours.
-    /// After a reboot a part of the fast drive is none any more, and the drive has it.
+    /// Returns the members that exist and carry a superblock of ours, by the kernel's names. After
+    /// a reboot, a part of the fast drive does not exist any more, and the drive has the
+    /// superblock.
     fn ours(&self) -> Result<Vec<PathBuf>> {
         let first_of = |names: &[&PathRef]| -> Result<Option<PathBuf>> {
             for member in names.iter().filter_map(|name| name.path().ok()?.canonicalize().ok()) {
@@ -108,7 +109,7 @@ impl MakeBcache {
         Ok([first_of(&[&self.slow])?, first_of(&fast)?].into_iter().flatten().collect())
     }
 
-    /// Waits until all of the cache is written back, and takes it down.
+    /// Waits until all of the cache is written back, and stops it.
     fn stop(&self, ours: &[PathBuf]) -> Result<()> {
         let probe = host_probe();
         for folder in ours.iter().filter_map(|member| folder_of(&probe, member)) {
@@ -116,7 +117,7 @@ impl MakeBcache {
                 || probe.read(folder.join("state")).is_some_and(|state| state == "dirty");
             if is_dirty() {
                 tell_kernel(&folder.join("cache_mode"), "writethrough")?;
-                // As fast as the drives go.
+                // Writes back as fast as the drives go.
                 tell_kernel(&folder.join("writeback_percent"), "0")?;
                 wait_until(FLUSHED_WITHIN, || !is_dirty()).with_context(|| {
                     format!("{} does not write back what it has cached", self.name)
@@ -150,7 +151,7 @@ impl MakeBcache {
 
 impl ManagedResource for MakeBcache {
     fn survives(&self) -> bool {
-        // The superblocks do, and udev registers them again.
+        // The superblocks survive, and udev registers them again.
         true
     }
 
@@ -167,7 +168,7 @@ impl ManagedResource for MakeBcache {
         let (slow, fast) = (slow?, fast?);
         run(tool("make-bcache", self.words()).arg("--cache").arg(&fast).arg("--bdev").arg(&slow))?;
         for member in [&slow, &fast] {
-            // Quiet about one that udev has registered meanwhile.
+            // `register_quiet` does not complain about a member that udev has registered meanwhile.
             tell_kernel(&Path::new(SETS).join("register_quiet"), &member.display().to_string())?;
         }
         let attached =
@@ -201,8 +202,8 @@ impl ManagedResource for MakeBcache {
             match today.unmake_once() {
                 Ok(()) => return left_on(&others),
                 Err(error) if start.elapsed() > PATIENCE => return Err(error),
-                // Somebody looks at a member, or udev has just registered one whose superblock was
-                // still there.
+                // Something is looking at a member, or udev has just registered one whose
+                // superblock was still there.
                 Err(_) => std::thread::sleep(Duration::from_millis(200)),
             }
         }
@@ -216,7 +217,8 @@ impl ManagedResource for MakeBcache {
     }
 }
 
-/// How it really is, by the kernel's names; of a list of choices the one in brackets.
+/// Reads the actual settings, by the kernel's names. For a list of choices it returns the one in
+/// brackets.
 fn settings_in(probe: &Probe, slow: &Path, set: &Path) -> ThingSettings {
     const OF_SLOW: &[&str] = &["cache_mode", "sequential_cutoff", "writeback_percent", "state"];
     const OF_SET: &[&str] = &[
@@ -231,7 +233,7 @@ fn settings_in(probe: &Probe, slow: &Path, set: &Path) -> ThingSettings {
     all.map(|(name, value)| (name, queue::chosen(&value))).collect()
 }
 
-/// Whether a device has a superblock of that set.
+/// Returns true if a device has a superblock of that set.
 fn is_of_set(device: &Path, uuid: &str) -> Result<bool> {
     let mut found = [0; 48];
     let read = File::open(device).and_then(|file| file.read_exact_at(&mut found, MAGIC_AT));
@@ -240,14 +242,14 @@ fn is_of_set(device: &Path, uuid: &str) -> Result<bool> {
     Ok(found[..16] == MAGIC && set == uuid.replace('-', ""))
 }
 
-/// The kernel's folder of a slow drive that is registered.
+/// Returns the kernel's folder of a registered slow drive.
 fn folder_of(probe: &Probe, member: &Path) -> Option<PathBuf> {
     let folder = Path::new("/sys/class/block").join(member.file_name()?).join("bcache");
-    // That of a cache has no mode.
+    // The folder of a cache has no mode.
     probe.path_below(folder.join("cache_mode")).exists().then_some(folder)
 }
 
-/// The device that the kernel has made of a slow drive.
+/// Returns the device that the kernel has made of a slow drive.
 fn device_of(folder: &Path) -> Option<PathBuf> {
     let device = folder.join("dev").canonicalize().ok()?;
     Some(Path::new("/dev").join(device.file_name()?))

@@ -1,7 +1,7 @@
-//! A cluster of Ceph's over devices of this host, in a folder of the run's; images in its pool; and
-//! its members that end, come back or are waited for. It is found again by its folder, by processes
-//! whose command lines name its ceph.conf, and by UUIDs on its members, all of which carry the
-//! run's id or are made of it.
+//! Makes a Ceph cluster over devices of this host, in a folder of the run, and images in its pool.
+//! Ends members, brings them back and waits for them. The cluster is found again by its folder, by
+//! processes whose command lines name its ceph.conf, and by UUIDs on its members. All of these
+//! carry the run's id or are derived from it.
 
 use super::drives::{Drives, held_is_lost, left_on, today};
 use super::{
@@ -19,48 +19,47 @@ use iotax_units::{MIB, counted, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Mon, mgr, an OSD for each member, and a pool.
+/// Cluster of a mon, a mgr, an OSD for each member, and a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeCeph {
-    /// Of the pool; it carries the run's id.
+    /// Name of the pool. It carries the run's id.
     pub name: String,
-    /// Where all but the data lies, within the run's folder.
+    /// Folder of everything but the data, within the run's folder.
     pub directory: PathBuf,
-    /// Block devices, an OSD each.
+    /// Block devices, one OSD each.
     pub members: Vec<PathRef>,
-    /// Copies of every object.
+    /// Number of copies of every object.
     pub size: u32,
-    /// Copies that must be up for I/O to go on.
+    /// Number of copies that must be up for I/O to go on.
     pub min_size: u32,
     pub pg: u32,
     pub memory: u64,
     /// `rbd_cache_policy` of its clients.
     pub cache_policy: String,
-    /// Objects of its images have two to the power of so many bytes.
+    /// Base-2 logarithm of the bytes of an object of its images.
     pub order: u32,
-    /// Who the members are, from the intent on.
+    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
 
 impl MakeCeph {
-    /// The configuration by which everybody reaches it.
+    /// Returns the path of the configuration through which everything reaches the cluster.
     pub fn conf(&self) -> PathBuf {
         conf_in(&self.directory)
     }
 
-    /// The id of the cluster.
     pub fn fsid(&self) -> String {
         guid(&self.name).to_ascii_lowercase()
     }
 
-    /// That of an OSD, which its member begins with.
+    /// Returns the UUID of an OSD, which its member begins with.
     pub fn uuid(&self, at: usize) -> String {
         guid(&format!("{} osd {at}", self.name)).to_ascii_lowercase()
     }
 }
 
-/// The configuration of a cluster in that folder.
+/// Returns the path of the configuration of a cluster in that folder.
 fn conf_in(directory: &Path) -> PathBuf {
     directory.join("ceph.conf")
 }
@@ -121,7 +120,7 @@ impl Operation for MakeCeph {
 }
 
 impl ManagedResource for MakeCeph {
-    /// Its folder, and the labels of its members.
+    /// Returns true: the folder and the labels of the members survive.
     fn survives(&self) -> bool {
         true
     }
@@ -149,7 +148,7 @@ impl ManagedResource for MakeCeph {
     fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
         let osds = ceph::osds(&self.conf())?;
         let threads = osds.iter().flat_map(|osd| threads::of_process(osd.pid));
-        // An OSD has some hundred, of many names.
+        // An OSD has several hundred threads, with many names.
         Ok(threads.map(|thread| ServingThread { name: "ceph-osd".to_owned(), ..thread }).collect())
     }
 
@@ -158,14 +157,14 @@ impl ManagedResource for MakeCeph {
     }
 }
 
-/// An image in the pool of a cluster of ours. It goes with the cluster.
+/// Image in the pool of a cluster of ours. It is removed with the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeRbdImage {
     pub conf: PathRef,
     pub pool: String,
     pub image: String,
     pub bytes: u64,
-    /// The run that it is marked with.
+    /// Run that the image is marked with.
     pub run: String,
 }
 
@@ -187,31 +186,31 @@ impl ResourceChange for MakeRbdImage {
     }
 }
 
-/// What is done to a member of a cluster of ours.
+/// Change of a member of a cluster of ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeCeph {
     /// The cluster's ceph.conf, as a layer made it.
     pub made: PathRef,
     pub change: CephChange,
-    /// Bytes that are written to an OSD that returns at most; 0: not known.
+    /// Most bytes that are written to an OSD that returns; 0 if unknown.
     #[serde(default)]
     pub bytes: u64,
 }
 
-/// To which OSD, from 0.
+/// Change of an OSD, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CephChange {
-    /// Its process ends, and the cluster goes on without it.
+    /// Ends the OSD's process; the cluster goes on without it.
     Ends(usize),
-    /// It is recreated on its member, empty as a new drive is, and filled by the others.
+    /// Recreates the OSD on its member, empty as a new drive is. The other OSDs fill it.
     Returns(usize),
-    /// It gets no data any more and gives what it has to others, but still serves it: `ceph osd
-    /// out`.
+    /// Makes the OSD get no more data and give what it has to others, while it still serves it:
+    /// `ceph osd out`.
     Out(usize),
-    /// It is one of them again: `ceph osd in`.
+    /// Makes the OSD a full member again: `ceph osd in`.
     In(usize),
-    /// Until every placement group is clean, twice 5 s apart.
+    /// Waits until every placement group is clean, twice 5 s apart.
     AwaitHealthy,
 }
 

@@ -1,4 +1,4 @@
-//! A directory of the run (a mount point); removed only when empty.
+//! Makes a directory of the run (a mount point), which is removed only when empty.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::system::gone_is_fine;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeDirectory {
-    /// Within the run directory, so its name is this run's alone.
+    /// Path within the run directory, so that its name is this run's alone.
     pub path: PathBuf,
 }
 

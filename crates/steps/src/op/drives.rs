@@ -1,6 +1,6 @@
-//! Who the members of an array, a group, a pool or a partition table are. The journal has them by
-//! the names that somebody typed, and the kernel deals its names out again at each boot: before one
-//! is looked at to undo what was made, it must be the same drive.
+//! Identifies the members of an array, a group, a pool or a partition table. The journal has them
+//! by the names that somebody typed, and the kernel deals its names out again at each boot. Before
+//! a member is looked at to undo what was made, it must be the same drive.
 
 use super::{Observer, Operation, PathRef};
 use crate::system::NotOurs;
@@ -11,11 +11,12 @@ use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The members in their order; `None` of one that has no name of its own (a loop device, a volume).
+/// Identities of the members in their order; `None` for one that has no name of its own (a loop
+/// device, a volume).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drives(Vec<Option<DriveIdentity>>);
 
-/// What no boot changes about a drive, or about a partition of it.
+/// Identity of a drive, or of a partition of it, that no boot changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriveIdentity {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,15 +28,16 @@ pub struct DriveIdentity {
 }
 
 impl DriveIdentity {
-    /// A serial that other disks tell too names none.
+    /// Returns `None` if nothing identifies the drive: a serial that other disks report too does
+    /// not.
     fn from_identity(identity: Identity) -> Option<DriveIdentity> {
         let serial = identity.serial.filter(|_| identity.serial_shared_with.is_empty());
         let names_one = serial.is_some() || identity.wwn.is_some();
         names_one.then_some(DriveIdentity { serial, wwn: identity.wwn, part: identity.part })
     }
 
-    /// By the WWN where both have one. A drive whose serial another tells by now is known by it no
-    /// more.
+    /// Returns true if both are the same drive, by the WWN where both have one. A drive whose
+    /// serial another drive reports by now is no longer known by it.
     fn is(&self, other: &DriveIdentity) -> bool {
         let same = match (&self.wwn, &other.wwn) {
             (Some(own), Some(other)) => own == other,
@@ -53,21 +55,21 @@ impl DriveIdentity {
     }
 }
 
-/// Where a member is by now.
+/// Present location of a member.
 #[derive(Debug, PartialEq, Eq)]
 enum MemberLocation {
-    /// Where it was, or nobody knows better.
+    /// The member is where it was, or nobody knows better.
     There,
     Moved(PathBuf),
-    /// Another drive has its name, and it is nowhere.
+    /// Another drive has the member's name, and the member is nowhere.
     Anothers(String),
 }
 
-/// Nothing can ever be there: a member that is gone.
+/// Path at which nothing can ever be, for a member that is gone.
 const NOWHERE: &str = "/dev/null/gone";
 
 impl Drives {
-    /// Of members that are about to be written.
+    /// Reads the identities of members that are about to be written.
     pub fn about_to_write(machine: &dyn Observer, members: &[&mut PathRef]) -> Drives {
         let drive = |member: &&mut PathRef| {
             machine.identity(member.path().ok()?).and_then(DriveIdentity::from_identity)
@@ -75,13 +77,13 @@ impl Drives {
         Drives(members.iter().map(drive).collect())
     }
 
-    /// Whether nothing is known of any.
+    /// Returns true if no member's identity is known.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
 
-    /// Turns members to where they are on this machine by now, and tells whose name another drive
-    /// has: that is looked at no more.
+    /// Points members to where they are on this machine by now. Returns a message for each whose
+    /// name another drive has; that drive is not looked at any more.
     pub fn settle(&self, members: Vec<&mut PathRef>) -> Vec<String> {
         let mut others = Vec::new();
         for (member, known) in members.into_iter().zip(&self.0) {
@@ -99,17 +101,18 @@ impl Drives {
     }
 }
 
-/// An operation with its members where they are by now, and what of them is another drive.
+/// Returns an operation with its members where they are by now, and the messages about members
+/// whose names other drives have.
 pub fn today<O: Operation + Clone>(op: &O, drives: &Drives) -> (O, Vec<String>) {
     let mut today = op.clone();
     let others = drives.settle(today.inputs());
     (today, others)
 }
 
-/// What is left where another drive has a member's name.
+/// Reports what is left because another drive has a member's name.
 ///
 /// # Errors
-/// [`NotOurs`] where one has.
+/// [`NotOurs`] if `others` has any.
 pub fn left_on(others: &[String]) -> Result<()> {
     match others {
         [] => Ok(()),
@@ -129,7 +132,7 @@ fn place(
     let mut found = everywhere().into_iter().filter(|(_, drive)| known.is(drive));
     match (found.next(), found.next(), now) {
         (Some((path, _)), None, _) => MemberLocation::Moved(path),
-        // It is gone, with all that was on it.
+        // The member is gone, with all that was on it.
         (_, _, None) => MemberLocation::There,
         (_, _, Some(now)) => MemberLocation::Anothers(format!(
             "{} is another drive now ({}, and not {}), and that one is not here: left alone",
@@ -140,20 +143,19 @@ fn place(
     }
 }
 
-/// The drive at a path; the outer `None`: nothing is there.
+/// Returns the drive at a path. The outer `None` means that nothing is there.
 fn drive_at(path: &Path) -> Option<Option<DriveIdentity>> {
     identity_of(path).ok().map(DriveIdentity::from_identity)
 }
 
-/// All block devices that have a name of their own.
+/// Returns all block devices that have a name of their own.
 fn everywhere() -> Vec<(PathBuf, DriveIdentity)> {
     let names = Probe::of_files(Path::new("/")).names("/sys/class/block");
     let paths = names.iter().map(|name| block::device_path(name));
     paths.filter_map(|path| Some((path.clone(), drive_at(&path)??))).collect()
 }
 
-/// What cannot be undone of members that get a label of an array's, a volume group's or a
-/// cluster's.
+/// Describes what is lost on members that get a label of an array, a volume group or a cluster.
 pub(super) fn held_is_lost(members: &[PathRef]) -> String {
     let members: Vec<String> = members.iter().map(ToString::to_string).collect();
     format!("all data on {} is lost", members.join(", "))

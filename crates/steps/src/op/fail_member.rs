@@ -1,5 +1,5 @@
-//! A member of an array is declared failed and taken out: what a dead drive does to it. The array's
-//! end undoes it.
+//! Declares a member of an array failed and takes it out, as a dead drive would make the kernel do.
+//! The end of the array undoes it.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailMember {
     pub array: PathRef,
-    /// One of its members.
     pub member: PathRef,
 }
 

@@ -1,4 +1,4 @@
-//! Files of ours: made new with our marker after their data, filled with incompressible data.
+//! Makes files of ours: new, with our marker after their data, filled with incompressible data.
 //! Another's file is never written or removed (guard::marker).
 
 use super::{
@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// A preallocated file with our marker.
+/// Preallocated file with our marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeFile {
     pub path: PathBuf,
-    /// Bytes of data; the marker lies behind them.
+    /// Bytes of data. The marker comes after them.
     pub bytes: u64,
-    /// Left in place after the run, for the next one.
+    /// True if the file is left in place after the run, for the next one.
     pub keep: bool,
-    /// It lies on a file system that the run mounts, and goes with it.
+    /// True if it is on a file system that the run mounts, and disappears with it.
     pub inside_mount: bool,
 }
 
@@ -63,7 +63,7 @@ impl ManagedResource for MakeFile {
     }
 
     fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Whoever may not look into a folder has made nothing there.
+        // A user who may not look into a folder has made nothing there.
         let looked = self.path.symlink_metadata();
         if looked.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied) {
             return Ok(None);
@@ -76,7 +76,8 @@ impl ManagedResource for MakeFile {
         let path = &self.path;
         let inode = made.inode.context("no inode was recorded")?;
         if let Some(device) = loops::any_on(path) {
-            // Its name gone, nobody would find again what the device keeps of the disk.
+            // Once the file's name is gone, nobody would find again what the device keeps of the
+            // disk.
             bail!(
                 "{} is attached to {}; hint: losetup --detach {0}",
                 device.display(),
@@ -95,10 +96,10 @@ impl ManagedResource for MakeFile {
 }
 
 impl MakeFile {
-    /// The marker of the file that is there, if it is one of ours and as large as this.
+    /// Returns the marker of an existing file, if it is one of ours and as large as this.
     ///
     /// # Errors
-    /// When another file is there.
+    /// If another file is there.
     pub fn reusable(&self) -> Result<Option<marker::Marker>> {
         let path = self.path.display();
         if self.path.symlink_metadata().is_err() {
@@ -128,7 +129,7 @@ fn yield_of(path: &Path, marker: &marker::Marker) -> StepOutput {
     }
 }
 
-/// Two runs must not measure, format or remove one file under each other.
+/// Locks a file: two runs must not measure, format or remove the same file.
 fn claim(path: &Path) -> Result<File> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     match marker::lock(&file).with_context(|| format!("cannot lock {}", path.display()))? {
@@ -140,18 +141,18 @@ fn claim(path: &Path) -> Result<File> {
     }
 }
 
-/// Data into a file of ours, so that no layer can serve holes or zeroes.
+/// Fills a file of ours with data, so that no layer can serve holes or zeroes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FillFile {
     pub file: PathRef,
-    /// Bytes, for the plan.
+    /// Bytes to fill, for the plan.
     pub bytes: u64,
     /// Seed of the data.
     pub seed: u64,
-    /// What they are like: incompressible unless the load says otherwise.
+    /// Kind of data: incompressible unless the load says otherwise.
     #[serde(default, skip_serializing_if = "DataKind::is_unique")]
     pub data: DataKind,
-    /// The load will trim it: whoever uses it next fills it again.
+    /// True if the load will trim the file: its next user fills it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trimmed: bool,
 }
@@ -187,8 +188,8 @@ impl ResourceChange for FillFile {
     }
 }
 
-/// A file of ours that was filled is about to be trimmed: its marker says so first, whatever
-/// becomes of the run.
+/// Notes in the marker of a filled file of ours that it is about to be trimmed, before that
+/// happens: the note holds whatever becomes of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgetFill {
     pub file: PathRef,

@@ -1,4 +1,4 @@
-//! A file system on block devices of ours, and its mount.
+//! Makes a file system on block devices of ours, and mounts it.
 
 use super::{
     ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// `mkfs`, with its discard turned off.
+/// Runs `mkfs` with its discard turned off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeFilesystem {
-    /// `xfs`, `ext4` or `btrfs`.
+    /// Type of the file system: `xfs`, `ext4` or `btrfs`.
     pub kind: String,
     pub device: PathRef,
     /// Further devices of a btrfs.
@@ -30,7 +30,7 @@ pub struct MakeFilesystem {
     pub others: Vec<PathRef>,
     /// Label (at most 12 bytes, xfs's limit).
     pub label: String,
-    /// Further words of mkfs, as `-b`, `size=4096`.
+    /// Further words of mkfs, such as `-b`, `size=4096`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
 }
@@ -44,9 +44,10 @@ impl MakeFilesystem {
         self.devices().map(ToString::to_string).collect::<Vec<_>>().join(between)
     }
 
-    /// mkfs would discard the whole device first: the loop driver turns that into holes in the
-    /// backing file, and later reads would measure nothing. Nor may it zero blocks without writing
-    /// them, as mkfs.xfs does with its log: that makes unwritten extents in the file.
+    /// Returns the command. mkfs would otherwise discard the whole device first: the loop driver
+    /// turns that into holes in the backing file, and later reads would measure nothing. Nor may it
+    /// zero blocks without writing them, as mkfs.xfs does with its log: that makes unwritten
+    /// extents in the file.
     fn command(&self) -> Result<Command> {
         let label = self.label.as_str();
         let mut command = tool(format!("mkfs.{}", self.kind), [""; 0]);
@@ -100,31 +101,31 @@ impl ResourceChange for MakeFilesystem {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// The block device, or the name of a file system in a pool.
+    /// Block device, or the name of a file system in a pool.
     pub device: PathRef,
     /// Further devices of a btrfs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<PathRef>,
-    /// A directory of the run.
     pub directory: PathBuf,
     pub kind: String,
-    /// The time of the last access is written now and then, as systems do, and not never.
+    /// True if the time of the last access is written now and then, as systems do; false if it
+    /// never is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relatime: bool,
 }
 
 impl Mount {
-    /// Of one device, without times of access: reading must not write, or the file system would pay
-    /// for the measuring.
+    /// Creates the mount of one device, without times of access: reading must not write, or the
+    /// file system would pay for the measuring.
     pub fn without_atime(device: PathRef, directory: PathBuf, kind: &str) -> Mount {
         Mount { device, others: Vec::new(), directory, kind: kind.to_owned(), relatime: false }
     }
 
-    /// What only that type understands. btrfs would discard by itself, and looks for its other
-    /// devices nowhere.
+    /// Returns the options that only that type understands. btrfs would discard by itself, and
+    /// looks for its other devices nowhere.
     ///
     /// # Errors
-    /// A device is not known yet.
+    /// If a device is not known yet.
     pub fn data(&self) -> Result<String> {
         let mut words: Vec<String> = Vec::new();
         if self.kind == "btrfs" {

@@ -1,5 +1,5 @@
-//! What fio reaches as a client of a Ceph cluster: objects in its pool, or an image. A file of the
-//! run's folder says to fio what it is. The objects go with the pool.
+//! Makes what fio reaches as a client of a Ceph cluster: objects in its pool, or an image. A file
+//! in the run's folder describes the target to fio. The objects disappear with the pool.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::ceph;
@@ -14,24 +14,24 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The file, and what it names.
+/// File that names a target of fio.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeFioTarget {
-    /// In the run's folder.
+    /// Path in the run's folder.
     pub file: PathBuf,
     pub conf: PathBuf,
-    /// What it names, with the configuration that this client reads: the cluster's, or a copy of it
-    /// next to the file.
+    /// Target that the file names, with the configuration that this client reads: the cluster's, or
+    /// a copy of it next to the file.
     pub client: Client,
-    /// What that copy says of librbd's cache.
+    /// Setting of librbd's cache in that copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<bool>,
-    /// Whether it is written once: it is new.
+    /// True if the target is new, and is written once.
     pub fill: bool,
 }
 
 impl MakeFioTarget {
-    /// The copy of the configuration, where there is one.
+    /// Returns the copy of the configuration, where there is one.
     fn copy(&self) -> Option<&Path> {
         (self.client.conf != self.conf).then_some(self.client.conf.as_path())
     }
@@ -84,7 +84,7 @@ impl ManagedResource for MakeFioTarget {
         if let Some(copy) = self.copy() {
             let text = read_text(&self.conf)
                 .with_context(|| format!("cannot read {}", self.conf.display()))?;
-            // The last word of a section counts.
+            // Ceph uses the last setting of a section.
             let cache = self.cache.unwrap_or_default();
             private_file(copy, &format!("{text}\n[client]\nrbd_cache = {cache}\n"))?;
         }
@@ -124,7 +124,7 @@ impl ManagedResource for MakeFioTarget {
     }
 }
 
-/// Only we may read it.
+/// Writes a file that only we may read.
 fn private_file(path: &Path, text: &str) -> Result<()> {
     write_file(path, b"")?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))

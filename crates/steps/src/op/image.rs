@@ -1,5 +1,5 @@
-//! A qcow2 image within a stretch of a file of ours or of a block device, made by QEMU itself. It
-//! has no name and nothing of its own to undo: it goes with what it lies in.
+//! Makes a qcow2 image within a stretch of a file of ours or of a block device, by QEMU itself. It
+//! has no name and nothing of its own to undo: it disappears with what it is in.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::image;
@@ -7,29 +7,29 @@ use anyhow::Result;
 use iotax_units::{show_bytes, size_word};
 use serde::{Deserialize, Serialize};
 
-/// QEMU's `blockdev-create` with `driver=qcow2`.
+/// Runs QEMU's `blockdev-create` with `driver=qcow2`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeImage {
-    /// What it lies in.
+    /// File or device that the image is in.
     pub on: PathRef,
-    /// Whether that is a block device.
+    /// True if `on` is a block device.
     pub block: bool,
-    /// Where it begins there.
+    /// Offset of the image there.
     pub offset: u64,
-    /// Bytes that it may take.
+    /// Most bytes that the image may take.
     pub room: u64,
-    /// Bytes of the disk that it is.
+    /// Bytes of the disk in the image.
     pub bytes: u64,
     /// Bytes of a cluster.
     pub cluster: u64,
-    /// Whether every cluster has its place from the start (QEMU's `preallocation=metadata`).
+    /// True if every cluster has its place from the start (QEMU's `preallocation=metadata`).
     pub mapped: bool,
-    /// Refcounts are not kept up to date with every write.
+    /// True if refcounts are not kept up to date with every write.
     pub lazy_refcounts: bool,
 }
 
 impl MakeImage {
-    /// QEMU's word for where clusters get their places.
+    /// Returns QEMU's word for the preallocation of clusters.
     pub fn preallocation(&self) -> &'static str {
         if self.mapped { "metadata" } else { "off" }
     }

@@ -1,4 +1,4 @@
-//! An image of Ceph's as a block device of this host, by the kernel's own client. It is found again
+//! Maps a Ceph image as a block device of this host, by the kernel's own client. It is found again
 //! in sysfs by cluster, pool and name: an image that was mapped here before is not mapped again, so
 //! what is found is ours.
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// How often unmapping is tried, 1 s apart: it fails while udev or another program has the device
+/// Number of attempts to unmap, 1 s apart. It fails while udev or another program has the device
 /// open.
 const TRIES: u32 = 10;
 
@@ -25,14 +25,14 @@ pub struct MapRbd {
     pub pool: String,
     pub image: String,
     pub read_only: bool,
-    /// Requests in flight on each of its queues.
+    /// Number of requests in flight on each of its queues.
     pub queue_depth: u32,
-    /// Which copy of an object is read.
+    /// Choice of the copy of an object that is read.
     pub read_from_replica: String,
-    /// The protocol to mons and OSDs.
+    /// Protocol to mons and OSDs.
     pub ms_mode: String,
-    /// Its cluster and where it was mapped already, from the intent on; `None`: the cluster did not
-    /// answer.
+    /// Cluster of the image, and where it was mapped already, recorded with the intent. `None` if
+    /// the cluster did not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
 }
@@ -40,7 +40,7 @@ pub struct MapRbd {
 impl MapRbd {
     fn words(&self, with_udev: bool) -> Vec<String> {
         let mut options = vec![format!("queue_depth={}", self.queue_depth)];
-        // What is the kernel's own choice is left out: an older one knows no such option.
+        // The kernel's own choice is left out, since an older kernel has no such option.
         let more = [
             ("ms_mode", &self.ms_mode, "legacy"),
             ("read_from_replica", &self.read_from_replica, "no"),
@@ -59,9 +59,9 @@ impl MapRbd {
         format!("{}/{}", self.pool, self.image)
     }
 
-    /// Devices of this run's making.
+    /// Returns devices that this run has mapped.
     fn mapped(&self) -> Vec<PathBuf> {
-        // One that was mapped before is not mapped by us.
+        // An image that was mapped before is not mapped by us.
         let before = self.before.as_ref().filter(|before| before.mapped.is_empty());
         let find =
             |before: &Before| ceph::mapped(&host_probe(), &before.fsid, &self.pool, &self.image);
@@ -77,7 +77,7 @@ fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 
-/// Without a udev nobody would answer `rbd`, which waits for it.
+/// Returns true if udev runs. Without it, `rbd` would wait for it and get no answer.
 fn has_udev() -> bool {
     Path::new("/run/udev/control").exists()
 }
@@ -144,7 +144,7 @@ impl ManagedResource for MapRbd {
     }
 
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
-        // What is mapped now, not what was: a number may be used again.
+        // Unmaps what is mapped now, not what was: a number may be used again.
         for device in self.mapped() {
             let device = device.to_str().context("a device that is not UTF-8")?;
             let options: &[&str] = if has_udev() { &[] } else { &["--options", "noudev"] };

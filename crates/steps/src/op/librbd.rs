@@ -1,5 +1,5 @@
-//! An image of Ceph's as a file of this host: a qemu-storage-daemon with librbd, which shows it
-//! over a file of the run's by FUSE.
+//! Exports a Ceph image as a file of this host: a qemu-storage-daemon with librbd shows it over a
+//! file of the run by FUSE.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::ceph;
@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The daemon reaches the cluster and shows the file by then.
+/// Limits how long the daemon may take to reach the cluster and show the file.
 const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
-/// The process that serves, and the file.
+/// Process that serves the image, and the file that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportLibrbd {
-    /// qemu-storage-daemon with its whole command line.
+    /// Command line of qemu-storage-daemon.
     pub spawn: Spawn,
-    /// The file, in the run's folder.
+    /// File in the run's folder.
     pub file: PathBuf,
     pub conf: PathBuf,
     pub pool: String,
@@ -58,7 +58,7 @@ impl ManagedResource for ExportLibrbd {
         write_file(&self.file, b"")?;
         let made = self.spawn.make(system, tag)?;
         let runs = || process_of_tag(&self.spawn.tag).is_ok_and(|found| found.is_some());
-        // Its own words are the reason, if it has ended.
+        // If the daemon has ended, its own words are the reason.
         let _ = wait_until(SHOWN_WITHIN, || is_shown(&self.file) || !runs());
         if !is_shown(&self.file) {
             let words = tail(&self.spawn.log, LAST_WORDS);
@@ -75,7 +75,7 @@ impl ManagedResource for ExportLibrbd {
 
     fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()> {
         self.spawn.unmake(system, tag, made)?;
-        // One that was killed leaves its mount.
+        // A daemon that was killed leaves its mount.
         if is_shown(&self.file) {
             run(tool("umount", ["--lazy"]).arg(&self.file))?;
         }
@@ -95,7 +95,7 @@ impl ManagedResource for ExportLibrbd {
     }
 }
 
-/// Whether something is mounted over the file.
+/// Returns true if something is mounted over the file.
 fn is_shown(file: &Path) -> bool {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     mounts::parse(&mounts).iter().any(|mount| mount.point == file)

@@ -1,5 +1,5 @@
-//! Stretches of block devices one after the other as one device, by the device mapper's `linear`:
-//! a part of one device, or several devices put together.
+//! Puts stretches of block devices one after the other into one device, by the device mapper's
+//! `linear`: a part of one device, or several devices put together.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::dm;
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeLinear {
-    /// Its name; it carries the run's id.
+    /// Name of the device. It carries the run's id.
     pub name: String,
-    /// What it is made of, from its beginning.
+    /// Stretches that it is made of, from its beginning.
     pub stretches: Vec<Stretch>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
 }
 
-/// Of a device below.
+/// Stretch of a device below.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     pub device: PathRef,
@@ -45,7 +45,7 @@ impl Operation for MakeLinear {
         let stretch = |part: &Stretch| {
             let bytes = size_word(part.bytes, part.bytes);
             let offset = match part.offset.checked_div(part.bytes) {
-                // In sizes of the stretch, while those are not known.
+                // Offsets are in sizes of the stretch while those are not known.
                 Some(many) if many > 1 && is_unknown(part.bytes) => format!("{many}*{bytes}"),
                 _ => size_word(part.offset, part.offset),
             };

@@ -1,6 +1,6 @@
-//! A loop device over a file. Its number is not known beforehand, so an interrupted attach is found
-//! again by its backing file and by the limit of bytes that ours always have, among those that no
-//! other step is known to have made.
+//! Attaches a loop device over a file. Its number is not known beforehand, so an interrupted attach
+//! is found again by its backing file and by the limit of bytes that ours always have, among those
+//! that no other step is known to have made.
 
 use super::{
     ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, StepOutput, Undoing,
@@ -19,8 +19,8 @@ pub struct AttachLoop {
     pub bytes: u64,
     pub direct_io: bool,
     pub read_only: bool,
-    /// Which file that is, from the intent on: its name may be gone when the device is to be
-    /// detached.
+    /// Identity of that file, recorded with the intent: its name may be gone when the device is to
+    /// be detached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<FileId>,
 }

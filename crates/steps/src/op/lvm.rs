@@ -1,4 +1,4 @@
-//! A volume group of LVM's over several devices, and the volume in it: linear, striped, thin or
+//! Makes an LVM volume group over several devices, and the volume in it: linear, striped, thin or
 //! cached.
 
 use super::drives::{Drives, held_is_lost, left_on, today};
@@ -13,55 +13,55 @@ use iotax_units::{KIB, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Bytes of an extent, which every size of LVM's is a multiple of.
+/// Bytes of an extent, which every size in LVM is a multiple of.
 pub const EXTENT: u64 = 4 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeLvm {
-    /// Name of the group; it carries the run's id.
+    /// Name of the group. It carries the run's id.
     pub name: String,
-    /// Devices; of a cache the last is the fast one.
+    /// Devices of the group. The last one is the fast one of a cache.
     pub members: Vec<PathRef>,
-    /// Bytes used of each.
+    /// Bytes of each member that are used.
     pub member_bytes: u64,
-    /// What is in it.
+    /// Volume in the group.
     pub volume: LvmVolume,
-    /// Who the members are, from the intent on.
+    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
 
-/// The volume. Lengths are in extents of 4 MiB.
+/// Kind of volume. Lengths are in extents of 4 MiB.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum LvmVolume {
-    /// One member after the other.
+    /// Places one member after the other.
     Linear { extents: u64 },
-    /// Chunks of all members in turn.
+    /// Places chunks on all members in turn.
     Striped {
         extents: u64,
-        /// Over how many members, and how long a chunk is.
+        /// Number of members, and size of a chunk.
         stripes: Stripes,
     },
-    /// A thin volume in a pool of its own.
+    /// Thin volume in a pool of its own.
     Thin {
         extents: u64,
         /// Length of the pool's data.
         pool_extents: u64,
         /// Length of its metadata.
         metadata_extents: u64,
-        /// How the pool's data lie on the members; `None`: one after the other.
+        /// Stripes of the pool's data over the members; `None` if the members follow one another.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stripes: Option<Stripes>,
         /// Bytes that are mapped as a whole.
         chunk_size: u64,
-        /// Whether a chunk is zeroed before it is used in part.
+        /// True if a chunk is zeroed before it is used in part.
         zero: bool,
     },
-    /// A volume on all members but the last, cached on that.
+    /// Volume on all members but the last, cached on that one.
     Cache {
         extents: u64,
-        /// Length of the cache, its metadata among it.
+        /// Length of the cache, including its metadata.
         cache_extents: u64,
         mode: String,
         /// Bytes that are cached as a whole.
@@ -69,10 +69,10 @@ pub enum LvmVolume {
     },
 }
 
-/// How a volume is striped.
+/// Layout of a striped volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stripes {
-    /// Members in a stripe.
+    /// Number of members in a stripe.
     pub count: u64,
     /// Bytes of a chunk.
     pub size: u64,
@@ -84,7 +84,8 @@ impl MakeLvm {
         Ok(VolumeGroup { run_id: &tag.run_id, name: &self.name, members })
     }
 
-    /// The commands that make what is in the group, `fast` and `slow` being the members of a cache.
+    /// Returns the commands that make what is in the group. `fast` and `slow` are the members of a
+    /// cache.
     fn commands(&self, slow: &[String], fast: &[String]) -> Vec<Vec<String>> {
         let group = self.name.as_str();
         let volume =
@@ -150,7 +151,7 @@ impl MakeLvm {
         }
     }
 
-    /// The commands with the members as they are named.
+    /// Returns the commands with the members as they are named.
     fn commands_on(&self, names: &[String]) -> Vec<Vec<String>> {
         let (slow, fast) = names.split_at(names.len().saturating_sub(1));
         self.commands(slow, fast)
@@ -164,7 +165,7 @@ impl Stripes {
     }
 }
 
-/// LVM's `k` is 1024 bytes.
+/// Formats bytes in LVM's `k`, which is 1024 bytes.
 fn kib(bytes: u64) -> String {
     format!("{}k", bytes / KIB)
 }

@@ -15,23 +15,23 @@ use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// Time for a system to shut down in order.
+/// Limits how long a system may take to shut down in order.
 const SHUTS_DOWN_WITHIN: Duration = Duration::from_secs(180);
-/// Time from the start until it answers over ssh.
+/// Limits how long it may take from the start until it answers over ssh.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(600);
-/// Between two checks of its state.
+/// Pause between two checks of its state.
 const LOOKS: Duration = Duration::from_millis(500);
 
-/// Other settings for a virtual machine.
+/// Changed settings of a virtual machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeMachine {
     pub vm: Vm,
-    /// Its disk under load, as its manager calls it; `None`: not known yet.
+    /// Disk under load, as its manager calls it; `None` if not known yet.
     pub disk: Option<String>,
     pub settings: ManagerSettings,
-    /// It may be switched off if it does not shut down.
+    /// True if it may be switched off when it does not shut down.
     pub force: bool,
-    /// The host over ssh that it is, which is waited for.
+    /// Name of the machine as a host over ssh, which is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,8 @@ impl ChangeMachine {
             .join(",")
     }
 
-    /// Its settings now: as before, as changed by the run, or edited by another user.
+    /// Returns the state of its settings: as before, as changed by the run, or edited by another
+    /// user.
     fn seen(&self) -> Result<SeenMachine> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
         let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
@@ -82,14 +83,14 @@ impl ChangeMachine {
         })
     }
 
-    /// Whether it had these settings already.
+    /// Returns true if it had these settings already.
     fn changes_nothing(&self) -> Result<bool> {
         let (manager, disk, before) = (self.manager(), self.disk()?, self.before()?);
         let wanted = manager.with(&self.vm, disk, before, &self.settings)?;
         Ok(manager.plain(disk, &wanted) == manager.plain(disk, before))
     }
 
-    /// Whether the earlier settings are in force.
+    /// Returns true if the earlier settings are in force.
     fn in_force_as_before(&self) -> Result<bool> {
         if self.changes_nothing()? {
             return Ok(true);

@@ -1,6 +1,6 @@
-//! The family of operations: one file and one entry each. An operation is typed data that says what
-//! it does. As a [`ManagedResource`] it is made, found again after an interrupted attempt and taken
-//! away, as a [`ResourceChange`] it is done.
+//! Holds one file and one entry for each operation. An operation is typed data that says what it
+//! does. As a [`ManagedResource`] it is created, found again after an interrupted attempt and
+//! removed; as a [`ResourceChange`] it is carried out once.
 
 mod afar;
 mod arc;
@@ -87,7 +87,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// The operations: each is a [`ManagedResource`] or a [`ResourceChange`].
+/// Lists the operations: each is a [`ManagedResource`] or a [`ResourceChange`].
 macro_rules! operations {
     (
         resources { $($(#[$of_resource:meta])* $resource:ident,)* }
@@ -115,7 +115,7 @@ macro_rules! operations {
                 }
             }
 
-            /// What it does to a machine.
+            /// Returns what the operation does to a machine.
             pub fn act(&self) -> Act<'_> {
                 match self {
                     $(Op::$resource(op) => Act::Make(op),)*
@@ -128,135 +128,134 @@ macro_rules! operations {
 
 operations! {
     resources {
-        /// A directory of the run.
         MakeDirectory,
-        /// A file of ours.
+        /// File that iotax owns.
         MakeFile,
         AttachLoop,
         Mount,
-        /// A volume group and a volume of LVM's.
+        /// LVM volume group and a volume in it.
         MakeLvm,
-        /// A cache of bcache's before a drive.
+        /// Cache drive of bcache before a slower drive.
         MakeBcache,
-        /// A pool of ZFS and what is in it.
+        /// ZFS pool and its contents.
         MakeZpool,
-        /// The limit of ZFS's cache.
+        /// Limit of the ZFS cache.
         LimitArc,
         /// A partition table with one partition.
         MakePartition,
-        /// A part of a device, or several put together.
+        /// Part of a device, or several devices put together.
         MakeLinear,
-        /// An array of the kernel's RAID.
+        /// Array of the kernel's RAID driver.
         CreateArray,
-        /// The initramfs of a guest.
+        /// Initramfs of a guest.
         BuildInitramfs,
-        /// The seed of a guest whose system is not ours.
+        /// Seed of a guest whose system is not ours.
         BuildSeed,
-        /// A PCI drive for a guest.
+        /// PCI drive for a guest.
         PassThrough,
-        /// A LUN of the kernel's target.
+        /// LUN of the kernel's target.
         ExportVhostScsi,
-        /// A disk in a running SPDK target.
+        /// Disk in a running SPDK target.
         ExportSpdk,
-        /// A bdev over several files or devices in a running SPDK target.
+        /// Bdev over several files or devices in a running SPDK target.
         JoinSpdk,
         /// Equal parts of a bdev.
         SplitSpdk,
-        /// A cluster of Ceph's.
         MakeCeph,
-        /// An image of Ceph's as a file.
+        /// Ceph image as a file.
         ExportLibrbd,
-        /// An image of Ceph's as a block device of the kernel's client.
+        /// Ceph image as a block device of the kernel's client.
         MapRbd,
-        /// What fio reaches as a client of Ceph's.
+        /// Target that fio reaches as a client of Ceph.
         MakeFioTarget,
-        /// A bdev's NVMe-oF subsystem in a running SPDK target.
+        /// NVMe-oF subsystem of a bdev in a running SPDK target.
         ExportSpdkNvmf,
-        /// A subsystem of the kernel's NVMe target.
+        /// Subsystem of the kernel's NVMe target.
         ExportNvmf,
-        /// A controller of one.
+        /// Controller of an NVMe subsystem.
         ConnectNvmf,
-        /// A target of the kernel's iSCSI.
+        /// Target of the kernel's iSCSI.
         ExportIscsi,
         StartIscsid,
-        /// A session with a target.
+        /// Session with an iSCSI target.
         ConnectIscsi,
-        /// An export of a qemu-nbd.
+        /// Export of a qemu-nbd.
         ExportNbd,
-        /// The device over one.
+        /// Device over an NBD export.
         ConnectNbd,
         SoftRdma,
-        /// The bridge that guests' network cards are on.
+        /// Bridge that the guests' network cards are on.
         MakeBridge,
         /// This host's end of a guest's network card.
         MakeTap,
-        /// A process that lives as long as the stack: QEMU.
+        /// Process that lives as long as the stack: QEMU.
         Spawn,
         /// Our binary on a host over SSH.
         RemoteAgent,
-        /// A file of ours on a host without an agent.
+        /// File of ours on a host without an agent.
         MakeFileAfar,
-        /// What the program of an engine makes that iotax does not know.
+        /// Resource that the program of an engine makes and that iotax does not know.
         MakeByTool,
-        /// Other settings of an existing virtual machine.
+        /// Different settings of an existing virtual machine.
         ChangeMachine,
     }
     changes {
         FillFile,
-        /// What a file's marker says of it.
+        /// Removal of the marker that describes a file's contents.
         ForgetFill,
         MakeFilesystem,
-        /// A member of a pool taken offline.
+        /// Takes a member of a pool offline.
         ZpoolOffline,
-        /// A member of a pool that comes back.
+        /// Brings a member of a pool back.
         ZpoolReplace,
-        /// A resilver waited for.
+        /// Waits for a resilver.
         AwaitResilver,
-        /// What the user has given up of a member.
+        /// Wipes the data that the user has given up on a member.
         WipeSignatures,
-        /// A member of an array that fails.
+        /// Makes a member of an array fail.
         FailMember,
-        /// A member of an array that comes back.
+        /// Brings a member of an array back.
         Rebuild,
-        /// Until the members of an array are whole.
+        /// Waits until the members of an array are whole.
         AwaitSync,
-        /// An image within a file or device.
+        /// Image within a file or device.
         MakeImage,
-        /// A member that leaves an array of a running SPDK target, comes back or is waited for.
+        /// Removes a member from an array of a running SPDK target, brings it back or waits for it.
         ChangeSpdkArray,
-        /// A member of what such an engine made that fails, comes back or is waited for.
+        /// Makes a member of what such an engine made fail, brings it back or waits for it.
         ChangeByTool,
-        /// An image in a cluster of ours.
+        /// Image in a cluster of ours.
         MakeRbdImage,
-        /// An OSD that ends, comes back empty or is waited for.
+        /// Ends an OSD, brings it back empty or waits for it.
         ChangeCeph,
     }
 }
 
-/// What an operation does to a machine.
+/// Effect of an operation on a machine.
 pub enum Act<'a> {
-    /// It makes something, and takes it away when it is undone.
+    /// Creates something, and removes it on undo.
     Make(&'a dyn ManagedResource),
-    /// It changes something that is there.
+    /// Changes something that already exists.
     Change(&'a dyn ResourceChange),
 }
 
-/// What undoing does, in a few words.
+/// Short description of what undoing does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undoing {
-    /// `removed`, `ended`: it reads before what it is done to and after `would be`.
+    /// Past participle, such as `removed` or `ended`: reads correctly before `what` and after
+    /// `would be`.
     pub did: String,
-    /// What it is done to: `guest vm0`, `/srv/x.img`.
+    /// Object that is undone: `guest vm0`, `/srv/x.img`.
     pub what: String,
 }
 
 impl Undoing {
-    /// Of what has a name or a path.
+    /// Describes the undoing of something that has a name or a path.
     pub fn new(did: &'static str, what: impl std::fmt::Display) -> Undoing {
         Undoing { did: did.to_owned(), what: what.to_string() }
     }
 
-    /// Of a file that stays when it was there before.
+    /// Describes the undoing of a file, which is kept if it existed before.
     fn of_file(path: impl std::fmt::Display, stays: bool) -> Undoing {
         Undoing::new(if stays { "kept" } else { "removed" }, path)
     }
@@ -268,67 +267,68 @@ impl std::fmt::Display for Undoing {
     }
 }
 
-/// Something that undoing removes, ends or changes, by which it is seen that only this run can have
-/// made it.
+/// Something that undoing removes, ends or changes, in a form that proves that only this run can
+/// have made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Own<'a> {
-    /// A path in the run's folder, or that folder.
+    /// Path in the run's folder, or that folder.
     InFolder(&'a Path),
-    /// A name that carries the run's id, or a path in its folder.
+    /// Name that carries the run's id, or a path in its folder.
     Named(&'a str),
-    /// A name that becomes one part of a path of the kernel's.
+    /// Name that becomes one component of a path of the kernel.
     Part(&'a str),
 }
 
-/// What each operation says of itself.
+/// Description that every operation gives of itself.
 pub trait Operation {
-    /// The exact act, for `plan` and the journal's reader.
+    /// Describes the exact act, for `plan` and the journal's reader.
     fn describe(&self) -> String;
 
-    /// What cannot be brought back, if anything.
+    /// Returns what cannot be brought back, if anything.
     fn irreversible(&self) -> Option<String> {
         None
     }
 
-    /// Paths that earlier steps yield.
+    /// Returns the paths that earlier steps yield.
     fn inputs(&mut self) -> Vec<&mut PathRef> {
         Vec::new()
     }
 
-    /// Notes what the machine would not tell any more once it was changed: it goes into the intent.
+    /// Notes what the machine can no longer report once it is changed. The intent keeps it.
     fn observe(&mut self, _machine: &dyn Observer) {}
 
-    /// What undoing touches that the run alone can have made: a journal is never believed beyond
-    /// that. Devices, drives and files outside of the run's folder are known by what undoing itself
-    /// looks at (markers, ids on drives, inodes).
+    /// Returns what undoing touches that only this run can have made: a journal is never believed
+    /// beyond that. Devices, drives and files outside the run's folder are identified by what
+    /// undoing itself looks at (markers, ids on drives, inodes).
     fn own_resources<'a>(&'a self, _made: &'a StepOutput) -> Vec<Own<'a>> {
         Vec::new()
     }
 
-    /// What undoing does in a few words, with what it made where that is known; `None`: it has
-    /// nothing of its own to undo.
+    /// Describes in a few words what undoing does, with what the operation made where that is
+    /// known. Returns `None` if it has nothing of its own to undo.
     fn undoing(&self, _made: Option<&StepOutput>) -> Option<Undoing> {
         None
     }
 
-    /// Configuration of the cluster of storage that it makes, by which that is asked for its state.
+    /// Returns the configuration of the storage cluster that it makes, used to ask the cluster for
+    /// its state.
     fn cluster(&self) -> Option<PathBuf> {
         None
     }
 
-    /// The command that a person would type to undo it, when `undo` failed.
+    /// Returns the command that a person would type to undo the operation after `undo` failed.
     fn undo_by_hand(&self, _tag: &RunTag, _made: &StepOutput) -> Option<String> {
         None
     }
 }
 
 impl Op {
-    /// Whether what it made, or a part of it, is still there after a reboot.
+    /// Returns true if what it made, or a part of it, is still there after a reboot.
     pub fn survives_reboot(&self) -> bool {
         matches!(self.act(), Act::Make(resource) if resource.survives())
     }
 
-    /// Bytes of data that it fills a file with.
+    /// Returns the bytes of data that it fills a file with.
     pub fn bytes_filled(&self) -> u64 {
         match self {
             Op::FillFile(fill) => fill.bytes,
@@ -337,8 +337,8 @@ impl Op {
         }
     }
 
-    /// Bytes that it has the machine write to what is below: the first sync of an array, a rebuild,
-    /// a resilver.
+    /// Returns the bytes that the machine writes to the layer below because of it: the first sync
+    /// of an array, a rebuild, a resilver.
     pub fn bytes_below(&self) -> u64 {
         match self {
             Op::CreateArray(array) => array.first_sync_bytes(),
@@ -351,7 +351,7 @@ impl Op {
         }
     }
 
-    /// The same of an array whose members have so many bytes in use.
+    /// Returns the operation for an array whose members have `in_use` bytes in use.
     #[must_use]
     pub fn of_members(mut self, in_use: u64) -> Op {
         match &mut self {
@@ -371,10 +371,10 @@ impl Op {
         self
     }
 
-    /// Whether undoing it would touch nothing but what this run can have made.
+    /// Checks that undoing it would touch nothing but what this run can have made.
     ///
     /// # Errors
-    /// [`NotOurs`] with what that would be.
+    /// [`NotOurs`], naming what undoing would touch.
     pub fn check_own(&self, tag: &RunTag, made: &StepOutput) -> Result<()> {
         let folder = &tag.run_dir;
         let is_within = |path: &Path| {
@@ -390,7 +390,7 @@ impl Op {
         };
         let refuse =
             |what: &str, why: String| Err(NotOurs(format!("{what} is {why}: left alone")).into());
-        // A name that is a path is held like every path.
+        // A name that is a path is checked like every path.
         let as_path = |own| match own {
             Own::Named(name) if name.starts_with('/') => Own::InFolder(Path::new(name)),
             other => other,
@@ -424,17 +424,17 @@ impl Op {
         Ok(())
     }
 
-    /// The same operation with what it must know of the machine before it changes it.
+    /// Returns the operation with what it must know about the machine before it changes it.
     pub fn observed(mut self, machine: &dyn Observer) -> Op {
         self.operation_mut().observe(machine);
         self
     }
 
-    /// The same operation with every path filled in that a step yielded, or that only its place
+    /// Returns the operation with every path filled in that a step yielded, or that only its place
     /// knows.
     ///
     /// # Errors
-    /// When a step that it builds on has yielded no path; what `locate` says.
+    /// If a step that it builds on has yielded no path, and the errors of `locate`.
     pub fn resolved(
         &self,
         yields: &BTreeMap<StepId, StepOutput>,
@@ -443,7 +443,7 @@ impl Op {
         let mut op = self.clone();
         for input in op.operation_mut().inputs() {
             let path = match input {
-                // What no kernel has is named, and no path.
+                // A path is resolved already. The others have a name and no path.
                 PathRef::Path(_)
                 | PathRef::Bdev { .. }
                 | PathRef::RbdPool { .. }

@@ -1,5 +1,5 @@
-//! The network of the run's guests, as hosts of virtual machines have it: a bridge with an address
-//! of this host, and a tap device for each guest that is a port of it. It leads nowhere else.
+//! Makes the network of the run's guests, as hosts of virtual machines have it: a bridge with an
+//! address of this host, and a tap device for each guest as a port of it. It leads nowhere else.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::short_id;
@@ -15,39 +15,40 @@ use std::path::{Path, PathBuf};
 
 const INTERFACES: &str = "/sys/class/net";
 
-/// Guests of a network: the kernel's names have at most 15 letters, so a tap's number has one.
+/// Most guests of a network. The kernel's names have at most 15 letters, so a tap's number has one.
 pub const MOST_TAPS: usize = TAPS.len();
-/// Without that of the bridge.
+/// Digits and letters that number the taps, without the letter in the bridge's name.
 const TAPS: &[u8] = b"0123456789abcdefghijklmopqrstuvwxyz";
 
-/// The bridge of a run.
+/// Returns the name of a run's bridge.
 pub fn bridge_name(run_id: &str) -> String {
     format!("ixn-{}", short_id(run_id))
 }
 
-/// The tap of guest number `at` of a run; `None`: there is no name for so many.
+/// Returns the name of the tap of guest number `at` of a run, or `None` if there is no name for so
+/// many.
 pub fn tap_name(run_id: &str, at: usize) -> Option<String> {
     Some(format!("ix{}-{}", char::from(*TAPS.get(at)?), short_id(run_id)))
 }
 
-/// `ip link add NAME type bridge`, with an address.
+/// Runs `ip link add NAME type bridge`, with an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeBridge {
-    /// Its name, with the run's mark.
+    /// Name of the bridge, with the run's mark.
     pub name: String,
-    /// This host's address on it.
+    /// Address of this host on it.
     pub address: Ipv4Addr,
     /// Bits that all addresses on it have in common.
     pub prefix: u8,
 }
 
-/// `ip tuntap add dev NAME mode tap`, as a port of a bridge.
+/// Runs `ip tuntap add dev NAME mode tap`, as a port of a bridge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeTap {
-    /// Its name, with the run's mark.
+    /// Name of the tap, with the run's mark.
     pub name: String,
     pub bridge: String,
-    /// Whether it has several queues.
+    /// True if it has several queues.
     pub multi_queue: bool,
 }
 
@@ -56,7 +57,7 @@ impl MakeBridge {
         format!("{}/{}", self.address, self.prefix)
     }
 
-    /// Whether it can be made without touching what is there.
+    /// Checks that it can be made without touching what exists.
     fn check_free(&self) -> Result<()> {
         not_there(&self.name)?;
         let own = Subnet::from_address(self.address, self.prefix);
@@ -96,7 +97,7 @@ impl ManagedResource for MakeBridge {
     fn make(&self, _: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
         self.check_free()?;
         let name = self.name.as_str();
-        // Without the spanning tree's 15 s in which a new port passes nothing.
+        // The spanning tree is off: it would keep a new port from passing anything for 15 s.
         let words =
             ["link", "add", "name", name, "type", "bridge", "stp_state", "0", "forward_delay", "0"];
         run(&mut tool("ip", words))?;
@@ -166,7 +167,8 @@ fn not_there(name: &str) -> Result<()> {
     }
 }
 
-/// An interface of that name and kind: `sign` is what only that kind has in its folder.
+/// Returns the interface of that name and kind. `sign` is a file that only that kind has in its
+/// folder.
 fn found(name: &str, sign: &str) -> Option<StepOutput> {
     folder(name).join(sign).exists().then(|| StepOutput::found_at(folder(name)))
 }

@@ -1,5 +1,5 @@
-//! A partition table with one partition on a block device, by sfdisk. The table's id is worked out
-//! from the run's, so that ours is told from every other.
+//! Makes a partition table with one partition on a block device, by sfdisk. The table's id is
+//! derived from the run's, which distinguishes ours from every other.
 
 use super::drives::{Drives, left_on, today};
 use super::{
@@ -17,12 +17,12 @@ pub struct MakePartition {
     pub table: String,
     /// Id of the table, as sfdisk writes it.
     pub id: String,
-    /// Name of a GPT's partition; it carries the run's id.
+    /// Name of the partition in a GPT. It carries the run's id.
     pub name: String,
     /// First byte of the partition.
     pub start: u64,
     pub bytes: u64,
-    /// Who the device is, from the intent on.
+    /// Identity of the device, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }

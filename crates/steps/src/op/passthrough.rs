@@ -1,5 +1,5 @@
-//! A PCI drive taken from this host's driver and given to vfio-pci, so that a guest can have it.
-//! Undone, the driver has it back and its disk is there again, its queue set as it was.
+//! Takes a PCI drive from this host's driver and gives it to vfio-pci, so that a guest can have it.
+//! Undo gives it back to the driver: its disk is there again, with the queue settings that it had.
 
 use super::{ManagedResource, Observer, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::queue::{self, QueueSettings};
@@ -16,9 +16,9 @@ use std::time::Duration;
 pub struct PassThrough {
     /// Address of the function: `0000:01:00.0`.
     pub address: String,
-    /// The driver that has it now and gets it back.
+    /// Driver that has it now and gets it back.
     pub driver: String,
-    /// The disk as the stack names it.
+    /// Disk as the stack names it.
     pub disk: PathBuf,
     /// Settings of its queue, observed before it is taken.
     #[serde(default, skip_serializing_if = "QueueSettings::is_empty")]
@@ -67,14 +67,14 @@ impl ManagedResource for PassThrough {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // The plan was refused unless the function had a driver of this host, and a refusal before
-        // the first change is never asked here: vfio-pci has it from us.
+        // The plan was refused unless the function had a driver of this host, and this is not asked
+        // after a refusal before the first change: vfio-pci has the drive from us.
         Ok(vfio::is_taken(&host_probe(), &self.address).then(StepOutput::default))
     }
 
     fn unmake(&self, system: &mut RealSystem, _: &RunTag, made: &StepOutput) -> Result<()> {
         let other_name = vfio::give_back(&host_probe(), self)?;
-        // Runs from before 2026-11-23 have them in what was made.
+        // Runs from before 2026-11-23 have the settings in what was made.
         let was = if self.queue.is_empty() { &made.queue } else { &self.queue };
         let pause = || std::thread::sleep(Duration::from_millis(100));
         let restore = |disk: &String| queue::restore_for_good(&host_probe(), disk, was, pause);

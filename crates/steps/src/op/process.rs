@@ -1,6 +1,6 @@
-//! Processes that live as long as a stack: QEMU here, our own binary on another host. A process
-//! is known by pid and start time; one whose start was interrupted is found by a word of its
-//! command line that names the run.
+//! Runs processes that live as long as a stack: QEMU here, our own binary on another host. A
+//! process is known by pid and start time. One whose start was interrupted is found by a word of
+//! its command line that names the run.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::guest;
@@ -12,16 +12,17 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A program with its whole command line.
+/// Program with its whole command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spawn {
-    /// What it is to a reader: `guest vm0`. Journals of before have none.
+    /// Name of the process for a reader: `guest vm0`. Older journals lack it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub what: String,
     /// Program and arguments; one of them is `tag`.
     pub argv: Vec<String>,
-    /// What steps yield and only then can stand in the command line, in place of `@below0@`,
-    /// `@below1@`, ... (of journals before this was a list: one, in place of `@below@`).
+    /// Paths that steps yield, which only then can be put into the command line, in place of
+    /// `@below0@`, `@below1@`, ... (In journals from before this was a list there is one, in place
+    /// of `@below@`.)
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -29,13 +30,13 @@ pub struct Spawn {
         deserialize_with = "one_or_many"
     )]
     pub belows: Vec<PathRef>,
-    /// A word of the command line that no other process has.
+    /// Word of the command line that no other process has.
     pub tag: String,
-    /// Where its output goes, within the run directory.
+    /// File for its output, within the run directory.
     pub log: PathBuf,
     /// Sockets and files that it makes in the run directory, removed after it.
     pub makes: Vec<PathBuf>,
-    /// The socket whose appearance tells that it is ready for whoever comes next.
+    /// Socket whose appearance shows that it is ready for its clients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<PathBuf>,
 }
@@ -83,7 +84,7 @@ impl Operation for Spawn {
 }
 
 impl ManagedResource for Spawn {
-    /// The process does not, its sockets do; `unmake` copes with both.
+    /// Returns true: the process does not survive, but its sockets do. `unmake` copes with both.
     fn survives(&self) -> bool {
         true
     }
@@ -97,7 +98,7 @@ impl ManagedResource for Spawn {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Its sockets may be there without it: they are removed either way.
+        // Its sockets may exist without the process: they are removed either way.
         Ok(Some(StepOutput { process: process_of_tag(&self.tag)?, ..StepOutput::default() }))
     }
 
@@ -114,13 +115,13 @@ impl ManagedResource for Spawn {
 }
 
 impl Spawn {
-    /// The command line for a reader, with what steps will yield in words.
+    /// Returns the command line for a reader. Words describe what steps will yield.
     pub fn shown(&self) -> Vec<String> {
         let belows: Vec<String> = self.belows.iter().map(PathRef::to_string).collect();
         in_place(&self.argv, &belows.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// What a reader calls it; of a journal of before, its program.
+    /// Returns the name of the process for a reader; for an older journal it is the program.
     fn name(&self) -> &str {
         match (self.what.as_str(), self.argv.first()) {
             ("", Some(program)) => program,
@@ -128,18 +129,18 @@ impl Spawn {
         }
     }
 
-    /// The command line with the devices below in their places. Devices' names have no comma, which
-    /// QEMU would want doubled.
+    /// Returns the command line with the devices below in their places. Names of devices have no
+    /// comma, which QEMU would want doubled.
     fn words(&self) -> Result<Vec<String>> {
         let paths: Result<Vec<&Path>> = self.belows.iter().map(PathRef::path).collect();
         with_belows(&self.argv, &paths?)
     }
 }
 
-/// The words with devices' paths in place of `@below0@`, `@below1@`, ...
+/// Returns the words with devices' paths in place of `@below0@`, `@below1@`, ...
 ///
 /// # Errors
-/// When a path is not UTF-8.
+/// If a path is not UTF-8.
 pub fn with_belows(words: &[String], paths: &[&Path]) -> Result<Vec<String>> {
     let paths: Option<Vec<&str>> = paths.iter().map(|path| path.to_str()).collect();
     let paths = paths.context("a device whose path is not UTF-8")?;
@@ -157,19 +158,19 @@ fn in_place(words: &[String], paths: &[&str]) -> Vec<String> {
     words
 }
 
-/// Our binary, copied to a host over SSH into a directory that carries the run's id. The copying
-/// itself is the connection's (measure::wire::ssh); this is what remembers to remove it.
+/// Copies our binary to a host over SSH, into a directory that carries the run's id. The connection
+/// itself does the copying (measure::wire::ssh); this operation remembers to remove it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteAgent {
     /// Destination as ssh knows it.
     pub host: String,
-    /// It performs steps; else it issues the load.
+    /// True if it performs steps; otherwise it issues the load.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_steps: bool,
 }
 
 impl RemoteAgent {
-    /// The id under which it is there.
+    /// Returns the id under which the binary is there.
     pub fn id(&self, tag: &RunTag) -> String {
         if self.for_steps { format!("{}-steps", tag.run_id) } else { tag.run_id.clone() }
     }

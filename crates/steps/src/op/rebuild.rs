@@ -1,18 +1,18 @@
-//! A member that was taken out of an array comes back as if it were a new drive: all of it is
-//! rebuilt, whatever a bitmap knows. The rebuild goes on by itself. The array's end undoes it.
+//! Brings a member back that was taken out of an array, as if it were a new drive: all of it is
+//! rebuilt, whatever a bitmap knows. The rebuild goes on by itself. The end of the array undoes it.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-/// `mdadm --zero-superblock`, `mdadm --add`.
+/// Runs `mdadm --zero-superblock` and `mdadm --add`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rebuild {
     pub array: PathRef,
-    /// What was a member of it.
+    /// Former member of the array.
     pub member: PathRef,
-    /// Bytes that are written to it before it is whole; 0: not known.
+    /// Bytes that are written to it before it is whole; 0 if unknown.
     #[serde(default)]
     pub bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! The initramfs or the seed of a guest: scratch files of the run directory.
+//! Builds the initramfs or the seed of a guest: scratch files of the run directory.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::guest;
@@ -9,33 +9,33 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Our binary as /init, and the modules that the guest needs.
+/// Initramfs with our binary as /init, and the modules that the guest needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildInitramfs {
-    /// Where it is written, within the run directory.
+    /// Path of the file, within the run directory.
     pub path: PathBuf,
-    /// The kernel's modules: `/lib/modules/VERSION` or the same in our cache.
+    /// Modules of the kernel: `/lib/modules/VERSION`, or a copy of it in our cache.
     pub modules: PathBuf,
     /// Modules that it needs beyond those of every guest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<String>,
 }
 
-/// A disk that brings our binary into a guest with a system of its own.
+/// Disk that brings our binary into a guest with a system of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildSeed {
-    /// Where it is written, within the run directory.
+    /// Path of the file, within the run directory.
     pub path: PathBuf,
-    /// How long the agent waits there for a system that still starts.
+    /// Seconds for which the agent there waits for a system that is still starting.
     #[serde(default)]
     pub patience_s: u64,
 }
 
-/// A file that is made of what is on this machine, and gone with the run.
+/// File that is made from what is on this machine, and removed with the run.
 trait Scratch {
     fn path(&self) -> &Path;
 
-    /// What it is made of, for `describe`.
+    /// Returns a description of what it is made from, for `describe`.
     fn origin(&self) -> String {
         String::new()
     }

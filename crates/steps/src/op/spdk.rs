@@ -1,6 +1,6 @@
-//! A disk of a guest that a running SPDK target serves: a bdev over what is below, the part of it
-//! that is shown, and a vhost-user-blk controller; where what is below is a bdev already, the
-//! controller alone. All are the target's, under a name that carries the run's id.
+//! Makes a disk of a guest that a running SPDK target serves: a bdev over what is below, the part
+//! of it that is shown, and a vhost-user-blk controller. If a bdev is below already, it makes only
+//! the controller. All belong to the target, under a name that carries the run's id.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::spdk;
@@ -12,24 +12,24 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// What is made in the target.
+/// Disk of a guest, made in the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportSpdk {
     /// The target's JSON-RPC socket.
     pub rpc: PathBuf,
     /// File, device or bdev below.
     pub backing: PathRef,
-    /// By io_uring; else by libaio.
+    /// True for io_uring, false for libaio.
     pub uring: bool,
-    /// No write passes, and the target opens it for reading only.
+    /// True if no write passes, and the target opens it only for reading.
     pub read_only: bool,
-    /// The stretch that is shown; `None`: all of it.
+    /// Stretch that is shown; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<BdevPart>,
-    /// On which reactors the controller is served.
+    /// Reactors that may serve the controller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpumask: Option<String>,
-    /// Of the controller, and of the bdev if it makes one.
+    /// Name of the controller, and of the bdev if it makes one.
     pub name: String,
 }
 
@@ -40,7 +40,7 @@ pub struct BdevPart {
     pub mib: u64,
 }
 
-/// How the target issues its I/O.
+/// Methods for the way in which the target issues its I/O.
 pub struct SpdkKind {
     /// Method that makes such a bdev.
     pub create: &'static str,
@@ -52,12 +52,12 @@ const AIO: SpdkKind = SpdkKind { create: "bdev_aio_create", delete: "bdev_aio_de
 const URING: SpdkKind = SpdkKind { create: "bdev_uring_create", delete: "bdev_uring_delete" };
 
 impl ExportSpdk {
-    /// The methods of its bdev.
+    /// Returns the methods of its bdev.
     pub fn kind(&self) -> &'static SpdkKind {
         kind(self.uring)
     }
 
-    /// The bdev that the controller serves.
+    /// Returns the name of the bdev that the controller serves.
     pub fn bdev(&self) -> String {
         match (&self.backing, self.part) {
             (PathRef::Bdev { name, .. }, _) => name.clone(),
@@ -66,18 +66,18 @@ impl ExportSpdk {
         }
     }
 
-    /// Whether it is on a bdev that is not its own.
+    /// Returns true if it is on a bdev that is not its own.
     pub fn is_over_a_bdev(&self) -> bool {
         matches!(self.backing, PathRef::Bdev { .. })
     }
 }
 
-/// The command of SPDK's own client for one call.
+/// Returns the command of SPDK's own client for one call.
 pub(super) fn rpc_py(rpc: &Path, method: &str, rest: &[&str]) -> String {
     format!("rpc.py -s {} {method} {}", shell::path(rpc), shell::line(rest.iter().copied()))
 }
 
-/// The methods of a bdev over a file.
+/// Returns the methods of a bdev over a file.
 pub fn kind(uring: bool) -> &'static SpdkKind {
     if uring { &URING } else { &AIO }
 }

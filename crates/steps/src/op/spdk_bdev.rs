@@ -1,6 +1,6 @@
-//! A bdev of a running SPDK target over files or devices of this host: a bdev for each member, RAID
-//! and a logical volume over them where they are asked for; and the equal parts of one. All are the
-//! target's, under names that carry the run's id.
+//! Makes a bdev of a running SPDK target over files or devices of this host: a bdev for each
+//! member, RAID and a logical volume over them where requested. Also splits a bdev into equal
+//! parts. All belong to the target, under names that carry the run's id.
 
 use super::spdk::{SpdkKind, kind, rpc_py};
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
@@ -12,63 +12,60 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What is made in the target.
+/// Bdev over files or devices, made in the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinSpdk {
     /// The target's JSON-RPC socket.
     pub rpc: PathBuf,
     /// Files or devices below.
     pub members: Vec<PathRef>,
-    /// By io_uring; else by libaio.
+    /// True for io_uring, false for libaio.
     pub uring: bool,
-    /// The target opens them for reading only.
+    /// True if the target opens them only for reading.
     pub read_only: bool,
-    /// So many MiB of each are used, from its start; `None`: all of it.
+    /// Number of MiB of each that are used, from its start; `None` for all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mib: Option<u64>,
-    /// How they are joined; `None`: there is one.
+    /// Array that joins the members; `None` if there is only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raid: Option<SpdkRaid>,
-    /// The logical volume on top.
+    /// Logical volume on top.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lvol: Option<SpdkLvol>,
-    /// What all names begin with.
+    /// Prefix of all names.
     pub name: String,
 }
 
-/// An array without a superblock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpdkRaid {
-    /// SPDK's word: `raid0`, `raid1`, `raid5f`, `concat`.
+    /// SPDK's word for the level: `raid0`, `raid1`, `raid5f`, `concat`.
     pub level: String,
-    /// KiB; `None`: it has no strips.
+    /// Strip size in KiB; `None` if the level has no strips.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strip_kib: Option<u64>,
 }
 
-/// The one volume of a store of its own.
+/// Only volume of a store of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpdkLvol {
-    /// Clusters are allocated as they are written.
+    /// True if clusters are allocated as they are written.
     pub thin: bool,
-    /// Bytes of a cluster.
     pub cluster: u64,
-    /// Size of the volume.
     pub mib: u64,
 }
 
 impl JoinSpdk {
-    /// The methods of its members' bdevs.
+    /// Returns the methods of its members' bdevs.
     pub fn kind(&self) -> &'static SpdkKind {
         kind(self.uring)
     }
 
-    /// The bdev over a member itself.
+    /// Returns the name of the bdev over a whole member.
     pub fn member(&self, at: usize) -> String {
         member_name(&self.name, at)
     }
 
-    /// What is joined of a member.
+    /// Returns the name of the bdev that represents a member in the array.
     pub fn base(&self, at: usize) -> String {
         match self.mib {
             Some(_) => format!("{}p0", self.member(at)),
@@ -76,7 +73,7 @@ impl JoinSpdk {
         }
     }
 
-    /// The array, or the only member.
+    /// Returns the name of the array, or of the only member.
     pub fn joined(&self) -> String {
         match (&self.raid, &self.lvol) {
             (None, _) => self.base(0),
@@ -85,17 +82,16 @@ impl JoinSpdk {
         }
     }
 
-    /// The store of logical volumes.
+    /// Returns the name of the store of logical volumes.
     pub fn store(&self) -> String {
         format!("{}{STORE}", self.name)
     }
 
-    /// The volume's name in its store.
     pub fn volume(&self) -> &'static str {
         VOLUME.trim_start_matches('/')
     }
 
-    /// The bdev that a layer above is given.
+    /// Returns the name of the bdev that a layer above is given.
     pub fn bdev(&self) -> String {
         match &self.lvol {
             Some(_) => format!("{}{VOLUME}", self.store()),
@@ -103,15 +99,15 @@ impl JoinSpdk {
         }
     }
 
-    /// Paths of the members, once resolved.
+    /// Returns the paths of the members, once resolved.
     ///
     /// # Errors
-    /// When one is not known yet.
+    /// If one is not known yet.
     pub fn paths(&self) -> Result<Vec<&Path>> {
         self.members.iter().map(PathRef::path).collect()
     }
 
-    /// Methods of a target that it takes.
+    /// Returns the methods that the target must have.
     pub fn methods(&self) -> Vec<&'static str> {
         let mut methods =
             vec![self.kind().create, self.kind().delete, "bdev_get_bdevs", "bdev_wait_for_examine"];
@@ -122,12 +118,12 @@ impl JoinSpdk {
     }
 }
 
-/// What of an array, a store and its volume is after the name that all have in common.
+/// Suffixes of an array, a store and its volume, after the name that all have in common.
 const ARRAY: &str = "-raid";
 const STORE: &str = "-lvs";
 const VOLUME: &str = "/lvol";
 
-/// What the name of a bdev that a layer was given begins with, and whether a volume is on top.
+/// Returns the prefix of the name of a bdev that a layer was given, and true if a volume is on top.
 fn common(bdev: &str) -> (&str, bool) {
     let store = bdev.strip_suffix(VOLUME).and_then(|store| store.strip_suffix(STORE));
     (store.unwrap_or(bdev), store.is_some())
@@ -137,7 +133,7 @@ fn member_name(common: &str, at: usize) -> String {
     format!("{common}-m{at}")
 }
 
-/// The array that such a bdev is or is on.
+/// Returns the name of the array that such a bdev is or is on.
 pub fn array_below(bdev: &str) -> String {
     match common(bdev) {
         (name, true) => format!("{name}{ARRAY}"),
@@ -145,7 +141,7 @@ pub fn array_below(bdev: &str) -> String {
     }
 }
 
-/// The bdev over a member of that array itself.
+/// Returns the name of the bdev over a whole member of that array.
 pub fn member(bdev: &str, at: usize) -> String {
     member_name(common(bdev).0, at)
 }
@@ -230,7 +226,7 @@ impl Operation for JoinSpdk {
 }
 
 impl ManagedResource for JoinSpdk {
-    /// A store of logical volumes lies on the members themselves.
+    /// Returns true if there is a store of logical volumes, which lies on the members themselves.
     fn survives(&self) -> bool {
         self.lvol.is_some()
     }
@@ -263,7 +259,6 @@ impl ManagedResource for JoinSpdk {
     }
 }
 
-/// A bdev in equal parts, for guests side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitSpdk {
     pub bdev: PathRef,
@@ -272,10 +267,10 @@ pub struct SplitSpdk {
 }
 
 impl SplitSpdk {
-    /// One of its parts, from 0.
+    /// Returns one of its parts, counted from 0.
     ///
     /// # Errors
-    /// When it is of no bdev.
+    /// If [`SplitSpdk::bdev`] is not a bdev.
     pub fn part(&self, at: u32) -> Result<PathRef> {
         let (rpc, base) = self.bdev.bdev()?;
         Ok(PathRef::Bdev { rpc: rpc.clone(), name: format!("{base}p{at}") })

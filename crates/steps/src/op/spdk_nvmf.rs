@@ -1,5 +1,5 @@
-//! A bdev of a running SPDK target as the one namespace of an NVMe-oF subsystem, which listens on
-//! one address and lets one host in.
+//! Exports a bdev of a running SPDK target as the only namespace of an NVMe-oF subsystem, which
+//! listens on one address and lets one host in.
 
 use super::spdk::rpc_py;
 use super::{
@@ -10,25 +10,25 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// What is made in the target.
+/// NVMe-oF subsystem, made in the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportSpdkNvmf {
     pub bdev: PathRef,
-    /// Of the subsystem; it carries the run's id.
+    /// NQN of the subsystem. It carries the run's id.
     pub nqn: String,
-    /// At most 20 characters, by which the initiator finds the drive.
+    /// Serial of at most 20 characters, by which the initiator finds the drive.
     pub serial: String,
-    /// The one host that may connect, by its NQN.
+    /// NQN of the only host that may connect.
     pub host: String,
-    /// SPDK's word: `TCP`, `RDMA`.
+    /// SPDK's word for the transport: `TCP`, `RDMA`.
     pub transport: String,
     pub at: (IpAddr, u16),
-    /// Whether the target had the transport before; `None`: nobody has looked yet.
+    /// True if the target had the transport before; `None` if nobody has looked yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub has_transport: Option<bool>,
 }
 
-/// Methods of a target that it takes.
+/// Methods that the target must have.
 pub const METHODS: [&str; 9] = [
     "bdev_get_bdevs",
     "nvmf_create_subsystem",

@@ -1,32 +1,32 @@
-//! A member of an array of a running SPDK target leaves it, as one that failed, comes back and is
-//! rebuilt, or the rebuild is waited for. It makes nothing of its own: the array is taken away
-//! whole, in whatever state it is.
+//! Removes a member from an array of a running SPDK target, as if it had failed, brings it back to
+//! be rebuilt, or waits for the rebuild. It makes nothing of its own: the array is removed whole,
+//! in whatever state it is.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::spdk;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-/// What is done to the array below a bdev.
+/// Change of the array below a bdev.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeSpdkArray {
-    /// The bdev that a layer made.
+    /// Bdev that a layer made.
     pub made: PathRef,
     pub change: SpdkChange,
-    /// Bytes that are written to a member that returns; 0: not known.
+    /// Bytes that are written to a member that returns; 0 if unknown.
     #[serde(default)]
     pub bytes: u64,
 }
 
-/// Of which member, from 0.
+/// Change of a member, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpdkChange {
-    /// `bdev_raid_remove_base_bdev`: the array goes on without it.
+    /// Calls `bdev_raid_remove_base_bdev`: the array goes on without the member.
     Leaves(usize),
-    /// `bdev_raid_add_base_bdev`: what it lacks is rebuilt on it.
+    /// Calls `bdev_raid_add_base_bdev`: what the member lacks is rebuilt on it.
     Returns(usize),
-    /// Until all members are whole.
+    /// Waits until all members are whole.
     AwaitWhole,
 }
 

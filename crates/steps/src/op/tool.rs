@@ -1,7 +1,8 @@
-//! What an engine that iotax does not know creates, by the commands that a scenario has for it. The
-//! journal keeps those commands whole, so that it is found and removed without the scenario. iotax
-//! checks what the program reports: what it created must be found under the name that carries the
-//! run's id, must be at the expected path, be large enough and not have existed before.
+//! Creates what an engine makes that iotax does not know, with the commands that a scenario gives
+//! for it. The journal keeps those commands whole, so that the result is found and removed without
+//! the scenario. iotax checks what the program reports: what it created must be found under the
+//! name that carries the run's id, be at the expected path, be large enough and not have existed
+//! before.
 
 use super::{
     ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
@@ -31,59 +32,57 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-/// What a program prints of a failure is shown up to here.
+/// Most characters of a program's failure message that are shown.
 const WORDS_SHOWN: usize = 2000;
-/// udev has made the device's node by then.
+/// Limits how long udev may take to make the device's node.
 const APPEARS_WITHIN: Duration = Duration::from_secs(10);
 /// After every `undo` command has succeeded, the volume must disappear within this time.
 const GOES_WITHIN: Duration = Duration::from_secs(30);
-/// Between two looks at what goes on by itself.
+/// Pause between two looks at a process that runs by itself.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// One thing that a tool makes.
+/// Resource that a tool makes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeByTool {
     pub tool: String,
-    /// What it is called; it carries the run's id.
+    /// Name of the resource. It carries the run's id.
     pub name: String,
-    /// What it is made of.
     pub members: Vec<PathRef>,
-    /// PCI addresses of the members, where a command needs them: the kernel may not have the drives
-    /// any more.
+    /// PCI addresses of the members, where a command needs them: the kernel may no longer have the
+    /// drives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pci: Vec<String>,
-    /// What the placeholders of options stand for.
+    /// Values of the placeholders in options.
     pub slots: PlaceholderSlots,
-    /// Bytes that it must have at least.
+    /// Least capacity, in bytes.
     pub bytes: u64,
     pub commands: Box<ToolCommands>,
 }
 
-/// A member of such a thing fails, comes back, or is waited for.
+/// Makes a member of a [`MakeByTool`] fail, brings it back or waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeByTool {
     pub of: MakeByTool,
-    /// What becomes of it.
     pub change: ToolChange,
-    /// Bytes that are written to a member that returns; 0: not known.
+    /// Bytes that are written to a member that returns; 0 if unknown.
     #[serde(default)]
     pub bytes: u64,
 }
 
-/// Of which member, from 0.
+/// Change of a member, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChange {
     Fails(usize),
-    /// It comes back, and is rebuilt.
+    /// Brings the member back and rebuilds it.
     Returns(usize),
-    /// Until all are whole.
+    /// Waits until all members are whole.
     AwaitWhole,
 }
 
 impl MakeByTool {
-    /// The commands of a list as they are run, of members by the paths that they have: one that
-    /// names a member or a part once for each, or for that member alone.
+    /// Returns the commands of a list as they are run, with the members' paths. A command that
+    /// names a member or a part is repeated for each, or given for the `only` member alone.
     fn lines(&self, list: &[Argv], only: Option<usize>, paths: &[String]) -> Vec<Vec<String>> {
         let members: Vec<PlaceholderSlots> =
             paths.iter().enumerate().map(|(at, path)| self.member(at, path)).collect();
@@ -129,7 +128,7 @@ impl MakeByTool {
         self.slots.get(PARTS).and_then(|parts| parts.parse().ok()).unwrap_or(1)
     }
 
-    /// Where a part is; `None`: only `find` says it.
+    /// Returns the path of a part, or `None` if only `find` reports it.
     pub fn path_of(&self, part: usize) -> Option<PathBuf> {
         match &self.commands.path {
             MadePath::Fixed(template) => filled(template, &self.part(part)).map(PathBuf::from),
@@ -146,7 +145,7 @@ impl MakeByTool {
         self.lines(list, only, &members)
     }
 
-    /// All commands as they are shown, by their keys, `make` first.
+    /// Returns all commands as they are shown, with their keys, `make` first.
     pub fn shown_commands(&self) -> Vec<(&'static str, Vec<Vec<String>>)> {
         let commands = &self.commands;
         let state: Vec<Argv> = commands.state.iter().map(|query| query.command.clone()).collect();
@@ -164,7 +163,7 @@ impl MakeByTool {
         all.into_iter().map(|(key, list)| (key, self.shown_lines(list, None))).collect()
     }
 
-    /// The members' paths, once they are known.
+    /// Returns the members' paths, once they are known.
     fn paths(&self) -> Result<Vec<String>> {
         let path = |member: &PathRef| {
             let path = member.path()?;
@@ -181,7 +180,6 @@ impl MakeByTool {
         Duration::from_secs(self.commands.long_limit)
     }
 
-    /// Runs one command to its end.
     fn output(&self, key: &str, words: &[String], limit: Duration) -> Result<Output> {
         let of = || format!("[tool.{}] {key}", self.tool);
         let (program, arguments) = words.split_first().context("a command without a program")?;
@@ -192,7 +190,7 @@ impl MakeByTool {
         output_within(&mut command, limit, None).with_context(of)
     }
 
-    /// The same of one that must do what it is for; gives what it printed.
+    /// Runs one command, which must succeed, and returns what it printed.
     fn run(&self, key: &str, words: &[String], limit: Duration) -> Result<String> {
         let output = self.output(key, words, limit)?;
         ensure!(
@@ -218,13 +216,13 @@ impl MakeByTool {
             .try_for_each(|line| self.run(key, line, limit).map(drop))
     }
 
-    /// What a command that asks prints.
+    /// Returns what a command that asks prints.
     fn asked(&self, key: &str, argv: &Argv) -> Result<String> {
         let lines = self.lines(std::slice::from_ref(argv), None, &self.paths()?);
         self.run(key, lines.first().context("a command without a program")?, self.limit())
     }
 
-    /// What the last `find` printed, where any of them names it.
+    /// Returns what the last `find` printed, if any `find` command names the resource.
     fn found(&self) -> Result<Option<String>> {
         self.check_named()?;
         let (mut named, mut last) = (false, String::new());
@@ -249,8 +247,8 @@ impl MakeByTool {
         Ok(named.then_some(last))
     }
 
-    /// A journal is trusted no further: each command that removes contains the name of this run's
-    /// thing, or is about a member.
+    /// Checks that each command that removes contains the name of this run's resource, or is about
+    /// a member. A journal is trusted no further.
     fn check_named(&self) -> Result<()> {
         let of_all: Vec<Argv> = self
             .commands
@@ -268,7 +266,7 @@ impl MakeByTool {
         Ok(())
     }
 
-    /// All that must be so before anything is made.
+    /// Checks all that must hold before anything is made.
     fn check_before(&self) -> Result<()> {
         let trusted = self
             .commands
@@ -373,8 +371,9 @@ impl MakeByTool {
         Ok(path)
     }
 
-    /// All commands of undo, even if one fails: something half created has parts that do not exist.
-    /// They are repeated for a while, since what goes away may hold up what is to go next.
+    /// Runs all commands of undo, even if one fails: something half created has parts that do not
+    /// exist. They are repeated for a while, since what is being removed may hold up what is to be
+    /// removed next.
     fn undo_all(&self, system: &mut RealSystem) -> Result<()> {
         self.check_named()?;
         let start = Instant::now();
@@ -420,7 +419,8 @@ impl ManagedResource for MakeByTool {
         let made = self
             .run_all("make", &self.commands.make, None, self.long_limit())
             .and_then(|()| self.made(&before));
-        // Whoever finds nothing would undo nothing, and a part may be there that find does not see.
+        // A caller that finds nothing would undo nothing, and `find` may not see a part that
+        // exists.
         made.map_err(|error| {
             match system.await_leftovers(tag).and_then(|()| self.undo_all(system)) {
                 Ok(()) => anyhow!("{error:#}; what it had created was undone"),
@@ -430,7 +430,7 @@ impl ManagedResource for MakeByTool {
     }
 
     fn find(&self, tag: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // It is asked before it is known that what would be undone is ours.
+        // `find` runs before it is known that what would be undone is ours.
         ensure!(
             tag.is_in(&self.name),
             NotOurs(format!("{} does not belong to run {}", self.name, tag.run_id))
@@ -451,7 +451,8 @@ impl ManagedResource for MakeByTool {
         self.commands.state.as_ref().map(|query| self.state_now(query)).transpose()
     }
 
-    /// Those of whoever serves its sockets: a target that was there before, or a daemon.
+    /// Returns the threads of the process that serves its sockets: a target that existed before, or
+    /// a daemon.
     fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
         let socket = self.path_of(0).filter(|_| self.commands.gives == EngineGives::VhostUser);
         Ok(socket
@@ -541,7 +542,7 @@ fn await_whole(
                     bail!("interrupted while {} is {now}", of.name);
                 }
             }
-            // A rebuild that has not begun is waited for, too.
+            // A rebuild that has not begun yet is waited for, too.
             ArrayState::Degraded { .. } if start.elapsed() < of.limit() => {}
             _ => bail!("{} does not rebuild: its state is {now}", of.name),
         }
@@ -570,14 +571,14 @@ impl Operation for ChangeByTool {
     }
 }
 
-/// Whether a text has that name in it, and not one that is longer.
+/// Returns true if a text contains that name, and not only as the start of a longer one.
 fn is_named(text: &str, name: &str) -> bool {
     let ends =
         |at: usize| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
     !name.is_empty() && text.match_indices(name).any(|(at, _)| ends(at))
 }
 
-/// Numbers of the block devices that have bytes.
+/// Returns the device numbers of the block devices that have bytes.
 fn block_devices() -> BTreeSet<u64> {
     let entries = fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
     let number = |entry: fs::DirEntry| {
@@ -596,7 +597,7 @@ fn size_of(path: &Path) -> Result<u64> {
     size.with_context(|| format!("cannot open {}", path.display()))
 }
 
-/// What a program says of its failure, from both of its pipes.
+/// Returns what a program prints about its failure, from both of its pipes.
 fn words_of(output: &Output) -> String {
     let pipes = [&output.stderr, &output.stdout]
         .map(|pipe| String::from_utf8_lossy(pipe).trim().to_owned());
@@ -613,7 +614,7 @@ fn pointed(text: &str, pointer: &str) -> Result<Value> {
     })?;
     let found = pointer.split('/').skip(1).try_fold(&json, |value, segment| {
         match (value, segment.split_once('=')) {
-            // Of a list, the element in which that key has that value.
+            // In a list, picks the element in which that key has that value.
             (Value::Array(all), Some((key, wanted))) => {
                 all.iter().find(|one| one.get(key).is_some_and(|v| plain(v) == wanted))
             }
@@ -623,12 +624,13 @@ fn pointed(text: &str, pointer: &str) -> Result<Value> {
     found.cloned().with_context(|| format!("the output has no {pointer}: {json}"))
 }
 
-/// A value without quotes.
+/// Returns a value without quotes.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The state that the words report: rebuilding counts before degraded, and both before healthy.
+/// Returns the state that the words report: rebuilding counts before degraded, and both before
+/// healthy.
 fn state_of(query: &StateQuery, text: &str, fill: &dyn Fn(&str) -> String) -> Result<ArrayState> {
     let told = match &query.pointer {
         Some(pointer) => plain(&pointed(text, &fill(pointer))?),

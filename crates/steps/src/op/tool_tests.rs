@@ -1,4 +1,4 @@
-//! With a program of an engine that is a file of this test: it says and does what each case wants.
+//! Tests engines whose program is a file of this test: it prints and does what each case wants.
 
 use super::*;
 use crate::op::Op;
@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex};
 
 const NAME_HERE: &str = "iotax-r-tool0";
 
-/// A program, and the folder of a run.
+/// Program of an engine, and the folder of a run.
 struct Rig {
     folder: tempfile::TempDir,
 }
 
 impl Rig {
-    /// What the program does for `create`; by default it makes what it should.
+    /// Creates a rig whose program runs `create` for that command; by default it makes what it
+    /// should.
     fn new(create: &str) -> Rig {
         let folder = tempfile::tempdir().unwrap();
         let rig = Rig { folder };
@@ -95,7 +96,7 @@ impl Rig {
         op.make(&mut RealSystem::default(), &self.tag())
     }
 
-    /// Whether nothing is left of it.
+    /// Returns true if nothing is left of it.
     fn is_bare(&self) -> bool {
         let list = fs::read_to_string(self.path("list")).unwrap_or_default();
         !list.contains(NAME_HERE) && !self.path(&format!("{NAME_HERE}.img")).exists()
@@ -138,7 +139,7 @@ fn what_is_made_is_found_read_back_and_taken_away_from_its_journal_entry_alone()
     assert_eq!(system.notes(), ["iotax-r-tool0 of array was gone already"]);
 }
 
-/// What the program does for `create`, what is changed of its description, and what the error says.
+/// Program's action for `create`, the change of its description, and the text of the error.
 type Case = (&'static str, fn(&mut MakeByTool), &'static str);
 
 #[test]

@@ -1,5 +1,5 @@
-//! A LUN of the kernel's SCSI target (LIO) behind vhost: a guest's QEMU opens it by its WWN, and
-//! the kernel serves it out of the guest's memory.
+//! Exports a LUN of the kernel's SCSI target (LIO) through vhost: a guest's QEMU opens it by its
+//! WWN, and the kernel serves it out of the guest's memory.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::lio::{self, Lun, Store};
@@ -7,21 +7,21 @@ use anyhow::Result;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 
-/// A backstore, a target port of the vhost fabric, the LUN between them.
+/// Backstore, target port of the vhost fabric, and the LUN between them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportVhostScsi {
     /// File or device below.
     pub backing: PathRef,
-    /// Whether that is a block device.
+    /// True if the backing is a block device.
     pub block: bool,
     /// Bytes of a file that are shown.
     pub bytes: u64,
     pub read_only: bool,
-    /// Name of the backstore; it carries the run's id.
+    /// Name of the backstore. It carries the run's id.
     pub name: String,
-    /// `naa.` and 16 hexadecimal digits.
+    /// WWN: `naa.` and 16 hexadecimal digits.
     pub wwn: String,
-    /// By which the guest finds the disk.
+    /// Serial by which the guest finds the disk.
     pub serial: String,
 }
 
@@ -72,8 +72,8 @@ impl ManagedResource for ExportVhostScsi {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Whether the fabric's folder was there before is not known then; an empty one is nobody's
-        // loss.
+        // It is not known at this point if the fabric's folder was there before. Removing an empty
+        // one harms nobody.
         Ok(lio::is_exported(&self.name, &self.wwn).then(|| StepOutput::found_at(lio::fabric())))
     }
 

@@ -1,6 +1,6 @@
-//! Signatures that the user has given up by name are taken off a member before a layer is set up on
-//! it: the tools of arrays, volume groups and pools refuse who carries one, and a half of an old
-//! array beside a new one is put together at the next boot.
+//! Removes signatures that the user has given up by name from a member, before a layer is set up on
+//! it. The tools of arrays, volume groups and pools refuse a member that carries one, and the next
+//! boot would assemble a half of an old array beside a new one.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::system::run;
@@ -23,7 +23,8 @@ pub struct WipeSignatures {
 }
 
 impl WipeSignatures {
-    /// A GPT keeps old partitioners off by a table of theirs.
+    /// Returns the types to wipe. With a GPT this includes the table that keeps old partitioners
+    /// off.
     fn types(&self) -> String {
         let more = self.names.iter().any(|name| name == "gpt").then_some("PMBR");
         self.names.iter().map(String::as_str).chain(more).collect::<Vec<_>>().join(",")
@@ -34,14 +35,15 @@ impl ResourceChange for WipeSignatures {
     fn make(&self, _: &mut RealSystem) -> Result<()> {
         let path = self.device.path()?;
         settle();
-        // What lies in a partition would be found again in one that is made at the same place.
+        // A signature within a partition would be found again in a new one at the same place.
         partitions(path)?.iter().try_for_each(|part| self.wipe(part))?;
         self.wipe(path)
     }
 }
 
 impl WipeSignatures {
-    /// Who uses the device meanwhile keeps wipefs off: it asks for it exclusively.
+    /// Wipes one device. wipefs asks for it exclusively, so it fails while somebody uses the
+    /// device.
     fn wipe(&self, path: &Path) -> Result<()> {
         run(tool("wipefs", ["--all", "--quiet", "--types", &self.types()]).arg(path))?;
         if self.names.iter().any(|name| name == "zfs_member") {
@@ -72,7 +74,8 @@ fn partitions(device: &Path) -> Result<Vec<PathBuf>> {
     Ok(parts.map(|part| block::node_path(&part)).collect())
 }
 
-/// wipefs leaves a few, which it takes for too little to be a pool; zpool import does not.
+/// Zeroes the uberblocks. wipefs leaves a few, too few to be a pool in its view but not in that of
+/// zpool import.
 fn zero_uberblocks(path: &Path) -> Result<()> {
     let _hold = claim(path)?;
     let mut device = File::options().write(true).open(path)?;

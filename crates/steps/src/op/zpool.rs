@@ -1,5 +1,5 @@
-//! A pool of ZFS over several devices, and what is in it: a volume, or a file system that a mount
-//! of its own shows.
+//! Makes a ZFS pool over several devices, and what is in it: a volume, or a file system that a
+//! mount of its own shows.
 
 use super::drives::{Drives, left_on, today};
 use super::{
@@ -14,47 +14,47 @@ use iotax_units::size_word;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The name of the volume in the pool.
+/// Name of the volume in the pool.
 const VOLUME: &str = "vol";
-/// The name of the file system in the pool.
+/// Name of the file system in the pool.
 const DATASET: &str = "data";
 
-/// `zpool create`, `zfs create`.
+/// Runs `zpool create` and `zfs create`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MakeZpool {
-    /// Its name, which carries the run's id.
+    /// Name of the pool. It carries the run's id.
     pub name: String,
     pub members: Vec<PathRef>,
-    /// How they are joined.
+    /// Way in which the members are joined.
     pub vdev: Vdev,
-    /// Power of two of the smallest write to a member.
+    /// Base-2 logarithm of the smallest write to a member, in bytes.
     pub ashift: u32,
-    /// Properties that all in it have, as `compression=lz4`.
+    /// Properties that all in it have, such as `compression=lz4`.
     pub properties: Vec<String>,
-    /// What is in it.
+    /// Volume or file system in the pool.
     pub content: ZfsContent,
-    /// Bytes that its table of blocks must be known for; `None`: duplicates are not looked for.
+    /// Bytes for which its table of blocks must have room; `None` if duplicates are not looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedup_bytes: Option<u64>,
-    /// Who the members are, from the intent on.
+    /// Identities of the members, recorded with the intent.
     #[serde(default, skip_serializing_if = "Drives::is_empty")]
     pub drives: Drives,
 }
 
-/// ZFS's kinds of virtual devices.
+/// Kind of virtual device in ZFS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Vdev {
     /// Blocks on all members in turn.
     Stripe,
-    /// Mirrors of two, and blocks on all of these in turn.
+    /// Mirrors of two members, with blocks on all mirrors in turn.
     Mirror,
-    /// One member's worth of parity.
+    /// Parity of the size of one member.
     Raidz,
     Raidz2,
 }
 
-/// A volume or a file system.
+/// Volume or file system in a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ZfsContent {
@@ -62,10 +62,10 @@ pub enum ZfsContent {
         bytes: u64,
         /// Bytes of a block.
         volblocksize: u64,
-        /// No room is kept for it.
+        /// True if no space is reserved for it.
         thin: bool,
     },
-    /// A file system, not mounted.
+    /// File system, not mounted.
     Dataset {
         /// Bytes of a file's largest block.
         recordsize: u64,
@@ -82,7 +82,7 @@ impl MakeZpool {
         matches!(self.content, ZfsContent::Zvol { .. }).then_some(VOLUME)
     }
 
-    /// What mounts it, where it is a file system.
+    /// Returns the name by which its file system is mounted, if it is one.
     fn dataset(&self) -> PathBuf {
         Path::new(&self.name).join(DATASET)
     }
@@ -91,8 +91,8 @@ impl MakeZpool {
         // The guard has judged what the members carry.
         let mut pool = words(&["zpool", "create", "-f", "-o"]);
         pool.extend([format!("ashift={}", self.ashift)]);
-        // A pool whose members fail would wait for ever, and who destroys it with it; nothing of a
-        // healthy one changes.
+        // By default, a pool whose members fail would wait for ever, and so would its destruction.
+        // This changes nothing about a healthy pool.
         pool.extend(words(&[
             "-o",
             "cachefile=none",

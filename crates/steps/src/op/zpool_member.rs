@@ -1,5 +1,5 @@
-//! What is done to the members of a pool that stands: one is taken offline, one comes back as a new
-//! drive, a resilver is waited for. The pool's end undoes all of it.
+//! Changes members of an existing pool: takes one offline, brings one back as a new drive, or waits
+//! for a resilver. The end of the pool undoes all of it.
 
 use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::zfs::state;
@@ -8,28 +8,27 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZpoolOffline {
-    /// What is in the pool: a volume's device, or a file system's name.
+    /// Content of the pool: a volume's device, or a file system's name.
     pub content: PathRef,
-    /// One of its members.
     pub member: PathRef,
 }
 
-/// `zpool labelclear`, `zpool replace`
+/// Runs `zpool labelclear` and `zpool replace`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZpoolReplace {
-    /// What is in the pool.
+    /// Content of the pool: a volume's device, or a file system's name.
     pub content: PathRef,
-    /// What was a member of it.
+    /// Former member of the pool.
     pub member: PathRef,
-    /// Bytes that are written to it before it is whole; 0: not known.
+    /// Bytes that are written to it before it is whole; 0 if unknown.
     #[serde(default)]
     pub bytes: u64,
 }
 
-/// `zpool wait -t resilver`
+/// Waits as `zpool wait -t resilver` does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AwaitResilver {
-    /// What is in the pool.
+    /// Content of the pool: a volume's device, or a file system's name.
     pub content: PathRef,
 }
 

@@ -1,5 +1,6 @@
-//! Bdevs over several files, their parts, arrays' members and NVMe-oF subsystems, against a target
-//! that keeps what it is told and against what a real one said (`recorded_bdevs.jsonl`).
+//! Tests bdevs over several files, their parts, arrays' members and NVMe-oF subsystems, against a
+//! target that keeps what it receives and against the answers of a real one
+//! (`recorded_bdevs.jsonl`).
 
 use super::fake::{FakeTarget, serve};
 use super::look::Bdevs;
@@ -17,7 +18,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Three files of a MiB with something after it, a target beside them, and what is asked for.
+/// Three files of a MiB with something after it, a target beside them, and the bdev to make.
 struct Rig {
     folder: TempDir,
     target: FakeTarget,
@@ -206,15 +207,15 @@ fn what_is_somebody_elses_by_now_is_left_alone() {
     assert!(changed(&array).contains("array iotax-r-spdk0-raid has theirs in it: left alone"));
 }
 
-/// The start of a file that carries a store of that name: the superblock, and the attribute of a
-/// blob as SPDK writes it.
+/// Returns the start of a file that carries a store of that name: the superblock, and the attribute
+/// of a blob as SPDK writes it.
 fn store_of(name: &str) -> Vec<u8> {
     let mut bytes = named(name);
     bytes[..8].copy_from_slice(b"SPDKBLOB");
     bytes
 }
 
-/// A stretch of a store without its superblock.
+/// Returns a stretch of a store without its superblock.
 fn named(name: &str) -> Vec<u8> {
     let value = name.len() as u16 + 1;
     let mut attribute =
@@ -237,14 +238,15 @@ fn superblocks_of_a_target_that_was_killed_are_taken_off_the_members() {
     let after = std::fs::read(paths[0]).unwrap();
     assert_eq!((&after[..4096], &after[4096..]), (&[0; 4096][..], &ours[4096..]));
     assert!(!join::is_there(&gone).unwrap());
-    // Another's store is none of ours, and where none was asked for nobody looks.
+    // A store of somebody else is not ours, and where no store was asked for nobody looks for one.
     let theirs = store_of("theirs");
     std::fs::write(paths[0], &theirs).unwrap();
     join::unmake(&gone).unwrap();
     assert_eq!(std::fs::read(paths[0]).unwrap(), theirs);
 }
 
-/// What is on the two members after a killed target's store is taken off them, and what that said.
+/// Returns the result of taking a killed target's store off its two members, and what is on them
+/// then.
 fn unmade(level: &str, first: &[u8], second: &[u8]) -> (anyhow::Result<()>, Vec<Vec<u8>>) {
     let rig = rig();
     let raid = Some(SpdkRaid { level: level.into(), strip_kib: Some(64) });
@@ -259,7 +261,7 @@ fn unmade(level: &str, first: &[u8], second: &[u8]) -> (anyhow::Result<()>, Vec<
 #[test]
 fn a_store_of_anothers_beside_ours_keeps_its_superblock() {
     let (ours, theirs) = (store_of("iotax-r-spdk0-lvs"), store_of("theirs"));
-    // One half of a mirror was exchanged for a drive of somebody's.
+    // One half of a mirror was exchanged for a drive of somebody else.
     let (said, after) = unmade("raid1", &ours, &theirs);
     said.unwrap();
     assert_eq!((&after[0][..8], &after[1]), (&[0; 8][..], &theirs));
@@ -273,7 +275,7 @@ fn a_store_of_anothers_beside_ours_keeps_its_superblock() {
             );
             assert_eq!((&after[0], &after[1]), (first, second), "{level}");
         }
-        // The name may stand on another member than the superblock.
+        // The name may be on another member than the superblock.
         let mut nameless = vec![0; 2 << 20];
         nameless[..8].copy_from_slice(b"SPDKBLOB");
         let (said, after) = unmade(level, &nameless, &named("iotax-r-spdk0-lvs"));
@@ -313,7 +315,7 @@ fn parts_of_a_bdev_are_shared_out() {
     unexport(&second).unwrap();
     join::unsplit(&split).unwrap();
     join::unsplit(&split).unwrap();
-    // Parts of an alias would take a real target down.
+    // A split by an alias would crash a real target.
     insta::assert_snapshot!(rig.calls());
     join::unmake(&rig.asked).unwrap();
     assert!(rig.is_empty());
@@ -429,7 +431,7 @@ fn what_stays_of_a_transport_is_said() {
     assert!(told(Some(true)).ends_with("from the SPDK target"));
 }
 
-/// The whole of it, as the recording has it.
+/// Runs the whole conversation, as in the recording.
 fn conversation(asked: &JoinSpdk) {
     let methods =
         [&asked.methods()[..], &["bdev_raid_add_base_bdev", "nvmf_create_subsystem"]].concat();

@@ -1,6 +1,6 @@
-//! A disk of a guest in a target: a bdev over a file or device of this host, the part of it that
-//! the guest is to have, and a vhost-user-blk controller; or the controller alone, over a bdev that
-//! a layer below has made. Refuses to take away what is not ours.
+//! Makes the disk of a guest in a target: a bdev over a file or device of this host, the part of it
+//! that the guest is to have, and a vhost-user-blk controller. Over a bdev that a layer below has
+//! made, it makes only the controller. Refuses to remove what is not ours.
 
 use super::file;
 use super::look::{Bdevs, controller, direct, running};
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Makes all of it and gives the socket that QEMU connects to.
+/// Makes the whole disk and returns the socket that QEMU connects to.
 ///
 /// # Errors
-/// When the target refuses a part, or has opened something else than this host would.
+/// If the target refuses a part, or has opened something other than this host would.
 pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
     if let Some(of_file) = of_file(asked)? {
@@ -45,7 +45,7 @@ pub fn export(asked: &ExportSpdk) -> Result<PathBuf> {
     }
 }
 
-/// The bdev that it has for itself; `None`: it is over another's.
+/// Returns the bdev that the disk has for itself, or `None` if it is over another layer's bdev.
 fn of_file(asked: &ExportSpdk) -> Result<Option<file::Bdev<'_>>> {
     if asked.is_over_a_bdev() {
         return Ok(None);
@@ -70,10 +70,11 @@ fn controller_of(asked: &ExportSpdk, bdev: &str) -> Value {
     controller
 }
 
-/// Where the controller of this name, or its bdev, is there: its socket, if it has come to one.
+/// Returns `Some` if the controller of this name, or its bdev, exists: with its socket, if the
+/// controller has been made.
 ///
 /// # Errors
-/// When the target does not answer. One that is gone has nothing.
+/// If the target does not answer. A target that is gone has nothing.
 pub fn find(asked: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
     let Some(mut rpc) = running(&asked.rpc)? else { return Ok(None) };
     let controller = controller(&mut rpc, &asked.name)?;
@@ -81,10 +82,10 @@ pub fn find(asked: &ExportSpdk) -> Result<Option<Option<PathBuf>>> {
     Ok(there.then(|| controller.map(|controller| controller.socket)))
 }
 
-/// Takes all parts away, in whatever state they are.
+/// Removes all parts, in whatever state they are.
 ///
 /// # Errors
-/// [`NotOurs`] where something of that name is over another file; when the target refuses.
+/// [`NotOurs`] if something of that name is over another file. Fails too if the target refuses.
 pub fn unexport(asked: &ExportSpdk) -> Result<()> {
     let Some(mut rpc) = running(&asked.rpc)? else { return Ok(()) };
     let (name, of_file) = (&asked.name, of_file(asked)?);
@@ -109,10 +110,10 @@ pub fn unexport(asked: &ExportSpdk) -> Result<()> {
     of_file.unmake(&mut rpc, &bdevs)
 }
 
-/// What the target tells of the disk, by the names of settings.
+/// Reads what the target reports about the disk, by the names of settings.
 ///
 /// # Errors
-/// When it does not answer, or has no such disk any more.
+/// If it does not answer, or no longer has such a disk.
 pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> {
     let mut rpc = Rpc::connect(socket, LIMIT)?;
     let target = SpdkConnection::ask_target(&mut rpc, socket)?;
@@ -122,7 +123,8 @@ pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> 
     let serves = controller.bdev.as_deref().with_context(gone)?;
     let bdev = bdevs.named(serves).with_context(gone)?;
     let on_off = |on: bool| if on { "on" } else { "off" }.to_owned();
-    // That of the file for a part of it: whoever reads it wants to know what serves the disk.
+    // For a part of a file, this shows the file's bdev: a reader wants to know what serves the
+    // disk.
     let shown = bdevs.named(name).unwrap_or(bdev);
     let told = [
         ("read-only", Some(on_off(controller.read_only))),
@@ -141,7 +143,7 @@ pub fn read_back(socket: &Path, name: &str) -> Result<BTreeMap<String, String>> 
     Ok(told.into_iter().filter_map(|(option, value)| Some((option.to_owned(), value?))).collect())
 }
 
-/// Whether all of them are open past the page cache; `None` where that is not known of all.
+/// Returns true if all files are open past the page cache, and `None` if that is not known of all.
 fn all_direct(files: &[PathBuf], process: Option<u32>) -> Option<bool> {
     let each = files.iter().map(|path| direct(path, process).ok().flatten());
     each.collect::<Option<Vec<bool>>>()
@@ -149,7 +151,7 @@ fn all_direct(files: &[PathBuf], process: Option<u32>) -> Option<bool> {
         .map(|all| all.into_iter().all(|one| one))
 }
 
-/// `raid1 of 2, online`, of the array that it is or is on.
+/// Describes the array that the bdev is or is on: `raid1 of 2, online`.
 fn raid(bdevs: &Bdevs, name: &str) -> Option<String> {
     let raid = bdevs.array_below(name)?;
     let (level, members, there) =

@@ -1,6 +1,6 @@
-//! Targets that are none: one that answers as it is told, byte for byte, and one that keeps bdevs
-//! and controllers as a real one does, opens their files and makes the controllers' sockets. What
-//! it answers is modelled on the recorded conversation.
+//! Provides two fake targets: one that answers as instructed, byte for byte, and one that keeps
+//! bdevs and controllers as a real one does, opens their files and makes the controllers' sockets.
+//! Its answers are modelled on the recorded conversation.
 
 use rustix::fs::{Mode, OFlags};
 use serde_json::{Value, json};
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What is written to a request, piece by piece; `None` closes the connection.
+/// Pieces that are written one by one in reply to a request; `None` closes the connection.
 pub type Pieces = Option<Vec<Vec<u8>>>;
 
-/// Listens on a socket and answers each request; it ends with the test.
+/// Listens on a socket and answers each request until the test ends.
 pub fn serve(socket: &Path, answer: impl FnMut(&Value) -> Pieces + Send + 'static) {
     let listener = UnixListener::bind(socket).unwrap();
     let answer = Arc::new(Mutex::new(answer));
@@ -43,7 +43,7 @@ fn converse(mut stream: UnixStream, answer: &mut dyn FnMut(&Value) -> Pieces) {
         for request in whole {
             let Some(pieces) = answer(&request) else { return };
             for piece in pieces {
-                // Whoever gave up waiting is gone.
+                // A client that gave up waiting is gone.
                 if stream.write_all(&piece).is_err() {
                     return;
                 }
@@ -53,7 +53,7 @@ fn converse(mut stream: UnixStream, answer: &mut dyn FnMut(&Value) -> Pieces) {
     }
 }
 
-/// A reply as a target writes it.
+/// Returns a reply as a target writes it.
 pub fn reply(request: &Value, result: Result<Value, (i64, &str)>) -> Vec<u8> {
     let mut reply = json!({"jsonrpc": "2.0", "id": request["id"]});
     match result {
@@ -63,36 +63,36 @@ pub fn reply(request: &Value, result: Result<Value, (i64, &str)>) -> Vec<u8> {
     format!("{reply}\n").into_bytes()
 }
 
-/// A target with bdevs and controllers.
+/// Fake target with bdevs and controllers.
 #[derive(Clone)]
 pub struct FakeTarget {
     pub socket: PathBuf,
     pub state: Arc<Mutex<FakeState>>,
 }
 
-/// What a fake target has.
+/// Contents of a fake target.
 #[derive(Default)]
 pub struct FakeState {
     folder: PathBuf,
-    /// Name, description, and the file that is open for it.
+    /// Name, description, and the file that is open for each bdev.
     pub bdevs: BTreeMap<String, (Value, Option<OwnedFd>)>,
     pub controllers: BTreeMap<String, Value>,
-    /// Arrays, as `bdev_raid_get_bdevs` tells them.
+    /// Arrays, as `bdev_raid_get_bdevs` reports them.
     pub arrays: BTreeMap<String, Value>,
-    /// Stores of logical volumes, likewise.
+    /// Stores of logical volumes, as `bdev_lvol_get_lvstores` reports them.
     pub stores: BTreeMap<String, Value>,
-    /// Transports and subsystems of NVMe-oF, likewise.
+    /// Transports of NVMe-oF, as the target reports them.
     pub transports: Vec<Value>,
     pub subsystems: BTreeMap<String, Value>,
-    /// It finds a superblock on the first bdev over this file.
+    /// File on whose first bdev the target finds a superblock.
     pub finds_on: Option<PathBuf>,
-    /// Methods that it is without.
+    /// Methods that the target lacks.
     pub without: Vec<&'static str>,
-    /// It opens this in the place of what it is told, as in another mount namespace.
+    /// File that the target opens instead of the one it is given, as in another mount namespace.
     pub opens: Option<PathBuf>,
-    /// Its reactors wait for interrupts.
+    /// True if the reactors wait for interrupts.
     pub in_interrupt: bool,
-    /// Calls so far, but for those that only ask what the target is.
+    /// Calls so far, except those that only ask what the target is.
     pub calls: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ const METHODS: &[&str] = &[
 type FakeAnswer = Result<Value, (i64, &'static str)>;
 
 impl FakeTarget {
-    /// One that listens in that folder.
+    /// Starts a target that listens in that folder.
     pub fn start(folder: &Path) -> FakeTarget {
         let state = FakeState { folder: folder.to_owned(), ..FakeState::default() };
         let target =
@@ -140,7 +140,7 @@ impl FakeTarget {
         let state = target.state.clone();
         serve(&target.socket, move |request| {
             let result = state.lock().unwrap().answer(request);
-            // In two pieces, as it may come.
+            // A reply may come in two pieces.
             let reply = reply(request, result);
             let (one, two) = reply.split_at(reply.len() / 2);
             Some(vec![one.to_vec(), two.to_vec()])
@@ -188,7 +188,7 @@ impl FakeState {
         }
     }
 
-    /// Its process is that of the test.
+    /// Returns the reactors; their process is the test's.
     fn reactors(&self) -> Value {
         let tid = rustix::process::getpid().as_raw_nonzero();
         let reactor =
@@ -258,7 +258,7 @@ impl FakeState {
         Ok(true.into())
     }
 
-    /// The name of what has that name or alias.
+    /// Returns the name of the bdev that has that name or alias.
     fn name_of(&self, word: &str) -> Option<String> {
         let is =
             |bdev: &Value| bdev["aliases"].as_array().is_some_and(|all| all.contains(&word.into()));

@@ -1,5 +1,5 @@
-//! A bdev over a file or device of this host. Refuses one that is over another file than was meant,
-//! or that the target opened through the page cache.
+//! Makes a bdev over a file or device of this host. Refuses a bdev that is over another file than
+//! was meant, or whose file the target opened through the page cache.
 
 use super::look::{Bdevs, direct, filename, is_block};
 use super::rpc::Rpc;
@@ -10,26 +10,26 @@ use iotax_host::facts::logical_block_below;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What is asked for.
+/// Bdev over a file or device.
 pub struct Bdev<'a> {
-    /// Its name in the target.
+    /// Name of the bdev in the target.
     pub name: String,
     /// File or device of this host.
     pub path: &'a Path,
-    /// By libaio or io_uring.
+    /// Methods for libaio or io_uring.
     pub kind: &'static SpdkKind,
-    /// The target opens it for reading only.
+    /// True if the target opens it only for reading.
     pub read_only: bool,
 }
 
 impl Bdev<'_> {
-    /// Makes it, and looks whether the target (this process) has that very file open, directly.
+    /// Makes the bdev, and checks that the target (`process`) has that very file open, directly.
     ///
     /// # Errors
-    /// When the target refuses, or has opened something else than this host would.
+    /// If the target refuses, or has opened something other than this host would.
     pub fn make(&self, rpc: &mut Rpc, process: Option<u32>) -> Result<()> {
         rpc.call(self.kind.create, self.params()?)?;
-        // SPDK goes through the page cache without a word where a file cannot be opened directly.
+        // Where a file cannot be opened directly, SPDK uses the page cache without a warning.
         match direct(self.path, process)? {
             Some(false) => bail!(
                 "the SPDK target has opened {} through the page cache: its file system refuses O_DIRECT; hint: put the file on ext4 or xfs",
@@ -42,7 +42,8 @@ impl Bdev<'_> {
     fn params(&self) -> Result<Value> {
         let filename = self.path.to_str().context("a path that is not UTF-8")?;
         let mut bdev = json!({"name": self.name, "filename": filename});
-        // A device tells its own. Of a file direct I/O takes what the device below it takes.
+        // A device reports its own block size. For a file, direct I/O takes what the device below
+        // it takes.
         if !is_block(self.path)? {
             bdev["block_size"] = logical_block_below(self.path).into();
         }
@@ -52,10 +53,10 @@ impl Bdev<'_> {
         Ok(bdev)
     }
 
-    /// Whether what has its name, if anything, is over the same file.
+    /// Checks that the bdev of this name, if there is one, is over the same file.
     ///
     /// # Errors
-    /// [`NotOurs`].
+    /// [`NotOurs`] if it is over another one.
     pub fn check_ours(&self, bdevs: &Bdevs) -> Result<()> {
         let there = bdevs.named(&self.name).and_then(filename);
         match there.filter(|file| *file != self.path.as_os_str()) {
@@ -69,7 +70,7 @@ impl Bdev<'_> {
         }
     }
 
-    /// Removes it, if it is there.
+    /// Removes the bdev, if it exists.
     ///
     /// # Errors
     /// When the target refuses.

@@ -1,6 +1,6 @@
-//! A bdev over several files or devices: one for each, an array without a superblock, a store with
-//! one logical volume. Refuses members that the target has already, and those on which it finds
-//! something. What a store leaves on members is taken off them, also where the target is gone.
+//! Makes a bdev over several files or devices: one for each, an array without a superblock, a store
+//! with one logical volume. Refuses members that the target has already, and those on which it
+//! finds something. Removes what a store leaves on members, even where the target is gone.
 
 use super::file;
 use super::look::{Bdevs, listed, running};
@@ -16,18 +16,18 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
-/// What a blobstore, which a store of logical volumes is, begins with.
+/// First bytes of a blobstore, which a store of logical volumes is.
 const MAGIC: &[u8] = b"SPDKBLOB";
-/// Bytes of its superblock.
+/// Bytes of a blobstore's superblock.
 const SUPERBLOCK: usize = 4096;
-/// Its metadata begins after masks of a bit for each cluster and page, so the store's name stands
-/// far within this.
+/// Bytes at the start of a member that are searched for the store's name. Its metadata begins after
+/// masks of a bit for each cluster and page, so the name is far within this.
 const METADATA: usize = 4 << 20;
 
-/// Makes all of it.
+/// Makes the bdev and all that it needs.
 ///
 /// # Errors
-/// When the target refuses a part, has a member already, or finds something on one.
+/// If the target refuses a part, has a member already, or finds something on one.
 pub fn make(asked: &JoinSpdk, tag: &RunTag) -> Result<()> {
     let mut rpc = Rpc::connect(&asked.rpc, LIMIT)?;
     let target = SpdkConnection::ask_target(&mut rpc, &asked.rpc)?;
@@ -57,7 +57,7 @@ fn members(asked: &JoinSpdk) -> Result<Vec<file::Bdev<'_>>> {
     Ok(asked.paths()?.into_iter().enumerate().map(bdev).collect())
 }
 
-/// Nothing was made by us yet: what there is is somebody else's.
+/// Refuses parts that exist already: this run has made nothing yet, so they are somebody else's.
 fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result<()> {
     let there = parts(asked, rpc)?;
     if !there.is_empty() {
@@ -70,7 +70,7 @@ fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result
     let bdevs = Bdevs::look_up(rpc)?;
     let ours = format!("iotax-{}-", tag.run_id);
     for path in asked.paths()? {
-        // Disks of guests of the same run are beside it where all of them only read.
+        // Disks of guests of the same run may be beside it if all of them only read.
         if let Some(bdev) = bdevs.over(path).filter(|bdev| !bdev.starts_with(&ours)) {
             let path = path.display();
             let why = anyhow!(
@@ -83,8 +83,8 @@ fn refuse_what_is_there(asked: &JoinSpdk, rpc: &mut Rpc, tag: &RunTag) -> Result
     Ok(())
 }
 
-/// A target examines what it opens: leftover superblocks become arrays and stores that hold the
-/// member.
+/// Refuses members on which the target found something. A target examines what it opens: leftover
+/// superblocks become arrays and stores that hold the member.
 fn refuse_what_is_found(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     rpc.call("bdev_wait_for_examine", Value::Null)?;
     let bdevs = Bdevs::look_up(rpc)?;
@@ -108,7 +108,7 @@ fn make_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
         array["strip_size_kb"] = kib.into();
     }
     rpc.call("bdev_raid_create", array)?;
-    // One whose members are not all there is made all the same and waits for them.
+    // SPDK makes an array even if members are missing, and the array waits for them.
     match array_named(rpc, &asked.joined())? {
         Some(made) if made["state"] == "online" => Ok(()),
         Some(made) => bail!("the array {} is {}, and not online", asked.joined(), made["state"]),
@@ -118,8 +118,8 @@ fn make_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
 
 fn make_volume(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     let Some(lvol) = &asked.lvol else { return Ok(()) };
-    // What is there is not cleared: it would be discarded or written, and reads of it measure as
-    // well as any.
+    // Existing data is not cleared: that would discard or write it, and reads of it measure as well
+    // as any.
     let store = json!({
         "bdev_name": asked.joined(), "lvs_name": asked.store(), "cluster_sz": lvol.cluster, "clear_method": "none",
     });
@@ -142,7 +142,7 @@ fn store_named(rpc: &mut Rpc, name: &str) -> Result<Option<Value>> {
     Ok(all.into_iter().find(|store| store["name"] == name))
 }
 
-/// Names of all parts that are there. An array that waits for its members is no bdev.
+/// Returns the names of all parts that exist. An array that waits for its members is not a bdev.
 fn parts(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<Vec<String>> {
     let bdevs = Bdevs::look_up(rpc)?;
     let members = (0..asked.members.len()).flat_map(|at| [asked.member(at), asked.base(at)]);
@@ -157,10 +157,10 @@ fn parts(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<Vec<String>> {
     Ok(there)
 }
 
-/// Whether any part of it is there, or a store of that name on the members.
+/// Returns true if any part of it exists, or a store of that name is on the members.
 ///
 /// # Errors
-/// When the target does not answer, or a member cannot be read.
+/// If the target does not answer, or a member cannot be read.
 pub fn is_there(asked: &JoinSpdk) -> Result<bool> {
     let in_target = match running(&asked.rpc)? {
         Some(mut rpc) => !parts(asked, &mut rpc)?.is_empty(),
@@ -169,10 +169,11 @@ pub fn is_there(asked: &JoinSpdk) -> Result<bool> {
     Ok(in_target || has_store(asked)?)
 }
 
-/// Takes all parts away, in whatever state they are.
+/// Removes all parts, in whatever state they are.
 ///
 /// # Errors
-/// [`NotOurs`] where something of a name is over another thing; when the target refuses.
+/// [`NotOurs`] if something of a part's name is over something else. Fails too if the target
+/// refuses.
 pub fn unmake(asked: &JoinSpdk) -> Result<()> {
     if let Some(mut rpc) = running(&asked.rpc)? {
         let bdevs = Bdevs::look_up(&mut rpc)?;
@@ -215,7 +216,7 @@ fn unmake_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     let Some(array) = array_named(rpc, &asked.joined())? else { return Ok(()) };
     let ours: Vec<String> = (0..asked.members.len()).map(|at| asked.base(at)).collect();
     let listed = array["base_bdevs_list"].as_array().into_iter().flatten();
-    // One that was removed from it has no name there.
+    // A member that was removed from the array has no name there.
     let mut members = listed.filter_map(|member| member["name"].as_str());
     if let Some(other) = members.find(|name| ours.iter().all(|base| base != name)) {
         let why =
@@ -226,18 +227,18 @@ fn unmake_array(asked: &JoinSpdk, rpc: &mut Rpc) -> Result<()> {
     Ok(())
 }
 
-/// What the start of a member says of a store.
+/// Signs of a store at the start of a member.
 struct StoreStart<'a> {
     path: &'a Path,
-    /// It begins as a blobstore does.
+    /// True if it begins as a blobstore does.
     begins: bool,
-    /// It has the name of our store.
+    /// True if it has the name of our store.
     ours: bool,
-    /// The name of another store.
+    /// Name of another store.
     other: Option<String>,
 }
 
-/// Of the members that are there: one that is gone carries nothing.
+/// Reads the starts of the members that exist: one that is gone carries nothing.
 fn starts(asked: &JoinSpdk) -> Result<Vec<(usize, StoreStart<'_>)>> {
     let mut starts = Vec::new();
     for (at, path) in asked.paths()?.into_iter().enumerate() {
@@ -255,12 +256,12 @@ fn starts(asked: &JoinSpdk) -> Result<Vec<(usize, StoreStart<'_>)>> {
     Ok(starts)
 }
 
-/// Whether each member has all of the store, and not its strip or stretch of it.
+/// Returns true if each member has all of the store, and not just its strip or stretch of it.
 fn is_whole_on_each(asked: &JoinSpdk) -> bool {
     asked.raid.as_ref().is_none_or(|raid| raid.level == "raid1")
 }
 
-/// Whether the members carry a store of ours, as they do when its target was killed.
+/// Returns true if the members carry a store of ours, as they do after its target was killed.
 fn has_store(asked: &JoinSpdk) -> Result<bool> {
     if asked.lvol.is_none() {
         return Ok(false);
@@ -275,15 +276,16 @@ fn has_store(asked: &JoinSpdk) -> Result<bool> {
     })
 }
 
-/// Takes the superblocks of a store of ours off the members; deleting the store in the target has
-/// done so already.
+/// Wipes the superblocks of a store of ours off the members. Deleting the store in the target does
+/// so already.
 fn wipe_store(asked: &JoinSpdk) -> Result<()> {
     if !has_store(asked)? {
         return Ok(());
     }
     let starts = starts(asked)?;
     let carriers: Vec<&Path> = match is_whole_on_each(asked) {
-        // Drives may have been exchanged since: each is ours only by what it carries itself.
+        // Drives may have been exchanged since: each is ours only if it carries the superblock and
+        // the name itself.
         true => starts
             .iter()
             .filter(|(_, start)| start.begins && start.ours)
@@ -309,14 +311,15 @@ fn wipe_store(asked: &JoinSpdk) -> Result<()> {
     })
 }
 
-/// Of members that have a strip or a stretch each the first one has the superblock.
+/// Returns true if the start of a member shows that it is somebody else's. Where each member has a
+/// strip or a stretch, only the first one has the superblock.
 fn is_anothers(at: usize, start: &StoreStart) -> bool {
     start.other.is_some() || (start.begins && at > 0)
 }
 
 fn wipe(path: &Path) -> Result<()> {
     let is_device = std::fs::metadata(path)?.file_type().is_block_device();
-    // Who has it exclusively by now uses what is on it.
+    // A process that holds it exclusively by now uses what is on it.
     let _hold = is_device
         .then(|| claim(path).map_err(|error| NotOurs(format!("{error:#}: left alone"))))
         .transpose()?;
@@ -328,8 +331,8 @@ fn wipe(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Names of stores and volumes: the values of attributes called `name`, whose descriptor has two
-/// lengths of two bytes before both.
+/// Returns names of stores and volumes: the values of attributes called `name`, whose descriptor
+/// has two lengths of two bytes before both.
 fn names_in(start: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"name";
     let value = |at: usize| {
@@ -360,31 +363,31 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
 
-/// Splits a bdev in equal parts.
+/// Splits a bdev into equal parts.
 ///
 /// # Errors
-/// When the target refuses.
+/// If the target refuses.
 pub fn split(asked: &SplitSpdk) -> Result<()> {
     let (socket, base) = asked.bdev.bdev()?;
     let mut rpc = Rpc::connect(socket, LIMIT)?;
-    // By its real name: an alias takes the target down (SPDK 26.09-pre).
+    // The split uses the real name: an alias crashes the target (SPDK 26.09-pre).
     let bdevs = Bdevs::look_up(&mut rpc)?;
     let split = json!({"base_bdev": bdevs.real_name(base)?, "split_count": asked.parts, "split_size_mb": asked.mib});
     rpc.call("bdev_split_create", split).map(drop)?;
     Ok(())
 }
 
-/// Whether it is split.
+/// Returns true if the bdev is split.
 ///
 /// # Errors
-/// When the target does not answer. One that is gone has nothing.
+/// If the target does not answer. A target that is gone has nothing.
 pub fn is_split(asked: &SplitSpdk) -> Result<bool> {
     let (socket, base) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(false) };
     Ok(Bdevs::look_up(&mut rpc)?.named(&format!("{base}p0")).is_some())
 }
 
-/// Takes the parts away.
+/// Removes the parts.
 ///
 /// # Errors
 /// When the target refuses.

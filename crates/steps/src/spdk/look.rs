@@ -1,5 +1,5 @@
-//! What a target has: bdevs with the files that they come down to, controllers, and whether a file
-//! is open there past the page cache. It only asks.
+//! Reads what a target has: bdevs with the files below them, controllers, and whether a file is
+//! open there past the page cache. It changes nothing.
 
 use super::rpc::{LIMIT, Rpc, RpcError};
 use anyhow::{Context, Result, bail};
@@ -10,21 +10,22 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// A bdev comes down to its files through fewer layers of the target than this.
+/// Most layers of the target that are followed from a bdev to its files.
 const DEEPEST: usize = 8;
 
-/// A controller as the target describes it.
+/// Controller as the target describes it.
 pub struct Controller {
     pub socket: PathBuf,
-    /// The target has none for it any more, when the bdev was removed under it.
+    /// Bdev of the controller; `None` after the bdev was removed under it.
     pub bdev: Option<String>,
     pub read_only: bool,
 }
 
-/// A connection, unless nobody listens any more: what was made went with the target.
+/// Connects to a target, or returns `None` if nobody listens any more: what was made went with the
+/// target.
 ///
 /// # Errors
-/// When it is there and cannot be reached.
+/// If the target is there and cannot be reached.
 pub fn running(socket: &Path) -> Result<Option<Rpc>> {
     match Rpc::connect(socket, LIMIT) {
         Err(RpcError::Absent { source, .. })
@@ -36,7 +37,8 @@ pub fn running(socket: &Path) -> Result<Option<Rpc>> {
     }
 }
 
-/// Of all, as to ask for one that is not there is an error that differs from SPDK to SPDK.
+/// Returns the controller of that name. It lists all of them, since the error about one that does
+/// not exist differs between SPDK versions.
 ///
 /// # Errors
 /// When the target does not answer.
@@ -54,16 +56,16 @@ pub fn controller(rpc: &mut Rpc, name: &str) -> Result<Option<Controller>> {
 pub struct Bdevs(Vec<Value>);
 
 impl Bdevs {
-    /// Asks for them.
+    /// Asks the target for its bdevs.
     ///
     /// # Errors
-    /// When the target does not answer.
+    /// If the target does not answer.
     pub fn look_up(rpc: &mut Rpc) -> Result<Bdevs> {
         Ok(Bdevs(listed(rpc, "bdev_get_bdevs", Value::Null)?))
     }
 
-    /// That of this name or alias: a volume of an lvstore is `STORE/VOLUME` by alias only, and so
-    /// are its parts.
+    /// Returns the bdev of this name or alias. A volume of an lvstore is `STORE/VOLUME` by alias
+    /// only, and so are its parts.
     pub fn named(&self, name: &str) -> Option<&Value> {
         let aliased = |bdev: &Value| {
             bdev["aliases"].as_array().is_some_and(|all| all.iter().any(|it| *it == name))
@@ -72,7 +74,8 @@ impl Bdevs {
         found.or_else(|| self.part_named(name))
     }
 
-    /// Parts are called by the real name of what was split, with `p` and a number after it.
+    /// Returns a part by its name. A part has the real name of the bdev that was split, then `p`
+    /// and a number.
     fn part_named(&self, name: &str) -> Option<&Value> {
         let (whole, number) =
             name.rsplit_once('p').filter(|(_, number)| number.parse::<u32>().is_ok())?;
@@ -80,27 +83,27 @@ impl Bdevs {
         self.0.iter().find(|bdev| bdev["name"] == real.as_str())
     }
 
-    /// The name that is no alias.
+    /// Returns the real name of a bdev, which is not an alias.
     ///
     /// # Errors
-    /// When there is no such bdev.
+    /// If there is no such bdev.
     pub fn real_name(&self, name: &str) -> Result<&str> {
         let found = self.named(name).and_then(|bdev| bdev["name"].as_str());
         found.with_context(|| format!("the SPDK target has no bdev {name}"))
     }
 
-    /// Whether both names are of one bdev.
+    /// Returns true if both names are of one bdev.
     pub fn are_one(&self, one: &str, other: &str) -> bool {
         one == other
             || matches!((self.named(one), self.named(other)), (Some(a), Some(b)) if a["name"] == b["name"])
     }
 
-    /// Files and devices that it comes down to, with the names of the bdevs over them.
+    /// Returns the files and devices below a bdev.
     pub fn files_below(&self, name: &str) -> Vec<PathBuf> {
         self.files(name, DEEPEST)
     }
 
-    /// The bdev that is over this very file or device, if one is: its name.
+    /// Returns the name of the bdev that is over this very file or device.
     pub fn over(&self, path: &Path) -> Option<&str> {
         let wanted = identity(path).ok()?;
         let is_over = |bdev: &&Value| {
@@ -110,7 +113,7 @@ impl Bdevs {
         self.0.iter().find(is_over)?["name"].as_str()
     }
 
-    /// What the target tells of the array that it is or is on, if there is one.
+    /// Returns the target's description of the array that a bdev is or is on.
     pub fn array_below(&self, name: &str) -> Option<&Value> {
         self.array(name, DEEPEST)
     }
@@ -132,7 +135,7 @@ impl Bdevs {
     }
 }
 
-/// The bdevs that one is on: parts, volumes and arrays tell them.
+/// Returns the names of the bdevs that one is on: parts, volumes and arrays report them.
 fn bases(bdev: &Value) -> Vec<&str> {
     let specific = &bdev["driver_specific"];
     let one = ["split", "lvol"].into_iter().filter_map(|kind| specific[kind]["base_bdev"].as_str());
@@ -140,16 +143,16 @@ fn bases(bdev: &Value) -> Vec<&str> {
     one.chain(members.filter_map(|member| member["name"].as_str())).collect()
 }
 
-/// The file of a bdev of either kind.
+/// Returns the file of a bdev of libaio or io_uring.
 pub fn filename(bdev: &Value) -> Option<&str> {
     let specific = &bdev["driver_specific"];
     specific["aio"]["filename"].as_str().or_else(|| specific["uring"]["filename"].as_str())
 }
 
-/// What a method that lists things tells.
+/// Returns the list that a method reports.
 ///
 /// # Errors
-/// When the target does not answer.
+/// If the target does not answer.
 pub fn listed(rpc: &mut Rpc, method: &str, params: Value) -> Result<Vec<Value>> {
     match rpc.call(method, params)? {
         Value::Array(all) => Ok(all),
@@ -157,21 +160,21 @@ pub fn listed(rpc: &mut Rpc, method: &str, params: Value) -> Result<Vec<Value>> 
     }
 }
 
-/// Whether it is a block device.
+/// Returns true if the path is a block device.
 ///
 /// # Errors
-/// When it is not there.
+/// If nothing is at the path.
 pub fn is_block(path: &Path) -> Result<bool> {
     let is = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
     Ok(is.file_type().is_block_device())
 }
 
-/// Whether the process has that very file or device open with O_DIRECT; `None` where its files
-/// cannot be seen.
+/// Returns true if the process has that very file or device open with O_DIRECT, and `None` if its
+/// files cannot be seen.
 ///
 /// # Errors
-/// When its files can be seen and that is not one of them: it has opened another one under the same
-/// name.
+/// If its files can be seen and that file is not one of them: the process has opened another one
+/// under the same name.
 pub fn direct(path: &Path, process: Option<u32>) -> Result<Option<bool>> {
     let Some((pid, files)) =
         process.and_then(|pid| Some((pid, fs::read_dir(format!("/proc/{pid}/fd")).ok()?)))
@@ -189,11 +192,12 @@ pub fn direct(path: &Path, process: Option<u32>) -> Result<Option<bool>> {
             path.display()
         );
     }
-    // Another bdev of the target may be over it, too.
+    // Another bdev of the target may be over the file, too.
     Ok(ours.map(|file| is_direct(pid, &file.file_name().to_string_lossy())).max().flatten())
 }
 
-/// Device and inode of a file; of a device which one it is, under whatever node.
+/// Returns device and inode of a file. For a device it returns the device number, which is the same
+/// under every node.
 fn identity(path: &Path) -> std::io::Result<(bool, u64, u64)> {
     let is = fs::metadata(path)?;
     Ok(match is.file_type().is_block_device() {

@@ -1,6 +1,6 @@
-//! A running SPDK target, spoken to over its JSON-RPC socket: the wire, what the target is, and
-//! what is made in it. It is somebody else's process: it is never started, stopped or configured,
-//! and only what carries a run's name is taken away.
+//! Speaks to a running SPDK target over its JSON-RPC socket: the wire protocol, facts about the
+//! target, and what is made in it. The target is somebody else's process: it is never started,
+//! stopped or configured, and only what carries a run's name is removed.
 
 #[cfg(test)]
 mod bdev_tests;
@@ -25,11 +25,11 @@ use crate::threads::{self, ServingThread};
 use anyhow::Result;
 use std::path::Path;
 
-/// Threads of the target behind a socket that serve I/O: its reactors; none where it is not seen
-/// from here.
+/// Returns the threads of the target at a socket that serve I/O: its reactors. Returns none where
+/// the target is not visible from here.
 ///
 /// # Errors
-/// When it does not answer.
+/// If it does not answer.
 pub fn threads(socket: &Path) -> Result<Vec<ServingThread>> {
     let target = look::running(socket)?;
     Ok(target.and_then(|rpc| rpc.process()).map_or_else(Vec::new, threads::of_target))

@@ -1,6 +1,6 @@
-//! A bdev's NVMe-oF subsystem in a target: made, found and taken away by its NQN. The transport is
-//! made where the target has none, and stays: SPDK has no call that removes one. Refuses a
-//! subsystem that is there.
+//! Makes, finds and removes a bdev's NVMe-oF subsystem in a target by its NQN. The transport is
+//! made where the target lacks it, and stays: SPDK has no call that removes one. Refuses a
+//! subsystem that exists already.
 
 use super::look::{Bdevs, listed, running};
 use super::rpc::{LIMIT, Rpc};
@@ -9,29 +9,30 @@ use crate::system::{NotOurs, NothingMade};
 use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 
-/// Of a namespace: there is one.
+/// Id of the only namespace.
 const NSID: u32 = 1;
 
-/// Whether the target has that transport.
+/// Returns true if the target has that transport.
 ///
 /// # Errors
-/// When it does not answer.
+/// If it does not answer.
 pub fn has_transport(asked: &ExportSpdkNvmf) -> Result<bool> {
     let (socket, _) = asked.bdev.bdev()?;
     has(&mut Rpc::connect(socket, LIMIT)?, &asked.transport)
 }
 
-/// Of all, as to ask for one that is not there is an error.
+/// Returns true if the target lists that transport. It lists all of them, since asking for one that
+/// does not exist is an error.
 fn has(rpc: &mut Rpc, transport: &str) -> Result<bool> {
     Ok(listed(rpc, "nvmf_get_transports", Value::Null)?
         .iter()
         .any(|one| one["trtype"] == transport))
 }
 
-/// Makes all of it.
+/// Makes the subsystem, and the transport if the target lacks it.
 ///
 /// # Errors
-/// When the target refuses a part, or has such a subsystem already.
+/// If the target refuses a part, or has such a subsystem already.
 pub fn export(asked: &ExportSpdkNvmf) -> Result<()> {
     let (socket, bdev) = asked.bdev.bdev()?;
     let (mut rpc, nqn) = (Rpc::connect(socket, LIMIT)?, &asked.nqn);
@@ -69,10 +70,10 @@ fn subsystem(rpc: &mut Rpc, nqn: &str) -> Result<Option<Value>> {
     Ok(all.into_iter().find(|one| one["nqn"] == *nqn))
 }
 
-/// Whether the subsystem is there, whole or in parts.
+/// Returns true if the subsystem exists, whole or in parts.
 ///
 /// # Errors
-/// When the target does not answer. One that is gone has nothing.
+/// If the target does not answer. A target that is gone has nothing.
 pub fn is_there(asked: &ExportSpdkNvmf) -> Result<bool> {
     let (socket, _) = asked.bdev.bdev()?;
     match running(socket)? {
@@ -81,10 +82,10 @@ pub fn is_there(asked: &ExportSpdkNvmf) -> Result<bool> {
     }
 }
 
-/// Takes the subsystem away with all that is in it.
+/// Removes the subsystem with all that is in it.
 ///
 /// # Errors
-/// [`NotOurs`] where it has another bdev; when the target refuses.
+/// [`NotOurs`] if it has another bdev. Fails too if the target refuses.
 pub fn unexport(asked: &ExportSpdkNvmf) -> Result<()> {
     let (socket, bdev) = asked.bdev.bdev()?;
     let Some(mut rpc) = running(socket)? else { return Ok(()) };

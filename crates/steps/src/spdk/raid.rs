@@ -1,5 +1,5 @@
-//! The state of an array of a target, and members that leave it or come back. Refuses to move a
-//! member that is not where it is thought to be.
+//! Reads the state of an array of a target, takes members out and puts them back. Refuses to move a
+//! member that is not where it is expected.
 
 use super::look::{Bdevs, listed};
 use super::rpc::{LIMIT, Rpc};
@@ -13,20 +13,21 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// Between two looks at a rebuild.
+/// Pause between two looks at a rebuild.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// An array as `bdev_raid_get_bdevs` tells it.
+/// Array as `bdev_raid_get_bdevs` reports it.
 struct Array {
-    /// `online`, `configuring`, `offline`. One that lacks members is online all the same.
+    /// SPDK's word for the state: `online`, `configuring` or `offline`. An array that lacks members
+    /// is online nonetheless.
     word: String,
-    /// How many members it was made of.
+    /// Number of members it was made of.
     members: u32,
-    /// How many of them are in it. One that is being rebuilt is.
+    /// Number of members that are in it, including one that is being rebuilt.
     there: u32,
     /// Percent of a rebuild that is done, while there is one.
     rebuilt: Option<f64>,
-    /// Names of those that are in it.
+    /// Names of the members that are in it.
     names: Vec<String>,
 }
 
@@ -71,18 +72,18 @@ fn raid_value(rpc: &mut Rpc, name: &str) -> Result<Value> {
     told.with_context(|| format!("the SPDK target has no array {name}"))
 }
 
-/// In which state an array is.
+/// Returns the state of an array.
 ///
 /// # Errors
-/// When the target does not answer, or has no such array.
+/// If the target does not answer, or has no such array.
 pub fn state(socket: &Path, array: &str) -> Result<ArrayState> {
     Ok(Array::look_up(&mut Rpc::connect(socket, LIMIT)?, array)?.state())
 }
 
-/// How an array really is, by SPDK's names.
+/// Returns the actual settings of an array, by SPDK's names.
 ///
 /// # Errors
-/// When the target does not answer, or has no such array.
+/// If the target does not answer, or has no such array.
 pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
     let told = raid_value(&mut Rpc::connect(socket, LIMIT)?, array)?;
     let names = ["raid_level", "strip_size_kb", "num_base_bdevs", "superblock"];
@@ -95,8 +96,8 @@ pub fn settings(socket: &Path, array: &str) -> Result<ThingSettings> {
 /// Takes a member out of its array, puts it back, or waits until all are whole.
 ///
 /// # Errors
-/// When the target refuses, the member was not where it was thought to be, or whoever is told says
-/// stop.
+/// If the target refuses, the member was not where it was expected, or the receiver of the progress
+/// says stop.
 pub fn change(asked: &ChangeSpdkArray, told: ProgressFn<'_>) -> Result<()> {
     let (socket, bdev) = asked.made.bdev()?;
     let (mut rpc, array) = (Rpc::connect(socket, LIMIT)?, array_below(bdev));
@@ -109,7 +110,7 @@ pub fn change(asked: &ChangeSpdkArray, told: ProgressFn<'_>) -> Result<()> {
     move_member(&mut rpc, &array, &member, returns)
 }
 
-/// The member's bdev: of a file the part without the marker.
+/// Returns the name of a member's bdev. For a file it is the part without the marker.
 fn member_of(rpc: &mut Rpc, bdev: &str, member: usize) -> Result<String> {
     let (whole, bdevs) = (spdk_member(bdev, member), Bdevs::look_up(rpc)?);
     let part = format!("{whole}p0");

@@ -1,6 +1,6 @@
-//! JSON-RPC 2.0 as SPDK's targets speak it: bare objects on a Unix socket, one after the other
-//! with nothing before them that tells their length. Every call has a time limit; after anything
-//! but a refusal the connection is of no more use.
+//! Speaks JSON-RPC 2.0 as SPDK's targets do: bare objects on a Unix socket, one after the other,
+//! without a length before them. Every call has a time limit. After any error but a refusal, the
+//! connection is of no more use.
 
 use crate::json_socket::{Framing, JsonSocket, SocketError};
 use rustix::net::sockopt;
@@ -9,30 +9,30 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Most calls take some milliseconds; to delete a controller a target first waits until its guest
-/// is gone.
+/// Limits how long a call may take. Most take some milliseconds; before a target deletes a
+/// controller, it waits until the guest is gone.
 pub const LIMIT: Duration = Duration::from_secs(20);
-/// Ten thousand bdevs are described in some 10 MB.
+/// Most bytes of a reply. Ten thousand bdevs are described in some 10 MB.
 const LONGEST_REPLY: usize = 64 << 20;
 
-/// Why a call has no answer.
+/// Reason why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum RpcError {
     #[error("no SPDK target listens on {socket}: {source}")]
     Absent { socket: PathBuf, source: std::io::Error },
-    /// The target's own refusal.
+    /// Refusal by the target itself.
     #[error("the SPDK target behind {socket} refused {method}: {words} ({code}){}", hint(.method, .code, .words))]
     Refused {
         socket: PathBuf,
         method: String,
-        /// A negative errno, or one of JSON-RPC's from -32700 on.
+        /// Code of the refusal: a negative errno, or one of JSON-RPC's from -32700 on.
         code: i64,
         words: String,
     },
-    /// No reply came, or something else than a reply to the call.
+    /// Reply that did not come, or was something other than a reply to the call.
     #[error("{}", words(.socket, .method, .cause))]
     Socket {
-        /// Of the target, if it is one.
+        /// Socket of the target, if it is one.
         socket: PathBuf,
         method: String,
         cause: SocketError,
@@ -60,8 +60,8 @@ fn words(socket: &Path, method: &str, cause: &SocketError) -> String {
     }
 }
 
-/// What a person could do about a refusal. Some methods give the errno as their code, others in
-/// words only.
+/// Returns what a person could do about a refusal. Some methods give the errno as their code,
+/// others only in words.
 fn hint(method: &str, code: &i64, words: &str) -> &'static str {
     match (*code, words) {
         (METHOD_NOT_FOUND, _) => "; hint: its SPDK is too old for that, or was built without it",
@@ -91,10 +91,10 @@ fn hint(method: &str, code: &i64, words: &str) -> &'static str {
     }
 }
 
-/// JSON-RPC's code for a method that is not there.
+/// JSON-RPC's code for a method that does not exist.
 const METHOD_NOT_FOUND: i64 = -32601;
 
-/// A connection to a target.
+/// Connection to a target.
 #[derive(Debug)]
 pub struct Rpc {
     stream: JsonSocket,
@@ -102,7 +102,7 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Connects; every call has the same limit.
+    /// Connects to a target; every call has the same limit.
     ///
     /// # Errors
     /// [`RpcError::Absent`] when nobody listens there.
@@ -110,7 +110,7 @@ impl Rpc {
         let absent = |source| RpcError::Absent { socket: socket.to_owned(), source };
         let stream =
             JsonSocket::connect(socket, Framing::Bare, LONGEST_REPLY, limit).map_err(absent)?;
-        // A socket of that name may be anybody's, and what is said there is done.
+        // A socket of that name may be anybody's, and its owner controls the answers.
         let user = sockopt::socket_peercred(stream.stream())
             .map_err(|errno| absent(errno.into()))?
             .uid
@@ -123,13 +123,14 @@ impl Rpc {
         Ok(Rpc { stream, socket: socket.to_owned() })
     }
 
-    /// The process at the other end, where the kernel tells it (not across PID namespaces).
+    /// Returns the process at the other end, where the kernel reports it (not across PID
+    /// namespaces).
     pub fn process(&self) -> Option<u32> {
         let other = sockopt::socket_peercred(self.stream.stream()).ok()?;
         u32::try_from(other.pid.as_raw_nonzero().get()).ok()
     }
 
-    /// Calls a method and gives its result; `params` is an object, or null for none.
+    /// Calls a method and returns its result; `params` is an object, or null for no parameters.
     ///
     /// # Errors
     /// [`RpcError`].
@@ -147,7 +148,7 @@ impl Rpc {
         let (whole, id) = (reply.to_string(), self.stream.last_id());
         let wrong =
             |why: &str| Err(self.failed(method, SocketError::garbled(why, whole.as_bytes())));
-        // What cannot be read at all is answered without an id.
+        // A request that cannot be read at all is answered without an id.
         let to_this =
             reply["id"] == json!(id) || reply["error"].is_object() && reply["id"].is_null();
         if reply["jsonrpc"] != "2.0" {

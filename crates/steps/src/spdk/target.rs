@@ -1,5 +1,5 @@
-//! What a target is: its SPDK, the methods it has, its reactors and how they wait, the process that
-//! it runs in. It only asks.
+//! Reads what a target is: its SPDK version, its methods, its reactors and how they wait, and its
+//! process. It changes nothing.
 
 use super::rpc::{LIMIT, Rpc, RpcError};
 use iotax_facts::spdk::{Reactor, SpdkTarget};
@@ -8,18 +8,17 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A target that answers.
+/// Target that answers, and the methods that it has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpdkConnection {
-    /// What a run records of it.
+    /// Facts that a run records about the target.
     pub facts: SpdkTarget,
-    /// Methods that can be called now.
     methods: BTreeSet<String>,
-    /// Its process, where it is one of this host's that can be seen.
+    /// Process of the target, where it is one of this host's that can be seen.
     pub process: Option<u32>,
 }
 
-/// What a guest's disk takes, whatever its bdev is.
+/// Methods that every guest's disk needs, whatever its bdev is.
 const METHODS: &[&str] = &[
     "bdev_get_bdevs",
     "bdev_split_create",
@@ -40,13 +39,13 @@ struct Framework {
 struct TargetAnswer {
     lcore: u32,
     tid: Option<u32>,
-    /// SPDK before 20.10 has polling reactors only.
+    /// True if the reactor waits for interrupts. SPDK before 20.10 has polling reactors only.
     #[serde(default)]
     in_interrupt: bool,
 }
 
 impl SpdkConnection {
-    /// Asks the target that listens there.
+    /// Connects to the target at a socket and asks what it is.
     ///
     /// # Errors
     /// [`RpcError`].
@@ -54,7 +53,7 @@ impl SpdkConnection {
         SpdkConnection::ask_target(&mut Rpc::connect(socket, LIMIT)?, socket)
     }
 
-    /// Asks the target at the other end.
+    /// Asks the target at the other end what it is.
     ///
     /// # Errors
     /// [`RpcError`].
@@ -63,7 +62,7 @@ impl SpdkConnection {
         let version = version["version"].as_str().unwrap_or("SPDK").trim().to_owned();
         let methods = rpc.call("rpc_get_methods", json!({"current": true}))?;
         let methods: BTreeSet<String> = serde_json::from_value(methods).unwrap_or_default();
-        // One that waits for framework_start_init has no reactors to tell of yet.
+        // A target that waits for framework_start_init has no reactors to report yet.
         let framework = match methods.contains("framework_get_reactors") {
             true => rpc.call("framework_get_reactors", Value::Null)?,
             false => Value::Null,
@@ -80,14 +79,15 @@ impl SpdkConnection {
         })
     }
 
-    /// What of these methods it has not.
+    /// Returns the methods in `asked` that the target lacks.
     fn lacks<'a>(&self, asked: &[&'a str]) -> Vec<&'a str> {
         asked.iter().copied().filter(|method| !self.methods.contains(*method)).collect()
     }
 }
 
 impl Framework {
-    /// The target tells its pid in its own namespace; it is the same here if its threads are, too.
+    /// Returns the target's process. The target reports its pid in its own namespace; the pid is
+    /// the same here if its threads are, too.
     fn process(&self) -> Option<u32> {
         let pid = self.pid?;
         let here = |told: &TargetAnswer| {
@@ -97,19 +97,19 @@ impl Framework {
     }
 }
 
-/// Whether a target that can serve disks of guests answers there, with these methods beside those
-/// that all of them take.
+/// Checks that a target that can serve disks of guests answers there, and has `more` methods
+/// besides those that every disk needs.
 ///
 /// # Errors
-/// What is lacking, in words.
+/// A description of what is lacking.
 pub fn answers(socket: &Path, more: &[&str]) -> Result<(), String> {
     has(socket, &[METHODS, more].concat())
 }
 
-/// Whether a target answers there that has these methods.
+/// Checks that a target answers there that has these methods.
 ///
 /// # Errors
-/// What is lacking, in words.
+/// A description of what is lacking.
 pub fn has(socket: &Path, methods: &[&str]) -> Result<(), String> {
     let target = SpdkConnection::connect(socket).map_err(|error| error.to_string())?;
     let lacks = target.lacks(methods);

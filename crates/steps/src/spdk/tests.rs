@@ -1,5 +1,5 @@
-//! The client against targets that fragment, hang, refuse and talk nonsense, against one that keeps
-//! what it is told, and against what a real one said (`recorded.jsonl`).
+//! Tests the client against targets that fragment, hang, refuse and talk nonsense, against one that
+//! keeps what it receives, and against the answers of a real one (`recorded.jsonl`).
 
 use super::fake::{FakeTarget, Pieces, reply, serve};
 use super::{Rpc, RpcError, SpdkConnection, answers, export, find, read_back, unexport};
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Long enough for a busy machine.
+/// Limit that is long enough for a busy machine.
 const PATIENT: Duration = Duration::from_secs(20);
 
-/// Not on a tmpfs, which may refuse O_DIRECT.
+/// Returns a folder that is not on a tmpfs, which may refuse O_DIRECT.
 pub fn folder() -> TempDir {
     tempfile::tempdir_in("/var/tmp").unwrap()
 }
 
-/// What a call meets that is answered so.
+/// Returns the result of a call that is answered so.
 fn met(
     answer: impl FnMut(&Value) -> Pieces + Send + 'static,
     limit: Duration,
@@ -134,7 +134,7 @@ fn nobody_there_is_told_with_the_cause() {
     assert!(refused.contains("Connection refused"), "{refused}");
 }
 
-/// A file with a MiB and something after it, a target beside it, and the disk that is asked for.
+/// File with a MiB and something after it, a target beside it, and the disk to make.
 struct Rig {
     folder: TempDir,
     target: FakeTarget,
@@ -238,7 +238,7 @@ fn a_target_that_is_gone_has_nothing_left() {
     let gone = ExportSpdk { rpc: rig.folder.path().join("gone"), ..rig.asked.clone() };
     assert_eq!(find(&gone).unwrap(), None);
     unexport(&gone).unwrap();
-    // What is there and is no target is another thing.
+    // A file that exists and is not a target is a different case.
     let file = ExportSpdk { rpc: rig.folder.path().to_owned(), ..rig.asked.clone() };
     assert!(find(&file).is_ok_and(|found| found.is_none()), "connecting to a folder is refused");
 }
@@ -261,9 +261,8 @@ fn what_a_target_lacks_is_named() {
     );
 }
 
-/// Plays a recording: what a real target (its version is in the first line) was asked and
-/// answered, with its folder as FOLDER and a pid that no process has. Anything else than what was
-/// asked then fails.
+/// Plays a recording: the requests to a real target (its version is in the first line) and its
+/// answers, with its folder as FOLDER and a pid that no process has. Fails on any other request.
 pub fn play(recording: &str, folder: &Path) -> impl FnMut(&Value) -> Pieces + Send + use<> {
     let text = recording.replace("FOLDER", folder.to_str().unwrap());
     let line = |line: &str| serde_json::from_str::<Value>(line).unwrap();

@@ -38,19 +38,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a peer is told that a request still runs.
+/// Interval at which a peer learns that a request still runs.
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// So long before a common start the CPU times are read: reading them takes a tenth of it, in a
-/// translator too.
+/// Time before a common start at which the CPU times are read. Reading them takes a tenth of it, in
+/// a translator too.
 pub const READY_BEFORE_NS: u64 = 3_000_000;
 
-/// CPU times are read around each slice of a series where that takes at most one so manieth of its
-/// window.
+/// Inverse of the largest share of a slice's window that reading the CPU times may take. They are
+/// read around each slice of a series only where it takes no more.
 const MOST_READING: u64 = 20;
 
-/// Between whoever performs a request that may take long and the host: how far it is, and whether
-/// anybody wants the rest.
+/// Line between whoever performs a request that may take long and the host: how far it is, and
+/// whether anybody wants the rest.
 #[derive(Clone, Default)]
 pub struct ProgressLine {
     far: Arc<Mutex<Option<serde_json::Value>>>,
@@ -64,7 +64,8 @@ impl ProgressLine {
         Ok(ProgressLine { far: Arc::default(), from_host: Some(Arc::new(from_host)) })
     }
 
-    /// Tells the host, with the next progress. Break: it has asked to stop, or is gone.
+    /// Reports progress to the host, with the next progress frame. Break: it has asked to stop, or
+    /// is gone.
     pub fn tell(&self, far: serde_json::Value) -> ControlFlow<()> {
         *hold(&self.far) = Some(far);
         match self.host_speaks() {
@@ -73,7 +74,8 @@ impl ProgressLine {
         }
     }
 
-    /// While a request is under way the host has nothing to say but that it wants no more of it.
+    /// Returns true if the host speaks. While a request is under way it has nothing to say but that
+    /// it wants no more of it.
     fn host_speaks(&self) -> bool {
         let Some(from_host) = &self.from_host else { return false };
         let mut wanted = [PollFd::new(from_host.as_ref(), PollFlags::IN)];
@@ -81,11 +83,12 @@ impl ProgressLine {
     }
 }
 
-/// What the wire does not know itself: the machine, its steps, its guard.
+/// Functions of a place that the wire does not have itself: the machine, its steps, its guard.
 pub trait Handler {
-    /// Given once, before all requests: for what a step has to tell while it is performed.
+    /// Receives, once and before all requests, the line on which a step reports while it is
+    /// performed.
     fn attach(&mut self, _line: ProgressLine) {}
-    /// Facts of this place.
+    /// Gathers the facts of this place.
     ///
     /// # Errors
     /// Like all methods here: what failed, with its exit code in the chain where it matters.
@@ -95,7 +98,7 @@ pub trait Handler {
     /// # Errors
     /// What failed.
     fn step(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
-    /// Says what a path is.
+    /// Inspects a path.
     ///
     /// # Errors
     /// What failed.
@@ -105,7 +108,7 @@ pub trait Handler {
     /// # Errors
     /// What failed.
     fn judge(&mut self, payload: serde_json::Value) -> Result<serde_json::Value>;
-    /// The guard's last look at a target, just before a worker that writes is prepared.
+    /// Takes the guard's last look at a target, just before a worker that writes is prepared.
     ///
     /// # Errors
     /// Why the target must not be written.
@@ -113,23 +116,24 @@ pub trait Handler {
     /// Finds a block device.
     ///
     /// # Errors
-    /// There is none, or several are so.
+    /// Fails if there is no such device, or several.
     fn disk(&mut self, key: &DiskKey) -> Result<PathBuf>;
     /// Waits until nothing is owed to the paths.
     ///
     /// # Errors
     /// What could not be read.
     fn gate(&mut self, paths: &[PathBuf], limit: Duration) -> Result<QuiesceGate>;
-    /// CPU times since boot.
+    /// Reads the CPU times since boot.
     ///
     /// # Errors
     /// What could not be read.
     fn cpu_times(&mut self) -> Result<CpuTimes>;
-    /// Nanoseconds that each of these has computed; `None`: it has ended, or it is not reported.
+    /// Returns the nanoseconds that each of these has computed; `None`: it has ended, or it is not
+    /// reported.
     fn thread_times(&mut self, threads: &[ThreadId]) -> Vec<Option<u64>> {
         vec![None; threads.len()]
     }
-    /// CLOCK_MONOTONIC, nanoseconds; tests put a clock of their own in.
+    /// Reads CLOCK_MONOTONIC, nanoseconds; tests put a clock of their own in.
     fn clock_ns(&mut self) -> u64 {
         monotonic_ns()
     }
@@ -155,8 +159,8 @@ pub trait Handler {
     ) -> Result<Box<dyn LoadEngine>> {
         Ok(engine::prepare(targets, jobs, engine, beside).map_err(Failed::from)?)
     }
-    /// Returns a reader of CPU times since boot that works in any thread; `None`: there is none.
-    /// Asked before each series.
+    /// Returns a reader of CPU times since boot that works in any thread, or `None` without one.
+    /// Called before each series.
     fn machine_reader(&mut self) -> Option<ReadMachine> {
         None
     }
@@ -194,7 +198,7 @@ pub fn serve(
     })
 }
 
-/// The request under way: its number, and since when.
+/// Request under way: its number, and the time at which it began.
 type UnderWay = Mutex<Option<(u64, Instant)>>;
 
 fn answer_all<W: Write>(
@@ -211,7 +215,7 @@ fn answer_all<W: Write>(
             Err(error) => return Err(error).context("cannot read the host's request"),
         };
         if frame.kind == FrameKind::Stop {
-            // The request that it was about has been answered, and listened to it itself.
+            // The request that the stop was about has been answered, and saw the stop itself.
             continue;
         }
         let id = serde_json::from_slice::<Envelope>(&frame.json).map_or(0, |envelope| envelope.id);
@@ -224,7 +228,7 @@ fn answer_all<W: Write>(
             Err(_) => ControlFlow::Break(()),
         };
         let answer = agent.answer(&frame, &mut tell);
-        // From here on no progress of it is told: it would come after its answer.
+        // Stop reporting progress of this request from here on: it would come after its answer.
         *hold(under_way) = None;
         let bye = matches!(answer.0, Response::Bye);
         send(writer, FrameKind::Response, id, &answer.0, answer.1)
@@ -235,15 +239,16 @@ fn answer_all<W: Write>(
     }
 }
 
-/// Tells each second of a request that is under way for as long. One thread for all of them: to
-/// make one for each took a translated guest longer than all else that it does for a slice.
+/// Reports each second a request that is under way for as long. One thread does it for all
+/// requests: to make one for each took a translated guest longer than all else that it does for a
+/// slice.
 fn tell_of_progress<W: Write>(
     writer: &Mutex<W>,
     under_way: &UnderWay,
     line: &ProgressLine,
     ended: Receiver<()>,
 ) {
-    // Half of that: a request that began after a look is then told of in time, too.
+    // Half of the interval: a request that began after a look is then reported in time, too.
     while ended.recv_timeout(PROGRESS_EVERY / 2) == Err(RecvTimeoutError::Timeout) {
         let request = hold(under_way);
         let late = request.filter(|(_, began)| began.elapsed() >= PROGRESS_EVERY / 2);
@@ -277,7 +282,8 @@ pub fn serve_stdio(handler: &mut dyn Handler) -> Result<()> {
     served
 }
 
-/// Both without std's buffers: a line-buffered stdout would cut frames at each newline byte.
+/// Returns standard input and output, both without std's buffers: a line-buffered stdout would cut
+/// frames at each newline byte.
 fn stdio() -> std::io::Result<(std::fs::File, std::fs::File)> {
     let reader = std::io::stdin().as_fd().try_clone_to_owned()?;
     let writer = std::io::stdout().as_fd().try_clone_to_owned()?;
@@ -286,7 +292,7 @@ fn stdio() -> std::io::Result<(std::fs::File, std::fs::File)> {
 
 type AgentAnswer = (Response, Vec<u8>);
 
-/// Tells the host the last acknowledged write; break: there is no host any more.
+/// Reports to the host the last acknowledged write; break: there is no host any more.
 type Tell<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
 struct ServingAgent<'h> {
@@ -295,7 +301,7 @@ struct ServingAgent<'h> {
     paths: BTreeMap<u32, Vec<PathBuf>>,
     /// The other ends of network probes that run elsewhere, by the numbers of the workers there.
     servers: BTreeMap<u32, OtherEnd>,
-    /// How long a reading of the CPU times takes, nanoseconds.
+    /// Time that a reading of the CPU times takes, in nanoseconds.
     reading_ns: Option<u64>,
     handler: &'h mut dyn Handler,
     line: ProgressLine,
@@ -459,8 +465,8 @@ impl ServingAgent<'_> {
         Ok(Response::DurableWritten { acknowledged: writer::write(&disk, spec, tell)? })
     }
 
-    /// With the CPU times around it, which the host would read too early and too late: before the
-    /// waiting for a common start, and after others have answered.
+    /// Runs a slice with the CPU times around it, which the host would read too early and too late:
+    /// before the waiting for a common start, and after others have answered.
     fn slice(&mut self, worker: u32, spec: &SliceSpec) -> Result<Ran> {
         self.worker(worker)?;
         if let Some(begin_ns) = spec.begin_ns {
@@ -481,7 +487,7 @@ impl ServingAgent<'_> {
 
     fn series(&mut self, numbers: &[u32], spec: &SeriesSpec) -> Result<SeriesResult> {
         let shortest_ns = spec.lengths.iter().map(|length| length.window_ns).min().unwrap_or(0);
-        // Read between windows, it costs time alone.
+        // Reading between windows costs time only.
         let read = self.handler.machine_reader().filter(|read| {
             let took_ns = *self.reading_ns.get_or_insert_with(|| timed(read));
             took_ns * MOST_READING <= shortest_ns
@@ -500,7 +506,7 @@ impl ServingAgent<'_> {
         self.series_of_slices(numbers, spec)
     }
 
-    /// The same of engines that know no series: each slice by itself.
+    /// Runs a series with engines that know no series: each slice by itself.
     fn series_of_slices(&mut self, numbers: &[u32], spec: &SeriesSpec) -> Result<SeriesResult> {
         let mut result = SeriesResult {
             sums: vec![SliceResult::default(); numbers.len()],
@@ -539,7 +545,7 @@ impl ServingAgent<'_> {
     }
 }
 
-/// Nanoseconds that a reading takes.
+/// Measures the nanoseconds that a reading takes.
 fn timed(read: &ReadMachine) -> u64 {
     let once = || {
         let began_ns = monotonic_ns();
@@ -590,7 +596,8 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
 /// CLOCK_MONOTONIC in nanoseconds, of the clock that slices are timed by.
 pub use iotax_load::clock::now as monotonic_ns;
 
-/// An answer that cannot be framed (too large, a path without JSON form) becomes an error answer.
+/// Sends an answer. One that cannot be framed (too large, a path without JSON form) becomes an
+/// error answer.
 fn send<W: Write>(
     writer: &Mutex<W>,
     kind: FrameKind,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 const PAGE: &str = include_str!("../../../../docs/wire.md");
 
-/// The fenced blocks with that info string.
+/// Returns the fenced blocks with that info string.
 fn blocks<'a>(page: &'a str, info: &str) -> Vec<&'a str> {
     let fence = format!("```{info}\n");
     page.split(fence.as_str())
@@ -26,7 +26,7 @@ fn parsed<T: DeserializeOwned + Serialize>(block: &str) -> T {
     value
 }
 
-/// Facts grow: what the page shows must be there, more may be.
+/// Compares facts, which grow: what the page shows must be there, more may be.
 fn subset(small: &serde_json::Value, large: &serde_json::Value) -> Result<(), String> {
     match (small, large) {
         (serde_json::Value::Object(small), serde_json::Value::Object(large)) => {
@@ -84,7 +84,7 @@ fn the_frame_is_a_clock_request() {
     assert_eq!(frame::encode(&frame).unwrap(), bytes);
 }
 
-/// The second cell of the frame's row with that field.
+/// Returns the second cell of the frame's row with that field.
 fn cell(field: &str) -> String {
     let row = PAGE.lines().find(|line| line.contains(&format!(" | {field} | "))).unwrap();
     row.rsplit(" | ").next().unwrap().trim_end_matches(" |").to_owned()

@@ -17,13 +17,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Obeys `step` payloads: `{"sleep_ms":N}`, `{"panic":"words"}`, `{"fail":"words"}`, `{"bytes":N}`,
-/// `{"work_ms":N}`, which tells how far it is and can be stopped.
+/// `{"work_ms":N}`, which reports its progress and can be stopped.
 #[derive(Default)]
 pub(super) struct FakeHandler {
     pub alive: Arc<AtomicUsize>,
     /// Targets that were permitted.
     pub permitted: Arc<AtomicUsize>,
-    /// How long it takes to clean up what it keeps.
+    /// Time that it takes to clean up what it keeps.
     pub ends_in: Duration,
     line: ProgressLine,
 }
@@ -66,7 +66,7 @@ impl LoadEngine for FakeEngine {
         Ok(result)
     }
 
-    /// An hour, if somebody wants all of it.
+    /// Takes an hour, if somebody wants all of it.
     fn verify(
         &mut self,
         read: bool,
@@ -155,7 +155,7 @@ impl Handler for FakeHandler {
     }
 }
 
-/// A target for fakes.
+/// Makes a target for fakes.
 pub(super) fn target(writable: bool) -> TargetSpec {
     TargetSpec {
         path: "/dev/fake".into(),

@@ -4,7 +4,7 @@
 
 use std::io::{self, Read};
 
-/// What an agent writes first; what comes before it (a login's greeting) is skipped.
+/// Bytes that an agent writes first. What comes before them (a login's greeting) is skipped.
 pub const PREAMBLE: &[u8; 16] = b"\n<IOTAX-AGENT>\r\n";
 /// Bytes of noise before the preamble that are put up with.
 pub const NOISE_LIMIT: usize = 64 << 10;
@@ -18,7 +18,7 @@ pub const JSON_LIMIT: u32 = 4 << 20;
 pub const BLOB_LIMIT: u32 = 16 << 20;
 const HEADER_LEN: usize = 20;
 
-/// What a frame carries.
+/// Kinds of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     Request,
@@ -53,16 +53,17 @@ pub struct WireFrame {
     pub blob: Vec<u8>,
 }
 
-/// Why no frame could be read or written. After any of these the stream is of no further use.
+/// Reason why no frame could be read or written. After any of these the stream is of no further
+/// use.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The preamble did not come.
+    /// Reports that the preamble did not come.
     #[error("it is not an iotax agent: it wrote {seen}")]
     NoPreamble {
         /// The first bytes, escaped.
         seen: String,
     },
-    /// Something else than a frame.
+    /// Reports something else than a frame.
     #[error("garbled stream: a frame should begin here, but there is {seen}")]
     BadMagic {
         /// The first bytes, escaped.
@@ -73,30 +74,30 @@ pub enum FrameError {
         "it speaks wire protocol {theirs}, this iotax speaks {ours}; hint: use the same iotax at both ends"
     )]
     Version { theirs: u16, ours: u16 },
-    /// A kind that this protocol has not.
+    /// Reports a kind that this protocol has not.
     #[error("garbled stream: unknown kind of frame {0}")]
     Kind(u16),
-    /// A length over its limit.
+    /// Reports a length over its limit.
     #[error("garbled stream: {part} of {len} bytes, the limit is {limit}")]
     TooLarge {
         part: &'static str,
-        /// As said by the header.
+        /// Length in the header.
         len: u32,
         limit: u32,
     },
-    /// The CRC does not match.
+    /// Reports that the CRC does not match.
     #[error("garbled stream: a frame's CRC does not match")]
     Crc,
-    /// The stream ended between frames.
+    /// Reports that the stream ended between frames.
     #[error("the connection was lost")]
     Eof,
-    /// The stream ended inside a frame.
+    /// Reports that the stream ended inside a frame.
     #[error("the connection was lost in the middle of a message")]
     CutOff,
-    /// A read or write of the stream timed out.
+    /// Reports that a read or write of the stream timed out.
     #[error("the stream stood still beyond its time limit")]
     Timeout,
-    /// Any other failure of the stream.
+    /// Reports any other failure of the stream.
     #[error("the stream failed: {0}")]
     Io(io::Error),
 }
@@ -156,7 +157,7 @@ pub fn read(reader: &mut impl Read) -> Result<WireFrame, FrameError> {
     Ok(WireFrame { kind, json, blob })
 }
 
-/// The bytes of a frame.
+/// Returns the bytes of a frame.
 ///
 /// # Errors
 /// [`FrameError::TooLarge`].
@@ -176,7 +177,7 @@ pub fn encode(frame: &WireFrame) -> Result<Vec<u8>, FrameError> {
     Ok(bytes)
 }
 
-/// The first 120 bytes in a form that is safe to print.
+/// Returns the first 120 bytes in a form that is safe to print.
 pub fn escaped(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(120)];
     let more = if bytes.len() > shown.len() { "..." } else { "" };
@@ -209,7 +210,7 @@ fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, FrameEr
     }
 }
 
-/// Grows with what really comes, so that a lying length costs no memory.
+/// Reads into a buffer that grows with what really comes, so that a lying length costs no memory.
 fn read_exactly(reader: &mut impl Read, len: u32) -> Result<Vec<u8>, FrameError> {
     let mut bytes = Vec::new();
     reader.by_ref().take(u64::from(len)).read_to_end(&mut bytes)?;

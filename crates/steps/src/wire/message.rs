@@ -1,5 +1,5 @@
-//! What the frames say: requests of the host and responses of the agent (docs/wire.md).
-//! Results cross as JSON scalars with their histograms in the blob; nothing is taken on trust.
+//! Content of the frames: requests of the host and responses of the agent (docs/wire.md). Results
+//! cross as JSON scalars with their histograms in the blob; nothing is taken on trust.
 
 use super::peer::slice_limit;
 use crate::durability::TrialSpec;
@@ -20,11 +20,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the host asks.
+/// Requests of the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub enum WireRequest {
-    /// First of all: who speaks.
+    /// Says who speaks; comes first of all.
     Hello {
         protocol: u16,
         /// Version of the host's iotax.
@@ -32,23 +32,24 @@ pub enum WireRequest {
         /// The run that the agent serves.
         run_id: String,
     },
-    /// What the place is.
+    /// Reads the facts of the place.
     Facts {
         devices: Vec<PathBuf>,
         /// Programs whose versions belong to a result.
         #[serde(default)]
         programs: Vec<String>,
     },
-    /// CLOCK_MONOTONIC of the place.
+    /// Reads CLOCK_MONOTONIC of the place.
     Clock,
     /// Makes a resident worker.
     Prepare {
-        /// Its number, chosen by the host.
+        /// Number of the worker, chosen by the host.
         worker: u32,
-        /// What it works on: at least one, but for a probe; several get every job at once.
+        /// Targets of the worker: at least one, but for a probe. If there are several, each gets
+        /// every job at once.
         targets: Vec<TargetSpec>,
         jobs: Vec<Job>,
-        /// By which engine; `None` chooses.
+        /// Engine to use; `None` chooses.
         engine: Option<Engine>,
         /// A probe in place of a load: then there are no targets and no jobs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,9 +61,9 @@ pub enum WireRequest {
         /// The worker's number there.
         worker: u32,
         probe: ProbeSpec,
-        /// At that address; `None`: at all of IPv4.
+        /// Address to listen at; `None`: all of IPv4.
         bind: Option<IpAddr>,
-        /// At that port; `None`: one that is free.
+        /// Port to listen at; `None`: one that is free.
         port: Option<u16>,
     },
     Unlisten {
@@ -72,7 +73,6 @@ pub enum WireRequest {
     Address(CardAddress),
     Slice {
         worker: u32,
-        /// How long and how.
         spec: SliceSpec,
     },
     /// Runs a series of short slices.
@@ -81,21 +81,19 @@ pub enum WireRequest {
         workers: Vec<u32>,
         spec: SeriesSpec,
     },
-    /// What a worker found of what it wrote: in its own reads, and, with `read`, reading all of it
-    /// back.
+    /// Checks what a worker wrote: in its own reads, and, with `read`, reading all of it back.
     Verify {
         worker: u32,
-        /// Whether all is read back.
+        /// True if everything written is read back.
         read: bool,
     },
     End {
         worker: u32,
     },
     EndAll,
-    /// Writes the blocks of a durability trial until the place is killed; progress tells what is
-    /// acknowledged.
+    /// Writes the blocks of a durability trial until the place is killed. Progress frames report
+    /// what is acknowledged.
     DurableWrite {
-        /// What it writes to.
         target: TargetSpec,
         spec: TrialSpec,
     },
@@ -109,46 +107,46 @@ pub enum WireRequest {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unreadable: Vec<u64>,
     },
-    /// A step (or its undo), as the handler understands it.
+    /// Performs a step (or its undo), as the handler understands it.
     Step {
         payload: serde_json::Value,
     },
-    /// What a path is, before anything is written to it.
+    /// Inspects a path before anything is written to it.
     Inspect {
         path: PathBuf,
     },
-    /// The guard's question, as the handler understands it.
+    /// Asks the guard, as the handler understands it.
     Judge {
         payload: serde_json::Value,
     },
-    /// The block device with that serial.
+    /// Finds the block device with that serial.
     DiskBySerial {
-        /// As the device reports it.
+        /// Serial as the device reports it.
         serial: String,
     },
-    /// The block device of a PCI function: of a disk that tells no serial.
+    /// Finds the block device of a PCI function, for a disk that reports no serial.
     DiskAtPci {
         address: String,
     },
     /// Waits until nothing is owed to these paths.
     Gate {
         paths: Vec<PathBuf>,
-        /// Gives up after so long.
+        /// Time after which it gives up.
         limit_ns: u64,
     },
-    /// /proc/stat of the place.
+    /// Reads /proc/stat of the place.
     CpuTimes,
-    /// What threads of the place have computed.
+    /// Reads the CPU times of threads of the place.
     ThreadTimes {
         threads: Vec<ThreadId>,
     },
-    /// How much of a file has no written blocks.
+    /// Counts the bytes of a file that have no written blocks.
     UnwrittenBytes {
         path: PathBuf,
-        /// Counts only what is before this byte.
+        /// Byte before which it counts.
         end: u64,
     },
-    /// What the devices below these paths have completed since boot.
+    /// Reads the requests that the devices below these paths have completed since boot.
     DeviceCounts {
         paths: Vec<PathBuf>,
     },
@@ -157,7 +155,7 @@ pub enum WireRequest {
 }
 
 impl WireRequest {
-    /// Its tag, for messages.
+    /// Returns the tag of the request, for messages.
     pub fn name(&self) -> &'static str {
         match self {
             WireRequest::Hello { .. } => "hello",
@@ -189,13 +187,12 @@ impl WireRequest {
     }
 }
 
-/// What the agent answers.
+/// Answers of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "response", rename_all = "snake_case")]
 pub enum Response {
     Hello(AgentInfo),
     Facts {
-        /// What the place is.
         facts: Facts,
     },
     Clock {
@@ -208,15 +205,15 @@ pub enum Response {
         /// The card's name there.
         interface: String,
     },
-    /// To `slice`; histograms are in the blob.
+    /// Answers `slice`; histograms are in the blob.
     Slice(SliceScalars),
-    /// To `series`; histograms of all workers are in the blob, in their order.
+    /// Answers `series`; histograms of all workers are in the blob, in their order.
     Series(SeriesScalars),
     Verified {
         found: VerifiedWorker,
     },
     Ended,
-    /// To `durable_write` that reached its most batches.
+    /// Answers a `durable_write` that reached its most batches.
     DurableWritten {
         /// The last write that was acknowledged.
         acknowledged: u64,
@@ -236,17 +233,18 @@ pub enum Response {
     Judge {
         payload: serde_json::Value,
     },
-    /// To `disk_by_serial` and `disk_at_pci`.
+    /// Answers `disk_by_serial` and `disk_at_pci`.
     Disk {
         path: PathBuf,
     },
     Gate(QuiesceGate),
-    /// To `cpu_times`: since boot.
+    /// Answers `cpu_times`: since boot.
     CpuTimes(CpuTimes),
     ThreadTimes {
         /// CLOCK_MONOTONIC when they were asked.
         at_ns: u64,
-        /// Nanoseconds of each since its start; `null`: it has ended, or the kernel does not tell.
+        /// Nanoseconds of each thread since its start; `null` if the thread has ended or the kernel
+        /// does not report them.
         ns: Vec<Option<u64>>,
     },
     UnwrittenBytes {
@@ -256,7 +254,7 @@ pub enum Response {
     },
     DeviceCounts(DeviceReading),
     Bye,
-    /// It did not work.
+    /// Reports that the request failed.
     Error {
         message: String,
         /// The exit code it would have on the host.
@@ -264,7 +262,7 @@ pub enum Response {
     },
 }
 
-/// Who the agent is.
+/// Identity of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInfo {
     /// Wire protocol it speaks.
@@ -288,12 +286,12 @@ pub struct Prepared {
     pub command: Option<Vec<String>>,
 }
 
-/// Where a place listens for a network probe.
+/// Addresses at which a place listens for a network probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
     /// The port, of TCP and UDP.
     pub port: u16,
-    /// What a probe needs to be let in; `None`: a tool's server lets everybody in.
+    /// Token that a probe needs to be let in; `None`: a tool's server lets everybody in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
     /// Addresses of the place, those of its loopback last.
@@ -304,21 +302,20 @@ pub struct Listening {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardAddress {
     pub mac: String,
-    /// Its address of IPv4.
     pub address: Ipv4Addr,
     /// Bits that all addresses of that network have in common.
     pub prefix: u8,
 }
 
-/// What a progress frame says.
+/// Content of a progress frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireProgress {
-    /// Since the request came.
+    /// Time since the request came.
     pub running_ms: u64,
     /// The last write of a durability trial whose flush has returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<u64>,
-    /// How far the step is, as the handler understands it.
+    /// Progress of the step, as the handler understands it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far: Option<serde_json::Value>,
 }
@@ -326,12 +323,11 @@ pub struct WireProgress {
 /// A slice that was run in a place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ran {
-    /// What the worker says.
     pub result: SliceResult,
-    /// What the processors of the place did from its start to its end, without the waiting for a
-    /// common start.
+    /// Work of the processors of the place from the slice's start to its end, without the wait for
+    /// a common start.
     pub cpu: Option<CpuTimes>,
-    /// What a network probe saw beside its result.
+    /// Observations of a network probe beside its result.
     pub exchange: Option<Exchange>,
     /// Readings of the devices below the worker's targets, just before the slice and just after it;
     /// empty if none reports.
@@ -377,9 +373,9 @@ pub struct SliceScalars {
 /// [`SeriesResult`] without its histograms, and the CPU times of each worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesScalars {
-    /// In the order in which they ran.
+    /// Slices in the order in which they ran.
     pub slices: Vec<ShortSlice>,
-    /// Of each worker; its CPU times are those of the place during its slices.
+    /// Sums of each worker; its CPU times are those of the place during its slices.
     pub sums: Vec<SliceScalars>,
     pub transients: Vec<Transient>,
 }
@@ -508,8 +504,8 @@ pub fn unpack_series(
     }
 }
 
-/// How long a series takes, nanoseconds: windows and discarded starts, and what lies between slices
-/// that begin at times.
+/// Returns the length of a series in nanoseconds: windows, discarded starts, and the gaps between
+/// slices that begin at times.
 pub(super) fn series_ns(spec: &SeriesSpec) -> u64 {
     let length = |worker: &usize| {
         spec.lengths
@@ -522,7 +518,7 @@ pub(super) fn series_ns(spec: &SeriesSpec) -> u64 {
 }
 
 impl SliceScalars {
-    /// Bytes of its histograms.
+    /// Returns the bytes of its histograms.
     fn blob_len(&self) -> u32 {
         let SliceScalars {
             read_len, write_len, sync_len, reap_gap_len, service_len, trim_len, ..
@@ -574,11 +570,11 @@ impl SliceScalars {
 
 /// Maximum number of parallel streams of a probe, each of which adds its times to the window.
 const MOST_STREAMS: u32 = 4096;
-/// Counts and times of a slice are below this: one PiB, or thirteen days.
+/// Upper limit of counts and times of a slice: one PiB, or thirteen days.
 const MOST_OF_SLICE: u64 = 1 << 50;
 /// Upper limit of a sum of latencies: a million I/Os in flight for more than a minute.
 const MOST_OF_SUM: u64 = 1 << 56;
-/// A clock that counts from the boot of a machine is below this: 36 years.
+/// Upper limit of a clock that counts from the boot of a machine: 36 years.
 const MOST_OF_CLOCK: u64 = 1 << 60;
 /// Upper limit of a rate: more than a thousand threads that do no real work can reach.
 const MOST_IOS_EACH_NS: u64 = 1000;
@@ -669,14 +665,14 @@ fn histogram(encoded: &[u8]) -> Result<Histogram, String> {
 /// A body under its number; the body is parsed apart, so that an unknown one can be answered.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Envelope<'a> {
-    /// Counts from 1; the answer bears the same.
+    /// Number of the message, counted from 1; the answer bears the same.
     pub id: u64,
     /// A request or a response.
     #[serde(borrow)]
     pub body: &'a RawValue,
 }
 
-/// The JSON of an envelope.
+/// Returns the JSON of an envelope.
 ///
 /// # Errors
 /// When the body has no JSON form (a path that is not UTF-8).

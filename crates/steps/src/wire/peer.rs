@@ -24,25 +24,27 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A peer that sends nothing for so long while it works is dead; it should say something each
+/// Time after which a peer that sends nothing while it works is dead; it should say something each
 /// second.
 pub const SILENCE_LIMIT: Duration = Duration::from_secs(15);
 /// Time limit of requests that only ask.
 pub const QUICK_LIMIT: Duration = Duration::from_secs(20);
-/// Beyond its own length a slice may take so long: to drain, to flush a slow disk, to cross the
+/// Time that a slice may take beyond its own length: to drain, to flush a slow disk, to cross the
 /// wire.
 pub const SLICE_GRACE: Duration = Duration::from_secs(120);
-/// A slice of so many bytes has no length of its own: that of the longest slice there is.
+/// Assumed length of a slice of bytes, which has no length of its own: that of the longest slice
+/// there is.
 const BYTES_LENGTH: Duration = Duration::from_secs(60);
-/// What an agent in a thread of this process keeps has so long to end when the peer is let go.
+/// Time that an agent in a thread of this process has to end what it keeps when the peer is
+/// dropped.
 const END_GRACE: Duration = Duration::from_secs(3);
 const PINGS: usize = 8;
-/// How often whoever watches a request is asked whether it should go on.
+/// Interval at which whoever watches a request is asked whether it should go on.
 const WATCHED_EVERY: Duration = Duration::from_millis(5);
 
-/// Gives the end of a guest's console or of ssh's stderr.
+/// Returns the end of a guest's console or of ssh's stderr.
 pub type LastWords = Box<dyn Fn() -> String + Send>;
-/// Gives what is known of the end of the process behind the stream, `None` while it lives.
+/// Returns what is known of the end of the process that serves the stream, `None` while it lives.
 pub type Fate = Box<dyn Fn() -> Option<String> + Send>;
 
 /// The two ends of a stream, and how it is torn down.
@@ -53,13 +55,13 @@ pub struct PeerLink {
     pub hang_up: Box<dyn FnOnce() + Send>,
 }
 
-/// What went wrong with which peer, and what it said last.
+/// Fault of a peer, with the last words of that peer.
 #[derive(Debug, thiserror::Error)]
 #[error("{peer}: {fault}{}{}", show_fate(fate.as_deref()), show_last_words(last_words))]
 pub struct WireError {
     pub peer: String,
     pub fault: WireFault,
-    /// How the process of the stream, or what it requires, ended, if it did.
+    /// End of the process of the stream, or of what it requires, if it ended.
     pub fate: Option<String>,
     /// Console or stderr; may be empty.
     pub last_words: String,
@@ -73,51 +75,51 @@ impl From<WireError> for Failed {
     }
 }
 
-/// What can go wrong.
+/// Faults of a peer.
 #[derive(Debug, thiserror::Error)]
 pub enum WireFault {
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// No answer within the request's limit, though the peer showed signs of life.
+    /// Reports no answer within the request's limit, though the peer showed signs of life.
     #[error("no answer to \"{request}\" within {limit:?}")]
     Timeout {
         /// Tag of the request.
         request: &'static str,
         limit: Duration,
     },
-    /// No sign of life.
+    /// Reports no sign of life.
     #[error("silent for {0:?} while it should answer \"{1}\"")]
     Silent(Duration, &'static str),
-    /// What the request requires is gone; the fate says what.
+    /// Reports that what the request requires is gone; the fate says what.
     #[error("it cannot answer \"{0}\"")]
     Hopeless(&'static str),
-    /// The agent answered, but not to what was asked, or nonsense.
+    /// Reports that the agent answered, but not to what was asked, or nonsense.
     #[error("garbled answer to \"{request}\": {what}")]
     Garbled {
         /// Tag of the request.
         request: &'static str,
-        /// What is wrong with it.
         what: String,
     },
-    /// The agent says why it could not; the peer stays usable.
+    /// Reports why the agent could not; the peer stays usable.
     #[error("{message}")]
     Remote { message: String, code: u8 },
-    /// It could not be reached: nothing was done there.
+    /// Reports that the peer could not be reached: nothing was done there.
     #[error("{0}")]
     Unreachable(String),
-    /// A shell answered there and the agent did not start: something of it may be left.
+    /// Reports that a shell answered there and the agent did not start: something of it may be
+    /// left.
     #[error("{0}")]
     NotStarted(String),
-    /// Our copy of that run is there already.
+    /// Reports that our copy of that run is there already.
     #[error("{0}")]
     Occupied(String),
-    /// An earlier call failed.
+    /// Reports that an earlier call failed.
     #[error("given up after an earlier failure: {0}")]
     Poisoned(String),
 }
 
-/// How long the host waits for a slice, including its discarded start. Engines must give up before
-/// that.
+/// Returns how long the host waits for a slice, including its discarded start. Engines must give up
+/// before that.
 pub fn slice_limit(spec: &SliceSpec) -> Duration {
     let length = match spec.bound {
         SliceBound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
@@ -126,7 +128,7 @@ pub fn slice_limit(spec: &SliceSpec) -> Duration {
     length + SLICE_GRACE
 }
 
-/// How long a series takes.
+/// Returns the length of a series.
 pub fn series_length(spec: &SeriesSpec) -> Duration {
     Duration::from_nanos(series_ns(spec))
 }
@@ -144,7 +146,8 @@ fn show_last_words(words: &str) -> String {
 }
 
 impl WireError {
-    /// An error of a peer; a refusal keeps the agent's exit code, the rest is a failed measurement.
+    /// Makes an error of a peer; a refusal keeps the agent's exit code, the rest is a failed
+    /// measurement.
     pub fn new(peer: &str, fault: WireFault, last_words: String) -> WireError {
         let code = match fault {
             WireFault::Remote { code, .. } => code,
@@ -173,12 +176,12 @@ pub struct Peer {
     hang_up: Option<Box<dyn FnOnce() + Send>>,
     next_id: u64,
     poison: Option<String>,
-    /// Of an agent in a thread of this process: gives an error once it has ended.
+    /// Channel of an agent in a thread of this process: returns an error once the agent has ended.
     ended: Option<Receiver<()>>,
 }
 
 impl Peer {
-    /// A peer at the other end of `link`. Nothing is sent yet.
+    /// Makes a peer at the other end of `link`. Nothing is sent yet.
     pub fn new(name: impl Into<String>, link: PeerLink, last_words: LastWords) -> Peer {
         let (outgoing, to_write) = channel();
         // A frame may have 20 MiB, so only a few are queued.
@@ -200,7 +203,8 @@ impl Peer {
         }
     }
 
-    /// An agent in a thread of this process, behind a socket pair: the same path as any other.
+    /// Starts an agent in a thread of this process. It talks over a socket pair, so the path is
+    /// that of any other agent.
     ///
     /// # Errors
     /// When no socket pair can be made.
@@ -222,15 +226,15 @@ impl Peer {
         Ok(peer)
     }
 
-    /// Asks this for what became of the process behind the stream when the peer fails.
+    /// Asks `fate` what became of the process of the stream when the peer fails.
     #[must_use]
     pub fn with_fate(mut self, fate: Fate) -> Peer {
         self.fate = fate;
         self
     }
 
-    /// What became of the process of the stream, or of what it requires; `None`: it lives, or
-    /// nothing is known.
+    /// Returns what became of the process of the stream, or of what it requires. `None`: it lives,
+    /// or nothing is known.
     pub fn fate(&self) -> Option<String> {
         (self.fate)()
     }
@@ -239,12 +243,12 @@ impl Peer {
         &self.name
     }
 
-    /// Whether calls can still succeed.
+    /// Returns true if calls can still succeed.
     pub fn is_usable(&self) -> bool {
         self.poison.is_none()
     }
 
-    /// The first call; waits for the preamble too.
+    /// Makes the first call; waits for the preamble too.
     ///
     /// # Errors
     /// See [`WireFault`]; [`FrameError::Version`] for another protocol.
@@ -317,7 +321,7 @@ impl Peer {
         }
     }
 
-    /// Ends that.
+    /// Stops listening for that probe.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -328,7 +332,7 @@ impl Peer {
         }
     }
 
-    /// Gives a network card of the place its address; its name there.
+    /// Gives a network card of the place its address, and returns the card's name there.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -363,7 +367,8 @@ impl Peer {
         self.slice_watched(worker, spec, limit, &mut |_| {})
     }
 
-    /// The same; each second `under_way` gets how long it has been under way.
+    /// Runs one slice like [`Peer::slice`], and passes `under_way` each second the time that it has
+    /// been under way.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -384,8 +389,8 @@ impl Peer {
         }
     }
 
-    /// Runs a series of short slices of these workers; each second `under_way` gets how long it has
-    /// been under way.
+    /// Runs a series of short slices of these workers; passes `under_way` each second the time that
+    /// it has been under way.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -449,7 +454,7 @@ impl Peer {
         Ok(best)
     }
 
-    /// The same of one round trip.
+    /// Measures the clock offset over one round trip.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -484,9 +489,9 @@ impl Peer {
         }
     }
 
-    /// Asks, and gives `told` each acknowledgement that comes before the answer, and `None` now and
-    /// then. When it says break there is no answer, and as the request is still under way the peer
-    /// can only be drained.
+    /// Sends a request and passes `told` each acknowledgement that comes before the answer, and
+    /// `None` now and then. When it says break there is no answer. As the request is still under
+    /// way, the peer can then only be drained.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -501,8 +506,8 @@ impl Peer {
         })
     }
 
-    /// Asks for something that may take long, and gives `told` how far it is. When it says break
-    /// the peer is asked to stop, and its answer is what has come of it by then.
+    /// Sends a request that may take long and passes `told` its progress. When it says break, the
+    /// peer is asked to stop, and its answer is what has come of it by then.
     ///
     /// # Errors
     /// As [`Peer::call`].
@@ -572,9 +577,9 @@ impl Peer {
         }
     }
 
-    /// The end of a peer that was killed while it was watched: the last acknowledgement that was
-    /// still on its way. Gives up when the stream ends, or when nothing comes for so long; then
-    /// hangs up.
+    /// Drains a peer that was killed while it was watched, and returns the last acknowledgement
+    /// that was still on its way. Gives up when the stream ends, or when nothing comes for `quiet`;
+    /// then hangs up.
     pub fn drained(self, quiet: Duration) -> Option<u64> {
         let mut last = None;
         while let Ok(Ok(frame)) = self.incoming.recv_timeout(quiet) {
@@ -671,7 +676,7 @@ impl Peer {
         }
     }
 
-    /// An answer of the wrong kind is as bad as garbage.
+    /// Fails the peer for an answer of the wrong kind, which is as bad as garbage.
     pub fn unexpected(&mut self, request: &'static str, response: &Response) -> WireError {
         let what = format!("unexpected {}", frame::escaped(format!("{response:?}").as_bytes()));
         self.fail(WireFault::Garbled { request, what })
@@ -698,13 +703,13 @@ impl Peer {
     }
 }
 
-/// What an agent says while a request is under way.
+/// Messages of an agent while a request is under way.
 enum AgentMessage {
     Progress(WireProgress),
     Answer(Box<Response>),
 }
 
-/// A frame that must be about that request.
+/// Parses a frame that must be about that request.
 fn parse_message(
     frame: &WireFrame,
     id: u64,
@@ -749,7 +754,7 @@ impl Drop for Peer {
 }
 
 impl PeerLink {
-    /// Over a connected Unix socket.
+    /// Makes a link over a connected Unix socket.
     ///
     /// # Errors
     /// When the socket cannot be duplicated.

@@ -27,25 +27,25 @@ use std::time::Duration;
 
 /// Time limit for a connection, its password included, and the copy.
 pub const CONNECT_LIMIT: Duration = Duration::from_secs(120);
-/// An ssh that was told to end gets so long.
+/// Time that an ssh has to end after it was asked to.
 const END_GRACE: Duration = Duration::from_secs(3);
 const LAST_WORDS_BYTES: usize = 4096;
-/// How much of a script's answer is kept.
+/// Number of bytes of a script's answer that are kept.
 const ANSWER_BYTES: usize = 64 << 10;
 /// Marks our lines among what a login profile prints.
 pub const MARK: &str = "IOTAX-SSH";
-/// Where our binary does not run.
+/// Hint for a host on which our binary does not run.
 const WITHOUT_AGENT: &str =
     "where fio is installed, ssh:HOST:/PATH,agent=fio measures without iotax there";
 
-/// How ssh is called.
+/// Settings of an ssh call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshOptions {
     /// Another configuration file than ssh's own (`ssh -F`).
     pub config: Option<PathBuf>,
     /// The static binary to copy; `None`: this program.
     pub binary: Option<PathBuf>,
-    /// For connection and copy.
+    /// Time limit for connection and copy.
     pub limit: Duration,
     /// The socket of a [`SharedSsh`] connection that is used when it is there.
     pub shared: Option<PathBuf>,
@@ -61,7 +61,7 @@ impl Default for SshOptions {
 }
 
 impl SshOptions {
-    /// With `IOTAX_SSH_CONFIG` as the configuration file, if it is set.
+    /// Takes `IOTAX_SSH_CONFIG` as the configuration file, if it is set.
     pub fn from_env() -> SshOptions {
         let config = std::env::var_os("IOTAX_SSH_CONFIG").filter(|value| !value.is_empty());
         SshOptions { config: config.map(PathBuf::from), ..SshOptions::default() }
@@ -84,11 +84,11 @@ pub fn connect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, W
     started
 }
 
-/// The same where an agent of ours was and is gone. What is left of it is removed; one that still
-/// works is waited for.
+/// Connects as [`connect`] does to a host where an earlier agent of ours is gone. Removes what is
+/// left of that agent, and waits for one that still works.
 ///
 /// # Errors
-/// As [`connect`]; when the agent of before does not end.
+/// As [`connect`]; when the earlier agent does not end.
 pub fn reconnect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer, WireError> {
     let agents = AWAIT.replace("iotax-RUN*", "iotax-RUN");
     await_by(host, run_id, &agents, options)?;
@@ -96,7 +96,7 @@ pub fn reconnect(host: &str, run_id: &str, options: &SshOptions) -> Result<Peer,
     connect(host, run_id, options)
 }
 
-/// A binary that a kernel does not run ends before it says hello.
+/// Adds a hint for a binary that a kernel does not run, which ends before it says hello.
 fn with_hint(mut error: WireError) -> WireError {
     let words = error.last_words.to_ascii_lowercase();
     let refused =
@@ -107,7 +107,8 @@ fn with_hint(mut error: WireError) -> WireError {
     error
 }
 
-/// Removes what [`connect`] copied, for a run whose agent was killed. True if there was something.
+/// Removes what [`connect`] copied, for a run whose agent was killed. Returns true if there was
+/// something.
 ///
 /// # Errors
 /// When the host cannot be reached or the folder cannot be removed.
@@ -152,8 +153,8 @@ fn await_by(host: &str, run_id: &str, script: &str, options: &SshOptions) -> Res
     Err(unreachable(host, why, String::new()))
 }
 
-/// The command with which a person does the same: this run's folder, wherever it was put, and no
-/// other run's.
+/// Returns the command with which a person does the same: this run's folder, wherever it was put,
+/// and no other run's.
 pub fn remove_by_hand(host: &str, run_id: &str) -> String {
     let (temporary, cached) = (format!("/tmp/iotax-{run_id}"), format!("iotax-{run_id}"));
     let command = format!("rm -rf {} ~/.cache/{}", shell::word(&temporary), shell::word(&cached));
@@ -170,7 +171,7 @@ pub fn remove_self() {
         return;
     };
     if binary.file_name() == Some("iotax".as_ref()) {
-        // Nobody is left to tell; `remove_remote` finds what stays.
+        // Ignore errors: nobody is left to report them to. `remove_remote` finds what stays.
         let _ = std::fs::remove_file(&binary).and_then(|()| std::fs::remove_dir(folder));
     }
 }
@@ -188,7 +189,8 @@ fn is_ours(folder: &Path) -> bool {
     named.is_some_and(is_id) && private
 }
 
-/// ssh takes `-oProxyCommand=...` for an option wherever it stands.
+/// Checks the host and the run id, as ssh takes `-oProxyCommand=...` for an option wherever it
+/// appears.
 fn check_words(host: &str, run_id: &str) -> Result<(), WireError> {
     check_host(host)?;
     if !is_id(run_id) {
@@ -232,7 +234,7 @@ pub fn check_host(host: &str) -> Result<(), WireError> {
     Ok(())
 }
 
-/// Where the binary lies.
+/// Folder of the binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Folder {
     Tmp,
@@ -276,7 +278,7 @@ const AWAIT: &str = concat!(
     "if [ -z \"$b\" ]; then echo IOTAX-SSH end quiet; exit 0; fi; n=$((n+1)); sleep 1; done; ",
     "echo IOTAX-SSH end busy",
 );
-/// Well within the limit of one script.
+/// Time limit of the wait: well within that of one script.
 const AWAIT_SECONDS: u32 = 15;
 const AWAIT_TIMES: u32 = 12;
 
@@ -372,7 +374,8 @@ fn start(
     Ok(peer)
 }
 
-/// The system's ssh that has the login shell there run `remote`. Its streams are the caller's.
+/// Returns the system's ssh that has the login shell there run `remote`. Its streams are the
+/// caller's.
 pub fn command(host: &str, remote: &str, options: &SshOptions) -> io::Result<Command> {
     let mut command = bare(options)?;
     if let Some(socket) = &options.shared {
@@ -406,7 +409,7 @@ fn bare(options: &SshOptions) -> io::Result<Command> {
     Ok(command)
 }
 
-/// One ssh and the end of its stderr.
+/// An ssh process and the end of its stderr.
 struct Ssh {
     process: Child,
     words: StreamTail,
@@ -452,13 +455,12 @@ impl Ssh {
         None
     }
 
-    /// The peer's writer is closed by now: a healthy agent ends by itself.
+    /// Ends the ssh. The peer's writer is closed by now: a healthy agent ends by itself.
     fn end(mut self, grace: Duration) {
         self.wait(grace);
     }
 }
 
-/// What a script said.
 struct ScriptOutput {
     stdout: String,
     stderr: String,
@@ -466,7 +468,7 @@ struct ScriptOutput {
 }
 
 impl ScriptOutput {
-    /// The rest of our line that begins with `key`.
+    /// Returns the rest of our line that begins with `key`.
     fn marked(&self, key: &str) -> Option<&str> {
         let lines =
             self.stdout.lines().filter_map(|line| line.strip_prefix(MARK)?.strip_prefix(' '));
@@ -508,8 +510,8 @@ impl ScriptOutput {
     }
 }
 
-/// `cannot connect: Connection refused; hint: ...`: of a connection that ssh could not make, by its
-/// words.
+/// Describes a connection that ssh could not make, by its words: `cannot connect: Connection
+/// refused; hint: ...`.
 pub fn without_connection(host: &str, words: &str) -> String {
     const HINTS: [(&[&str], &str); 3] = [
         (
@@ -535,7 +537,7 @@ pub fn without_connection(host: &str, words: &str) -> String {
     format!("cannot connect: {}; hint: {hint}", last.trim_end_matches('.'))
 }
 
-/// The end of what somebody said.
+/// Returns the end of what somebody said.
 pub fn tail(text: &str) -> String {
     let from = text.len().saturating_sub(LAST_WORDS_BYTES);
     text.char_indices()
@@ -580,7 +582,7 @@ fn run_script(
     Ok(ScriptOutput { stdout, stderr: ssh.words.settled(), ended })
 }
 
-/// A host that could not be reached, and what was said last.
+/// Returns the error for a host that could not be reached, with what was said last.
 pub fn unreachable(host: &str, message: String, words: String) -> WireError {
     WireError::new(&format!("ssh:{host}"), WireFault::Unreachable(message), words)
 }
@@ -646,8 +648,8 @@ impl StreamTail {
     }
 }
 
-/// POSIX cksum: CRC of the content and then of its length in as few bytes as it needs, low byte
-/// first.
+/// Computes POSIX cksum: CRC of the content and then of its length in as few bytes as it needs, low
+/// byte first.
 fn cksum(mut content: impl Read) -> std::io::Result<(u32, u64)> {
     let crc = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_CKSUM);
     let mut digest = crc.digest();

@@ -1,5 +1,5 @@
-//! The limit of ZFS's cache in memory (ARC), which is the whole machine's, and what a pool that
-//! finds duplicates needs of it.
+//! Sets and restores the limit of ZFS's cache in memory (ARC), which is the whole machine's, and
+//! checks what a pool that finds duplicates needs of it.
 
 use super::load;
 use crate::system::tell_kernel;
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 
-/// What a block costs in the table of a pool that finds duplicates, in memory.
+/// Bytes of memory that a block takes in the table of a pool that finds duplicates.
 const DDT_ENTRY: u64 = 320;
-/// ZFS takes no smaller limit.
+/// Smallest limit that ZFS takes.
 const LEAST_ARC: u64 = 64 * MIB;
 const PARAMETER: &str = "/sys/module/zfs/parameters/zfs_arc_max";
 
-/// What the ARC may hold.
+/// Limit of the ARC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArcLimit {
-    /// The module's parameter, bytes; 0: ZFS decides.
+    /// Module parameter in bytes; 0 if ZFS decides.
     pub parameter: u64,
-    /// What holds, bytes; 0: the module is not loaded.
+    /// Limit in effect, in bytes; 0 if the module is not loaded.
     pub limit: u64,
 }
 
 impl ArcLimit {
-    /// That of this machine.
+    /// Reads the limit of this machine.
     pub fn current_limit() -> ArcLimit {
         let parameter =
             fs::read_to_string(PARAMETER).ok().and_then(|text| text.trim().parse().ok());
@@ -33,10 +33,10 @@ impl ArcLimit {
         ArcLimit { parameter: parameter.unwrap_or(0), limit: c_max(&stats).unwrap_or(0) }
     }
 
-    /// Sets it.
+    /// Sets the limit.
     ///
     /// # Errors
-    /// ZFS does not take that many bytes.
+    /// If ZFS does not take that many bytes.
     pub fn set(bytes: u64) -> Result<()> {
         load()?;
         tell_kernel(Path::new(PARAMETER), &bytes.to_string())?;
@@ -52,11 +52,12 @@ impl ArcLimit {
         Ok(())
     }
 
-    /// Puts it back where it is what was `written`; else tells that it was left. A parameter of 0
-    /// is taken without a change of what holds, so that comes first.
+    /// Restores the limit if it still is what this run has `written`; otherwise returns a message
+    /// that it was left. ZFS accepts a parameter of 0 without changing the limit in effect, so that
+    /// limit is written first.
     ///
     /// # Errors
-    /// The kernel does not take it.
+    /// If the kernel does not take it.
     pub fn restore(self, written: u64) -> Result<Option<String>> {
         if !Path::new(PARAMETER).exists() {
             return Ok(None);
@@ -76,14 +77,14 @@ impl ArcLimit {
     }
 }
 
-/// Whose a parameter is by now.
+/// Origin of the parameter's present value.
 #[derive(Debug, PartialEq, Eq)]
 enum ParameterOwner {
-    /// What was written, whole or on the way back.
+    /// Value that this run wrote, also if it is only partly restored.
     Ours,
-    /// What it was before.
+    /// Value from before this run.
     Restored,
-    /// What somebody else has set.
+    /// Value that somebody else has set.
     Anothers(u64),
 }
 
@@ -100,7 +101,7 @@ fn c_max(arcstats: &str) -> Option<u64> {
     line.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// What ZFS takes on Linux when nothing is said: half of the memory.
+/// Returns the limit that ZFS uses on Linux by default: half of the memory.
 fn usual_limit() -> u64 {
     memory() / 2
 }
@@ -112,11 +113,11 @@ fn memory() -> u64 {
     kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
-/// Whether the table of blocks of a volume fits what the ARC may hold here.
+/// Checks that the table of blocks of a volume fits into the ARC here.
 ///
 /// # Errors
-/// It does not: then every write waits for reads of the table, which measures neither ZFS nor the
-/// drives.
+/// If it does not fit: then every write waits for reads of the table, which measures neither ZFS
+/// nor the drives.
 pub fn check_ddt(bytes: u64, block: u64, hint: &str) -> Result<()> {
     let here = ArcLimit::current_limit().limit;
     let limit = if here == 0 { usual_limit() } else { here };

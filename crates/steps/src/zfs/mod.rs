@@ -1,8 +1,7 @@
-//! ZFS, as far as one pool of a run goes: here it is made, found and taken away, `state` has what
-//! becomes of its members, `arc` the limit of ZFS's cache. The pool is in nobody's cache file, so
-//! that no other boot imports it, and carries the run's id as a property. Of a whole disk zpool
-//! makes a partition table first: that is taken away with the labels, so that the member is free
-//! again.
+//! Makes, finds and removes one ZFS pool of a run. `state` handles changes of its members, and
+//! `arc` the limit of ZFS's cache. The pool is in no cache file, so that no other boot imports it,
+//! and carries the run's id as a property. On a whole disk, zpool first makes a partition table:
+//! that is removed with the labels, so that the member is free again.
 
 mod arc;
 pub mod state;
@@ -17,12 +16,12 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
-/// The pool's property with the run's id.
+/// Property of the pool that holds the run's id.
 pub const PROPERTY: &str = "iotax:run";
-/// Type of the partition that zpool makes of a whole disk.
+/// Type of the partition that zpool makes on a whole disk.
 const PARTITION_TYPE: &str = "6a898cc3-1dd2-11b2-99a6-080020736631";
 
-/// A pool and its members.
+/// Pool and its members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool<'a> {
     pub run_id: &'a str,
@@ -31,22 +30,23 @@ pub struct Pool<'a> {
     pub members: Vec<&'a Path>,
 }
 
-/// What is seen of a member.
+/// Traces of a pool on a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Trace {
     device: PathBuf,
-    /// It or its partition, where a label of ours is.
+    /// Device or partition with a label of ours.
     labelled: Vec<PathBuf>,
-    /// It has a partition table as zpool makes them, with a label of ours in it or none.
+    /// True if it has a partition table as zpool makes them, with a label of ours in it or without
+    /// a label.
     partitioned: bool,
 }
 
 impl Pool<'_> {
-    /// Makes the pool and what is in it by these commands, and gives the volume's device, if it is
-    /// one.
+    /// Makes the pool and its contents with these commands, and returns the volume's device, if it
+    /// is a volume.
     ///
     /// # Errors
-    /// What zpool or zfs says. A name that is taken is somebody else's: then nothing was made.
+    /// The errors of zpool or zfs. A name that is taken is somebody else's: then nothing was made.
     pub fn make(&self, commands: &[Vec<String>], volume: Option<&str>) -> Result<Option<PathBuf>> {
         load().context(NothingMade)?;
         if self.is_imported()? {
@@ -59,10 +59,10 @@ impl Pool<'_> {
         volume.map(|volume| self.device(volume)).transpose()
     }
 
-    /// udev makes the link some time after the device.
+    /// Returns the volume's device. udev makes the link some time after the device.
     fn device(&self, volume: &str) -> Result<PathBuf> {
         let link = self.link(volume);
-        // Where there is no udev there will be no link either, which is what is told.
+        // Without udev there is no link either, and the error says so.
         settle();
         wait_until(Duration::from_secs(10), || link.exists())
             .with_context(|| format!("{} does not appear; hint: udev makes it", link.display()))?;
@@ -73,25 +73,26 @@ impl Pool<'_> {
         Path::new("/dev/zvol").join(self.name).join(volume)
     }
 
-    /// Whether anything of it is there, with the volume's device if it has come to that.
+    /// Returns `Some` if anything of the pool exists, with the volume's device if it has been made.
     ///
     /// # Errors
-    /// When zpool cannot be asked.
+    /// If zpool cannot be asked.
     pub fn find(&self, volume: Option<&str>) -> Result<Option<Option<PathBuf>>> {
         let there = self.is_imported()? || any_is_ours(self.traces())?;
         Ok(there.then(|| volume.and_then(|volume| self.link(volume).canonicalize().ok())))
     }
 
-    /// Destroys it, and takes what is left of it off the members; what is gone is fine.
+    /// Destroys the pool, and wipes what is left of it on the members. It is no error if the pool
+    /// is gone.
     ///
     /// # Errors
-    /// [`NotOurs`] when a pool of that name is not of this run; what zpool says, when something is
+    /// [`NotOurs`] if a pool of that name is not of this run; the errors of zpool, if something is
     /// in use.
     pub fn unmake(&self) -> Result<()> {
         if self.is_imported()? {
             self.must_be_ours()?;
             let mut last = None;
-            // Whoever looks at new devices (udev) may have one open for a moment.
+            // A process that looks at new devices (udev) may have one open for a moment.
             let destroyed = wait_until(Duration::from_secs(10), || {
                 last = run(&mut tool("zpool", ["destroy", self.name])).err();
                 last.is_none()
@@ -100,7 +101,7 @@ impl Pool<'_> {
                 last.unwrap_or_else(|| anyhow!("cannot destroy the pool {}", self.name))
             })?;
         }
-        // One member that cannot be read keeps nobody from cleaning the others.
+        // A member that cannot be read does not keep the others from being cleaned.
         let wiped = self.traces().into_iter().map(|trace| match trace? {
             trace if trace.is_ours() => trace.wipe(),
             _ => Ok(()),
@@ -108,7 +109,7 @@ impl Pool<'_> {
         all_of(wiped.collect::<Vec<_>>())
     }
 
-    /// A pool that a name finds may have been made by somebody who took it.
+    /// Checks that the pool is ours: somebody else may have made a pool with this name.
     fn must_be_ours(&self) -> Result<()> {
         let told = run(&mut tool("zfs", ["get", "-H", "-o", "value", PROPERTY, self.name]))?;
         match told.trim() == self.run_id {
@@ -123,7 +124,7 @@ impl Pool<'_> {
         }
     }
 
-    /// Without its module ZFS has no pool.
+    /// Returns true if the pool is imported. Without its module, ZFS has no pool.
     fn is_imported(&self) -> Result<bool> {
         if !Path::new("/sys/module/zfs").exists() {
             return Ok(false);
@@ -132,7 +133,8 @@ impl Pool<'_> {
         Ok(names.lines().any(|name| name == self.name))
     }
 
-    /// Of members that are there: after a reboot a loop device is not, and takes all of ours along.
+    /// Returns the traces on the members that exist. After a reboot a loop device does not, and
+    /// everything of ours went with it.
     fn traces(&self) -> Vec<Result<Trace>> {
         self.members
             .iter()
@@ -173,14 +175,14 @@ impl Trace {
     }
 }
 
-/// Loads the module, which zpool does by itself not everywhere.
+/// Loads the module, which zpool does not do everywhere.
 fn load() -> Result<()> {
     load_modules(&["zfs"])?;
     wait_until(Duration::from_secs(10), || Path::new("/dev/zfs").exists())
         .context("/dev/zfs does not appear")
 }
 
-/// The partition with the number 1 of a disk, where it has one.
+/// Returns the partition with the number 1 of a disk, if it has one.
 fn first_partition(device: &Path) -> Option<PathBuf> {
     let name = device.file_name()?;
     let parts = fs::read_dir(Path::new("/sys/class/block").join(name)).ok()?.flatten();
@@ -191,7 +193,7 @@ fn first_partition(device: &Path) -> Option<PathBuf> {
     first.next().map(|part| Path::new("/dev").join(part.file_name()))
 }
 
-/// The partition that zpool makes of a whole disk, where there is one.
+/// Returns the partition that zpool makes on a whole disk, if there is one.
 fn partition_of_zpools(device: &Path) -> Result<Option<PathBuf>> {
     let Some(part) = first_partition(device) else { return Ok(None) };
     Ok(is_zpools(&said_by_blkid(&part)?).then_some(part))
@@ -200,26 +202,26 @@ fn partition_of_zpools(device: &Path) -> Result<Option<PathBuf>> {
 fn said_by_blkid(part: &Path) -> Result<String> {
     let mut command = tool("blkid", ["-p", "-o", "export"]);
     let told = output(command.arg(part))?;
-    // What it does not know it has no words for, and ends with 2.
+    // blkid prints nothing about what it does not know, and ends with 2.
     match told.status.code() {
         Some(2) => Ok(String::new()),
         _ => checked_output(&format!("{command:?}"), told),
     }
 }
 
-/// Whether a partition is one that zpool makes of a whole disk.
+/// Returns true if a partition is one that zpool makes on a whole disk.
 fn is_zpools(blkid: &str) -> bool {
     let has =
         |wanted: &str| blkid.lines().any(|line| line.to_ascii_lowercase().starts_with(wanted));
     has("part_entry_name=zfs-") && has(&format!("part_entry_type={PARTITION_TYPE}"))
 }
 
-/// What `zdb`, which reads past the kernel, found of a label.
+/// Label that `zdb`, which reads past the kernel, found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Label {
     None,
     Of(String),
-    /// One that names no pool: of a spare or a cache device.
+    /// Label that names no pool: that of a spare or a cache device.
     Nameless,
 }
 
@@ -229,8 +231,8 @@ fn label_of(device: &Path) -> Result<Label> {
     label_told(&told).with_context(|| format!("{command:?}"))
 }
 
-/// It ends with 2 both where none of the four labels is one and where none could be read: only its
-/// words tell which.
+/// Reads the label from zdb's output. zdb ends with 2 both if none of the four labels is valid and
+/// if none could be read: only its words show which.
 fn label_told(told: &Output) -> Result<Label> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, error) = (text(&told.stdout), text(&told.stderr));
@@ -251,7 +253,7 @@ fn any_is_ours(traces: Vec<Result<Trace>>) -> Result<bool> {
     let mut failed = Vec::new();
     for trace in traces {
         match trace {
-            // Undoing it will meet the others.
+            // Undo will meet the others.
             Ok(trace) if trace.is_ours() => return Ok(true),
             Ok(_) => {}
             Err(error) => failed.push(Err(error)),

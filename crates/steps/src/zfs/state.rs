@@ -1,6 +1,6 @@
-//! What becomes of the members of a pool: one is taken offline, as a drive that died would be; one
-//! comes back as a new drive, all of which is resilvered; and in which state the pool is, as `zpool
-//! status` tells.
+//! Changes the members of a pool and reads its state. A member is taken offline, as a drive that
+//! died would be; it comes back as a new drive, all of which is resilvered. The state is what
+//! `zpool status` reports.
 
 use super::{Label, label_of, partition_of_zpools};
 use crate::resource::ProgressFn;
@@ -13,14 +13,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Of a volume or a file system what changes figures; what one of them has not is left out.
+/// Properties of a volume or a file system that affect measurements. Those that one of them does
+/// not have are left out.
 const PROPERTIES: &str = "volblocksize,recordsize,compression,dedup,sync,primarycache,secondarycache,logbias,checksum,copies,\
     redundant_metadata,atime";
 
-/// The pool that a volume's device is in, or a file system by its name (`POOL/data`).
+/// Returns the pool that a volume's device, or a file system by its name (`POOL/data`), is in.
 ///
 /// # Errors
-/// No volume has that device.
+/// If no volume has that device.
 pub fn pool_of(made: &Path) -> Result<String> {
     let pool = match made.is_absolute() {
         false => made.iter().next().map(PathBuf::from),
@@ -30,7 +31,7 @@ pub fn pool_of(made: &Path) -> Result<String> {
     Ok(pool.display().to_string())
 }
 
-/// Pools and the devices of their volumes.
+/// Returns pools and the devices of their volumes.
 fn volumes() -> Vec<(PathBuf, PathBuf)> {
     let entries =
         |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().collect::<Vec<_>>();
@@ -43,10 +44,10 @@ fn volumes() -> Vec<(PathBuf, PathBuf)> {
     pools.iter().flat_map(of).collect()
 }
 
-/// How a pool and what is in it (`POOL/vol`) really are, by ZFS's names.
+/// Returns the actual settings of a pool and of what is in it (`POOL/vol`), by ZFS's names.
 ///
 /// # Errors
-/// What ZFS says.
+/// The errors of ZFS.
 pub fn settings_of(pool: &str, content: &str) -> Result<ThingSettings> {
     let of = |program: &str, properties: &str, of: &str| {
         run(&mut tool(program, ["get", "-H", "-p", "-o", "property,value", properties, of]))
@@ -58,23 +59,23 @@ pub fn settings_of(pool: &str, content: &str) -> Result<ThingSettings> {
 /// Takes a member out of use.
 ///
 /// # Errors
-/// What zpool says: the pool cannot do without it.
+/// The errors of zpool, which says so if the pool cannot do without it.
 pub fn offline(made: &Path, member: &Path) -> Result<()> {
     let (pool, member) = (pool_of(made)?, real(member)?);
     run(tool("zpool", ["offline", &pool]).arg(member)).map(drop)
 }
 
-/// Lets a member come back as a drive that nothing is known of. The resilver goes on by itself.
+/// Brings a member back as a drive that ZFS knows nothing about. The resilver goes on by itself.
 ///
 /// # Errors
-/// When it carries the label of another pool, or zpool refuses it.
+/// If it carries the label of another pool, or zpool refuses it.
 pub fn replace(made: &Path, member: &Path) -> Result<()> {
     let (pool, member) = (pool_of(made)?, real(member)?);
     let labelled = partition_of_zpools(&member)?.unwrap_or_else(|| member.clone());
     match label_of(&labelled)? {
         Label::None => {}
-        // With it ZFS would know what the drive has, and write only the rest. It is offline, so
-        // nobody has it open.
+        // With the label, ZFS would know what the drive has, and write only the rest. The drive is
+        // offline, so nobody has it open.
         Label::Of(of) if of == pool => {
             run(tool("zpool", ["labelclear", "-f"]).arg(&labelled)).map(drop)?
         }
@@ -86,10 +87,10 @@ pub fn replace(made: &Path, member: &Path) -> Result<()> {
     run(tool("zpool", ["replace", "-f", &pool]).arg(&member)).map(drop)
 }
 
-/// Waits until every member is whole; `told` what share is done, and it may end that.
+/// Waits until every member is whole. `told` receives the share that is done, and may end the wait.
 ///
 /// # Errors
-/// When nothing is resilvered and members are missing all the same, or `told` wants no more.
+/// If members are missing and nothing is resilvered, or `told` says stop.
 pub fn await_resilver(made: &Path, told: ProgressFn<'_>) -> Result<()> {
     let pool = pool_of(made)?;
     loop {
@@ -112,10 +113,10 @@ fn real(member: &Path) -> Result<PathBuf> {
     member.canonicalize().with_context(|| format!("cannot look at {}", member.display()))
 }
 
-/// The state of a pool; `None`: there is none.
+/// Returns the state of a pool, or `None` if there is no such pool.
 ///
 /// # Errors
-/// What zpool tells is not understood.
+/// If the output of zpool is not understood.
 pub fn state_of(pool: &str) -> Result<Option<ArrayState>> {
     match run(&mut tool("zpool", ["status", "-P", pool])) {
         Ok(text) => of_status(&text)
@@ -126,7 +127,7 @@ pub fn state_of(pool: &str) -> Result<Option<ArrayState>> {
     }
 }
 
-/// A line of the table of a pool's devices.
+/// Row of the table of a pool's devices.
 struct PoolRow<'a> {
     depth: usize,
     name: &'a str,
@@ -134,7 +135,7 @@ struct PoolRow<'a> {
     resilvering: bool,
 }
 
-/// Of the text of `zpool status`.
+/// Reads the state from the text of `zpool status`.
 fn of_status(text: &str) -> Result<ArrayState> {
     let rows = rows(text);
     let pool = rows.first().context("it names no pool")?;
@@ -152,7 +153,7 @@ fn of_status(text: &str) -> Result<ArrayState> {
     })
 }
 
-/// Devices that are not whole, but for those within a replacement.
+/// Counts the devices that are not whole, except those within a replacement.
 fn missing(rows: &[PoolRow]) -> usize {
     let mut within = None;
     let mut missing = 0;
@@ -168,7 +169,7 @@ fn missing(rows: &[PoolRow]) -> usize {
     missing
 }
 
-/// The table under `config:`: a tab, two spaces a level.
+/// Returns the table under `config:`, which has a tab, then two spaces for each level.
 fn rows(text: &str) -> Vec<PoolRow<'_>> {
     let table = text.lines().skip_while(|line| line.trim() != "config:").skip(1);
     table
@@ -184,7 +185,7 @@ fn row(line: &str) -> Option<PoolRow<'_>> {
     Some(PoolRow { depth, name, state, resilvering: line.ends_with("(resilvering)") })
 }
 
-/// `1.16M resilvered, 9.04% done, no estimated completion time`
+/// Returns the share that is done in `1.16M resilvered, 9.04% done, no estimated completion time`.
 fn share_done(text: &str) -> f64 {
     let before = text.split("% done").next().filter(|before| before.len() < text.len());
     let number = before.and_then(|before| before.rsplit([' ', '\t']).next()?.parse::<f64>().ok());

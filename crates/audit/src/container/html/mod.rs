@@ -1,6 +1,6 @@
-//! HTML: what a browser would show, as lines that know which line of the source they come from.
-//! Tables become rows between pipes, headings keep a `#`, listings stand in fences; scripts and
-//! styles are dropped.
+//! Converts HTML to the text that a browser would show, as lines that know their line in the
+//! source. Tables become rows between pipes, headings keep a `#`, and listings are put in fences.
+//! Scripts and styles are dropped.
 
 mod render;
 mod rows;
@@ -19,11 +19,11 @@ pub const CONTAINER: Container = Container {
 };
 
 const LOOKED_AT: usize = 64 << 10;
-/// A page without `<html>` has at least so many tags in what is looked at.
+/// Number of tags that a page without `<html>` must have in the part that is examined.
 const TAGS: usize = 10;
 
 fn knows(bytes: &[u8]) -> bool {
-    // Most pages are none: told by their first sign, where that is of ASCII. A zero may be of
+    // Most pages are not HTML, and their first character shows it if it is ASCII. A zero may be
     // UTF-16.
     match bytes.iter().take(LOOKED_AT).find(|byte| !byte.is_ascii_whitespace()) {
         Some(first) if first.is_ascii() && !matches!(*first, b'<' | 0) => return false,
@@ -32,7 +32,7 @@ fn knows(bytes: &[u8]) -> bool {
     let head = plain::head(bytes, LOOKED_AT);
     let mut head =
         head.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '\u{feff}');
-    // Comments and declarations stand before it.
+    // Comments and declarations may precede it.
     for (opens, closes) in [("<!--", "-->"), ("<?xml", "?>")] {
         while let Some((_, behind)) =
             head.strip_prefix(opens).and_then(|rest| rest.split_once(closes))
@@ -52,7 +52,7 @@ fn knows(bytes: &[u8]) -> bool {
             && tags(head) >= TAGS
 }
 
-/// A tag or a text, the line that it begins at and the one in which it ends.
+/// A tag or a text, with the lines on which it begins and ends.
 pub(crate) struct PlacedNode {
     pub token: Token<usize>,
     pub line: usize,
@@ -60,7 +60,7 @@ pub(crate) struct PlacedNode {
 }
 
 impl PlacedNode {
-    /// The name of a tag; nothing of a text.
+    /// Returns the name of a tag; empty for a text.
     pub fn name(&self) -> &[u8] {
         match &self.token {
             Token::StartTag(tag) => &tag.name,
@@ -70,7 +70,8 @@ impl PlacedNode {
     }
 }
 
-/// The tags and texts of HTML; asked for the line of each byte in their order.
+/// Returns the tags and texts of HTML. `line_of` is called for each byte in order and returns its
+/// line.
 pub(crate) fn placed(text: &str, mut line_of: impl FnMut(usize) -> usize) -> Vec<PlacedNode> {
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     emitter.naively_switch_states(true);
@@ -87,7 +88,7 @@ pub(crate) fn placed(text: &str, mut line_of: impl FnMut(usize) -> usize) -> Vec
     tokens.filter_map(placed).collect()
 }
 
-/// Whether a text has marks of Markdown, which allows tags too.
+/// Returns true if a text has marks of Markdown, which allows tags too.
 fn markdown(text: &str) -> bool {
     ["\n# ", "\n## ", "\n### ", "\n```", "](http", "|---", "| ---", "|:--"]
         .iter()
@@ -114,7 +115,7 @@ fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     page
 }
 
-/// The encoding that `<meta charset=...>` declares.
+/// Returns the encoding that `<meta charset=...>` declares.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = plain::head(bytes, 4096).to_ascii_lowercase();
     let (_, behind) = head.split_once("charset=")?;
@@ -122,8 +123,8 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let label = behind.trim_start_matches(['"', '\'']).split(|letter| !part(letter)).next()?;
     let wide =
         |encoding: &&Encoding| [encoding_rs::UTF_16LE, encoding_rs::UTF_16BE].contains(encoding);
-    // A declaration that can be read as ASCII is none of UTF-16: the page was converted since (so
-    // does the HTML standard).
+    // A declaration readable as ASCII cannot be UTF-16: the page was converted since. The HTML
+    // standard has the same rule.
     Encoding::for_label(label.as_bytes()).filter(|encoding| !wide(encoding))
 }
 

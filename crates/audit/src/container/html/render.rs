@@ -1,16 +1,16 @@
-//! From tokens to lines.
+//! Turns HTML tokens into lines.
 
 use super::{HtmlRows, PlacedNode, placed};
 use crate::page::UnreadRange;
 use html5gum::Token;
 use std::rc::Rc;
 
-/// A line and the number that it has in the source.
+/// A line and its number in the source.
 type NumberedLine = (u32, String);
 
 /// Elements whose content nobody sees.
 const DROPPED: &str = "script style title template noscript svg math select iframe";
-/// Elements that begin and end a paragraph: cells, too, in tables that lay out a page.
+/// Elements that begin and end a paragraph, including cells of tables that lay out a page.
 const PARAGRAPHS: &str = "p div section article main aside header footer blockquote ul ol dl figure figcaption hr form fieldset details summary address body table tr td th";
 /// Elements that begin and end a line.
 const LINES: &str = "dt dd option legend caption";
@@ -19,11 +19,11 @@ fn is_of(list: &str, name: &[u8]) -> bool {
     list.split(' ').any(|one| one.as_bytes() == name)
 }
 
-/// A cell with more lines or bytes is a part of a page's layout.
+/// Limit of a cell: one with more lines or bytes is part of a page's layout.
 const CELL_LINES: usize = 6;
 const CELL_BYTES: usize = 400;
 
-/// The lines that a page shows, and what of it is lost.
+/// Returns the lines that a page shows, and the part that is lost.
 pub(super) fn lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
     // Lines are counted on from token to token.
     let (mut reached, mut line) = (0, 1);
@@ -39,8 +39,8 @@ pub(super) fn lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
     (renderer.shown, renderer.lost)
 }
 
-/// How many tokens a table has; `None` of one that lays out a page: listings, headings or tables
-/// stand in it.
+/// Returns how many tokens a table has; `None` for a table that lays out a page, with listings,
+/// headings or tables in it.
 fn table(tokens: &[PlacedNode]) -> Option<usize> {
     let mut in_cell = false;
     for (at, placed) in tokens.iter().enumerate() {
@@ -56,7 +56,7 @@ fn table(tokens: &[PlacedNode]) -> Option<usize> {
 
 #[derive(Default)]
 struct HtmlRenderer {
-    /// The line that was reached, and that of the end of the token.
+    /// Line that was reached, and the line on which the token ends.
     line: u32,
     last: u32,
     shown: Vec<NumberedLine>,
@@ -65,9 +65,9 @@ struct HtmlRenderer {
     /// `- ` or `## ` before the next text.
     mark: &'static str,
     listing: usize,
-    /// Whether a listing's first line end is still to be dropped.
+    /// True if a listing's first line end is still to be dropped.
     fresh: bool,
-    /// The element that is dropped, how deep it is within itself, and its line.
+    /// Element that is being dropped, its nesting depth within itself, and its line.
     dropped: Option<(Vec<u8>, usize, u32)>,
     lost: Option<UnreadRange>,
 }
@@ -84,7 +84,7 @@ impl HtmlRenderer {
                 length.and_then(|length| self.table(&tokens[at..at + length]).map(|()| length));
             at += shown.unwrap_or(0);
         }
-        // What is dropped ends nothing else: it ends first.
+        // An element that is being dropped ends nothing else: it must end first.
         if let Some((name, _, line)) = self.dropped.take() {
             let name = String::from_utf8_lossy(&name);
             let why = format!("HTML: <{name}> is never closed, what is behind it is not shown");
@@ -138,7 +138,7 @@ impl HtmlRenderer {
                 self.break_line();
                 self.mark = if begins { "- " } else { "" };
             }
-            // `10<sup>6</sup>` is no 106.
+            // `10<sup>6</sup>` is not 106.
             b"sup" | b"sub" if begins && !self.current.is_empty() => self.current.push('^'),
             _ if is_of(PARAGRAPHS, name) => self.paragraph(),
             _ if is_of(LINES, name) => self.break_line(),
@@ -146,7 +146,7 @@ impl HtmlRenderer {
         }
     }
 
-    /// Text; an end of a line that is written `&#10;` begins no line of the source.
+    /// Adds text. A line end written as `&#10;` begins no new line of the source.
     fn text(&mut self, text: &str) {
         if self.listing > 0 {
             return self.listed(text);
@@ -168,7 +168,7 @@ impl HtmlRenderer {
         }
     }
 
-    /// Text of a listing, whose lines stay as they are.
+    /// Adds text of a listing, whose lines stay as they are.
     fn listed(&mut self, text: &str) {
         let own = if std::mem::take(&mut self.fresh) { text.strip_prefix('\n') } else { None };
         let mut line = (self.line + u32::from(own.is_some())).min(self.last);
@@ -203,7 +203,7 @@ impl HtmlRenderer {
         }
     }
 
-    /// Shows a table; `None` of one that lays out a page.
+    /// Shows a table; `None` if it lays out a page.
     fn table(&mut self, tokens: &[PlacedNode]) -> Option<()> {
         let (mut asides, mut layout, mut lost) = (Vec::new(), false, None);
         let mut cell = |tokens: &[PlacedNode]| -> Rc<str> {
@@ -230,7 +230,7 @@ impl HtmlRenderer {
         asides.into_iter().for_each(|aside| self.token(aside));
         self.line = tokens.last().map_or(self.line, |last| narrow(last.last));
         self.paragraph();
-        // A few rows much wider than all others fill nobody's memory.
+        // A few rows much wider than all others must not fill the memory.
         let cells: usize = rows.iter().map(|row| row.cells.len()).sum();
         let padded = if rows.len() * wide < 8 * cells + 10_000 { wide } else { 0 };
         for (at, mut row) in rows.into_iter().enumerate() {

@@ -1,16 +1,16 @@
-//! The rows of a table: cells that go over several columns and rows are put into rows of one cell a
+//! Rows of a table: cells that span several columns and rows are put into rows of one cell per
 //! column.
 
 use super::PlacedNode;
 use html5gum::{StartTag, Token};
 
-/// More columns are cut: nobody reads them.
+/// Limit of columns; further ones are cut, as nobody reads them.
 const MOST_COLUMNS: usize = 512;
-/// Copies that spans may make besides as many as there are cells: a few bytes could ask for
+/// Copies that spans may make beyond the number of cells: a few bytes could otherwise request
 /// millions.
 const COPIES: usize = 10_000;
 
-/// How many columns or rows a cell says that it takes.
+/// Returns the number of columns or rows that a cell spans.
 fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
     let text = tag.attributes.get(name).and_then(|text| std::str::from_utf8(&text.value).ok());
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(1).clamp(1, 65_534)
@@ -19,7 +19,7 @@ fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
 pub(crate) struct HtmlRows<T> {
     pub rows: Vec<HtmlRow<T>>,
     open: Vec<T>,
-    /// Of each column: in how many rows its cell goes on, and that cell.
+    /// For each column, the number of further rows that its cell extends to, and that cell.
     below: Vec<(usize, T)>,
     copies: usize,
 }
@@ -31,8 +31,8 @@ pub(crate) struct HtmlRow<T> {
 }
 
 impl<T: Clone + Default> HtmlRows<T> {
-    /// Reads what is in a table that begins at a line; `cell` makes the cells, and what stands
-    /// in none is `aside`.
+    /// Reads the content of a table that begins at a line. `cell` makes the cells, and content
+    /// outside cells goes to `aside`.
     pub fn read<'t>(
         tokens: &'t [PlacedNode],
         mut line: usize,
@@ -93,7 +93,7 @@ impl<T: Clone + Default> HtmlRows<T> {
         }
     }
 
-    /// How many rows at its top are heads.
+    /// Returns how many rows at the top are heads.
     pub fn heads(&self) -> usize {
         self.rows.iter().take_while(|row| row.head).count()
     }

@@ -1,5 +1,6 @@
-//! fio's job files as pages show them, and what fio's options ask for, wherever they stand: in a
-//! job file, on a command line, in JSON. Tolerant: what is published may be cut or retyped.
+//! fio's job files as pages show them, and the meaning of fio's options wherever they appear: in a
+//! job file, on a command line, in JSON. Parsing is tolerant, as published text may be cut or
+//! retyped.
 
 use super::FioJobLine;
 use crate::import::cut::walk;
@@ -14,13 +15,13 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Options as they are told: key, value; of a key that comes twice the last counts.
+/// Options as key and value, in their order; if a key appears twice, the last one counts.
 pub(crate) type JobOptions = Vec<(String, String)>;
 
 /// A name, the index of its line, its options.
 pub(crate) type JobSection = (String, usize, JobOptions);
 
-/// What jobs are asked by their options and those of each `global` before them.
+/// Returns the settings of each job: its own options and those of every `global` section before it.
 pub(crate) fn with_globals(sections: Vec<JobSection>) -> Vec<FioJobLine> {
     let mut global = JobOptions::new();
     let mut all = Vec::new();
@@ -34,13 +35,13 @@ pub(crate) fn with_globals(sections: Vec<JobSection>) -> Vec<FioJobLine> {
     all
 }
 
-/// What options ask of a job, as far as they say it.
+/// Returns the settings that options give to a job, as far as they state them.
 pub(crate) fn asked(name: &str, line: usize, options: &JobOptions) -> FioJobLine {
     let of = |keys: &[&str]| {
         let known = options.iter().rev().find(|(key, _)| keys.contains(&key.as_str()));
         known.map(|(_, value)| value.trim())
     };
-    // `randrw:8` goes on with how many go in a row; `iodepth=32` with nothing.
+    // `randrw:8` also gives the number of I/Os in a row, which is dropped.
     let rw =
         of(&["rw", "readwrite"]).map(|rw| rw.split([':', ',']).next().unwrap_or(rw).to_owned());
     FioJobLine {
@@ -57,24 +58,24 @@ pub(crate) fn asked(name: &str, line: usize, options: &JobOptions) -> FioJobLine
     }
 }
 
-/// Least and most of reads, writes, trims: `4k`, `4k,8k`, `4k-64k`.
+/// Returns the least and greatest sizes of reads, writes, trims: `4k`, `4k,8k`, `4k-64k`.
 pub(super) fn sizes(fixed: Option<&str>, range: Option<&str>) -> [Option<(u64, u64)>; 3] {
     let Some(text) = range.or(fixed) else { return [None; 3] };
     let mut parts = text.split(',').map(|part| {
         let (least, most) = part.split_once('-').unwrap_or((part, part));
         Some((printed_size(least)?, printed_size(most)?))
     });
-    // What is not told is as the one before.
+    // A size that is not given equals the one before it.
     let reads = parts.next().flatten();
     let writes = parts.next().unwrap_or(reads);
     let trims = parts.next().unwrap_or(writes);
     [reads, writes, trims]
 }
 
-/// Lines of sections in which an option that only fio has must come.
+/// Number of lines of sections within which an option must come that only fio has.
 const SOON: usize = 32;
 
-/// Sections without one that may stand before it.
+/// Number of sections without such an option that may precede the first one with it.
 const EMPTY: usize = 4;
 
 fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
@@ -95,14 +96,15 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     (core >= 2).then(|| ImportedOutputs::whole(ToolReport::Asked(with_globals(sections)), end))
 }
 
-/// The name of `[global]`, alone on its line, without what lists and JSON have in brackets.
+/// Returns the name of a section such as `[global]`, alone on its line. Brackets of lists and JSON
+/// are not section names.
 fn header(line: &str) -> Option<&str> {
     let name = fio::section(line)?;
     let tight = line.trim().len() == name.len() + 2;
     (tight && !name.is_empty() && !name.contains(['[', ']', '"', '{'])).then_some(name)
 }
 
-/// A line without what a `#` or a `;` begins.
+/// Returns a line without the comment that a `#` or a `;` begins.
 fn without_comment(line: &str) -> &str {
     if line.trim_start().starts_with(['#', ';']) {
         return "";
@@ -114,7 +116,7 @@ fn without_comment(line: &str) -> &str {
         .map_or(line, |at| &line[..at])
 }
 
-/// `bs=4k`; a bare `time_based` is `1`.
+/// Reads `bs=4k`; a bare `time_based` is `1`.
 fn entry(text: &str) -> Option<(String, String)> {
     let (key, value) = fio::option(text);
     let letter = |byte: u8| {
@@ -131,11 +133,11 @@ pub(crate) fn is_flag(key: &str) -> bool {
     FLAGS.split(' ').any(|flag| flag == key)
 }
 
-/// Those that do, also of older versions and of the command line.
+/// Options that may have no value, also those of older versions and of the command line.
 const FLAGS: &str = "bs_unaligned norandommap time_based verify_only exitall exitall_on_error stonewall wait_for_previous \
                      new_group thread group_reporting zero_buffers refill_buffers unlink overwrite invalidate direct minimal \
                      append-terse version help showcmd readonly parse-only warnings-fatal cmdhelp enghelp";
 
-/// Options that no other tool's configuration has two of.
+/// Options of which no other tool's configuration has two.
 const CORE: &str = "rw readwrite bs blocksize bsrange ioengine iodepth numjobs rwmixread rwmixwrite time_based \
                     group_reporting ramp_time stonewall norandommap direct runtime size";

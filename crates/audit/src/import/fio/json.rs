@@ -1,5 +1,5 @@
 //! fio's JSON and JSON+, 2.1 to 3.4x, of one machine and of clients. Up to 2.21 latencies are in
-//! microseconds and `io_bytes` in KiB; what is divided there is cut off, not rounded.
+//! microseconds and `io_bytes` in KiB; divided values there are truncated, not rounded.
 
 use super::job_file::{self, JobOptions};
 use super::{
@@ -33,10 +33,10 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
 
 const KIB: f64 = 1024.0;
 
-/// How deep in another tool's JSON an output may lie.
+/// Depth up to which an output may be nested in another tool's JSON.
 const DEEPEST: usize = 4;
 
-/// The outputs in a value: itself, or what another tool wrapped.
+/// Returns the outputs in a value: itself, or those that another tool wrapped.
 fn outputs<'n, 'a>(node: &'n JsonNode<'a>) -> Vec<&'n JsonNode<'a>> {
     let mut found = Vec::new();
     gather(node, 0, &mut found);
@@ -58,7 +58,7 @@ fn is_output(node: &JsonNode) -> bool {
         || jobs().is_some_and(|jobs| jobs.elements().first().is_some_and(is_job))
 }
 
-/// A job of its own, where a page shows no more.
+/// Returns true for a single job, if a page shows no more.
 fn is_job(node: &JsonNode) -> bool {
     let one_way = |way: &JsonNode| way.get("bw").is_some() || way.get("io_bytes").is_some();
     node.get("jobname").is_some() && WAYS.iter().any(|(key, _)| node.get(key).is_some_and(one_way))
@@ -126,8 +126,8 @@ impl FioJsonReader<'_> {
         for (key, way) in WAYS {
             let Some(one) = node.get(key) else { continue };
             if way == ResultDirection::Both && !job.directions.is_empty() {
-                // `unified_rw_reporting=both` prints `mixed` beside the ways that it mixes: it
-                // becomes a job that sums.
+                // `unified_rw_reporting=both` prints `mixed` next to the directions that it mixes:
+                // it becomes a job that sums.
                 let (name, host, group) = (job.name.clone(), job.host.clone(), job.group);
                 let mut sums =
                     FioReport { name, host, group, aggregate: true, ..FioReport::default() };
@@ -156,7 +156,7 @@ impl FioJsonReader<'_> {
         self.printed.exact(node.get(key), 1.0)
     }
 
-    /// Takes one way into a job; nothing for a way that nothing went.
+    /// Adds one direction to a job; does nothing for a direction without I/O.
     fn direction(&self, way: ResultDirection, node: &JsonNode, job: &mut FioReport) {
         if nothing(node, &["io_bytes", "io_kbytes", "bw_bytes", "bw", "iops", "total_ios"]) {
             return;
@@ -180,7 +180,7 @@ impl FioJsonReader<'_> {
             issued.short[index_of(way)] = self.exact(node, "short_ios");
             issued.dropped[index_of(way)] = self.exact(node, "drop_ios");
         }
-        // Percentiles are those of the completions, where several latencies have them.
+        // Percentiles are those of completions if several latencies have them.
         let (clat, of_clat) = self.latency(node, "clat", "clat_ns");
         let (lat, of_lat) = self.latency(node, "lat", "lat_ns");
         let (slat, of_slat) = self.latency(node, "slat", "slat_ns");
@@ -191,7 +191,7 @@ impl FioJsonReader<'_> {
         job.directions.push(made);
     }
 
-    /// Up to 2.20 `io_bytes` holds KiB; since then `io_kbytes` is beside it.
+    /// Returns true if `io_bytes` holds KiB, as up to 2.20; since then `io_kbytes` is next to it.
     fn io_in_kibibytes(&self, node: &JsonNode) -> Option<bool> {
         let new = ["io_kbytes", "bw_bytes", "clat_ns", "slat_ns", "lat_ns"];
         match self.fio.version {
@@ -202,7 +202,7 @@ impl FioJsonReader<'_> {
         }
     }
 
-    /// A latency of `..._ns`, or of the microseconds of old, which are cut off, and its
+    /// Reads a latency from `..._ns`, or from the truncated microseconds of old versions, and its
     /// percentiles.
     fn latency(
         &self,
@@ -223,7 +223,7 @@ impl FioJsonReader<'_> {
                 percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent))?;
             Some((percent, self.printed.figure(Some(value), unit, whole)?))
         };
-        // A list of less than twenty is filled up with these.
+        // fio fills up a list of less than twenty with these.
         let listed = members(node, "percentile").iter().filter(|(percent, _)| *percent != "0.00");
         let points: Vec<(f64, PrintedNumber)> = listed.filter_map(point).collect();
         let figure = |key: &str| self.printed.figure(node.get(key), unit, whole);
@@ -234,8 +234,8 @@ impl FioJsonReader<'_> {
         (all(), (!points.is_empty()).then_some(Percentiles { of, points }))
     }
 
-    /// Notes what a job was asked; where jobs of one name were asked different things, what they
-    /// agree in.
+    /// Records the settings of a job. If jobs of one name have different settings, keeps those that
+    /// they agree in.
     fn asked(&mut self, asked: FioJobLine) {
         let room = self.fio.asked.len() < MOST_JOBS;
         match self.fio.asked.iter_mut().find(|known| known.name == asked.name) {
@@ -253,7 +253,7 @@ impl FioJsonReader<'_> {
     }
 }
 
-/// Where a client's job ran is among its options.
+/// Options that show where a client's job ran.
 const PLACE: [&str; 2] = ["hostname", "port"];
 
 fn options(node: Option<&JsonNode>) -> JobOptions {
@@ -263,7 +263,7 @@ fn options(node: Option<&JsonNode>) -> JobOptions {
         .collect()
 }
 
-/// With several clients the global options are told for each.
+/// Returns the global options for a job's client: with several clients, each has its own.
 fn options_of_client(global: Option<&JsonNode>, job: &JsonNode) -> JobOptions {
     let each = global.map_or(&[][..], JsonNode::elements);
     let same = |one: &&JsonNode| {
@@ -285,8 +285,9 @@ fn bins(node: &JsonNode, of: &str) -> Vec<(u64, u64)> {
     latency.map_or(&[][..], |latency| members(latency, "bins")).iter().filter_map(one).collect()
 }
 
-/// How many jobs reported in one, by how many runs the time of all threads is long: one or
-/// `numjobs`. Whether it is a group fio does not print, and a group may hold several sections.
+/// Returns how many jobs reported in one: 1 or `numjobs`, whichever fits the total time of all
+/// threads in units of the runtime. fio does not print whether it is a group, and a group may hold
+/// several sections.
 fn jobs_of(job: &FioReport, threads_ms: f64) -> Option<u64> {
     let numjobs = job.option("numjobs").map_or(Some(1), |text| text.parse().ok());
     let runtimes = job.directions.iter().filter_map(|one| one.runtime_ms);

@@ -1,5 +1,5 @@
-//! What fio prints, in one form: normal text, JSON, terse. Figures are in I/Os a second, bytes a
-//! second, bytes, milliseconds of the run, nanoseconds of latencies, percent.
+//! fio's output in one form, read from normal text, JSON and terse output. Figures are in I/Os per
+//! second, bytes per second, bytes, milliseconds of the run, nanoseconds of latencies, percent.
 
 pub mod job_file;
 pub mod json;
@@ -22,7 +22,7 @@ pub struct FioVersion {
 }
 
 impl FioVersion {
-    /// Of `fio-3.16`, `fio-3.26-19-ge7e53`, `fio-2.2.10`.
+    /// Reads the version from `fio-3.16`, `fio-3.26-19-ge7e53`, `fio-2.2.10`.
     pub(crate) fn read(text: &str) -> Option<FioVersion> {
         let bare = text.trim().strip_prefix("fio-").unwrap_or(text.trim());
         let mut parts = bare.split(|letter: char| !letter.is_ascii_digit());
@@ -36,23 +36,22 @@ impl FioVersion {
     }
 }
 
-/// How it was printed: text rounds, JSON does not.
+/// Form in which an output was printed: text rounds, JSON does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FioForm {
     #[default]
     Text,
     Json,
     Terse,
-    /// Result lines that were pasted out of a text, without their job.
+    /// Result lines that were pasted from a text, without their job.
     Excerpt,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fio {
     pub(crate) form: FioForm,
-    /// Its version, where it is told.
     pub version: Option<FioVersion>,
-    /// Whether its head is there: `Starting 4 processes`.
+    /// True if its head is there: `Starting 4 processes`.
     pub(crate) started: bool,
     pub(crate) asked: Vec<FioJobLine>,
     pub(crate) eta: Option<FioEta>,
@@ -66,7 +65,7 @@ pub struct FioJobLine {
     pub name: String,
     pub line: usize,
     pub rw: Option<String>,
-    /// Least and most bytes of an I/O by way: reads, writes, trims.
+    /// Least and greatest size of an I/O in bytes by direction: reads, writes, trims.
     pub bs: [Option<(u64, u64)>; 3],
     pub ioengine: Option<String>,
     pub iodepth: Option<u64>,
@@ -84,25 +83,24 @@ pub struct FioReport {
     pub(crate) name: String,
     pub(crate) line: usize,
     pub(crate) group: Option<u64>,
-    /// How many jobs reported in it.
     pub jobs: Option<u64>,
     pub(crate) error: Option<PrintedNumber>,
-    /// When it ended, as printed.
+    /// Time when it ended, as printed.
     pub ended: Option<String>,
-    /// JSON's `timestamp_ms`: when it was printed, in milliseconds since 1970.
+    /// JSON's `timestamp_ms`: time of printing, in milliseconds since 1970.
     pub(crate) printed_ms: Option<u64>,
-    /// JSON's `job_start` (from 3.36 on): when it began, in milliseconds since 1970.
+    /// JSON's `job_start` (from 3.36 on): time of the start, in milliseconds since 1970.
     pub(crate) began_ms: Option<u64>,
     pub(crate) pid: Option<u64>,
-    /// Options: of JSON's `job options` with the global ones.
+    /// Options: in JSON, `job options` with the global ones.
     pub(crate) options: Vec<(String, String)>,
-    /// Reads, writes, trims, as far as there were.
+    /// Reads, writes and trims, as far as there were any.
     pub(crate) directions: Vec<Direction>,
     pub(crate) cpu: Option<FioCpu>,
     pub(crate) issued: Option<IssuedLine>,
     pub(crate) host: Option<String>,
-    /// Whether it sums other jobs of this output: `All clients`, or `mixed` beside the ways that it
-    /// mixes.
+    /// True if it sums other jobs of this output: `All clients`, or `mixed` next to the directions
+    /// that it mixes.
     pub(crate) aggregate: bool,
 }
 
@@ -126,22 +124,22 @@ pub(crate) struct Direction {
     pub(crate) way: ResultDirection,
     pub(crate) line: usize,
     pub(crate) iops: Option<PrintedNumber>,
-    /// Bytes a second: printed of 1024; JSON's `bw_bytes`.
+    /// Bytes per second: printed in 1024s; JSON's `bw_bytes`.
     pub(crate) bandwidth: Option<PrintedNumber>,
-    /// Bytes a second: printed of 1000 beside it; JSON's `bw` in KiB/s beside `bw_bytes`.
+    /// Bytes per second: printed in 1000s next to it; JSON's `bw` in KiB/s next to `bw_bytes`.
     pub(crate) bandwidth_decimal: Option<PrintedNumber>,
-    /// Bytes in all: of 1024; JSON's `io_bytes`.
+    /// Total bytes: printed in 1024s; JSON's `io_bytes`.
     pub(crate) io: Option<PrintedNumber>,
-    /// Bytes in all: of 1000, of the run status; JSON's `io_kbytes` in KiB.
+    /// Total bytes: printed in 1000s in the run status; JSON's `io_kbytes` in KiB.
     pub(crate) io_decimal: Option<PrintedNumber>,
     pub(crate) runtime_ms: Option<PrintedNumber>,
     pub(crate) slat: Option<FioLatency>,
     pub(crate) clat: Option<FioLatency>,
     pub(crate) lat: Option<FioLatency>,
-    /// Percentiles: of the completions, where several latencies have them.
+    /// Percentiles, of completions if several latencies have them.
     pub(crate) percentiles: Option<Percentiles>,
     pub(crate) ios: Option<PrintedNumber>,
-    /// JSON+'s histogram of the latency that `percentiles` are of: nanoseconds, count. Empty where
+    /// JSON+'s histogram of the latency that `percentiles` describe: nanoseconds, count. Empty if
     /// it was not printed.
     pub(crate) histogram: Vec<(u64, u64)>,
 }
@@ -168,12 +166,12 @@ pub(crate) struct Percentiles {
 pub(crate) struct GroupStatus {
     pub(crate) group: Option<u64>,
     pub(crate) way: ResultDirection,
-    /// All together, of 1024 and of 1000.
+    /// Bandwidth of all jobs together, in 1024s and in 1000s.
     pub(crate) bandwidth: [Option<PrintedNumber>; 2],
     pub(crate) slowest: [Option<PrintedNumber>; 2],
     pub(crate) fastest: [Option<PrintedNumber>; 2],
     pub(crate) io: [Option<PrintedNumber>; 2],
-    /// Milliseconds: the shortest run, the longest.
+    /// Milliseconds of the shortest and the longest run.
     pub(crate) runtime_ms: [Option<PrintedNumber>; 2],
 }
 
@@ -185,12 +183,14 @@ pub(crate) fn index_of(way: ResultDirection) -> usize {
     }
 }
 
-/// fio runs no more (`REAL_MAX_JOBS`). More are of no run, and each would be looked for among all.
+/// Greatest number of jobs that fio runs (`REAL_MAX_JOBS`). More belong to no run, and each would
+/// be searched among all.
 pub(crate) const MOST_JOBS: usize = 4096;
 
 impl Fio {
-    /// What was asked of a job, by its name; where one thing was asked and all jobs are of one
-    /// name, that. With `--output` fio leaves out the first lines of all jobs but the last.
+    /// Returns the options of a job by its name. If there is only one set of options and all jobs
+    /// share a name, returns that set. With `--output` fio leaves out the first lines of all jobs
+    /// but the last.
     pub(crate) fn asked_of(&self, job: &FioReport) -> Option<&FioJobLine> {
         let named = self.asked.iter().find(|asked| asked.name == job.name);
         let alone = || {
@@ -204,7 +204,7 @@ impl Fio {
         })
     }
 
-    /// The fixed size of a job's I/Os one way, in bytes.
+    /// Returns the fixed size of a job's I/Os in one direction, in bytes.
     pub(crate) fn block_size(&self, job: &FioReport, way: ResultDirection) -> Option<u64> {
         let (least, most) = self.asked_of(job)?.bs[index_of(way)]?;
         (least == most).then_some(least)
@@ -227,8 +227,8 @@ impl Fio {
         }
     }
 
-    /// Its results in the form that all tools share; a job that sums others only where those are
-    /// not told.
+    /// Returns its results in the form that all tools share. A job that sums others is included
+    /// only if those are not printed.
     pub(crate) fn readings(&self) -> Vec<ToolResult> {
         let of_job = |job: &FioReport| -> Vec<ToolResult> {
             job.directions.iter().map(|direction| self.reading(job, direction)).collect()
@@ -275,7 +275,7 @@ impl Fio {
     }
 }
 
-/// `bsrange=4096-65536` where the size of an I/O varies.
+/// Returns `bsrange=4096-65536` if the size of an I/O varies.
 fn range(asked: &FioJobLine, way: ResultDirection) -> Option<String> {
     let (least, most) = asked.bs[index_of(way)].filter(|(least, most)| least != most)?;
     Some(format!("bsrange={least}-{most}"))
@@ -295,7 +295,7 @@ impl FioReport {
             say(Metric::Cpu, NumberUnit::Percent, &[Some(cpu.user), Some(cpu.system)]);
         }
         if let Some(issued) = &self.issued {
-            // JSON prints what was issued once: it is in the direction, too.
+            // JSON prints issued I/Os once; the direction has them too.
             let told = |figure: &Option<PrintedNumber>| {
                 self.directions.iter().any(|one| one.ios == *figure)
             };
@@ -306,7 +306,7 @@ impl FioReport {
         }
     }
 
-    /// `error 5, Input/output error` of a job that did not end well.
+    /// Returns `error 5, Input/output error` for a job that failed.
     fn failure(&self) -> Option<String> {
         let code = self.error.map(|error| error.value as i32).filter(|code| *code != 0)?;
         let named = std::io::Error::from_raw_os_error(code.abs()).to_string();

@@ -1,20 +1,20 @@
-//! How fio prints a number (`num2str` of its library), by version, so that what it printed can be
-//! compared digit for digit. (Read from fio's sources 2.2.10, 2.21, 3.7, 3.25, 3.26 and 3.33; held
-//! against fio 3.33 by runs.)
+//! Printing of numbers as fio does it (`num2str` of its library), by version, so that its output
+//! can be compared digit for digit. (Read from fio's sources 2.2.10, 2.21, 3.7, 3.25, 3.26 and
+//! 3.33; checked against fio 3.33 by runs.)
 
 use super::FioVersion;
 use crate::number::{Interval, PrintedNumber, leading};
 
-/// How the digits after the point come about.
+/// Way in which a version of fio makes the digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DigitStyle {
-    /// To 2.19: the remainder is shortened digit by digit, of 1024 as of 1000; prefixes `K`, `M`
-    /// whatever the base.
+    /// Up to 2.19: the remainder is shortened digit by digit, for 1024 as for 1000. The prefixes
+    /// are `K`, `M` whatever the base.
     Remainder,
     /// 2.20 to 3.25: rounded, but a carry into the whole part is lost: 25,951 to 25,999 print as
     /// `25.0k`.
     LostCarry,
-    /// From 3.26, and where no version is told.
+    /// Correct rounding, from 3.26 on and for an unknown version.
     Sound,
 }
 
@@ -30,8 +30,8 @@ impl DigitStyle {
 
 const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// `number` in at most so many digits (the point counted) with its prefix of 1024 or 1000, as a
-/// sound fio prints it.
+/// Prints `number` in at most this many digits (the point counts) with its prefix of 1024 or 1000,
+/// as a correct fio prints it.
 pub(crate) fn print(number: u64, digits: usize, binary: bool, unit: &str) -> String {
     let thousand = if binary { 1024 } else { 1000 };
     let (mut left, mut remainder, mut power) = (number, None, 0);
@@ -59,8 +59,8 @@ fn length(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// What a printed number may mean beside its digits where its carry was lost: `25.0k` is also
-/// printed of 25,950 to 25,999. `None` where its digits or the version rule that out.
+/// Returns what else a printed number may mean if its carry was lost: `25.0k` is also printed for
+/// 25,950 to 25,999. Returns `None` if its digits or the version rule that out.
 pub(crate) fn carried(printed: &str, figure: &PrintedNumber, era: DigitStyle) -> Option<Interval> {
     let (digits, _, decimals) = leading(&point(printed))?;
     if era != DigitStyle::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
@@ -71,7 +71,8 @@ pub(crate) fn carried(printed: &str, figure: &PrintedNumber, era: DigitStyle) ->
     Some(Interval { low: (digits + 1.0 - half) * scale, high: (digits + 1.0) * scale })
 }
 
-/// A text whose decimal comma (of one or two digits, as fio's figures have) is a point.
+/// Returns a text with a point in place of its decimal comma (before one or two digits, as in fio's
+/// figures).
 fn point(text: &str) -> std::borrow::Cow<'_, str> {
     let behind = text
         .split_once(',')

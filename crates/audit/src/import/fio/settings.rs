@@ -1,5 +1,5 @@
-//! fio's options as they keep results from being of the same load, or from being comparable. JSON
-//! lists them; normal text does not.
+//! fio's options that keep results from having the same load, or from being comparable. JSON lists
+//! them; normal text does not.
 
 use super::FioReport;
 use iotax_units::fio::printed_size;
@@ -7,11 +7,11 @@ use iotax_units::fio::printed_size;
 /// Options that `Workload` holds.
 const OF_WORKLOAD: &str = "rw bs bsrange iodepth numjobs ioengine rwmixread rwmixwrite";
 
-/// Options that make a load another one: they cap it, stretch it or mix its sizes. Unset is `0`.
+/// Options that change the load: they cap it, stretch it or mix its sizes. An unset one is `0`.
 const OF_LOAD: &str = "rate rate_iops rate_min rate_iops_min rate_process thinktime thinktime_blocks thinktime_spin \
                        latency_target latency_window latency_percentile max_latency bssplit";
 
-/// Options that name things or only change what is reported: the only ones that are never compared.
+/// Options that name things or change only the report: the only ones that are never compared.
 const REPORTING: &str = "name description filename directory filename_format hostname port \
                          group_reporting unified_rw_reporting per_job_logs write_bw_log write_lat_log write_iops_log \
                          write_hist_log log_avg_msec log_window_value log_hist_msec log_hist_coarseness log_max_value \
@@ -20,11 +20,11 @@ const REPORTING: &str = "name description filename directory filename_format hos
                          iopsavgtime percentile_list clat_percentiles lat_percentiles slat_percentiles \
                          significant_figures kb_base unit_base disk_util error_dump";
 
-/// Options that are told of every job, with what they are where the job does not set them.
+/// Options that are always shown for a job, with their values if the job does not set them.
 const ALWAYS: &str = "direct=0 sync=0 fsync=0 fdatasync=0 end_fsync=0 percentage_random=100 norandommap=0 \
                       random_distribution=random buffer_compress_percentage=0 ramp_time=0 size=not-told";
 
-/// What other options are where they are not set.
+/// Defaults of other options.
 const DEFAULTS: &str = "invalidate=1 nrfiles=1 openfiles=1 offset=0 offset_increment=0 verify=0 zonemode=none zonesize=0 \
                         zoneskip=0 dedupe_percentage=0 iodepth_batch=1 iodepth_batch_complete_min=1 hipri=0 \
                         sqthread_poll=0 fixedbufs=0 registerfiles=0 nonvectored=0 create_on_open=0 fallocate=native \
@@ -36,21 +36,21 @@ const ALIASES: &str = "readwrite=rw blocksize=bs blocksize_range=bsrange nr_file
                        iodepth_batch_submit=iodepth_batch iodepth_batch_complete=iodepth_batch_complete_min mem=iomem \
                        ba=blockalign fadvise=fadvise_hint";
 
-/// Returns `rate_iops=1000` of each option that makes the load another one, in one order.
+/// Returns `rate_iops=1000` for each option that changes the load, in a fixed order.
 pub(crate) fn caps(job: &FioReport) -> Vec<String> {
     let options = plain_options(job);
     let value =
         |key: &str| options.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let told = |key| Some(format!("{key}={}", value(key).filter(|value| *value != "0")?));
-    // `randread:8` goes eight blocks on in a row; `4k,64k` has a size each way.
+    // `randread:8` continues for eight blocks in a row; `4k,64k` has a size for each direction.
     let sequence = value("rw").filter(|rw| rw.contains(':')).map(|rw| format!("rw={rw}"));
     let sizes = value("bs").filter(|bs| bs.contains(',')).map(|bs| format!("bs={bs}"));
     OF_LOAD.split_whitespace().filter_map(told).chain(sequence).chain(sizes).collect()
 }
 
-/// Returns `direct=1` of each option that may change the result, in one order: those of `ALWAYS`,
-/// and all others that are set to something else than their default. `None` where the output prints
-/// no options.
+/// Returns `direct=1` for each option that may change the result, in a fixed order: those of
+/// `ALWAYS`, and all others that differ from their default. Returns `None` if the output prints no
+/// options.
 pub(crate) fn settings(job: &FioReport) -> Option<Vec<String>> {
     let options = plain_options(job);
     let set =
@@ -77,7 +77,7 @@ fn pairs(list: &'static str) -> impl Iterator<Item = (&'static str, &'static str
     list.split_whitespace().filter_map(|pair| pair.split_once('='))
 }
 
-/// The options that hold, each once, under one name and with one spelling of its value.
+/// Returns the options in force, each once, under one name and with one spelling of its value.
 fn plain_options(job: &FioReport) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for (key, value) in job.options.iter().rev() {
@@ -96,7 +96,7 @@ fn plain_options(job: &FioReport) -> Vec<(String, String)> {
     all
 }
 
-/// `4K` is 4096, a bare flag is `1`, no sync is `0`.
+/// Normalises a value: `4K` is 4096, a bare flag is `1`, no sync is `0`.
 fn plain_value(key: &str, text: String) -> String {
     match (key, text.as_str()) {
         (_, "") | ("sync", "sync") => "1".to_owned(),

@@ -1,6 +1,6 @@
-//! What one run printed before it ended: `--status-interval` and SIGUSR1 have fio print all that it
-//! counted so far, each time like the output of a run. Only the last of them is a result; the
-//! others are no runs of their own.
+//! Outputs that a run printed before it ended: with `--status-interval` and on SIGUSR1 fio prints
+//! its counts so far, each time like the output of a run. Only the last one is a result; the others
+//! are not runs of their own.
 
 use super::{Direction, Fio, FioForm, FioReport};
 use crate::import::{ToolOutput, ToolReport};
@@ -8,22 +8,22 @@ use crate::number::PrintedNumber;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// How far the clock and the runtimes may be apart where both are told in milliseconds.
+/// Largest gap between the clock and the runtimes if both are in milliseconds.
 const FINE_MS: f64 = 20.0;
-/// And where the time is told in seconds, of which fio cuts the rest off.
+/// Largest gap if the time is in seconds, which fio truncates.
 const COARSE_MS: f64 = 1000.0;
 /// Runs of one length differ by less than this.
 const RISE_MS: f64 = 500.0;
 
-/// Of each output of a page, in their order, whether a later one of the same run has all that it
-/// has and more. Nothing is said where an output does not tell when it was printed.
+/// Returns, for each output of a page in order, true if a later output of the same run has
+/// everything it has and more. An output that does not say when it was printed is never superseded.
 pub fn superseded(outputs: &[ToolOutput]) -> Vec<bool> {
     followers(outputs).iter().map(Option::is_some).collect()
 }
 
 pub(crate) fn followers(outputs: &[ToolOutput]) -> Vec<Option<usize>> {
     let mut followers = vec![None; outputs.len()];
-    // Of `--output-format=normal,json` each form goes on by itself.
+    // With `--output-format=normal,json` each form continues by itself.
     let mut last: [Option<(usize, &Fio)>; 2] = [None, None];
     for (at, output) in outputs.iter().enumerate() {
         let ToolReport::Fio(fio) = &output.said else { continue };
@@ -42,8 +42,8 @@ pub(crate) fn followers(outputs: &[ToolOutput]) -> Vec<Option<usize>> {
 }
 
 fn goes_on(before: &Fio, later: &Fio) -> bool {
-    // A text has its head once, above the first that it prints; what was asked and the version are
-    // given on from there.
+    // A text has its head once, above its first output; the settings and the version are passed on
+    // from there.
     let anew = later.form == FioForm::Text && later.started;
     !anew
         && !unlike(before.version, later.version)
@@ -57,7 +57,7 @@ fn unlike<T: PartialEq>(before: Option<T>, later: Option<T>) -> bool {
     before.zip(later).is_some_and(|(before, later)| before != later)
 }
 
-/// Whether two jobs are one as far as is told of them, and nothing that it counts became less.
+/// Returns true if two jobs are the same job as far as they show, and no count became smaller.
 fn job_goes_on(before: &FioReport, later: &FioReport) -> bool {
     let switches = |job: &FioReport| [job.cpu.and_then(|cpu| cpu.switches)];
     let issued = |job: &FioReport| job.issued.unwrap_or_default().total;
@@ -84,14 +84,15 @@ fn goes_up(before: &Direction, later: &Direction) -> bool {
         })
 }
 
-/// Whether figures may be no less than those before them, by the digits that are printed.
+/// Returns true if no figure falls below the one before it, by the digits that are printed.
 fn rise(before: &[Option<PrintedNumber>], later: &[Option<PrintedNumber>]) -> bool {
     let pairs = before.iter().zip(later).filter_map(|(before, later)| before.zip(*later));
     pairs.into_iter().all(|(before, later)| before.low <= later.high)
 }
 
-/// Whether the later output's run began before the earlier output was printed: by `job_start`, else
-/// by the time that passed between the two, in which another run would not have had the room.
+/// Returns true if the later output's run began before the earlier output was printed. This follows
+/// from `job_start`, or else from the time that passed between the two, if another run would not
+/// fit in it.
 fn began_once(before: &Fio, later: &Fio) -> bool {
     let told = |fio: &Fio| fio.jobs.iter().map(|job| job.began_ms).collect::<Option<Vec<_>>>();
     if told(before).is_some() && told(before) == told(later) {
@@ -101,13 +102,13 @@ fn began_once(before: &Fio, later: &Fio) -> bool {
     let runtime = longest_ms(later);
     let rise = runtime - longest_ms(before);
     let no_room = passed + open < runtime;
-    // The first two of a short interval: seconds alone leave it open, the runtime went on with the
-    // clock.
+    // The first two outputs of a short interval: whole seconds alone do not decide it, but the
+    // runtime advanced with the clock.
     let together = rise >= RISE_MS && (passed - rise).abs() <= open;
     passed >= 0.0 && (no_room || together)
 }
 
-/// Milliseconds from one output to the other, and how far off they may be.
+/// Returns the milliseconds from one output to the other, and their uncertainty.
 fn passed_ms(before: &Fio, later: &Fio) -> Option<(f64, f64)> {
     let fine = |fio: &Fio| fio.jobs.iter().filter_map(|job| job.printed_ms).max();
     if let (Some(before), Some(later)) = (fine(before), fine(later)) {
@@ -122,7 +123,7 @@ fn longest_ms(fio: &Fio) -> f64 {
     ways.filter_map(|way| way.runtime_ms).map(|figure| figure.value).fold(0.0, f64::max)
 }
 
-/// Seconds since 1970 of `Mon Nov 23 21:26:25 2026`, by the clock of the machine.
+/// Returns the seconds since 1970 of `Mon Nov 23 21:26:25 2026`, by the clock of the machine.
 fn seconds(text: &str) -> Option<i64> {
     let told = DateTime::strptime("%a %b %e %H:%M:%S %Y", text.trim()).ok()?;
     Some(told.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second())

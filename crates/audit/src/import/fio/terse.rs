@@ -1,6 +1,6 @@
 //! fio's terse output (`--minimal`): a line of values for each job, versions 2 to 5, also the short
-//! second version of fio 1.x. Latencies are in microseconds, bytes in KiB; what is whole is cut
-//! off.
+//! second version of fio 1.x. Latencies are in microseconds, bytes in KiB; whole values are
+//! truncated.
 
 use super::{Direction, Fio, FioCpu, FioForm, FioLatency, FioReport, FioVersion, Percentiles};
 use crate::import::cut::UnnumberedLine;
@@ -19,7 +19,7 @@ pub(crate) const FORMAT: Format = Format {
 const KIB: f64 = 1024.0;
 const US: f64 = 1e3;
 
-/// Fewer values are no line of fio's.
+/// Least number of values in a line of fio's.
 const LEAST: usize = 60;
 
 fn begins(line: &str) -> bool {
@@ -37,8 +37,8 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
             .split(';')
             .nth(1)
             .and_then(|word| FioVersion::read(word.strip_prefix("fio-")?));
-        // Old versions leave out the last way, others report all as one, fio 1.x tells less of
-        // each.
+        // Old versions leave out the last direction, others report all directions as one, and fio
+        // 1.x prints fewer fields for each.
         let ways = [
             &[ResultDirection::Read, ResultDirection::Write, ResultDirection::Trim][..],
             &[ResultDirection::Read, ResultDirection::Write],
@@ -63,7 +63,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     (at > first).then(|| ImportedOutputs { said: ToolReport::Fio(Box::new(fio)), end: at, unread })
 }
 
-/// A job, where every value that must be a share is one.
+/// Reads a job, if every value that must be a share is one.
 fn job(line: UnnumberedLine, at: usize, ways: &[ResultDirection], rich: bool) -> Option<FioReport> {
     let mut values = TerseValues { line, rest: line.text.split(';') };
     let version = values.text();
@@ -106,7 +106,7 @@ impl<'p> TerseValues<'p> {
         self.line.count(text)
     }
 
-    /// Decimals are rounded, of a whole number the rest is cut off.
+    /// Returns a figure: decimals are rounded, whole numbers are truncated.
     fn cut(&self, text: &'p str, unit: f64) -> Option<PrintedNumber> {
         let count = self
             .line
@@ -134,7 +134,7 @@ impl<'p> TerseValues<'p> {
         Some(FioLatency { min, max, mean, deviation })
     }
 
-    /// `99.000000%=1286`; what was not asked is `0%=0`.
+    /// Reads `99.000000%=1286`; a percentile that was not requested is `0%=0`.
     fn point(&mut self) -> Option<Option<(f64, PrintedNumber)>> {
         let (percent, value) = self.text().split_once("%=")?;
         Some(percent.parse().ok().filter(|percent| *percent > 0.0).zip(self.cut(value, US)))
@@ -167,7 +167,7 @@ impl<'p> TerseValues<'p> {
     }
 }
 
-/// Least, most, mean and deviation, where there was anything.
+/// Returns least, most, mean and deviation, if there was any I/O.
 fn known_summary(all: [Option<PrintedNumber>; 4]) -> Option<[PrintedNumber; 4]> {
     let [min, max, mean, deviation] = all;
     Some([min?, max?, mean?, deviation?]).filter(|all| all[..3].iter().any(|one| one.value > 0.0))

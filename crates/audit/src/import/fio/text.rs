@@ -1,6 +1,6 @@
 //! fio's normal text, 2.x to 3.4x: whole outputs, several of them, status lines between, client
-//! mode, and result lines that somebody pasted without the rest. A line that fio does not print
-//! ends an output, unless fio goes on right after it.
+//! mode, and result lines pasted without the rest. A line that fio does not print ends an output,
+//! unless fio continues right after it.
 
 mod fields;
 mod job;
@@ -19,12 +19,12 @@ pub(crate) const FORMAT: Format = Format {
     read,
 };
 
-/// Lines that may stand in the middle of a job's results and are not fio's: a console's noise, a
-/// page's watermark.
+/// Number of lines within a job's results that may be foreign: a console's noise, a page's
+/// watermark.
 const NOISE: usize = 2;
 
-/// Lines of heads and progress without a result after them that are looked at; after more they
-/// are claimed as they are.
+/// Number of lines of heads and progress without a result that are examined; after more they are
+/// claimed as they are.
 const LONELY: usize = 32;
 
 fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
@@ -55,7 +55,7 @@ fn read(page: &AuditedPage, first: usize) -> Option<ImportedOutputs> {
     Some(ImportedOutputs { said: ToolReport::Fio(Box::new(fio)), end: end.max(first + 1), unread })
 }
 
-/// Where a job's results go on after a few foreign lines.
+/// Returns the line on which a job's results continue after a few foreign lines.
 fn goes_on(page: &AuditedPage, at: usize) -> Option<usize> {
     (at + 1..=at + NOISE).find(|next| lines::kind(page.bare(*next).0).is_within_a_job())
 }
@@ -63,7 +63,7 @@ fn goes_on(page: &AuditedPage, at: usize) -> Option<usize> {
 struct FioTextReader<'a> {
     page: &'a AuditedPage,
     fio: Fio,
-    /// Nanoseconds of the unit of the list of percentiles that is being read.
+    /// Nanoseconds per unit in the list of percentiles that is being read.
     percentiles: Option<f64>,
     /// Number of the group whose status is being read.
     group: Option<u64>,
@@ -71,7 +71,7 @@ struct FioTextReader<'a> {
 }
 
 impl FioTextReader<'_> {
-    /// Whether a job's results have begun and the rest of them is still to come.
+    /// Returns true if a job's results have begun and are not complete yet.
     fn in_job(&self) -> bool {
         let unfinished = self.fio.jobs.last().is_some_and(|job| job.issued.is_none());
         unfinished && self.fio.statuses.is_empty() && self.fio.form != FioForm::Excerpt
@@ -83,8 +83,8 @@ impl FioTextReader<'_> {
             FioLineKind::Asked => !self.fio.jobs.is_empty(),
             FioLineKind::Version => !self.fio.jobs.is_empty() || self.fio.version.is_some(),
             FioLineKind::Eta | FioLineKind::Started | FioLineKind::Job => over,
-            // Result lines that were pasted have no job, and are of one result as long as each way
-            // comes once; a job that has its results has no second of them.
+            // Pasted result lines have no job, and belong to one result as long as each direction
+            // comes once. A job that has its results gets no second set.
             FioLineKind::Result => match self.fio.form {
                 FioForm::Excerpt => {
                     self.fio.jobs.last().is_some_and(|job| job.directions.len() >= 2)

@@ -65,7 +65,7 @@ impl IperfJsonReader<'_> {
         let sums = node.members().iter().filter(|(key, _)| key.starts_with("sum"));
         told.extend(sums.map(|(key, sum)| (*key, sum, true)));
         for (key, node, sum) in told {
-            // The name of a sum tells of a test both ways, which old versions tell nowhere else.
+            // The name of a sum shows a bidirectional test, which old versions report nowhere else.
             self.test.bidirectional |= key.ends_with("bidir_reverse");
             let end = match key {
                 _ if !ended => None,

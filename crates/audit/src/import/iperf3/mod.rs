@@ -1,6 +1,5 @@
-//! What iperf3 prints, as text and as JSON, in one form: tests of streams with their intervals and
-//! what came of them in the end. Figures are in bytes, bits a second, seconds, milliseconds of
-//! jitter.
+//! iperf3's output in one form, read from text and JSON: tests of streams with their intervals and
+//! final results. Figures are in bytes, bits per second, seconds, milliseconds of jitter.
 
 pub mod json;
 pub mod text;
@@ -11,7 +10,7 @@ use super::{OtherToolResult, OutputFigure};
 use crate::claim::Metric;
 use crate::number::{NumberUnit, PrintedNumber};
 
-/// An output: of several processes at once, one test each.
+/// An output, with one test for each process that ran at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iperf3 {
     pub tests: Vec<IperfTest>,
@@ -20,15 +19,15 @@ pub struct Iperf3 {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IperfTest {
     pub(crate) line: usize,
-    /// What is before its lines: `s1:`.
+    /// Text before its lines: `s1:`.
     pub(crate) speaker: Option<String>,
     pub version: Option<String>,
     pub(crate) bidirectional: bool,
-    /// Whether its columns count datagrams rather than what was sent again.
+    /// True if the columns count datagrams rather than retransmissions.
     pub(crate) udp: Option<bool>,
-    /// How many streams were asked for each way.
+    /// Number of streams requested each way.
     pub(crate) streams: Option<u64>,
-    /// The ports of its first connection, the lower first: the same at both ends.
+    /// Ports of its first connection, the lower first: the same at both ends.
     pub(crate) ports: Option<[u64; 2]>,
     pub(crate) failed: Option<String>,
     pub(crate) intervals: Vec<IperfRow>,
@@ -42,7 +41,8 @@ pub(crate) enum IperfStream {
     Sum,
 }
 
-/// In a test both ways: what is sent and received by the client, told by it, and by the server.
+/// Roles in a bidirectional test: sent and received by the client, as the client and then as the
+/// server reports it.
 pub(crate) const ROLES: [&str; 4] = ["[TX-C]", "[RX-C]", "[TX-S]", "[RX-S]"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,7 +56,7 @@ pub(crate) struct IperfRow {
     pub(crate) line: usize,
     pub(crate) stream: IperfStream,
     pub(crate) role: Option<&'static str>,
-    /// Who counted; `None` of intervals.
+    /// End that counted; `None` for intervals.
     pub(crate) end: Option<IperfEnd>,
     pub(crate) time: [Option<PrintedNumber>; 2],
     pub(crate) bytes: Option<PrintedNumber>,
@@ -65,7 +65,7 @@ pub(crate) struct IperfRow {
     pub(crate) jitter_ms: Option<PrintedNumber>,
     pub(crate) datagrams: Option<PrintedNumber>,
     pub(crate) lost_share: Option<PrintedNumber>,
-    /// Whether it is of the time that is left out.
+    /// True if the row lies in the omitted time.
     pub(crate) omitted: bool,
 }
 
@@ -89,8 +89,8 @@ impl IperfRow {
 }
 
 impl IperfTest {
-    /// What came of it each way: of the sum where there is one, else of the only stream; as the
-    /// receiver counted it where that is told.
+    /// Returns the result of each direction: the sum if there is one, else the only stream. The
+    /// receiver's count is preferred.
     pub(crate) fn results(&self) -> Vec<&IperfRow> {
         let mut roles: Vec<Option<&'static str>> = Vec::new();
         for row in &self.ends {

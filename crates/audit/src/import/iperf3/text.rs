@@ -1,5 +1,5 @@
 //! iperf3's normal text, 3.0 to 3.17, of client and server: whole or only its rows, of one process
-//! or of several whose lines begin with who printed them.
+//! or of several whose lines begin with the name of the printer.
 
 use super::{Iperf3, IperfEnd, IperfRow, IperfStream, IperfTest, ROLES};
 use crate::import::cut::{UnnumberedLine, exact};
@@ -22,7 +22,7 @@ pub(crate) const FORMAT: Format = Format {
 
 const STARTS: &str = "Connecting to host |Accepted connection from |Server listening on ";
 
-/// Lines of the tool that tell nothing.
+/// Beginnings of the tool's lines that carry no figures.
 const KNOWN: &str = "- - - -|-----|Test Complete|snd_tcp_congestion|rcv_tcp_congestion|Cookie: |TCP MSS: |Control connection|\
                      Finished omit|Reverse mode, |Starting Test: |CPU Utilization: |Time: ";
 
@@ -30,7 +30,7 @@ fn begins_with(line: &str, starts: &str) -> bool {
     starts.split('|').any(|start| line.starts_with(start))
 }
 
-/// What is between the brackets that a row, a head or a connection begins with, and what stands
+/// Returns the text between the brackets that begin a row, a head or a connection, and the text
 /// after them.
 fn bracket(line: &str) -> Option<(&str, &str)> {
     let inner = line.strip_prefix('[')?;
@@ -40,7 +40,7 @@ fn bracket(line: &str) -> Option<(&str, &str)> {
     known.then_some((name, &inner[end + 1..]))
 }
 
-/// Lines in which the first row must come.
+/// Number of lines within which the first row must come.
 const SOON: usize = 64;
 
 /// Blank lines that an output may have between its lines.
@@ -62,7 +62,8 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     reader.told.then_some(ImportedOutputs { said, end: end.max(line + 1), unread: reader.unread })
 }
 
-/// What became of a line: one of the output, one that does not hold it together, the last.
+/// Outcome of a line: part of the output, an aside that does not hold it together, or the last
+/// line.
 #[derive(PartialEq)]
 enum LineOutcome {
     Line,
@@ -78,13 +79,14 @@ struct IperfTextReader<'p> {
 }
 
 impl<'p> IperfTextReader<'p> {
-    /// Who printed a line, where several did.
+    /// Returns who printed a line, if there were several.
     fn speaker(&self, line: usize) -> Option<&'p str> {
         let name = self.page.line(line)[..self.page.bare(line).1].trim().trim_end_matches(':');
         name.starts_with('s').then_some(name)
     }
 
-    /// The test that a line is of; a new one where the last of its speaker is `over`.
+    /// Returns the test that a line belongs to; a new one if the last test of its speaker is
+    /// `over`.
     fn test(&mut self, at: usize, over: impl Fn(&IperfTest) -> bool) -> &mut IperfTest {
         let speaker = self.speaker(at);
         let known = self.tests.iter().rposition(|test| test.speaker.as_deref() == speaker);
@@ -96,7 +98,7 @@ impl<'p> IperfTextReader<'p> {
         &mut self.tests[known]
     }
 
-    /// Takes a line in; `None` of one that is not of the output.
+    /// Takes in a line; `None` if it is not part of the output.
     fn line(&mut self, at: usize) -> Option<LineOutcome> {
         let begun = |test: &IperfTest| !test.ends.is_empty() || !test.intervals.is_empty();
         let bare = self.page.bare(at).0;
@@ -113,14 +115,14 @@ impl<'p> IperfTextReader<'p> {
                 return None;
             }
             self.test(at, begun);
-            // A server that listens again is of the next test.
+            // A server that listens again belongs to the next test.
             return Some(if text.starts_with("Server") {
                 LineOutcome::Aside
             } else {
                 LineOutcome::Line
             });
         } else if text == "iperf Done." {
-            // Both ways there are two connections a stream.
+            // A bidirectional test has two connections per stream.
             let test = self.test(at, |_| false);
             let both = if test.bidirectional { 2 } else { 1 };
             test.streams = test.streams.map(|streams| streams / both);
@@ -132,7 +134,7 @@ impl<'p> IperfTextReader<'p> {
         {
             self.test(at, |_| false).failed = Some(error.to_owned());
         } else if !begins_with(text, KNOWN) {
-            // Behind its version it names the machine.
+            // After its version it names the machine.
             let last = self.tests.last().filter(|_| text.starts_with("Linux "))?;
             return (last.version.is_some() && !begun(last)).then_some(LineOutcome::Line);
         }
@@ -194,8 +196,8 @@ impl<'p> IperfTextReader<'p> {
     }
 }
 
-/// Reads a row after its bracket, where `unended` a number at its end may be the head of a longer
-/// one: `   0.00-1.00   sec  2.56 GBytes  22.0 Gbits/sec    1    767 KBytes`.
+/// Reads a row after its bracket: `   0.00-1.00   sec  2.56 GBytes  22.0 Gbits/sec    1    767
+/// KBytes`. With `unended`, a number at its end may be the head of a longer one.
 fn row(
     line: &UnnumberedLine,
     at: usize,
@@ -241,7 +243,7 @@ fn row(
     Some(row)
 }
 
-/// A word that is a number; a whole one is what it is.
+/// Reads a word that is a number; a whole number is exact.
 fn number(line: &UnnumberedLine, word: &str) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(word)?;
     let whole = decimals == 0 && !word.contains('e');
@@ -249,7 +251,7 @@ fn number(line: &UnnumberedLine, word: &str) -> Option<PrintedNumber> {
     (bytes == word.len()).then_some(figure)
 }
 
-/// A number with its unit. Printed numbers are rounded, those without decimals, too.
+/// Reads a number with its unit. Printed numbers are rounded, including those without decimals.
 fn amount(
     line: &UnnumberedLine,
     words: &mut &[&str],
@@ -261,12 +263,12 @@ fn amount(
     Some(if figure.value > 0.0 { figure } else { exact(figure.spot, figure.value) })
 }
 
-/// Bytes are counted by 1024.
+/// Returns the factor of a unit of bytes, in 1024s.
 fn bytes_of(unit: &str) -> Option<f64> {
     power(unit.strip_suffix("Bytes")?, 1024.0)
 }
 
-/// Bits a second: of 1000; bytes a second of 1024.
+/// Returns the factor of a unit of rates: bits per second in 1000s, bytes per second in 1024s.
 fn rate_of(unit: &str) -> Option<f64> {
     let amount = unit.strip_suffix("/sec")?;
     let bits = amount.strip_suffix("bits").map(|prefix| power(prefix, 1000.0));
@@ -278,7 +280,8 @@ fn power(prefix: &str, base: f64) -> Option<f64> {
     Some(base.powi(power as i32))
 }
 
-/// Shares are printed with two digits that count, without zeros after them: `5` of 4.98, `0.013`.
+/// Widens a share that is printed with two significant digits and no trailing zeros: `5` for 4.98,
+/// `0.013`.
 fn two_digits(share: PrintedNumber) -> PrintedNumber {
     if share.low != share.high || share.value <= 0.0 {
         return share;

@@ -1,4 +1,4 @@
-//! How a run went: whether its end is like its mean.
+//! Compares the end of a run with its mean.
 
 use super::JobDirection;
 use crate::evidence::EvidenceSink;
@@ -7,12 +7,12 @@ use crate::import::ResultDirection;
 use crate::import::fio::index_of;
 use crate::number::PrintedNumber;
 
-/// The bandwidth of the last line of progress, where that is of the end of a run that is long
+/// Returns the bandwidth of the last progress line, if that is from the end of a run that is long
 /// enough.
 fn last(run: &JobDirection) -> Option<PrintedNumber> {
     let eta = run.fio.eta.as_ref()?;
     let long = run.runtime_ms()? >= 30e3 && eta.done.is_some_and(|done| done >= 95.0);
-    // Progress is of all jobs together.
+    // Progress lines cover all jobs together.
     let only = run.fio.jobs.len() == 1 && run.direction.way != ResultDirection::Both;
     eta.bytes_per_second[index_of(run.direction.way)]
         .filter(|figure| long && only && figure.value > 0.0)

@@ -1,4 +1,5 @@
-//! Latencies of one way: their parts, their order and their percentiles describe one distribution.
+//! Latencies of one direction: their parts, their order and their percentiles describe one
+//! distribution.
 
 use super::JobDirection;
 use crate::evidence::EvidenceSink;
@@ -7,14 +8,15 @@ use crate::import::fio::{FioLatency, Percentiles};
 use crate::number::{Interval, PrintedNumber, show_ns as ms};
 use crate::rule::ledger::{Ledger, NamedFigure, named};
 
-/// Buckets of fio's percentiles are up to 1/64 wide; what is read of them may be one off.
+/// Relative error of percentiles: fio's buckets are up to 1/64 wide, and a reading may be one
+/// bucket off.
 const BUCKET: f64 = 0.03;
 
-/// Where fio's histogram ends, in nanoseconds: a percentile there (`16712` ms to 2.x, `17113` ms
-/// from 3.0) is that or anything more.
+/// End of fio's histogram, in nanoseconds. A percentile there (`16712` ms to 2.x, `17113` ms from
+/// 3.0) may be that or anything more.
 const SATURATED: f64 = 16.7e9;
 
-/// The percentiles of a way and the latency that they are of.
+/// Returns the percentiles of a direction and the latency that they describe.
 fn described<'a>(run: &JobDirection<'a>) -> Option<(&'a Percentiles, Option<&'a FioLatency>)> {
     let percentiles = run.direction.percentiles.as_ref()?;
     let latency = match percentiles.of {
@@ -25,7 +27,7 @@ fn described<'a>(run: &JobDirection<'a>) -> Option<(&'a Percentiles, Option<&'a 
     Some((percentiles, latency.as_ref()))
 }
 
-/// No part of a latency is longer than the whole.
+/// Checks that no part of a latency is longer than the whole.
 fn part_above_whole(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     let (clat, lat) = (run.direction.clat?, run.direction.lat?);
     let pairs = [
@@ -70,8 +72,8 @@ pub(super) fn parts(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     Some(())
 }
 
-/// Least, mean and most are in order, the deviation is no more than the range, and percentiles rise
-/// between least and most.
+/// Checks that least, mean and most are in order, that the deviation is no more than the range, and
+/// that percentiles rise between least and most.
 pub(super) fn order(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
     let (direction, mut ledger) = (run.direction, Ledger::new(run.page, "F9"));
     let latencies = [direction.slat, direction.clat, direction.lat].into_iter().flatten();

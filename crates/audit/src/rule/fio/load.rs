@@ -1,5 +1,5 @@
-//! Whether the load was the one that is told: as many in flight, no errors, a generator with time
-//! to spare.
+//! Checks the load against the one that is stated: as many I/Os in flight, no errors, a generator
+//! with time to spare.
 
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity};
@@ -8,15 +8,15 @@ use crate::import::fio::{Direction, Fio, FioJobLine, FioReport, MOST_JOBS};
 use crate::number::{Interval, PrintedNumber, show_ns};
 use crate::page::AuditedPage;
 
-/// Engines of which one I/O a job is in flight, whatever iodepth says.
+/// Engines that keep one I/O per job in flight, whatever iodepth says.
 const SYNCHRONOUS: [&str; 7] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"];
 
 fn engine<'a>(fio: &'a Fio, job: &FioReport) -> Option<&'a str> {
     fio.asked_of(job)?.ioengine.as_deref()
 }
 
-/// I/Os that a job may have in flight. Where several jobs of a job file report as one, each counts
-/// with its own depth; `None` where it is open how many of each ran.
+/// Returns how many I/Os a job may have in flight. If several jobs of a job file report as one,
+/// each counts with its own depth; `None` if it is unknown how many of each ran.
 fn most_in_flight(page: &AuditedPage, fio: &Fio, job: &FioReport) -> Option<f64> {
     let each = |asked: &FioJobLine| -> Option<u64> {
         let synchronous =
@@ -35,7 +35,7 @@ fn most_in_flight(page: &AuditedPage, fio: &Fio, job: &FioReport) -> Option<f64>
     if blocks >= mine.len() {
         return Some(jobs as f64 * each(fio.asked_of(job)?)? as f64);
     }
-    // `...` below a job stands for more jobs like it.
+    // `...` below a job means more jobs like it.
     let is_many = |asked: &&FioJobLine| page.bare(asked.line + 1).0.trim() == "...";
     let many = mine.iter().filter(|asked| is_many(asked)).count();
     let rest = jobs.checked_sub((mine.len() - many) as u64)?;
@@ -46,7 +46,8 @@ fn most_in_flight(page: &AuditedPage, fio: &Fio, job: &FioReport) -> Option<f64>
     (many <= 1 && (many == 1 || rest == 0)).then_some(total)
 }
 
-/// `None` where a way does not tell its rate and latency, or nothing tells what may be in flight.
+/// Checks the I/Os in flight by Little's law. Returns `None` if a direction does not print its rate
+/// and latency, or if nothing shows how many may be in flight.
 pub(super) fn little(
     page: &AuditedPage,
     fio: &Fio,
@@ -57,7 +58,7 @@ pub(super) fn little(
     let terms = job.directions.iter().map(|one| Some((one.iops?, latency(one)?.mean)));
     let terms: Vec<LoadTerm> = terms.collect::<Option<_>>()?;
     let asked = most_in_flight(page, fio, job)?;
-    // A run of a few I/Os is mostly its ends.
+    // In a run of a few I/Os, the start and the end dominate.
     let few = |one: &Direction| {
         let ios = one.iops.zip(one.runtime_ms).map(|(iops, runtime)| iops.value * runtime.value);
         ios.is_some_and(|ios| ios < 1e3 * 20.0 * asked)
@@ -73,18 +74,18 @@ pub(super) fn little(
     Some(())
 }
 
-/// IOPS and mean latency of a way.
+/// IOPS and mean latency of a direction.
 type LoadTerm = (PrintedNumber, PrintedNumber);
 
-/// Whether all ways of a job went all the time: each rate is over the runtime of its way, and what
-/// reads back what was written (verify) does so in a part of it.
+/// Returns true if all directions of a job ran all the time. Each rate is over the runtime of its
+/// direction, and reading back what was written (verify) takes only a part of it.
 fn at_one_time(job: &FioReport) -> bool {
     let mut runtimes = job.directions.iter().filter_map(|direction| direction.runtime_ms);
     let Some(first) = runtimes.next() else { return true };
     runtimes.all(|one| (one.value - first.value).abs() <= 0.02 * first.value.max(one.value))
 }
 
-/// Holds what is in flight together against the most that can be.
+/// Checks the total in flight against the most that is possible.
 fn judge(terms: &[LoadTerm], asked: f64, sink: &mut EvidenceSink) {
     let product =
         |(iops, latency): &LoadTerm| iops.interval().times(latency.interval()).scaled(1e-9);
@@ -140,8 +141,8 @@ pub(super) fn error(job: &FioReport, sink: &mut EvidenceSink) {
     }
 }
 
-/// Whether the page compares an output with another: one of the same load is beside it, and a
-/// figure says how they compare.
+/// Returns true if the page compares an output with another: one of the same load is next to it,
+/// and a figure compares them.
 fn compares(evidence: &Evidence, fio: &Fio) -> bool {
     let load = |fio: &Fio| {
         let job = fio.jobs.first()?;

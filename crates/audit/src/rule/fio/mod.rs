@@ -1,5 +1,5 @@
-//! Rules on fio's own figures: what it prints twice must agree, and a run must be one that its
-//! figures describe.
+//! Rules on fio's own figures: values printed twice must agree, and the figures must describe a
+//! possible run.
 
 mod course;
 mod latency;
@@ -13,7 +13,7 @@ use crate::import::fio::{Direction, Fio, FioForm, FioReport, index_of};
 use crate::number::{Interval, PrintedNumber};
 use crate::page::AuditedPage;
 
-/// F1 to F5, N2, N3, then latencies, loads and how runs went.
+/// Runs F1 to F5, N2, N3, then the rules on latencies, loads and the course of runs.
 pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     rates::check(evidence, sink);
     [latency::parts, latency::order].into_iter().for_each(|look| each(evidence, sink, look));
@@ -25,7 +25,7 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     each(evidence, sink, course::end);
 }
 
-/// One way of a job with what it belongs to.
+/// One direction of a job, with the output and the job that it belongs to.
 #[derive(Clone, Copy)]
 struct JobDirection<'a> {
     page: &'a AuditedPage,
@@ -34,10 +34,10 @@ struct JobDirection<'a> {
     direction: &'a Direction,
 }
 
-/// Jobs of clients that are looked at; more than that is no run.
+/// Number of clients' jobs that are examined; more than that is not a run.
 const MOST_CLIENTS: usize = 1000;
 
-/// Every way of every job of every output.
+/// Returns every direction of every job of every output.
 fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
     let page = evidence.page;
     evidence.fio().flat_map(move |fio| {
@@ -47,7 +47,7 @@ fn runs<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = JobDirection<'a>> {
     })
 }
 
-/// Looks at each of them; a look ends early where what it needs is not printed.
+/// Checks each direction; a check ends early if a figure that it needs is not printed.
 fn each(
     evidence: &Evidence,
     sink: &mut EvidenceSink,
@@ -63,7 +63,7 @@ impl<'a> JobDirection<'a> {
         self.fio.form == FioForm::Text
     }
 
-    /// Whether each I/O moved what was asked, as far as it is printed.
+    /// Returns true if each I/O moved all bytes that were requested, as far as this is printed.
     fn is_whole(&self) -> bool {
         let at = index_of(self.direction.way);
         let nothing =
@@ -72,25 +72,26 @@ impl<'a> JobDirection<'a> {
         nothing(issued.short[at]) && nothing(issued.dropped[at]) && nothing(self.job.error)
     }
 
-    /// I/Os of a job that ended well, where each of them moved what was asked.
+    /// Returns the I/Os of a job that ended well, if each of them moved all requested bytes.
     fn issued(&self) -> Option<PrintedNumber> {
         let issued = self.job.issued?.total[index_of(self.direction.way)];
         issued.filter(|_| self.is_whole() && self.direction.way != ResultDirection::Both)
     }
 
-    /// Bytes of each I/O, where they are all of one size.
+    /// Returns the bytes of each I/O, if all have one size.
     fn block_size(&self) -> Option<f64> {
         self.fio.block_size(self.job, self.direction.way).map(|bytes| bytes as f64)
     }
 
-    /// I/Os that may be in flight at once; of a sum of jobs (`All clients`) those of all of them.
+    /// Returns how many I/Os may be in flight at once; for a sum of jobs (`All clients`), those of
+    /// all jobs.
     fn most_in_flight(&self) -> f64 {
         let of = |job: &FioReport| {
             let own = self.fio.asked_of(job).and_then(|asked| asked.iodepth);
             // Several jobs of a job file may report as one: the deepest counts.
             let deepest = self.fio.asked.iter().filter_map(|asked| asked.iodepth).max();
             let depth = if job.jobs > Some(1) { own.max(deepest) } else { own }.unwrap_or(1);
-            // Not as whole numbers: who wrote the page may have written any.
+            // Floating point avoids overflow: the author of the page may have written any numbers.
             depth as f64 * job.jobs.unwrap_or(1) as f64
         };
         match self.job.aggregate {
@@ -106,15 +107,15 @@ impl<'a> JobDirection<'a> {
     }
 }
 
-/// How a figure of fio's agrees with its operands.
+/// Result of comparing a figure of fio's with its operands.
 enum Agreement {
     Agrees,
-    /// It does if its carry was lost: so much was meant.
+    /// The figure agrees if its carry was lost; holds the value that was meant.
     Carried(Interval),
     Disagrees,
 }
 
-/// How a printed figure of a version of fio agrees with what it should be.
+/// Compares a printed figure of a version of fio with its recomputed value.
 fn agrees(
     page: &AuditedPage,
     figure: &PrintedNumber,
@@ -132,17 +133,17 @@ fn agrees(
     }
 }
 
-/// What two intervals that meet have in common.
+/// Returns the common part of two intervals that meet.
 fn both(one: Interval, other: Interval) -> Interval {
     Interval { low: one.low.max(other.low), high: one.high.min(other.high) }
 }
 
-/// A number as a sound fio prints it in the style of a printed figure: as many digits, the same
-/// prefix and unit.
+/// Prints a number as a correct fio does, in the style of a printed figure: as many digits, the
+/// same prefix and unit.
 fn as_printed(printed: &str, value: f64) -> String {
     let (_, bytes, decimals) = crate::number::leading(printed).unwrap_or((0.0, 0, 0));
     let unit = &printed[bytes..];
-    // `KB` of old is 1024 B: the new has `kB` and `KiB`.
+    // `KB` in old versions is 1024 B; new versions print `kB` and `KiB`.
     let binary = unit.contains('i') || unit.starts_with('K');
     let bits = if unit.contains("bit") { 8.0 } else { 1.0 };
     let number = (bits * value.max(0.0)).round() as u64;

@@ -1,5 +1,5 @@
-//! Rates, bandwidths and totals of one way of a job: printed from the same counters, so they agree
-//! to the digit.
+//! Rates, bandwidths and totals of one direction of a job. fio prints them from the same counters,
+//! so they agree to the digit.
 
 use super::{Agreement, JobDirection, agrees, as_printed, both, each, runs};
 use crate::evidence::{Evidence, EvidenceSink};
@@ -19,11 +19,11 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     held(rate_times_size).for_each(|one| one.hold(sink));
     inferred_carry(evidence, sink);
     let of_groups = statuses(evidence).filter_map(|(of, one)| {
-        // Cut off to whole KiB a second by versions to 2.19.
+        // Versions up to 2.19 truncate it to whole KiB per second.
         over_time(of, one.io[0]?, one.runtime_ms[1]?, one.bandwidth[0]?, 1024.0)
     });
     for one in held(total_over_time).chain(of_groups) {
-        // Of a total that is wrong nothing follows.
+        // A wrong total proves nothing about other figures.
         if !one.operands.iter().any(|spot| sink.is_wrong(*spot)) {
             one.hold(sink);
         }
@@ -31,7 +31,7 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     both_bases(evidence, sink);
 }
 
-/// A lost carry as a finding; what is meant is corrected for later rules.
+/// Returns a lost carry as a finding, and corrects the value for later rules.
 fn lost_carry(
     (page, fio): (&AuditedPage, &Fio),
     figure: &PrintedNumber,
@@ -52,7 +52,7 @@ fn lost_carry(
     finding.recomputed(sound).slip(Slip::FioCarry)
 }
 
-/// A figure against what others give for it.
+/// A figure, and the value that others give for it.
 struct RateCheck<'a> {
     rule: &'static str,
     of: (&'a AuditedPage, &'a Fio),
@@ -60,12 +60,13 @@ struct RateCheck<'a> {
     recomputed: Interval,
     by: String,
     operands: Vec<TextSpan>,
-    /// Whether something else bears the figure out.
+    /// True if something else confirms the figure.
     excused: bool,
 }
 
 impl RateCheck<'_> {
-    /// Blocks that were cut short, or counted twice, leave a total a little off.
+    /// Returns true if the figure is a little off only, as blocks that were cut short or counted
+    /// twice leave a total.
     fn is_near(&self) -> bool {
         self.figure.interval().meets(self.recomputed.wider(0.02))
     }
@@ -88,7 +89,7 @@ impl RateCheck<'_> {
         ) {
             Agreement::Agrees => {
                 sink.holds(self.rule, &self.figure);
-                // What was issued is more exact than what is printed.
+                // Issued I/Os are more exact than the printed figure.
                 if matches!(self.rule, "F1" | "F2") {
                     sink.refines(spot, self.recomputed);
                 }
@@ -117,8 +118,8 @@ impl RateCheck<'_> {
     }
 }
 
-/// Whether a bandwidth is what was moved over the time: fio computes it of the bytes that it moved,
-/// whatever it issued.
+/// Returns true if a bandwidth is the bytes moved over the time: fio computes it from the bytes
+/// that it moved, whatever it issued.
 fn is_moved(
     of: (&AuditedPage, &Fio),
     io: &[Option<PrintedNumber>; 2],
@@ -127,7 +128,7 @@ fn is_moved(
 ) -> bool {
     let (page, era) = (of.0, DigitStyle::from_version(of.1.version));
     let over = |bytes: Interval| {
-        // fio cuts the rate to a whole number of bytes, of KiB before 2.20.
+        // fio truncates the rate to whole bytes, before 2.20 to whole KiB.
         let cut = if era == DigitStyle::Remainder { 1024.0 } else { 1.0 };
         let per_second = bytes.scaled(1000.0 / runtime_ms);
         let wide = Interval { low: per_second.low - cut, high: per_second.high + cut };
@@ -165,8 +166,8 @@ impl<'a> JobDirection<'a> {
         [self.direction.io, self.direction.io_decimal]
     }
 
-    /// Bytes of all that a job issued: to a block of each job that may be shorter at the end of a
-    /// file, and to what was in flight when a ramp ended, which is counted once.
+    /// Returns the bytes of all I/Os that a job issued. Each job may have one shorter block at the
+    /// end of a file, and the I/Os in flight when a ramp ended are counted once.
     fn issued_bytes(&self) -> Option<Interval> {
         let size = self.block_size().filter(|_| self.direction.way != ResultDirection::Trim)?;
         let (bytes, jobs) = (self.issued()?.value * size, self.job.jobs.unwrap_or(1) as f64);
@@ -175,12 +176,12 @@ impl<'a> JobDirection<'a> {
     }
 }
 
-/// What a way of a job, or of a group of jobs, issued, with the bandwidths and totals that are
-/// printed of it.
+/// I/Os that a direction of a job, or of a group of jobs, issued, with the bandwidths and totals
+/// printed for it.
 struct IssuedByJob<'a> {
     of: (&'a AuditedPage, &'a Fio),
     bytes: Interval,
-    /// What was issued times its block size.
+    /// Issued I/Os times the block size.
     product: f64,
     by: String,
     runtime_ms: f64,
@@ -196,7 +197,7 @@ fn issued<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = IssuedByJob<'a>> 
     runs(evidence).filter(JobDirection::is_text).filter_map(of_run).chain(of_groups)
 }
 
-/// What is printed of groups of jobs.
+/// Returns the status lines of groups of jobs.
 fn statuses<'a>(
     evidence: &Evidence<'a>,
 ) -> impl Iterator<Item = ((&'a AuditedPage, &'a Fio), &'a GroupStatus)> {
@@ -250,8 +251,8 @@ fn issued_bytes(evidence: &Evidence, sink: &mut EvidenceSink) {
     {
         let per_second = bytes.scaled(1000.0 / runtime_ms);
         for figure in rates.iter().copied() {
-            // To 2.19 a group's bandwidth is a whole number of KiB a second, cut off; `KB` is of
-            // those versions.
+            // Up to 2.19 a group's bandwidth is a whole number of KiB per second, truncated; `KB`
+            // shows these versions.
             let old = DigitStyle::from_version(of.1.version) == DigitStyle::Remainder
                 || of.0.quote(figure.spot).contains("KB");
             let cut = if is_group && old { 1024.0 } else { 0.0 };
@@ -289,11 +290,11 @@ fn rate_times_size<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
         return None;
     }
     let rate = bandwidth.interval().scaled(1.0 / size);
-    // A short last block, a rate that was cut to a whole number, what was in flight when a ramp
-    // ended.
+    // Allowances: a short last block, a rate truncated to a whole number, I/Os in flight when a
+    // ramp ended.
     let in_flight = run.runtime_ms().map_or(0.0, |runtime| 1e3 * run.most_in_flight() / runtime);
     let slack = 1.0 + rate.high * 1e-6 + in_flight;
-    // Blocks that were cut short are in the bytes and in the count as they are.
+    // Blocks that were cut short are in both the bytes and the count.
     let excused = run.issued().zip(run.runtime_ms()).is_some_and(|(issued, runtime)| {
         Interval::around(1e3 * issued.value / runtime, 1.0).meets(iops.interval())
             && is_moved(run.page_and_fio(), &run.io(), runtime, &bandwidth)
@@ -313,7 +314,7 @@ fn rate_times_size<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
 }
 
 fn inferred_carry(evidence: &Evidence, sink: &mut EvidenceSink) {
-    // Pasted lines do not say their version; the page's other outputs do.
+    // Pasted lines do not show their version; the page's other outputs do.
     let mut eras: Vec<DigitStyle> = evidence
         .fio()
         .filter_map(|fio| Some(DigitStyle::from_version(Some(fio.version?))))
@@ -327,7 +328,7 @@ fn inferred_carry(evidence: &Evidence, sink: &mut EvidenceSink) {
         };
         let iops = run.direction.iops.filter(|_| run.fio.form == FioForm::Excerpt)?;
         let bandwidth = run.direction.bandwidth?;
-        // Block sizes that people use: 512 B to 4 MiB.
+        // Usual block sizes: 512 B to 4 MiB.
         let fits = |rate: Interval| {
             let mut sizes = (9..=22).map(|power| 2f64.powi(power));
             sizes.find(|size| rate.scaled(*size).meets(bandwidth.interval()))
@@ -358,7 +359,8 @@ fn total_over_time<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     over_time(run.page_and_fio(), io, runtime, figure, 1.0)
 }
 
-/// A bandwidth is a total over its time, cut off to a whole number of so many bytes a second.
+/// Returns the check of a bandwidth as a total over its time, truncated to a whole number of `cut`
+/// bytes per second.
 fn over_time<'a>(
     of: (&'a AuditedPage, &'a Fio),
     io: PrintedNumber,
@@ -368,8 +370,8 @@ fn over_time<'a>(
 ) -> Option<RateCheck<'a>> {
     let over = |bytes: Interval| bytes.scaled(1000.0).over(runtime.interval());
     let rate = over(io.interval())?;
-    // A total whose carry was lost is F3's to report. Of an output without its first lines nobody
-    // knows the version.
+    // F3 reports a total whose carry was lost. The version of an output without its first lines is
+    // unknown.
     let era =
         of.1.version
             .map_or(DigitStyle::LostCarry, |version| DigitStyle::from_version(Some(version)));
@@ -390,7 +392,7 @@ fn over_time<'a>(
     })
 }
 
-/// A total and a bandwidth are printed in units of 1024 and of 1000.
+/// Checks totals and bandwidths that are printed in units of both 1024 and 1000.
 fn both_bases(evidence: &Evidence, sink: &mut EvidenceSink) {
     let of_runs = runs(evidence).filter(JobDirection::is_text).flat_map(|run| {
         let one = run.direction;

@@ -1,5 +1,5 @@
-//! What the columns of a grid measure: rates, bandwidths, mean latencies, how much was in flight,
-//! in which block size.
+//! Finds the quantities in the columns of a grid: rates, bandwidths, mean latencies, the I/Os in
+//! flight, the block size.
 
 use crate::evidence::Evidence;
 use crate::link::grid::{Grid, GridColumn};
@@ -16,7 +16,7 @@ pub(super) enum ColumnKind {
     Depth,
 }
 
-/// What a figure of a grid measures.
+/// Returns what a figure of a grid measures.
 pub(super) fn kind(grid: &Grid, row: usize, column: usize) -> Option<ColumnKind> {
     let figure = grid.quantity_at(row, column)?;
     let (head, label) = (grid.heads[column].lists, grid.label_lists[row]);
@@ -53,17 +53,17 @@ fn beside_bandwidth(grid: &Grid, row: usize, column: usize) -> bool {
     (0..grid.heads.len()).filter(own).any(|at| bandwidth(&at))
 }
 
-/// Words of heads that say which figure it is, not of what.
+/// Words of heads that name the figure, not its subject.
 const METRICS: &str = "iops throughput bandwidth bw speed rate mb mib kb kib gb gib mbps kbps gbps sec iops/s мб гб кб \
     мбайт скорость 带宽 吞吐 吐量 速度 latency lat avg ms us qps tps ops mean average 延迟 usec msec clat";
 
-/// What a head is of, without the words of the metric: two columns of one load have it in common.
+/// Returns the words of a head other than those of the metric: two columns of one load share them.
 fn of_what(head: &str) -> Vec<String> {
     parts(head).into_iter().filter(|part| METRICS.split(' ').all(|word| word != part)).collect()
 }
 
-/// Columns of two kinds in a row that go together: of one cell, else under heads of one load side
-/// by side, else the only two.
+/// Returns columns of two kinds in a row that belong together: in one cell, else under heads of one
+/// load next to each other, else the only two.
 pub(super) fn pairs(
     grid: &Grid,
     row: usize,
@@ -85,7 +85,7 @@ pub(super) fn pairs(
     for one in ones {
         let same_cell = |at: &usize| grid.heads[*at].source == grid.heads[one].source;
         let alike = |at: &usize| of_what(&grid.heads[*at].text) == of_what(&grid.heads[one].text);
-        // In a line the bracket after a figure is of it.
+        // In a line, the bracket after a figure belongs to it.
         let beside = |at: &usize| grid.is_text && (*at + 1 == one || one + 1 == *at);
         let best = others
             .iter()
@@ -104,8 +104,8 @@ pub(super) fn pairs(
     found
 }
 
-/// The block size that is told for a pair of columns of a row, with the text that tells it: by the
-/// label, the heads, a column of sizes, the title.
+/// Returns the block size for a pair of columns of a row, with the text that gives it: the label,
+/// the heads, a column of sizes, or the title.
 pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64, String)> {
     let of_text = |text: &str| Some((size_of(text)?, text.to_owned()));
     let own = || {
@@ -131,8 +131,8 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
     own().or_else(of_column).or_else(|| of_text(&grid.title))
 }
 
-/// What the sentences and commands of a page state once and for all: the only depth, the only block
-/// size.
+/// Returns the value that all sentences and commands of a page agree on: the only depth, the only
+/// block size.
 pub(super) fn only(evidence: &Evidence, told: fn(&str) -> Option<f64>) -> Option<f64> {
     let lines = evidence
         .text_lines()
@@ -144,8 +144,8 @@ pub(super) fn only(evidence: &Evidence, told: fn(&str) -> Option<f64>) -> Option
     told.all(|other| other == first).then_some(first)
 }
 
-/// How much is in flight by what is told for a row: a column of depths, times one of jobs, or a
-/// text: `QD32`, `T1Q1`, `iodepth=64`.
+/// Returns the number of I/Os in flight for a row: from a column of depths times one of jobs, or
+/// from a text such as `QD32`, `T1Q1`, `iodepth=64`.
 pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     let columns =
         (0..grid.heads.len()).filter(|at| kind(grid, row, *at) == Some(ColumnKind::Depth));
@@ -154,7 +154,7 @@ pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
             Some((grid.heads[at].lists & CLIENTS != 0, grid.quantity_at(row, at)?.figure.value))
         })
         .collect();
-    // Clients are all there are, whatever threads drive them.
+    // Clients are the whole depth, whatever threads drive them.
     if let Some((_, all)) = told.iter().find(|(all, _)| *all) {
         return Some(*all);
     }
@@ -176,8 +176,8 @@ pub(super) fn depth(grid: &Grid, row: usize, pair: [usize; 2]) -> Option<f64> {
     texts.into_iter().find_map(depth_of)
 }
 
-/// The depth that a text tells: all of `qd=32`, `QD 32`, `T4Q8`, `iodepth=64 numjobs=4`, `128
-/// depth`, `50 clients`, `16 threads`, multiplied.
+/// Returns the depth that a text gives: the product of all of `qd=32`, `QD 32`, `T4Q8`, `iodepth=64
+/// numjobs=4`, `128 depth`, `50 clients`, `16 threads`.
 pub(super) fn depth_of(text: &str) -> Option<f64> {
     const BEFORE: &[&str] =
         &["iodepth", "qd", "q", "t", "numjobs", "jobs", "depth", "threads", "clients"];

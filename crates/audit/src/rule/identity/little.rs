@@ -1,4 +1,4 @@
-//! IOPS times the mean latency is how many I/Os are in flight (Little's law).
+//! Checks that IOPS times the mean latency is the number of I/Os in flight (Little's law).
 
 use super::columns::{ColumnKind, depth, depth_of, only, pairs};
 use crate::evidence::{Evidence, EvidenceSink};
@@ -9,21 +9,21 @@ use crate::number::{Interval, Quantity};
 use crate::page::AuditedPage;
 use crate::rule::table::like;
 
-/// How far rows may be from each other that agree.
+/// Largest relative difference between rows that agree.
 const SLACK: f64 = 0.03;
-/// More than the stated depth cannot be in flight; rounding and ramps make a tenth.
+/// Factor of the stated depth that cannot be in flight; rounding and ramps make up to a tenth.
 const IMPOSSIBLE: f64 = 1.1;
 
-/// Less may be of a ramp, or of a pause between two I/Os.
+/// Least factor that counts: less may come from a ramp, or from a pause between two I/Os.
 const FAR: f64 = 1.15;
 
-/// Rows that are asked for a depth of their own.
+/// Number of rows that are examined for a depth of their own.
 const MOST_DEPTHS: usize = 500;
 
 struct LittleRow<'a> {
     rate: &'a Quantity,
     latency: &'a Quantity,
-    /// What is in flight by these figures.
+    /// Number of I/Os in flight according to these figures.
     flight: Interval,
     depth: f64,
 }
@@ -36,7 +36,7 @@ impl LittleRow<'_> {
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     let of_page = only(evidence, depth_of);
-    // Lines are one table, page by page; small tables count where others of the page bear them out.
+    // All lines of a page are one table; small tables count if others on the page confirm them.
     let mut lines = Vec::new();
     let (mut tables, mut small): (Vec<Vec<LittleRow>>, Vec<Vec<LittleRow>>) =
         (Vec::new(), Vec::new());
@@ -51,7 +51,7 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
                 }
             }
         }
-        // Of many clients most may wait: `5000 connections` that 50 threads serve.
+        // Most of many clients may wait: `5000 connections` that 50 threads serve.
         if stated.len() >= 3 && !stated.iter().any(|(_, row)| row.agrees()) {
             open.append(&mut stated);
         }
@@ -85,7 +85,8 @@ fn held(rows: &[LittleRow]) -> usize {
     rows.iter().filter(|row| row.agrees()).count()
 }
 
-/// Rows of no stated depth, of each pair of columns, with the depth that most agree on.
+/// Returns rows without a stated depth, for each pair of columns, with the depth that most agree
+/// on.
 fn agreed(mut open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
     let mut all = Vec::new();
     while let Some((columns, _)) = open.first() {
@@ -106,7 +107,7 @@ fn agreed(mut open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>>
     all
 }
 
-/// Judges the rows of a table; `borne_out` says that most of the page's rows agree.
+/// Judges the rows of a table; `borne_out` is true if most rows on the page agree.
 fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut EvidenceSink) {
     let held = held(rows);
     let all_others = held + 1 >= rows.len();
@@ -129,7 +130,7 @@ fn judge(page: &AuditedPage, rows: &[LittleRow], borne_out: bool, sink: &mut Evi
     }
 }
 
-/// Whether one of the two is what the other gives but for one slip.
+/// Returns true if one of the two is what the other gives but for one slip.
 fn is_slip(row: &LittleRow) -> bool {
     let needed = |other: Interval| {
         Interval::exact(row.depth * 1e9).over(other).map(|given| given.wider(0.005))

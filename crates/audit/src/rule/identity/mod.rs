@@ -1,5 +1,5 @@
-//! The identities: what figures that stand side by side must give each other, in tables, lists and
-//! lines alike. A ratio against its two ends is found by [`crate::link`] and judged in
+//! Identities: relations that figures next to each other must satisfy, in tables, lists and lines
+//! alike. A ratio against its two ends is found by [`crate::link`] and judged in
 //! [`super::table::ratios`].
 
 mod columns;

@@ -1,5 +1,5 @@
-//! IOPS times block size is the bandwidth: F4 in every grid, N8 where the unit is another than the
-//! label says, N3 where a copied rate lost its carry.
+//! Checks that IOPS times block size is the bandwidth: F4 in every grid, N8 if the unit differs
+//! from the label's, N3 if a copied rate lost its carry.
 
 use super::columns::{ColumnKind, only, pairs, size};
 use crate::evidence::{Evidence, EvidenceSink};
@@ -14,35 +14,35 @@ use crate::rule::table::like;
 use crate::slip;
 use std::collections::BTreeMap;
 
-/// Relative difference that rounding on the way to a table makes.
+/// Relative difference from rounding on the way to a table.
 const SLACK: f64 = 0.0025;
-/// The same in a single line, whose figures may be of two readings.
+/// Relative difference allowed in a single line, whose figures may be of two readings.
 const LOOSE: f64 = 0.02;
-/// Block sizes that are used, 512 B to 8 MiB, for pages that do not state theirs; 1 and 2 KiB are
+/// Returns usual block sizes, 512 B to 8 MiB, for pages that do not state theirs; 1 and 2 KiB are
 /// rare.
 fn usual_sizes() -> impl Iterator<Item = f64> {
     (9..=23).filter(|power| ![10, 11].contains(power)).map(|power| 2f64.powi(power))
 }
 
-/// Rows that are asked for a size of their own.
+/// Number of rows that are examined for a size of their own.
 const MOST_OTHERS: usize = 8;
 
-/// A rate and a bandwidth of one size.
+/// A rate and a bandwidth with one block size.
 struct RatePair<'a> {
     rate: &'a Quantity,
     bandwidth: &'a Quantity,
-    /// In bytes; of a bandwidth in bits in bits.
+    /// Block size in bytes, or in bits for a bandwidth in bits.
     size: f64,
-    /// The size as it is written, where that is of 1000.
+    /// Size as it is written, if it is 1000-based.
     literal: Option<f64>,
-    /// Whether the size is written as `4K`, of 1024 for all readers.
+    /// True if the size is written as `4K`, which all readers take as 1024.
     bare_k: bool,
     stated: bool,
 }
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     let of_page = only(evidence, size_of);
-    // The parts of a log are one table where they have the same heads.
+    // Parts of a log are one table if they have the same heads.
     let mut logs: BTreeMap<[&str; 2], Vec<([usize; 2], RatePair)>> = BTreeMap::new();
     for grid in evidence.grids {
         let (stated, mut open) = of_grid(grid, of_page);
@@ -65,7 +65,7 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     }
 }
 
-/// The pairs of a grid whose size is stated, and the others by their columns.
+/// Returns the pairs of a grid with a stated size, and the others by their columns.
 fn of_grid<'a>(
     grid: &'a Grid,
     of_page: Option<f64>,
@@ -102,8 +102,8 @@ fn of_grid<'a>(
     (stated, open)
 }
 
-/// Pairs whose size the page does not state: of one pair of columns, with the size that most of its
-/// rows agree on.
+/// Returns pairs whose size the page does not state: for each pair of columns, with the size that
+/// most of its rows agree on.
 fn inferred(mut open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
     let mut all = Vec::new();
     while let Some((columns, _)) = open.first() {
@@ -118,7 +118,7 @@ fn inferred(mut open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>>
             factors(pair.bandwidth).iter().any(|factor| agrees_by(pair, size, *factor))
         };
         let count = |size: &f64| pairs.iter().filter(|pair| fits(pair, *size)).count();
-        // Of another size than the usual ones (10 KiB) it takes three.
+        // An unusual size (10 KiB) needs three rows.
         let round = |pair: &RatePair| {
             (pair.bandwidth.figure.value / pair.rate.figure.value / 1024.0).round() * 1024.0
         };
@@ -134,7 +134,7 @@ fn inferred(mut open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>>
         });
         let best = best.filter(|size| count(size) >= 2 && 3 * count(size) >= 2 * pairs.len());
         let Some(size) = best else { continue };
-        // Rows that fit another size are of that size.
+        // Rows that fit another size belong to that size.
         pairs.retain(|pair| fits(pair, size) || !usual_sizes().any(|other| fits(pair, other)));
         for pair in &mut pairs {
             pair.size =
@@ -145,8 +145,8 @@ fn inferred(mut open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>>
     all
 }
 
-/// The one size of a text whose unit is `KB` or `MB`, of 1000: `4 MB` times 10 a second is 40 MB/s
-/// as it is there.
+/// Returns the one size of a text whose unit is `KB` or `MB`, 1000-based: `4 MB` times 10 a second
+/// is 40 MB/s as written.
 fn literal_size_of(text: &str) -> Option<f64> {
     let size = size_of(text)?;
     let lower = text.to_lowercase();
@@ -162,7 +162,7 @@ fn literal_size_of(text: &str) -> Option<f64> {
     }
 }
 
-/// Whether the size of a text is a number of `K`, without a unit after it.
+/// Returns true if the size in a text is a number of `K` without a unit after it.
 fn is_bare_k(text: &str) -> bool {
     let lower = text.to_lowercase();
     lower.match_indices('k').any(|(at, _)| {
@@ -172,8 +172,8 @@ fn is_bare_k(text: &str) -> bool {
     })
 }
 
-/// What a printed prefix of bytes may be: of 1000, of 1024, or thousands of KiB, as some scripts
-/// have it.
+/// Returns the factors that a printed prefix of bytes may mean: of 1000, of 1024, or thousands of
+/// KiB, as some scripts print it.
 fn factors(bandwidth: &Quantity) -> [f64; 3] {
     let decimal =
         bandwidth.base == PrefixBase::Decimal && bandwidth.unit == NumberUnit::BytesPerSecond;
@@ -181,13 +181,14 @@ fn factors(bandwidth: &Quantity) -> [f64; 3] {
     [1.0, 1.024f64.powi(power), 1.024f64.powi(power.min(1))]
 }
 
-/// Whether a pair agrees if a printed prefix of bytes is of the base with that index in
+/// Returns true if a pair agrees when a printed prefix of bytes has the base with that index in
 /// [`factors`].
 fn agrees(pair: &RatePair, base: usize) -> bool {
     agrees_by(pair, pair.size, factors(pair.bandwidth)[base])
 }
 
-/// Figures may have been cut off where they should be rounded: fio prints 84 I/Os a second of 84.7.
+/// Returns true if the pair agrees. Figures may have been truncated instead of rounded: fio prints
+/// 84 I/Os a second for 84.7.
 fn agrees_by(pair: &RatePair, size: f64, factor: f64) -> bool {
     let uncut = |figure: &Quantity| {
         let Interval { low, high } = figure.interval();
@@ -198,12 +199,12 @@ fn agrees_by(pair: &RatePair, size: f64, factor: f64) -> bool {
 
 fn judge(page: &AuditedPage, pairs: &[RatePair], sink: &mut EvidenceSink) {
     let count = |base: usize| pairs.iter().filter(|pair| agrees(pair, base)).count();
-    // The first of those that agree alike.
+    // The first base wins among those with equal counts.
     let base = [0, 1, 2].into_iter().rev().max_by_key(|base| count(*base)).unwrap_or(0);
     let proven = 3 * count(base) >= 2 * pairs.len() && count(base) >= 2;
-    // By the units as they are written, it is right.
+    // With the units taken literally, it is right.
     let literal = |pair: &&RatePair| pair.literal.is_some_and(|size| agrees_by(pair, size, 1.0));
-    // Of a size that nobody states it takes more rows.
+    // A size that is not stated needs more rows.
     let told = pairs.len() >= 4 || pairs.iter().all(|pair| pair.stated);
     if proven && told && base > 0 && pairs.iter().filter(literal).count() < count(base) {
         unit_is_another(page, pairs, base, count(base), sink);
@@ -223,7 +224,7 @@ fn judge(page: &AuditedPage, pairs: &[RatePair], sink: &mut EvidenceSink) {
     }
 }
 
-/// Whether one of the two is what the other gives but for one slip.
+/// Returns true if one of the two is what the other gives but for one slip.
 fn is_slip(pair: &RatePair, factor: f64) -> bool {
     let RatePair { rate, bandwidth, size, .. } = *pair;
     let factors = if pair.stated { factors(bandwidth).to_vec() } else { vec![factor] };
@@ -243,13 +244,13 @@ fn held(pair: &RatePair, factor: f64, sink: &mut EvidenceSink) {
 }
 
 impl RatePair<'_> {
-    /// How far the printed bandwidth is from what the rate gives, as a share.
+    /// Returns the relative difference of the printed bandwidth from what the rate gives.
     fn off(&self, factor: f64) -> f64 {
         (self.bandwidth.figure.value * factor / (self.rate.figure.value * self.size) - 1.0).abs()
     }
 }
 
-/// The label of a bandwidth whose unit is in its head.
+/// Returns the label of a bandwidth whose unit is in its head.
 fn label_of(bandwidth: &Quantity) -> &'static str {
     let binary = bandwidth.base == PrefixBase::Binary;
     match bandwidth.scale.log10().round() as i32 {
@@ -272,7 +273,7 @@ fn unit_is_another(
         return;
     };
     let printed = page.quote(first.bandwidth.figure.spot);
-    // Who writes 4K for 4096 bytes writes KB for 1024 of them.
+    // An author who writes 4K for 4096 bytes writes KB for 1024 bytes.
     let alike = first.bandwidth.scale == 1e3
         || (base == 1 && pairs.iter().all(|pair| pair.bare_k) && first.bandwidth.scale < 1e6);
     let thousands = base == 2 && first.bandwidth.scale > 1e3;

@@ -1,4 +1,4 @@
-//! Cells that were copied from outputs of tools that the page shows: T4.
+//! T4: cells that were copied from outputs of tools that the page shows.
 
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
@@ -8,11 +8,11 @@ use crate::number::{NumberUnit, PrintedNumber, Quantity};
 use crate::table::PageTable;
 use std::collections::HashMap;
 
-/// A figure of an output that tables have copies of.
+/// A figure of an output that tables may copy.
 type CopiedFigure = (PrintedNumber, NumberUnit, ResultDirection);
 
 pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
-    // Every result by its printed text without blanks; a digit or two are everywhere.
+    // Every result by its printed text without blanks; one or two digits are everywhere.
     let mut sources: HashMap<String, Vec<CopiedFigure>> = HashMap::new();
     for source in evidence.outputs.iter().flat_map(results) {
         let text = plain(evidence.page.quote(source.0.spot));
@@ -33,7 +33,8 @@ pub(in crate::rule) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     }
 }
 
-/// The rates and bandwidths of an output; fio prints bandwidths of 1000 beside those of 1024.
+/// Returns the rates and bandwidths of an output; fio prints bandwidths in 1000s next to those in
+/// 1024s.
 fn results(output: &ToolOutput) -> Vec<CopiedFigure> {
     let readings = output.said.readings();
     let rates = readings.iter().flat_map(|one| {
@@ -53,7 +54,7 @@ fn plain(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_whitespace()).collect()
 }
 
-/// The cells of a table that print what an output prints, in its unit and of its way.
+/// Finds the cells of a table that print a value of an output, in its unit and for its direction.
 fn copied(
     evidence: &Evidence,
     table: &PageTable,
@@ -88,12 +89,12 @@ fn copy(evidence: &Evidence, cell: &Quantity, found: &[CopiedFigure], sink: &mut
     let (spot, own) = (found[0].0.spot, cell.figure.spot);
     let correction = sink.correction(spot).cloned();
     let text = |one: &CopiedFigure| sink.correction(one.0.spot).map(|one| one.text.as_str());
-    // All that is printed so was corrected alike.
+    // All figures with this printed text must have the same correction.
     let Some(correction) =
         correction.filter(|one| found.iter().all(|other| text(other) == Some(&one.text)))
     else {
         sink.holds("T4", &cell.figure);
-        // What an output has more exactly, where all that say so agree.
+        // More exact values count if all outputs that have one agree.
         let mut exact = found.iter().filter_map(|one| sink.refinement(one.0.spot));
         if let Some(first) = exact.next().filter(|first| exact.all(|other| other == *first)) {
             sink.refines(own, first);

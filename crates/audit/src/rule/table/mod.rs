@@ -6,8 +6,8 @@ pub mod ratios;
 
 use crate::number::Quantity;
 
-/// A value in the unit and digits of a printed figure: `94.1 %`, `26.0k`; with more digits where
-/// these would leave nothing of it.
+/// Formats a value in the unit and digits of a printed figure: `94.1 %`, `26.0k`; with more digits
+/// if these would leave nothing of it.
 pub fn like(printed: &str, quantity: &Quantity, value: f64) -> String {
     let scaled = value / quantity.scale;
     let least =

@@ -1,5 +1,5 @@
-//! Ratios, losses and overheads of tables: T1 with its slips N4, N6 and N7, and N10 where an
-//! operand is wrong itself.
+//! Ratios, losses and overheads of tables: T1 with its slips N4, N6 and N7, and N10 if an operand
+//! is itself wrong.
 
 use super::like;
 use crate::evidence::{Evidence, EvidenceSink};
@@ -23,28 +23,28 @@ enum RatioVerdict {
 fn judged(link: &DerivedLink) -> Option<RatioVerdict> {
     let (recomputed, printed) = (link.recomputed()?, link.derived.interval());
     let (value, digit) = (link.derived.figure.value, printed.high - printed.low);
-    // How much further from nothing than what is printed.
+    // Distance by which a value is further from zero than the printed one.
     let beyond = |of: f64| if value < 0.0 { value - of } else { of - value };
     let cut = beyond(link.central()?);
     if recomputed.meets(printed) {
-        // Cut off: its digits are those of the ratio, but the next would have rounded away from
-        // nothing.
+        // Truncated: its digits are those of the ratio, but the next one would have rounded away
+        // from zero.
         return Some(if cut > 0.5001 * digit && cut < digit {
             RatioVerdict::CutOff
         } else {
             RatioVerdict::Holds
         });
     }
-    // `273 K` of `14.0 M`, where both count in 1024.
+    // `273 K` of `14.0 M`, if both are 1024-based.
     if link.holds() {
         return Some(RatioVerdict::Holds);
     }
-    // Its digits are those of the ratio, which no operand's rounding makes round down.
+    // Its digits are those of the ratio, and no rounding of the operands makes it round down.
     let below = beyond(if value < 0.0 { recomputed.high } else { recomputed.low });
     if below > 0.0 && below < digit && cut < digit {
         return Some(RatioVerdict::CutOff);
     }
-    // Operands may have been cut off before they were printed: `76` of 76.7.
+    // Operands may have been truncated before they were printed: `76` for 76.7.
     let uncut = |quantity: &Quantity| {
         let Interval { low, high } = quantity.interval();
         Interval { low, high: high + 0.5 * (high - low) }
@@ -85,13 +85,13 @@ fn ratio(evidence: &Evidence, link: &DerivedLink, sink: &mut EvidenceSink) {
     }
 }
 
-/// A ratio that its printed operands do not give.
+/// Reports a ratio that its printed operands do not give.
 fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut EvidenceSink) {
     let spot = link.derived.figure.spot;
     let printed = evidence.page.quote(spot);
     let by = arithmetic(evidence.page, link, &EvidenceSink::default());
     let value = like(printed, &link.derived, link.central().unwrap_or(recomputed.middle()));
-    // Chance makes one ratio of a table hold, seldom three.
+    // Chance seldom makes three ratios of a table hold, but it may make one.
     let proven = match link.why {
         LinkReason::Held(count) => count >= 3 || count == 2 && near::is_slip(link),
         _ => true,
@@ -118,8 +118,8 @@ fn off(evidence: &Evidence, link: &DerivedLink, recomputed: Interval, sink: &mut
     sink.finds(finding.recomputed(value));
 }
 
-/// Whether the ratio is right by another form of the same operands: a / b where its column has a /
-/// b - 1.
+/// Returns true if another form of the same operands gives the ratio: a / b where its column has a
+/// / b - 1.
 fn another_form_gives_it(link: &DerivedLink) -> bool {
     let [above, below] = [link.numerator.interval(), link.denominator.interval()];
     let other = match link.form {
@@ -136,7 +136,7 @@ fn another_form_gives_it(link: &DerivedLink) -> bool {
         .is_some_and(|given| given.meets(link.derived.interval()))
 }
 
-/// A ratio computed again where an operand is wrong; one that is wrong by itself is told as that.
+/// Recomputes a ratio with a wrong operand; a ratio that is itself wrong is reported as such.
 fn propagated(page: &AuditedPage, link: &DerivedLink, sink: &mut EvidenceSink) {
     let (spot, operands) = (link.derived.figure.spot, [&link.numerator, &link.denominator]);
     let wrong = operands.iter().any(|operand| sink.correction(operand.figure.spot).is_some());

@@ -1,5 +1,5 @@
-//! From the words of `vm(format=...)` to images within what is below, and the steps that make them.
-//! Refuses words that say nothing of a raw disk, and preallocation where a chain decides it.
+//! Turns `vm(format=...)` into images within what is below, and the steps that make them. Refuses
+//! options that mean nothing for a raw disk, and preallocation where a backing chain decides it.
 
 use crate::guest::qemu::{
     Backend, DiskSpec, LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out,
@@ -12,14 +12,14 @@ use iotax_steps::PathRef;
 use iotax_steps::op::{MakeImage, Op};
 use iotax_units::show_bytes;
 
-/// Images under the top one at most.
+/// Most backing images below the top one.
 const MOST_BACKING: usize = 8;
 
 /// The qcow2 image, or the chain of them, that a stack asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageWish {
     cluster: u64,
-    /// Every cluster of the image with the data has its place from the start.
+    /// True if every cluster of the image with the data has its place from the start.
     mapped: bool,
     backing: usize,
     lazy_refcounts: bool,
@@ -27,15 +27,15 @@ pub struct ImageWish {
     unwritten: Option<FirstWrites>,
 }
 
-/// Whether the disk of a stack is an image; of a word that is not known: no.
+/// Returns true if the disk of a stack is a qcow2 image. An unknown format counts as no image.
 pub fn is_image(spec: &LayerSpec) -> bool {
     spec.option("format") == Some("qcow2")
 }
 
-/// The images of a stack; `None`: its disk is raw.
+/// Returns the images of a stack; `None`: its disk is raw.
 ///
 /// # Errors
-/// A word without sense beside the others, or a value that QEMU would refuse.
+/// An option that makes no sense next to the others, or a value that QEMU would refuse.
 pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
     if !is_image(spec) {
         let of_images =
@@ -69,9 +69,9 @@ pub fn wish(spec: &LayerSpec) -> Result<Option<ImageWish>> {
     }))
 }
 
-/// Whether clusters have their places from the start, and what must be written before anything is
-/// there to read. What lies below an image is allocated in full, so that `falloc` has nothing to
-/// add to `metadata`; `full` writes it too.
+/// Returns true if clusters have their places from the start, and the first writes that are needed
+/// before there is anything to read. Below an image everything is allocated in full, so that
+/// `falloc` adds nothing to `metadata`; `full` writes it, too.
 fn contents(spec: &LayerSpec, backing: usize) -> Result<(bool, Option<FirstWrites>)> {
     let order = match spec.option("first-writes") {
         Some("random") => FirstWrites::AtRandom { block: cluster(spec)?.max(4096) },
@@ -112,12 +112,13 @@ fn cluster(spec: &LayerSpec) -> Result<u64> {
 }
 
 impl ImageWish {
-    /// What the disk shows that was never written.
+    /// Returns the first writes that the disk needs, if part of it was never written.
     pub fn unwritten(&self) -> Option<FirstWrites> {
         self.unwritten
     }
 
-    /// The images of a disk within its part of what is below, with the steps that make them.
+    /// Plans the images of a disk within its part of what is below, and adds the steps that make
+    /// them.
     ///
     /// # Errors
     /// The part is too small for a disk of 1 MiB.

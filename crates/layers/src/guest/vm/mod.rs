@@ -1,6 +1,7 @@
-//! `vm(...)`: a guest with a disk over what is below. The options are QEMU's; the guest is QEMU
+//! `vm(...)`: a guest with a disk over what is below. The options are QEMU's. The guest is QEMU
 //! with a kernel found or fetched and this very binary as its PID 1, or an image with a system of
-//! its own, which starts this binary. Stacks that ask for the same guest have a disk each in one.
+//! its own, which starts this binary. Stacks that ask for the same guest share it, with a disk
+//! each.
 
 mod image;
 mod options;
@@ -31,8 +32,8 @@ use iotax_units::{MIB, show_bytes};
 use options::GuestWish;
 use std::path::PathBuf;
 
-/// Bytes of the equal part that each of several guests side by side has of a device below, or one
-/// alone.
+/// Returns the bytes of the equal part that each of several guests side by side, or a single one,
+/// has of a device below.
 fn part(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Result<u64> {
     if guests == 1 && !whole_mib {
         return Ok(bytes);
@@ -47,8 +48,8 @@ fn part(bytes: u64, whole_mib: bool, guests: u32, spec: &LayerSpec) -> Result<u6
     Ok(part)
 }
 
-/// What a guest boots from in which something is set up: our own holds the kernel and iotax, and no
-/// program else.
+/// Returns the root image of a guest in which something is set up: our own guest has only the
+/// kernel and iotax, and no other program.
 fn root_for_steps(spec: &LayerSpec, parts: &GuestParts) -> Result<PathBuf> {
     let refuse = |why: &str, hint: &str| {
         Err(Failed::input(format!("{}: layers inside of {why}; hint: {hint}", spec.origin)).into())
@@ -73,7 +74,7 @@ fn root_for_steps(spec: &LayerSpec, parts: &GuestParts) -> Result<PathBuf> {
     Ok(parts.lab_image.clone().ok_or_else(none)?)
 }
 
-/// A part that begins within such a unit could not be written.
+/// Refuses parts that begin within a write unit, since such a part could not be written.
 fn whole_units(part: u64, below: &ExposedDevice, guests: u32, spec: &LayerSpec) -> Result<()> {
     let Some(unit) = below.write_unit.filter(|unit| guests > 1 && part % unit != 0) else {
         return Ok(());
@@ -87,8 +88,8 @@ fn whole_units(part: u64, below: &ExposedDevice, guests: u32, spec: &LayerSpec) 
     )
 }
 
-/// What each of the guests that share a device gets: all the same, or each a part of a bdev, whose
-/// target shares it out.
+/// Returns the device of each of the guests that share one: all the same, or each a part of a bdev
+/// that its SPDK target splits.
 fn shared_out(
     below: &PathRef,
     part: u64,
@@ -104,8 +105,8 @@ fn shared_out(
     parts
 }
 
-/// The NUMA node on which all drives of one of the devices below are: of its array's members, or of
-/// itself.
+/// Returns the NUMA node on which all drives of one of the devices below are: the members of its
+/// array, or the device itself.
 fn node_of(below: &ExposedDevice, device: usize, parts: &GuestParts) -> Option<u32> {
     let array = below.arrays.get(device * below.arrays.len() / below.paths.len());
     let drives = array.map_or(&below.paths[device..=device], |array| &array.members);
@@ -118,7 +119,8 @@ fn node_of(below: &ExposedDevice, device: usize, parts: &GuestParts) -> Option<u
     first.filter(|_| drives.iter().all(|drive| node(drive) == first))
 }
 
-/// How many disks each guest has of the devices below, and how many guests share one of these.
+/// Returns the number of disks that each guest has of the devices below, and the number of guests
+/// that share one device.
 fn sharing(spec: &LayerSpec, below: &ExposedDevice) -> Result<(usize, u32)> {
     let (devices, guests) = (below.paths.len(), spec.copies as usize);
     ensure!(
@@ -148,10 +150,11 @@ impl Layer for VirtualMachine {
             needs.push("guest-kernel");
         }
         let of_way = options::attach_way(spec).map(|way| way.needs()).unwrap_or_default();
-        // An SPDK target says itself what it can (`missing`).
+        // An SPDK target reports its own abilities (`missing`).
         let here = options::spdk_socket(spec).is_none();
         if here && options::aio(spec).is_ok_and(|aio| aio == Aio::IoUring) {
-            // Whoever opens what is below. What makes images does so with threads.
+            // The need is that of the program that opens what is below. The program that makes
+            // images uses threads.
             let served = of_way.contains(&"qemu-storage-daemon");
             needs.push(if served { "storage-daemon-io_uring" } else { "qemu-io_uring" });
         }
@@ -191,7 +194,7 @@ impl Layer for VirtualMachine {
     }
 
     fn gives_unwritten(&self, spec: &LayerSpec) -> bool {
-        // A word without sense is told when it is planned.
+        // An option that makes no sense is reported when the layer is planned.
         image::wish(spec).ok().flatten().is_some_and(|images| images.unwritten().is_some())
     }
 

@@ -1,5 +1,6 @@
-//! From the words of `vm(...)` to what QEMU is told: what makes a guest, and what makes a disk of
-//! it. Refuses what the installed QEMU is too old for, with the option and the version that has it.
+//! Translates the options of `vm(...)` into what QEMU gets: what makes a guest, and what makes a
+//! disk of it. Refuses what the installed QEMU is too old for, with the option and the version that
+//! has it.
 
 use super::parts::GuestParts;
 use crate::guest::attach::{self, AttachWay};
@@ -19,40 +20,41 @@ use iotax_units as units;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
-/// What a stack asks of its guest. Stacks that ask for the same have a disk each in one.
+/// Properties that a stack asks of its guest. Stacks that ask for the same ones share one guest,
+/// with a disk each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuestWish {
     pub vcpus: u32,
-    /// Shared, where a disk of it is served by another process.
+    /// Memory of the guest; shared if another process serves a disk of it.
     pub memory: Memory,
     pub machine: MachineType,
-    /// UEFI, if asked for.
+    /// UEFI firmware, if asked for.
     pub firmware: Option<Firmware>,
-    /// The image that it boots from, if its system is not ours.
+    /// The image that the guest boots from, if its system is not ours.
     pub image: Option<SystemImage>,
-    /// On which processors of the host, if that was asked for.
+    /// Processors of the host for the guest, if that was asked for.
     pub cpus: Option<Wanted>,
-    /// The stack that wants a guest of its own.
+    /// Index of the stack that wants a guest of its own.
     pub own: Option<usize>,
-    /// Which of several guests side by side, from 0.
+    /// Index among several guests side by side, from 0.
     pub copy: u32,
-    /// The image of a lab as its root, where something is set up in it.
+    /// The image of a lab as the guest's root, if something is set up in the guest.
     pub root: Option<PathBuf>,
-    /// Its network card, if it has one.
+    /// Network card of the guest, if it has one.
     pub card: Option<CardWish>,
-    /// Its name, where the scenario has one for it.
+    /// Name of the guest, if the scenario has one for it.
     pub name: Option<String>,
 }
 
 /// A network card on a tap device of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardWish {
-    /// This host's kernel serves it.
+    /// True if this host's kernel serves the card (vhost).
     pub vhost: bool,
     pub queues: u16,
 }
 
-/// The guest of a stack.
+/// Returns the guest that a stack asks for.
 ///
 /// # Errors
 /// A value that does not fit.
@@ -84,10 +86,10 @@ fn has_card(spec: &LayerSpec) -> bool {
     spec.option(NET) == Some(TAP)
 }
 
-/// Ids of what every guest's network takes of this host.
+/// Ids of the needs of every guest's network on this host.
 pub const NETWORK_NEEDS: [&str; 3] = ["root", "ip", "tun"];
 
-/// Ids of the needs of its network card.
+/// Returns the ids of the needs of a guest's network card.
 pub fn needs_of_card(spec: &LayerSpec) -> Vec<&'static str> {
     let vhost = (spec.option("vhost") == Some("on")).then_some("vhost_net");
     let needs = NETWORK_NEEDS.into_iter().chain(vhost);
@@ -134,7 +136,7 @@ fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
     }
 }
 
-/// The disk of a stack; its path and serial are those of its seat.
+/// Returns the disk of a stack; its path and serial are those of its seat.
 ///
 /// # Errors
 /// Bad input: a value that does not fit, or an option that the installed QEMU does not have.
@@ -154,8 +156,8 @@ pub fn disk(
         return Err(Failed::input(why).into());
     }
     let num_queues = spec.option("num-queues").map(|_| number(spec, "num-queues")).transpose()?;
-    // A process of its own does not know how many vCPUs there are, and QEMU asks it for a queue
-    // each.
+    // A separate process does not know the number of vCPUs, and QEMU asks it for one queue per
+    // vCPU.
     let of_vcpus = || way.shares_memory().then(|| number(spec, "vcpus")).transpose();
     let disk = DiskSpec {
         way,
@@ -176,7 +178,7 @@ pub fn disk(
         serial: String::new(),
         read_only: !writable,
         share_read: !writable,
-        // The layer knows how many guests share it.
+        // The layer sets this: it knows how many guests share the disk.
         shared_out: false,
         server: match spdk_socket(spec) {
             Some(rpc) => {
@@ -194,14 +196,14 @@ pub fn disk(
     Ok(disk)
 }
 
-/// The drive that a guest is to have, if this host can give it away.
+/// Returns the drive that a guest is to have, if this host can give it away.
 fn drive(spec: &LayerSpec, below: &ExposedDevice, parts: &GuestParts) -> Result<PciDrive> {
     let refuse =
         |why: String| Err(Failed::input(format!("{}: attach=vfio: {why}", spec.origin)).into());
     let path = match below.path(spec)? {
         PathRef::Path(path) if below.block => path,
         _ => {
-            // By no name: an equal file has one that nobody wrote.
+            // The message has no name: nobody wrote the name of an equal file.
             let what = if below.block { "a device that is made here" } else { "a file" };
             return refuse(format!(
                 "a guest is given an NVMe drive as it is, and what is below is {what}; hint: /dev/nvme1n1 | vm(attach=vfio)"
@@ -239,10 +241,10 @@ fn drive(spec: &LayerSpec, below: &ExposedDevice, parts: &GuestParts) -> Result<
     Ok(drive.clone())
 }
 
-/// QEMU 9.0 has `iothread-vq-mapping` of virtio-blk.
+/// First version of QEMU, 9.0, that has `iothread-vq-mapping` of virtio-blk.
 const SEVERAL_IOTHREADS: Version = Version::new(9, 0);
 
-/// Whether that QEMU has all that the disk asks for.
+/// Checks that the QEMU has everything that the disk asks for.
 ///
 /// # Errors
 /// The option, and the version that has it.
@@ -268,19 +270,20 @@ fn iothreads(spec: &LayerSpec, way: &dyn AttachWay) -> Result<u16> {
     }
 }
 
-/// Whether UEFI is before the kernel.
+/// Returns true if UEFI runs before the kernel.
 pub fn wants_firmware(spec: &LayerSpec) -> bool {
     spec.option("firmware") == Some("ovmf")
 }
 
-/// Whether a system that is not ours is given the drive itself: nothing keeps what it does there by
-/// itself from writing.
+/// Returns true if a system that is not ours gets the drive itself. Nothing keeps such a system
+/// from writing to the drive on its own account.
 pub fn gives_drive_to_stranger(spec: &LayerSpec) -> bool {
     let open = |way: &dyn AttachWay| way.takes_drive() || stands_on_socket(spec);
     system_image::wanted(spec).is_some() && attach_way(spec).is_ok_and(open)
 }
 
-/// A system that is not ours may start to use a disk that it finds, also where the load only reads.
+/// Refuses a disk that a system that is not ours could write to although the load only reads. Such
+/// a system may start to use any disk that it finds.
 fn keeps_stranger_out(spec: &LayerSpec, disk: &DiskSpec) -> Result<()> {
     let open = disk.read_only
         && !gives_drive_to_stranger(spec)
@@ -297,25 +300,25 @@ fn keeps_stranger_out(spec: &LayerSpec, disk: &DiskSpec) -> Result<()> {
     .into())
 }
 
-/// Whether writes go to a temporary overlay.
+/// Returns true if writes go to a temporary overlay (`snapshot=on`).
 pub fn has_overlay(spec: &LayerSpec) -> bool {
     spec.option("snapshot") == Some("on")
 }
 
-/// The JSON-RPC socket of the SPDK target that is to serve the disk, if one is.
+/// Returns the JSON-RPC socket of the SPDK target that is to serve the disk, if there is one.
 pub fn spdk_socket(spec: &LayerSpec) -> Option<&Path> {
     spec.option("spdk").map(Path::new)
 }
 
-/// Whether what is below is a socket by which another process serves the disk.
+/// Returns true if another process serves the disk through a socket.
 pub fn stands_on_socket(spec: &LayerSpec) -> bool {
     spec.option(SOCKET).is_some()
 }
 
-/// How the disk reaches the guest.
+/// Returns the attach type by which the disk reaches the guest.
 ///
 /// # Errors
-/// Bad input: an unknown word, or an option of SPDK's where it has no part.
+/// Bad input: an unknown word, or an option of SPDK where SPDK has no part.
 pub fn attach_way(spec: &LayerSpec) -> Result<&'static dyn AttachWay> {
     let name = word(spec, "attach")?;
     let way = attach::by_name(name)
@@ -334,7 +337,7 @@ pub fn attach_way(spec: &LayerSpec) -> Result<&'static dyn AttachWay> {
     }
 }
 
-/// The cache mode.
+/// Returns the cache mode.
 ///
 /// # Errors
 /// An unknown word.
@@ -342,7 +345,8 @@ pub fn cache(spec: &LayerSpec) -> Result<Cache> {
     word_of(spec, "cache", Cache::ALL)
 }
 
-/// aio=native needs O_DIRECT; without it threads are what QEMU itself would take.
+/// Returns the AIO mode. `aio=native` needs O_DIRECT; without it, the default is threads, as in
+/// QEMU itself.
 ///
 /// # Errors
 /// An unknown word.

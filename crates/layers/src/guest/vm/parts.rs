@@ -1,4 +1,4 @@
-//! What guests are made of on this machine: who executes, the kernel, QEMU, firmware.
+//! Finds the parts for guests on this machine: accelerator, kernel, QEMU, firmware.
 
 use super::super::boot::{self, BootError, Requested};
 use super::super::kernel::{self, Kernel, KernelSource};
@@ -20,39 +20,39 @@ use iotax_units::exit::Failed;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What guests are made of on this machine.
+/// Parts for guests on this machine.
 #[derive(Clone, Debug)]
 pub struct GuestParts {
     /// The kernel and its modules.
     pub kernel: Kernel,
-    /// What QEMU is given to boot: the kernel's own image, or one unpacked for the translator.
+    /// Image that QEMU boots: the kernel's own image, or one unpacked for TCG.
     pub image: PathBuf,
     pub accel: Accel,
-    /// Rate of the time-stamp counter that translated guests see, kHz.
+    /// Rate of the time-stamp counter that guests see under TCG, in kHz.
     pub tsc_khz: Option<u32>,
     /// The note that every output carries when figures are not representative.
     pub emulated: Option<String>,
-    /// Whether the user demanded this accelerator.
+    /// True if the user demanded this accelerator.
     pub demanded: bool,
-    /// The installed QEMU; `None`: not known.
+    /// Version of the installed QEMU; `None`: not known.
     pub qemu: Option<Version>,
-    /// UEFI for guests, where it is installed.
+    /// UEFI firmware for guests, if it is installed.
     pub firmware: Option<Firmware>,
-    /// What there is room for.
+    /// Memory and processors that there is room for.
     pub room: Room,
-    /// Drives that are PCI functions of their own, which a guest could be given.
+    /// Drives that are PCI functions of their own and could be passed through to a guest.
     pub drives: Vec<PciDrive>,
     /// Images with a system of their own.
     pub images: Images,
-    /// The root image of a lab, where it was built.
+    /// The root image of a lab, if it was built.
     pub lab_image: Option<PathBuf>,
-    /// Networks that this host has routes to, which none of guests may overlap.
+    /// Networks that this host has routes to. Networks of guests must not overlap them.
     pub routes: Vec<(String, Subnet)>,
 }
 
 impl GuestParts {
-    /// Looks at the images of a scenario, finds or fetches the kernel if a guest of it is our own,
-    /// probes KVM.
+    /// Looks at the images of a scenario, finds or fetches the kernel if one of its guests is our
+    /// own, and probes KVM.
     ///
     /// # Errors
     /// Bad input: an image that no guest can be booted from. An unmet need with its command.
@@ -68,7 +68,7 @@ impl GuestParts {
         })
     }
 
-    /// Of no machine, for plans in tests.
+    /// Makes up parts of no real machine, for plans in tests.
     #[cfg(any(test, feature = "testing"))]
     pub fn made_up() -> GuestParts {
         let kernel = to_be_fetched("KERNEL");
@@ -90,28 +90,29 @@ impl GuestParts {
         }
     }
 
-    /// What a plan shows: as [`GuestParts::obtain`], but nothing is downloaded.
+    /// Returns the parts that a plan shows. Does the same as [`GuestParts::obtain`], but downloads
+    /// nothing.
     ///
     /// # Errors
-    /// Bad input: an image that no guest can be booted from. An unmet need: KVM was demanded and
-    /// there is none.
+    /// Bad input: an image that no guest can be booted from. An unmet need: KVM was demanded and is
+    /// not available.
     pub fn for_plan(requested: Requested, scenario: &Scenario) -> Result<GuestParts> {
         let images = system_image::inspect_images(scenario)?;
         let (accel, emulated) = boot::choose_accel(requested, &probe_kvm())?;
         let kernel = match kernel::look() {
             Ok(KernelSource::Ready(kernel)) => kernel,
             Ok(KernelSource::Packages(packages)) => to_be_fetched(&packages.join("+")),
-            // An unmet need, which the plan names.
+            // This is an unmet need, which the plan names.
             Err(_) => to_be_fetched("KERNEL"),
         };
         let image = kernel.image.clone();
         let here = GuestParts::on_this_machine(requested, accel, emulated, kernel, image);
-        // Another such need.
+        // This is another such need.
         let lab_image = here.lab_image.clone().or_else(|| Some("LAB_IMAGE".into()));
         Ok(GuestParts { images, lab_image, ..here })
     }
 
-    /// With what else this machine has.
+    /// Adds the other parts that this machine has.
     fn on_this_machine(
         requested: Requested,
         accel: Accel,
@@ -125,7 +126,7 @@ impl GuestParts {
         let (room, drives) = (Room::this_machine(&probe), pci::drives(&probe));
         let images = Images::new();
         let tsc_khz = tsc_khz(accel);
-        // A need of whoever wants it, which is told with the others.
+        // The image is a need of the layers that want it, which is reported with the others.
         let lab_image = crate::lab::root_image(&kernel).ok();
         GuestParts {
             kernel,
@@ -144,7 +145,8 @@ impl GuestParts {
         }
     }
 
-    /// After a KVM that showed no sign of life: TCG, unless KVM was demanded.
+    /// Switches to TCG after KVM showed no sign of life, unless KVM was demanded. Returns true if
+    /// it did.
     pub fn fall_back_to_tcg(&mut self) -> bool {
         if self.accel == Accel::Tcg || self.demanded {
             return false;
@@ -158,7 +160,8 @@ impl GuestParts {
     }
 }
 
-/// Under KVM the guest learns it from KVM.
+/// Returns the rate of the time-stamp counter for TCG, in kHz. Under KVM the guest learns it from
+/// KVM.
 fn tsc_khz(accel: Accel) -> Option<u32> {
     (accel == Accel::Tcg).then(iotax_sys::tsc::khz).flatten()
 }
@@ -167,7 +170,7 @@ fn version() -> Option<Version> {
     qemu::installed_version(OsStr::new(qemu::PROGRAM)).ok()
 }
 
-/// What this machine has for guests and labs, for the needs.
+/// Findings about guests and labs on this machine, for the needs.
 pub const FINDINGS: GuestProbe =
     GuestProbe { lab: crate::lab::state, ..iotax_steps::guest::findings::FINDINGS };
 
@@ -181,14 +184,14 @@ fn to_be_fetched(package: &str) -> Kernel {
     }
 }
 
-/// Who shall execute the guests of a scenario; `None` when it has none.
+/// Returns the accelerator that a scenario requests for its guests; `None` when it has no guests.
 ///
 /// # Errors
 /// Bad input: two layers ask for different ones, and one kernel image and one accelerator serve all
 /// guests of a run.
 pub fn requested(scenario: &Scenario) -> Result<Option<Requested>> {
     let mut guests = guests_of(scenario);
-    // A lab is executed as the guests are, where there are any.
+    // A lab uses the accelerator of the guests, if there are any.
     let Some(first) = guests.next() else {
         return Ok((!scenario.labs.is_empty()).then_some(Requested::Auto));
     };
@@ -207,7 +210,8 @@ fn guests_of(scenario: &Scenario) -> impl Iterator<Item = &LayerSpec> {
     layers.filter(|spec| spec.name == VirtualMachine.name()).chain(scenario.guests.values())
 }
 
-/// Whether a guest has no kernel of its own.
+/// Returns true if a scenario needs our kernel: it has labs, or a guest without a kernel of its
+/// own.
 fn wants_kernel(scenario: &Scenario) -> bool {
     !scenario.labs.is_empty()
         || guests_of(scenario).any(|spec| system_image::wanted(spec).is_none())
@@ -221,7 +225,7 @@ fn wanted_accel(spec: &LayerSpec) -> Requested {
     }
 }
 
-/// Whether a failure is KVM's that does not run guests here.
+/// Returns true if a failure shows that KVM does not run guests here.
 pub fn is_dead_kvm(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref::<BootError>().is_some_and(BootError::blames_kvm))
 }

@@ -1,6 +1,6 @@
-//! Guests as they fill: stacks that ask for the same guest sit in one, a disk each, so that many
-//! variants cost one boot. When all have their seats, the steps: what serves disks beside QEMU
-//! first, then the initramfs, then QEMU itself.
+//! Fills guests with disks: stacks that ask for the same guest share one, with a disk each, so that
+//! many variants cost one boot. When all disks have their seats, the steps are added: first those
+//! that serve disks outside QEMU, then the initramfs, then QEMU itself.
 
 use super::options::{self, CardWish, GuestWish};
 use super::parts::GuestParts;
@@ -30,7 +30,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// A guest that is not full yet.
+/// A guest that still has room for disks.
 #[derive(Clone, Debug)]
 pub struct GuestDraft {
     name: String,
@@ -40,60 +40,60 @@ pub struct GuestDraft {
     disks: Vec<DiskSeat>,
 }
 
-/// A disk of it.
+/// A disk of a guest.
 #[derive(Clone, Debug)]
 struct DiskSeat {
     disk: DiskSpec,
     below: PathRef,
     path: PathRef,
-    /// The NUMA node of the drives that it lies on.
+    /// The NUMA node of the drives that the disk is on.
     node: Option<u32>,
 }
 
 /// A guest that the steps of a plan start.
 #[derive(Clone, Debug)]
 pub struct GuestPlan {
-    /// Its name as a place.
+    /// Name of the guest as a place.
     pub place: Place,
-    /// Where the first stack that asks for it is written.
+    /// Position in the scenario of the first stack that asks for the guest.
     pub origin: String,
-    /// Its sockets and logs.
+    /// Sockets and logs of the guest.
     pub files: GuestFiles,
-    /// The word of its command line that no other process has.
+    /// Argument that no other process has in its command line.
     pub tag: String,
     /// The whole command line, with `@below0@` where only a step knows the device.
     pub command: Vec<String>,
     pub belows: Vec<PathRef>,
-    /// What serves its disks beside QEMU.
+    /// Processes that serve the guest's disks outside QEMU.
     pub daemons: Vec<Daemon>,
-    /// Its own steps in order, the last of which starts it.
+    /// Steps of the guest in order. The last one starts it.
     pub steps: Vec<StepId>,
-    /// Its disks in order.
+    /// Disks of the guest in order.
     pub disks: Vec<DiskSpec>,
-    /// What each lies in.
+    /// Device or file that each disk is on.
     pub below: Vec<PathRef>,
-    /// How each is found in the guest.
+    /// Path of each disk in the guest.
     pub paths: Vec<PathRef>,
-    /// The image with a system of its own that it boots from.
+    /// Image with a system of its own that the guest boots from.
     pub image: Option<PathBuf>,
-    /// Whether UEFI starts it.
+    /// True if UEFI starts the guest.
     pub uefi: bool,
     pub vcpus: u32,
     pub memory: Memory,
-    /// On which processors its threads run, if that was asked for.
+    /// Processors that the guest's threads are pinned to, if that was asked for.
     pub pin: Option<Pin>,
     pub accel: Accel,
-    /// The note on its figures.
+    /// The note on the guest's figures, if they are emulated.
     pub emulated: Option<String>,
-    /// How many guests boot on one processor at the same time.
+    /// Number of guests that boot on one processor at the same time.
     pub crowd: u32,
-    /// Its network card and the address that its agent gives it.
+    /// Network card of the guest, and the address that its agent gives it.
     pub address: Option<CardAddress>,
 }
 
 #[cfg(any(test, feature = "testing"))]
 impl GuestPlan {
-    /// One without disks, of two vCPUs.
+    /// Makes a guest without disks that has two vCPUs.
     pub fn made_up(place: &str, memory: Memory) -> GuestPlan {
         GuestPlan {
             place: place.into(),
@@ -126,14 +126,15 @@ pub struct Daemon {
     /// Number of the disk.
     pub disk: usize,
     pub command: Vec<String>,
-    /// As those of the guest's.
+    /// Devices that only steps know, like those in the guest's command line.
     pub belows: Vec<PathRef>,
-    /// The word of its command line that no other process has.
+    /// Argument that no other process has in its command line.
     pub tag: String,
     pub control: PathBuf,
 }
 
-/// Gives a disk its seat in a guest that is as wished: the place, and how the disk is found there.
+/// Gives a disk its seat in a guest that matches the wish. Returns the place, and how the disk is
+/// found there.
 pub fn seat(
     context: &mut PlanContext,
     parts: GuestParts,
@@ -161,7 +162,8 @@ pub fn seat(
     (place, path)
 }
 
-/// The guest that is as wished and has room for a disk, drafted where there is none.
+/// Returns the draft of a guest that matches the wish and has room for a disk. Adds a new draft if
+/// no guest does.
 fn draft<'c>(
     context: &'c mut PlanContext,
     parts: GuestParts,
@@ -186,7 +188,7 @@ fn draft<'c>(
     &mut context.drafts[at]
 }
 
-/// A guest that is as wished, for what needs no disk.
+/// Returns a guest that matches the wish, for a use that needs no disk.
 pub fn without_disk(
     context: &mut PlanContext,
     parts: GuestParts,
@@ -196,7 +198,7 @@ pub fn without_disk(
     Place::Guest(draft(context, parts, wish, origin).name.clone())
 }
 
-/// Drafts the guest that the scenario calls so, which needs no disk.
+/// Drafts a guest that needs no disk and has a name in the scenario.
 ///
 /// # Errors
 /// Bad input: a value that does not fit.
@@ -208,7 +210,7 @@ pub fn named(context: &mut PlanContext, name: &str, spec: &LayerSpec) -> Result<
     Ok(())
 }
 
-/// The network that guests with a card share, and what is taken of it.
+/// The network that guests with a card share, and the number of its addresses in use.
 struct Network {
     bridge: String,
     subnet: Subnet,
@@ -216,8 +218,8 @@ struct Network {
 }
 
 impl Network {
-    /// With the step that makes its bridge; `None`: no guest has a card. Which network it is
-    /// follows from the run's id, so that runs side by side have different ones.
+    /// Plans the network, with the step that makes its bridge; `None`: no guest has a card. The
+    /// run's id determines the network, so that parallel runs have different ones.
     fn plan(drafts: &[GuestDraft], context: &mut PlanContext) -> Result<Option<Network>> {
         let Some(first) = drafts.iter().find(|draft| draft.wish.card.is_some()) else {
             return Ok(None);
@@ -240,7 +242,7 @@ impl Network {
         Ok(Some(Network { bridge, subnet, taken: 0 }))
     }
 
-    /// The card of a guest, with the step that makes its tap device, and its address.
+    /// Returns the card of a guest, with the step that makes its tap device, and its address.
     fn card(
         &mut self,
         wish: CardWish,
@@ -255,14 +257,14 @@ impl Network {
         self.taken += 1;
         let [_, a, b, c] =
             crc32fast::hash(format!("{} {name}", tag.run_id).as_bytes()).to_be_bytes();
-        // QEMU's own range.
+        // This prefix is QEMU's own range.
         let mac = format!("52:54:00:{a:02x}:{b:02x}:{c:02x}");
         let CardWish { vhost, queues } = wish;
         let make =
             MakeTap { name: tap.clone(), bridge: self.bridge.clone(), multi_queue: queues > 1 };
         let step =
             context.add("make this host's end of the guest's network card", Op::MakeTap(make));
-        // The bridge has the first.
+        // The bridge has the first address.
         let (address, prefix) = (self.subnet.address(self.taken as u32 + 1), self.subnet.prefix());
         Ok((
             step,
@@ -275,7 +277,7 @@ impl Network {
 /// Adds the steps of all guests that were drafted.
 ///
 /// # Errors
-/// Bad input: what QEMU would not take, or processors that lists leave to nobody else.
+/// Bad input: QEMU would not take a guest, or lists leave no processors to other guests.
 pub fn finish(context: &mut PlanContext) -> Result<()> {
     let mut drafts = std::mem::take(&mut context.drafts);
     context.place = Place::Host;
@@ -291,8 +293,8 @@ pub fn finish(context: &mut PlanContext) -> Result<()> {
     Ok(())
 }
 
-/// Processors of the guests that asked for some; memory goes to the node that they are on, unless
-/// it is bound, and they are looked for on the node that it is bound to.
+/// Chooses processors for the guests that asked for some. Memory goes to the node of these
+/// processors. If memory is bound to a node, the processors are chosen on that node.
 fn pins(drafts: &mut [GuestDraft]) -> Result<Vec<Pin>> {
     let groups = drafts.first().map(|draft| draft.parts.room.groups.clone()).unwrap_or_default();
     let asking = |draft: &'_ GuestDraft| draft.wish.cpus.is_some();
@@ -312,7 +314,7 @@ fn pins(drafts: &mut [GuestDraft]) -> Result<Vec<Pin>> {
     Ok(planned.into_iter().map(|(pin, _)| pin).collect())
 }
 
-/// Paths in a command line, and which of them only steps know.
+/// Paths of a command line that only steps know.
 #[derive(Default)]
 struct PathsBelow(Vec<PathRef>);
 
@@ -320,9 +322,10 @@ impl PathsBelow {
     fn path(&mut self, of: &PathRef) -> PathBuf {
         match of {
             PathRef::Path(path) => path.clone(),
-            // QEMU never opens what is below: its target does, whose socket stands for it.
+            // QEMU never opens the bdev: its SPDK target does, and the target's socket represents
+            // it.
             PathRef::Bdev { rpc, .. } => rpc.clone(),
-            // An image of Ceph is reached by the configuration of its cluster.
+            // An image of Ceph is reached through the configuration of its cluster.
             PathRef::RbdPool { conf, .. } => conf.clone(),
             PathRef::Rbd(rbd) => rbd.conf.clone(),
             later => {
@@ -334,7 +337,8 @@ impl PathsBelow {
 }
 
 impl GuestDraft {
-    /// The NUMA node of the first drive that the guest is given, or on which all of its disks lie.
+    /// Returns the NUMA node of the first drive that the guest is given, or the node on which all
+    /// of its disks are.
     fn node_of_drives(&self) -> Option<u32> {
         let given = self.disks.iter().find_map(|seat| match &seat.disk.server {
             DiskServer::Drive(drive) => u32::try_from(drive.numa_node?).ok(),
@@ -413,7 +417,7 @@ impl GuestDraft {
         Ok(())
     }
 
-    /// The file that brings our program into the guest.
+    /// Returns the step that makes the file that brings our program into the guest.
     fn scratch(&self, guest: &GuestSpec, crowd: u32) -> (&'static str, Op) {
         let initrd = match &guest.start {
             GuestStart::Image { seed, .. } => {
@@ -438,7 +442,7 @@ impl GuestDraft {
         ("write the guest's initramfs", Op::BuildInitramfs(build))
     }
 
-    /// A disk that QEMU is given at once, or after a step of its way.
+    /// Returns a disk that QEMU gets right away, or after a step of its attach type.
     fn own_disk(
         &self,
         seat: &DiskSeat,
@@ -460,8 +464,8 @@ impl GuestDraft {
         disk
     }
 
-    /// The process that serves a disk in QEMU's stead, if its way has one, with the disk as it
-    /// knows it.
+    /// Returns the process that serves a disk instead of QEMU, if the disk's attach type has one,
+    /// and the disk as that process knows it.
     fn daemon(
         &self,
         at: usize,
@@ -511,7 +515,7 @@ impl GuestDraft {
         if let Some(image) = &self.wish.image {
             return GuestStart::Image { image: image.clone(), seed: file("seed") };
         }
-        // UEFI starts what has an EFI stub, and an unpacked kernel has none.
+        // UEFI starts an image with an EFI stub, and an unpacked kernel has none.
         let kernel = match self.wish.firmware {
             Some(_) => self.parts.kernel.image.clone(),
             None => self.parts.image.clone(),
@@ -520,10 +524,11 @@ impl GuestDraft {
     }
 }
 
-/// The start of QEMU, with what is in its command line in place of `@below0@` and so on.
+/// Returns the step that starts QEMU. The command line has `@below0@` and so on for what `belows`
+/// holds.
 ///
 /// # Errors
-/// Bad input: what QEMU would not take.
+/// Bad input: QEMU would not take the guest.
 pub fn spawn(guest: &GuestSpec, files: &GuestFiles, belows: Vec<PathRef>) -> Result<Spawn> {
     let mut argv = vec![qemu::PROGRAM.to_owned()];
     argv.extend(texts(qemu::command_line(guest)?)?);
@@ -545,16 +550,16 @@ fn texts(words: Vec<OsString>) -> Result<Vec<String>> {
     words.into_iter().map(text).collect()
 }
 
-/// The word after `-name`: it carries the run's id and the guest's name.
+/// Returns the argument of `-name`: it carries the run's id and the guest's name.
 fn guest_word(argv: &[String]) -> Result<String> {
     let at = argv.iter().position(|word| word == "-name").context("a guest without a name")?;
     argv.get(at + 1).cloned().context("a guest without a name")
 }
 
-/// Puts a running guest's threads on the processors that are its own, if any are.
+/// Pins a running guest's threads to the guest's own processors, if it has any.
 ///
 /// # Errors
-/// When QEMU does not tell its threads, a process is gone, or the kernel refuses a processor.
+/// When QEMU does not report its threads, a process is gone, or the kernel refuses a processor.
 pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
     let Some(pin) = &plan.pin else { return Ok(()) };
     let process = |tag: &str| -> Result<u32> {
@@ -568,8 +573,8 @@ pub fn put_on_processors(plan: &GuestPlan, qemu: &mut Qmp) -> Result<()> {
         .with_context(|| format!("guest {}: cpus", plan.place))
 }
 
-/// Waits for the guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C)
-/// ends the wait.
+/// Waits for a guest that was started a moment ago and connects to its agent; `stop` (Ctrl-C) ends
+/// the wait.
 ///
 /// # Errors
 /// [`BootError`] with the tail of its console and QEMU's last words.
@@ -595,7 +600,7 @@ fn limits(accel: Accel, own_system: bool, crowd: u32) -> BootLimits {
         .of_crowd(crowd)
 }
 
-/// What to look at first when an image does not come up is nothing that its guest could say.
+/// Adds advice to the error of an image that does not come up, since its guest could say nothing.
 fn advise(plan: &GuestPlan, error: BootError) -> anyhow::Error {
     let Some(image) = &plan.image else { return error.into() };
     let image = image.display();

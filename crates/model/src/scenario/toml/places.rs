@@ -1,4 +1,4 @@
-//! `[place.NAME]`: hosts, labs, and what is said of places.
+//! `[place.NAME]`: hosts, labs, and statements about places.
 
 use super::super::error::{Fault, InputError};
 use super::super::place::{self, LabSpec, PlaceSpec, StackNames};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 impl TomlSource<'_> {
-    /// The lab that is always there, and those that are declared.
+    /// Returns the lab that always exists, and the declared places.
     pub(super) fn places(
         &self,
         wire: &BTreeMap<String, Spanned<WordTable>>,
@@ -39,8 +39,9 @@ impl TomlSource<'_> {
         Ok(names)
     }
 
-    /// A host where there is the word `ssh` or that of a manager of virtual machines, a guest
-    /// without a disk where there is `vm`, else a lab; of this host nothing is declared.
+    /// Returns a declared place. It is a host if it has the word `ssh` or that of a manager of
+    /// virtual machines, a guest without a disk if it has `vm`, otherwise a lab. This host needs no
+    /// declaration.
     fn place(
         &self,
         name: &str,
@@ -111,7 +112,7 @@ impl TomlSource<'_> {
         Ok((Some(PlaceSpec::Ssh(host)), PlaceDescription { facts, vm }))
     }
 
-    /// Facts of a place in the user's words: a table, or a list of `KEY: WORDS`.
+    /// Returns the facts of a place in the user's words: a table, or a list of `KEY: WORDS`.
     fn to_sentence(&self, word: &Spanned<Word>) -> Result<BTreeMap<String, String>, InputError> {
         let mut facts = BTreeMap::new();
         let mut add = |key: &str, value: &str, span: &Range<usize>| {

@@ -6,21 +6,22 @@ use super::super::signal::Series;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// First line of a series begins so.
+/// Beginning of the first line of a series.
 const MARK: &str = "# iotax fine noise series, format 1: ";
-/// Characters in a line.
+/// Number of characters in a line.
 const COLUMNS: usize = 100;
-/// The character of no completion. One of more is as much farther; all are printed as themselves.
+/// Character for no completions. Each further completion moves one character on; all of them are
+/// printable.
 const ZERO: u8 = b'!';
-/// The most completions that a character stands for.
+/// Largest number of completions that a character can encode.
 const MOST: u64 = (b'~' - ZERO) as u64;
 
-/// A series with the depth of the load that it was recorded of.
+/// A series with the depth of the load that it was recorded from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FineSeries {
-    /// Levels with a mean of 1. The number of I/Os in a bin is in them with its own noise.
+    /// Levels with a mean of 1. They contain the number of I/Os in a bin with its own noise.
     pub recorded: Recorded,
-    /// I/Os in flight.
+    /// Number of I/Os in flight.
     pub depth: u32,
 }
 
@@ -32,7 +33,7 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("fine-file-32", include_str!("../series/file-32.fine")),
 ];
 
-/// Returns the counts as they are kept in a file.
+/// Returns the counts as they are stored in a file.
 pub fn text(what: &str, depth: u32, bin_us: u64, counts: &[u64]) -> String {
     let mut text = format!("{MARK}{}\ndepth={depth} bin_us={bin_us}\n", what.replace('\n', " "));
     for line in counts.chunks(COLUMNS) {
@@ -44,15 +45,15 @@ pub fn text(what: &str, depth: u32, bin_us: u64, counts: &[u64]) -> String {
     text
 }
 
-/// Whether a text is a fine series, and not one of slices.
+/// Returns true if a text is a fine series, and not one of slices.
 pub fn is_fine(text: &str) -> bool {
     text.starts_with(MARK)
 }
 
-/// Reads a series.
+/// Reads a series from the text of a file.
 ///
 /// # Errors
-/// What is wrong, with the line, for a message that names the file.
+/// Describes the fault, with its line, for a message that names the file.
 pub fn parse(name: &str, text: &str) -> Result<FineSeries, String> {
     let mut lines = text.lines().zip(1..);
     let what = lines
@@ -111,7 +112,7 @@ mod tests {
             (ends[299] - 0.15).abs() < 1e-12
                 && (levels.iter().sum::<f64>() / 300.0 - 1.0).abs() < 1e-12
         );
-        // More than a character holds counts as the most that it does.
+        // A count beyond the largest that a character can encode counts as that largest.
         assert_eq!((levels[0], levels[93], levels[94]), (0.0, levels[199], levels[150]));
     }
 

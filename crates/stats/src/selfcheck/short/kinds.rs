@@ -1,4 +1,4 @@
-//! The family of noises for short slices. A new one is an entry here.
+//! The family of noises for short slices. A new kind is an entry here.
 
 use super::super::kinds::Class;
 use super::super::signal::{Constant, Episodes, Replay, Signal, Stalls, Walk};
@@ -8,39 +8,39 @@ use crate::noise::Noise;
 use crate::stop::StopSpec;
 use std::sync::Arc;
 
-/// One kind.
+/// One kind of noise for short slices.
 pub struct ShortKind {
-    /// For the table.
+    /// Name shown in the table.
     pub name: &'static str,
-    /// One line.
+    /// Description in one line.
     pub help: &'static str,
-    /// What it shows.
+    /// Class of noise that it belongs to.
     pub class: Class,
-    /// I/Os in flight.
+    /// Number of I/Os in flight.
     depth: u32,
-    /// True costs at which it is simulated.
+    /// True costs at which the kind is simulated.
     costs: &'static [f64],
     make: fn(&mut Noise, &mut ShortMachine),
-    /// Mean of what only the stack meets: it belongs to its true ratio.
+    /// Mean of the noise that only the stack meets, which is part of its true ratio.
     own_mean: fn() -> f64,
 }
 
-/// Where the figures of the table are wanted at each cost.
+/// Costs for the kinds whose figures the table needs at each cost.
 const EVERY: &[f64] = &[0.0, 0.01, 0.02, 0.05, 0.2];
-/// Elsewhere.
+/// Costs for most other kinds.
 const TWO: &[f64] = &[0.0, 0.02];
 const ONE: &[f64] = &[0.02];
 
-/// Quiet time and disturbed time, seconds, and level of what only the stack meets.
+/// Quiet time and disturbed time in seconds, and the level of the noise that only the stack meets.
 type ShortTurns = (f64, f64, f64);
 const HELPER: ShortTurns = (0.095, 0.005, 0.6);
 /// Time between stalls and their length, seconds.
 const STALLS: (f64, f64) = (1.0, 0.005);
 /// Standard deviation of a cost that drifts.
 const DRIFT: f64 = 0.008;
-/// Standard deviation of a level that remembers 20 ms, and of one that remembers a second.
+/// Standard deviations of a level that remembers 20 ms, and of one that remembers a second.
 const WANDER: [f64; 2] = [0.05, 0.015];
-/// The same of a level that all stacks meet.
+/// Standard deviation of a level that all stacks meet.
 const SHARED: f64 = 0.25;
 const NEIGHBOUR: ShortTurns = (2.7, 0.3, 0.5);
 
@@ -48,18 +48,18 @@ fn none() -> f64 {
     1.0
 }
 
-/// A level of the machine that wanders.
+/// Gives the machine a level that wanders.
 fn shared_walk(noise: &mut Noise, machine: &mut ShortMachine, deviation: f64, memory_s: f64) {
     let walk = Walk::remembering(noise.fork(), deviation, memory_s);
     machine.shared = BinnedSignal::new(walk, mean_of_walk(deviation));
 }
 
-/// The noise of a quiet virtual machine.
+/// Adds the noise of a quiet virtual machine.
 fn vm(noise: &mut Noise, machine: &mut ShortMachine) {
     shared_walk(noise, machine, SHARED, 0.02);
 }
 
-/// What only stack 1 meets, on such a machine.
+/// Adds a signal that only stack 1 meets, on such a machine.
 fn disturb_b(noise: &mut Noise, machine: &mut ShortMachine, signal: impl Signal + 'static) {
     vm(noise, machine);
     machine.own = Some(BinnedSignal::new(signal, 1.0));
@@ -245,17 +245,17 @@ pub const ALL: &[ShortKind] = &[
     },
 ];
 
-/// Noise for short slices, made up or recorded.
+/// Noise for short slices, simulated or recorded.
 #[derive(Clone)]
 pub enum ShortSource {
-    /// Of the family.
+    /// A kind of the family.
     MadeUp(&'static ShortKind),
-    /// Replayed.
+    /// A recorded series, replayed.
     Fine(Arc<FineSeries>),
 }
 
 impl ShortSource {
-    /// For the table.
+    /// Returns the name shown in the table.
     pub fn name(&self) -> String {
         match self {
             ShortSource::MadeUp(kind) => format!("short {}", kind.name),
@@ -263,7 +263,7 @@ impl ShortSource {
         }
     }
 
-    /// One line.
+    /// Returns the description in one line.
     pub fn help(&self) -> String {
         match self {
             ShortSource::MadeUp(kind) => kind.help.to_owned(),
@@ -271,7 +271,7 @@ impl ShortSource {
         }
     }
 
-    /// What it shows.
+    /// Returns the class of noise that it belongs to.
     pub fn class(&self) -> Class {
         match self {
             ShortSource::MadeUp(kind) => kind.class,
@@ -279,7 +279,7 @@ impl ShortSource {
         }
     }
 
-    /// True costs at which it is simulated.
+    /// Returns the true costs at which it is simulated.
     pub fn costs(&self) -> &'static [f64] {
         match self {
             ShortSource::MadeUp(kind) => kind.costs,
@@ -287,15 +287,15 @@ impl ShortSource {
         }
     }
 
-    /// When measuring stops: after three seconds of load for each stack at the earliest, as where
-    /// stacks take turns.
+    /// Returns the rule that ends measuring: three seconds of load for each stack at the earliest,
+    /// as where stacks take turns.
     pub fn stop(&self) -> StopSpec {
-        // Recorded noise is of a busy machine; what counts is what is said after some seconds.
+        // Recorded noise is of a busy machine; only the verdict after some seconds matters.
         let budget_s = if matches!(self, ShortSource::Fine(_)) { 10.0 } else { 30.0 };
         StopSpec { precision: 0.01, min_time_s: 6.0, budget_s }
     }
 
-    /// The true ratio of a stack with that cost.
+    /// Returns the true ratio of a stack with that cost.
     pub fn truth(&self, cost: f64) -> f64 {
         match self {
             ShortSource::MadeUp(kind) => (1.0 - cost) * (kind.own_mean)(),
@@ -303,7 +303,7 @@ impl ShortSource {
         }
     }
 
-    /// A machine with stacks of these costs.
+    /// Builds a machine with stacks of these costs.
     pub fn machine(&self, costs: &[f64], mut noise: Noise) -> ShortMachine {
         let mut machine = ShortMachine {
             at_s: 0.0,

@@ -7,7 +7,7 @@ use super::super::lines::{
     is_difference, share,
 };
 
-/// One cell of the table: what was simulated and what came of each repetition.
+/// One cell of the table: the simulated comparison and the outcome of each repetition.
 type Simulated<'a> = (&'a SimulatedCell, &'a Vec<Repetition>);
 
 impl LineTable<'_> {
@@ -36,7 +36,8 @@ impl LineTable<'_> {
         self.short_cells(move |class, at| class == Class::Shared && at == cost)
     }
 
-    /// Without replays, which are of a machine that compiled: what they show is by itself.
+    /// Returns the cells without replays, which are of a machine that compiled: their results are
+    /// shown separately.
     fn short_made_up(&self, cost: f64) -> impl Iterator<Item = Simulated<'_>> {
         self.short_shared(cost).filter(|(cell, _)| !is_replay(cell))
     }
@@ -151,7 +152,7 @@ impl LineTable<'_> {
         lines
     }
 
-    /// Of one I/O at a time, by what it takes more on the stack.
+    /// Lists the added time on the stack, for one I/O at a time.
     fn short_added(&self) -> Vec<SelfcheckLine> {
         let mut lines = Vec::new();
         for cost in self.short_costs() {
@@ -185,7 +186,7 @@ impl LineTable<'_> {
         lines
     }
 
-    /// All true costs at which shared noise is simulated, the smallest first.
+    /// Returns all true costs at which shared noise is simulated, the smallest first.
     fn short_costs(&self) -> Vec<f64> {
         let cells = self.short_cells(|class, _| class == Class::Shared);
         let mut costs: Vec<f64> = cells.map(|(cell, _)| cell.costs[1]).collect();
@@ -195,7 +196,7 @@ impl LineTable<'_> {
     }
 }
 
-/// Mean time of a run, at most, seconds.
+/// Largest allowed mean time of a run, in seconds.
 const MOST_S: &[(&str, f64)] = &[
     ("short service times", 8.0),
     ("short memory 20 ms", 8.5),
@@ -203,13 +204,14 @@ const MOST_S: &[(&str, f64)] = &[
     ("short busy neighbour", 8.5),
     ("short depth 32", 18.0),
 ];
-/// Bias, at most, where it is known to be larger: rounds weigh alike, and those in which B stalls
-/// last longer.
+/// Largest allowed bias where it is known to be larger: rounds have equal weight, and those in
+/// which B stalls last longer.
 const MOST_BIAS: &[(&str, f64)] = &[("short stalls of B", 0.003), ("short memory 1 s of B", 0.003)];
-/// What an I/O takes more follows the machine's level, which a run of seconds sees one value of.
+/// Kinds whose added time follows the machine's level, of which a run of seconds sees one value.
 const FOLLOWS_LEVEL: [&str; 3] = ["short memory 1 s", "short memory 60 s", "short busy neighbour"];
 
-/// Where the usual bound cannot be met, docs/decisions/short-slices.md says why.
+/// Returns the bound on coverage. Where the usual bound cannot be met,
+/// docs/decisions/short-slices.md says why.
 fn least_coverage(cell: &SimulatedCell) -> LineBound {
     match cell.source.class() {
         Class::Hard => LineBound::Shown,

@@ -1,7 +1,7 @@
-//! A simulated machine for short slices. One I/O at a time is simulated as such: each has a service
-//! time, the machine's level says how fast it passes, and a window begins and ends with a
-//! completion, as the generator's windows do. A queue of many is simulated by the completions that
-//! a drained and refilled queue is expected to have, with a normal error.
+//! A simulated machine for short slices. I/Os one at a time are simulated individually: each has a
+//! service time, the machine's level sets how fast it passes, and a window begins and ends with a
+//! completion, as the generator's windows do. A queue of many is simulated by the expected
+//! completions of a drained and refilled queue, with a normal error.
 
 use super::super::signal::Signal;
 use crate::noise::Noise;
@@ -10,18 +10,19 @@ use statrs::function::erf::erfc;
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::sync::LazyLock;
 
-/// Service time of a lone I/O without cost and noise, seconds.
+/// Service time of a lone I/O without cost and noise, in seconds.
 pub const BASE_S: f64 = 100e-6;
-/// From the end of a window at depth 1 to the next slice: threads are shared, nothing is woken.
+/// Time from the end of a window at depth 1 to the next slice, in seconds: threads are shared, and
+/// none is woken.
 const SWITCH_S: f64 = 10e-6;
-/// I/Os a second of a queue without cost and noise.
+/// I/Os per second of a queue without cost and noise.
 const QUEUE_RATE: f64 = 100_000.0;
 /// Coefficient of variation of the latency in a queue; the waves of a refilled queue fade with it.
 const QUEUE_SPREAD: f64 = 0.3;
-/// Levels are taken over so long, seconds.
+/// Length of the bins over which levels are averaged, in seconds.
 const BIN_S: f64 = 0.25e-3;
 
-/// A signal whose mean over the current bin is kept.
+/// A signal that is averaged over bins, with the mean of the current bin.
 pub struct BinnedSignal {
     signal: Box<dyn Signal>,
     mean: f64,
@@ -30,12 +31,12 @@ pub struct BinnedSignal {
 }
 
 impl BinnedSignal {
-    /// Levels are divided by `mean`.
+    /// Builds the binned signal; levels are divided by `mean`.
     pub fn new(signal: impl Signal + 'static, mean: f64) -> BinnedSignal {
         BinnedSignal { signal: Box::new(signal), mean, until_s: 0.0, level: 1.0 }
     }
 
-    /// Level at a time, and until when it holds.
+    /// Returns the level at a time, and the time until which it holds.
     fn level_at(&mut self, at_s: f64) -> (f64, f64) {
         if at_s >= self.until_s {
             self.until_s = at_s + BIN_S;
@@ -45,15 +46,15 @@ impl BinnedSignal {
     }
 }
 
-/// How service times of lone I/Os scatter.
+/// Distribution of the service times of lone I/Os.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Service {
-    /// Not at all: a recorded level has the scatter in it.
+    /// No scatter: a recorded level already contains it.
     Constant,
     /// Seven tenths are fixed, the rest is exponential.
     Even,
-    /// The same, and so many of 1,024 I/Os take longer by six times the mean and more (Pareto with
-    /// exponent 2.5).
+    /// Scatter of `Even`, but so many of 1,024 I/Os take longer by six times the mean and more
+    /// (Pareto with exponent 2.5).
     Heavy(u64),
 }
 
@@ -68,7 +69,7 @@ const PARETO: f64 = 2.5;
 const PARETO_LEAST: f64 = 6.0;
 
 impl Service {
-    /// Mean, in units of the mean of an even one.
+    /// Returns the mean, in units of the mean of an even one.
     pub fn mean(self) -> f64 {
         match self {
             Service::Heavy(of_1024) => {
@@ -91,33 +92,33 @@ impl Service {
     }
 }
 
-/// How a stack begins after a switch to it: its I/Os take longer by `amplitude`, which falls to 1/e
-/// in `time_s`.
+/// Slow start of a stack after a switch to it: its I/Os take longer by `amplitude`, which falls to
+/// 1/e in `time_s`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowStart {
-    /// Share of a service time.
+    /// Added time at the start, as a share of a service time.
     pub amplitude: f64,
-    /// Seconds.
+    /// Time constant of the decay, in seconds.
     pub time_s: f64,
 }
 
-/// The machine. Stack 1 alone meets what is its own.
+/// Simulated machine with its stacks. Only stack 1 meets its own noise.
 pub struct ShortMachine {
-    /// Seconds since it began.
+    /// Seconds since the machine started.
     pub at_s: f64,
-    /// What all stacks meet.
+    /// Noise that all stacks meet.
     pub shared: BinnedSignal,
-    /// What only stack 1 meets.
+    /// Noise that only stack 1 meets.
     pub own: Option<BinnedSignal>,
     /// Service times of the baseline and of stack 1.
     pub service: [Service; 2],
-    /// How stack 1 begins.
+    /// Slow start of stack 1.
     pub start: Option<SlowStart>,
-    /// Cost of each stack, a fraction.
+    /// Cost of each stack, as a fraction.
     pub costs: Vec<f64>,
-    /// I/Os in flight.
+    /// Number of I/Os in flight.
     pub depth: u32,
-    /// Of service times and counts.
+    /// Noise of service times and counts.
     pub noise: Noise,
 }
 
@@ -131,7 +132,7 @@ impl ShortMachine {
         }
     }
 
-    /// Mean time of a lone I/O of the baseline, seconds.
+    /// Returns the mean time of a lone I/O of the baseline, in seconds.
     pub fn lone_s(&self) -> f64 {
         BASE_S * self.service[0].mean()
     }
@@ -147,7 +148,7 @@ impl ShortMachine {
             if let Some(slow) = start {
                 left_s *= 1.0 + slow.amplitude * ((began_s - self.at_s) / slow.time_s).exp();
             }
-            // Time goes on until the work is done.
+            // Time advances until the work is done.
             while left_s > level * (until_s - self.at_s) {
                 left_s -= level * (until_s - self.at_s);
                 self.at_s = until_s;
@@ -169,7 +170,7 @@ impl ShortMachine {
         }
     }
 
-    /// Level and the end of the bins in which it holds.
+    /// Returns the level and the end of the bins in which it holds.
     fn level(&mut self, stack: usize) -> (f64, f64) {
         let (shared, until_s) = self.shared.level_at(self.at_s);
         match &mut self.own {
@@ -181,7 +182,7 @@ impl ShortMachine {
         }
     }
 
-    /// Time goes on for so long; returns the work that is done, in seconds at level 1.
+    /// Advances the time by `seconds`. Returns the work that is done, in seconds at level 1.
     fn pass(&mut self, stack: usize, seconds: f64) -> f64 {
         let (end_s, mut done_s) = (self.at_s + seconds, 0.0);
         while self.at_s < end_s {
@@ -205,19 +206,19 @@ impl ShortMachine {
             Service::Constant => 0.0,
             _ => QUEUE_SPREAD * expected.sqrt() * self.noise.normal(),
         };
-        // What is in flight drains.
+        // The I/Os in flight drain.
         self.at_s += depth / QUEUE_RATE / 2.0;
         RoundPart { stack, amount: (expected + scatter).round().max(0.0), seconds: window_s }
     }
 }
 
-/// Steps of a turn in which expected completions are tabled.
+/// Number of steps per turn in the table of expected completions.
 const STEPS: usize = 64;
-/// Turns after which a refilled queue has no waves any more.
+/// Number of turns after which the waves of a refilled queue have faded.
 const SETTLED: usize = 40;
 
 /// Expected completions of one place in a queue that is filled at time zero, by time in turns: the
-/// sum of the laws of the first, second, ... completion, each normal.
+/// sum of the distribution functions of the first, second, ... completion, each normal.
 static RENEWALS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let share_below = |deviations: f64| erfc(-deviations * FRAC_1_SQRT_2) / 2.0;
     let of = |turns: f64| {
@@ -255,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Rate over many slices.
+    /// Measures the rate over many slices.
     fn rate(machine: &mut ShortMachine, stack: usize, discard_s: f64) -> f64 {
         let parts: Vec<RoundPart> =
             (0..20_000).map(|_| machine.slice(stack, discard_s, 1e-3)).collect();
@@ -286,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_refilled_queue_works_in_waves_that_fade() {
-        // Of the first turn hardly anything completes, at the end of it a third more than on
+        // Hardly any I/O completes early in the first turn; at its end a third more than on
         // average.
         let at = |turns: f64| (renewals(turns + 0.05) - renewals(turns - 0.05)) / 0.1;
         assert!(

@@ -1,6 +1,6 @@
-//! Comparisons in short slices: series of about 125 ms in which stacks take turns, each a round of
-//! the statistics. Orders, stopping and verdicts are those of real runs; how a series is made up
-//! follows `crates/measure/src/series.rs`.
+//! Comparisons in short slices: series of about 125 ms in which stacks take turns, each of them a
+//! round of the statistics. Orders, stopping and verdicts are those of real runs; the make-up of a
+//! series follows `crates/measure/src/series.rs`.
 
 pub mod fine;
 pub mod kinds;
@@ -17,50 +17,51 @@ use crate::stop::{Decision, StopSpec};
 use crate::trial::{RoundTrial, TrialSpec};
 use machine::ShortMachine;
 
-/// How stacks take turns.
+/// Plan by which stacks take turns.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesPlan {
-    /// Length of a series, seconds.
+    /// Length of a series, in seconds.
     pub series_s: f64,
-    /// Turns of the queue that a slice discards.
+    /// Number of turns of the queue that a slice discards.
     pub discarded_turns: f64,
-    /// After so many seconds of load, nothing runs for so many.
+    /// Seconds of load after which the machine rests, and the seconds of rest.
     pub rests: Option<(f64, f64)>,
 }
 
-/// As real runs have it.
+/// Plan that real runs use.
 pub const PLAN: SeriesPlan = SeriesPlan { series_s: 0.125, discarded_turns: 3.0, rests: None };
 
 const LEAST_DISCARD_S: f64 = 1e-4;
 const LEAST_WINDOW_S: f64 = 1e-3;
-/// Real runs measure slower stacks slice by slice.
+/// Longest window, in seconds; real runs measure slower stacks slice by slice.
 const LONGEST_WINDOW_S: f64 = 20e-3;
 const WINDOW_OF_DISCARD: f64 = 4.0;
-/// How many times as long the slices of a long series are, and one of how many series is one.
+/// Factor by which the slices of a long series are longer; one in [`LONG_ONE_OF`] series is long.
 const LONG_TIMES: u32 = 8;
 const LONG_ONE_OF: u32 = 8;
-/// Of each stack by itself, before the first series.
+/// Seconds that each stack runs by itself before the first series.
 const ALONE_S: f64 = 0.1;
-/// From the end of a series to the next: the answer, its record and the next request.
+/// Seconds from the end of a series to the next: the answer, its record and the next request.
 const BETWEEN_S: f64 = 2e-3;
 
-/// What a run of series measured.
+/// Measurements of a run of series.
 #[derive(Clone, Debug)]
 pub struct SeriesRun {
-    /// In order of time; those before and after a rest are of different visits.
+    /// Rounds in order of time; those before and after a rest belong to different visits.
     pub rounds: Vec<Round>,
-    /// Machine time in all without rests, seconds.
+    /// Machine time in all without rests, in seconds.
     pub took_s: f64,
-    /// Length of a window, seconds.
+    /// Length of a window, in seconds.
     pub window_s: f64,
 }
 
-/// What a lone I/O takes more on a stack of that cost, seconds, without noise of its own.
+/// Returns the time added to a lone I/O on a stack of that cost, in seconds, without noise of its
+/// own.
 fn added_s(cost: f64) -> f64 {
     machine::BASE_S * (1.0 / (1.0 - cost) - 1.0)
 }
 
-/// Measures until the statistics say that it is enough; the first stack is the baseline.
+/// Measures until the statistics are satisfied. The first stack is the baseline.
 pub fn run_series(
     machine: &mut ShortMachine,
     plan: &SeriesPlan,
@@ -154,8 +155,8 @@ impl SeriesRun {
         judge(&self.rounds, &question)
     }
 
-    /// Returns what one I/O of a stack takes more than one of the first, in seconds: where one is
-    /// in flight, the latencies in a window add up to the window.
+    /// Returns the time that one I/O of a stack takes more than one of the first, in seconds. With
+    /// one I/O in flight, the latencies in a window add up to the window.
     pub fn added(&self, stack: usize) -> Option<Difference> {
         let total = |round: &Round, of: usize| {
             let ours = round.parts.iter().filter(|part| part.stack == of);

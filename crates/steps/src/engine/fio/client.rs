@@ -1,6 +1,6 @@
-//! fio as a client of a Ceph cluster, by librados or librbd: objects of a pool (its engine rados)
-//! or an image (rbd), which no kernel has. A file of the run's names such a target and says what it
-//! is. Refuses jobs that these engines run as something else.
+//! Uses fio as a client of a Ceph cluster, through librados or librbd: it reaches objects of a pool
+//! (its engine rados) or an image (rbd), which the kernel does not have. A file of the run names
+//! such a target and says what it is. Refuses jobs that these engines run as something else.
 
 use super::EngineError;
 use iotax_journal::private::{self, Purpose};
@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// How the names of such files end.
+/// Extension of the files that name such targets.
 pub const ENDING: &str = "fio-target";
-/// Longer than any of them.
+/// Most bytes of such a file; all are shorter.
 const LONGEST: u64 = 64 << 10;
 
-/// What fio reaches by itself.
+/// Target that fio reaches by itself as a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
     /// The cluster's configuration, as this client reads it.
@@ -25,25 +25,25 @@ pub struct Client {
     pub bytes: u64,
 }
 
-/// A part of a pool.
+/// Part of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolPart {
-    /// An image, by librbd.
+    /// Image, reached through librbd.
     Image { name: String },
-    /// Objects `NAME.0`, `NAME.1` and so on, by librados.
+    /// Objects `NAME.0`, `NAME.1` and so on, reached through librados.
     Objects {
-        /// What their names begin with.
+        /// Prefix of the objects' names.
         name: String,
         object_bytes: u64,
     },
 }
 
 impl Client {
-    /// Of a target that is named so; `None`: it is a file or device.
+    /// Reads the target that a file names, or returns `None` for a file or device.
     ///
     /// # Errors
-    /// When the file is not ours alone, or does not say what it is of.
+    /// If the file is not ours alone, or does not say what it is of.
     pub fn named(path: &Path) -> Result<Option<Client>, EngineError> {
         let unfit =
             |why: String| EngineError::Unfit(format!("cannot read {}: {why}", path.display()));
@@ -65,10 +65,10 @@ impl Client {
         Ok(Some(client))
     }
 
-    /// fio has no quotes: only names that mean themselves.
+    /// Checks that the names need no quotes, since fio has none.
     ///
     /// # Errors
-    /// Which of them does not.
+    /// The name that does.
     pub fn check(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let in_path = |c: char| plain(c) || "/+,@=".contains(c);
@@ -93,15 +93,15 @@ impl Client {
         }
     }
 
-    /// Whether a flush of it has anything to do: what is written to an object is durable.
+    /// Returns true if a flush has anything to do: what is written to an object is durable.
     pub fn flushes(&self) -> bool {
         matches!(self.of, PoolPart::Image { .. })
     }
 
-    /// The job as it fits; its size is known.
+    /// Returns the job as it fits this target, with its size filled in.
     ///
     /// # Errors
-    /// What this engine would run as something else.
+    /// If this engine would run the job as something else.
     pub(super) fn fitted(&self, job: Job) -> Result<Job, EngineError> {
         let refuse = |what: &str, hint: &str| {
             let why = format!(
@@ -126,7 +126,7 @@ impl Client {
                 "spreads I/Os evenly over its objects",
                 "random_distribution=random, or the layer fio-rbd",
             ),
-            // Whole objects, so that each has the same share.
+            // Whole objects give each the same share.
             () => Ok(Job {
                 size: Some((size / object_bytes * object_bytes).max(size.min(object_bytes))),
                 ..job.clone()
@@ -134,7 +134,7 @@ impl Client {
         }
     }
 
-    /// What a section has in place of a file name.
+    /// Returns the lines that a section has in place of a file name.
     pub(super) fn lines(&self, job: &Job) -> String {
         let mut text = String::new();
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
@@ -146,7 +146,7 @@ impl Client {
             PoolPart::Image { name } => line("rbdname", name),
             PoolPart::Objects { name, object_bytes } => {
                 line("conf", &self.conf.display());
-                // Making them again would put them into caches.
+                // Making the objects again would put them into caches.
                 line("touch_objects", &0);
                 line("nrfiles", &(job.size.unwrap_or(self.bytes) / object_bytes).max(1));
                 line("filename_format", &format_args!("{name}.$filenum"));
@@ -156,7 +156,7 @@ impl Client {
         text
     }
 
-    /// A job that writes all of it once, in order.
+    /// Returns a job file that writes the whole target once, in order.
     pub fn filling(&self) -> String {
         let job = Job { size: Some(self.bytes), ..Job::default() };
         format!(

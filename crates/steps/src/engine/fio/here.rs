@@ -1,6 +1,6 @@
-//! The fio that is installed on this host. Refuses nothing by itself; a killed iotax leaves nothing
-//! of it: fio dies with us, its job comes on standard input from memory, its report on standard
-//! output.
+//! Runs the fio that is installed on this host. Refuses nothing by itself. A killed iotax leaves
+//! nothing of fio: fio dies with us, its job comes on standard input from memory, its report goes
+//! to standard output.
 
 use super::client::Client;
 use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
@@ -23,11 +23,11 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// For these targets.
+    /// Creates the site for these targets.
     ///
     /// # Errors
-    /// When one is named by a file that does not say what it is; when there are several and fio is
-    /// a client of one.
+    /// If one is named by a file that does not say what it is, or there are several and fio is a
+    /// client of one.
     pub(super) fn for_targets(targets: &[TargetSpec]) -> Result<Here, EngineError> {
         let clients = targets.iter().map(|target| Client::named(&target.path));
         let mut clients = clients.collect::<Result<Vec<_>, _>>()?;
@@ -85,11 +85,11 @@ impl Site for Here {
         let mut command = Command::new("fio");
         command.args(options).current_dir("/");
         if let Some(client) = &self.client {
-            // fio's engine rbd has no option for it.
+            // fio's engine rbd has no option for the configuration.
             command.env("CEPH_CONF", &client.conf).env_remove("CEPH_ARGS");
         }
         command.stdin(in_memory(job_file)?).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Its own group: Ctrl-C is for iotax, which ends the slice in order.
+        // fio gets its own process group: Ctrl-C is for iotax, which ends the slice in order.
         let child =
             ends_with_us(command.process_group(0)).spawn().map_err(|source| {
                 match source.kind() {
@@ -111,9 +111,9 @@ impl Site for Here {
         }
     }
 
-    /// All at once, until the last is flushed.
+    /// Flushes all at once, and returns when the last is flushed.
     fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError> {
-        // fio has flushed as a client itself.
+        // As a client, fio has flushed by itself.
         if self.client.is_some() {
             return Ok(0);
         }
@@ -146,7 +146,7 @@ fn conf_variable(client: &Client) -> String {
     format!("CEPH_CONF={}", client.conf.display())
 }
 
-/// A text as a file without a name, which goes with its last reader.
+/// Returns a file without a name that holds the text and disappears with its last reader.
 fn in_memory(text: &str) -> Result<File, EngineError> {
     let made =
         rustix::fs::memfd_create("iotax-fio", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
@@ -161,10 +161,10 @@ fn in_memory(text: &str) -> Result<File, EngineError> {
     })
 }
 
-/// `fio 3.33`.
+/// Returns the version as `fio 3.33`.
 ///
 /// # Errors
-/// That it is not installed, or does not tell.
+/// If fio is not installed, or does not report its version.
 pub fn version() -> Result<String, EngineError> {
     let output = match output_of(Command::new("fio").arg("--version"), ANSWERS_WITHIN) {
         Ok(output) => output,
@@ -176,7 +176,7 @@ pub fn version() -> Result<String, EngineError> {
     named(&output.stdout).filter(|_| output.status.success()).ok_or_else(|| fio_failed(&output))
 }
 
-/// The need that the engine `fio` has.
+/// Returns the need of the engine `fio`.
 pub fn missing() -> Missing {
     Missing {
         what: "fio".into(),
@@ -187,7 +187,7 @@ pub fn missing() -> Missing {
 }
 
 fn target_bytes(path: &Path) -> Result<u64, EngineError> {
-    // The end of a block device is found by seeking; its metadata say 0.
+    // The end of a block device is found by seeking: its metadata report 0 bytes.
     let mut file = File::open(path).map_err(|source| {
         EngineError::Unfit(format!("cannot open {}: {source}", path.display()))
     })?;
@@ -195,11 +195,11 @@ fn target_bytes(path: &Path) -> Result<u64, EngineError> {
 }
 
 impl Filename {
-    /// fio splits names at ':' and expands '$': such a path is reached through a descriptor of
-    /// ours.
+    /// Returns the name of a path for fio. fio splits names at ':' and expands '$': a path with
+    /// these is reached through a descriptor of ours.
     ///
     /// # Errors
-    /// When such a path cannot be opened.
+    /// If such a path cannot be opened.
     pub fn from_path(path: &Path) -> Result<Filename, EngineError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@=".contains(c);
         let as_it_is =
@@ -213,7 +213,8 @@ impl Filename {
     }
 }
 
-/// fio's report bears the wall clock of its own end, a few milliseconds after the window's.
+/// Returns the monotonic time of a wall-clock time. fio's report has the wall clock of its own end,
+/// a few milliseconds after the window's.
 fn monotonic_at(wall_ms: u64) -> u64 {
     let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     let wall_ns = wall.tv_sec as u64 * 1_000_000_000 + wall.tv_nsec as u64;

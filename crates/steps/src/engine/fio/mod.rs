@@ -1,11 +1,12 @@
-//! fio as an engine: one fio run a slice, its JSON+ read into our histograms. Several targets are a
-//! section each for every job: `filename=a:b` would spread one job's I/Os over them. Where fio runs
-//! is a [`Site`]: this host ([`here`]), or one over ssh without an agent (measure::afar).
+//! Uses fio as an engine: one run of fio for each slice, with its JSON+ read into our histograms.
+//! Several targets are a section each for every job: `filename=a:b` would spread one job's I/Os
+//! over them. A [`Site`] is where fio runs: this host ([`here`]), or one over ssh without an agent
+//! (measure::afar).
 //!
-//! What is known less well than with our own engine: fio gives its window in whole milliseconds
-//! (hence `shortest_slice_ns`); it does not tell completions outside the window or the time to
-//! drain (0 in the result, docs/result-format.md); its count of I/Os and of latencies may differ by
-//! what was in flight when its ramp ended; its buckets are 1/64 of their value wide and named by
+//! Some facts are less exact than with our own engine. fio gives its window in whole milliseconds
+//! (hence `shortest_slice_ns`). It does not report completions outside the window or the time to
+//! drain (0 in the result, docs/result-format.md). Its count of I/Os and of latencies may differ by
+//! what was in flight when its ramp ended. Its buckets are 1/64 of their value wide and named by
 //! their middle, so a latency is off by at most 1/128, and our bucket adds at most 1/128: together
 //! under 1.6 %. fio's last bucket ends at 17.2 s. Refuses jobs that fio would answer by making or
 //! growing a file, and held-back completions.
@@ -32,7 +33,7 @@ use std::time::Duration;
 
 pub(super) static KIND: EngineKind = EngineKind {
     needs: &["fio"],
-    // It knows its window to a millisecond and takes 0.3 s to start.
+    // fio knows its window to a millisecond and takes 0.3 s to start.
     shortest_slice_ns: 1_000_000_000,
     answers: |engine| matches!(engine, Some(Engine::Fio)),
     prepare: |targets, jobs, _, _| {
@@ -40,84 +41,84 @@ pub(super) static KIND: EngineKind = EngineKind {
     },
 };
 
-/// Bytes a second that a client fills what is new with at least.
+/// Slowest rate at which a client fills what is new, in bytes a second.
 const SLOWEST_FILL: u64 = 1_000_000;
-/// fio starts in a third of a second; a trial that takes longer than this hangs.
+/// Limits how long a trial may take. fio starts in a third of a second; a longer trial hangs.
 const TRIAL_LIMIT: Duration = Duration::from_secs(20);
-/// fio is ended so long before the host gives the place up, so that no fio writes on after a
+/// Time by which fio is ended before the host gives the place up, so that no fio writes on after a
 /// failed run.
 const BEFORE_HOST: Duration = Duration::from_secs(20);
 
 pub trait Site {
-    /// `fio 3.33`.
+    /// Returns the version as `fio 3.33`.
     ///
     /// # Errors
-    /// Like all methods here: what is missing, does not fit or failed there.
+    /// What is missing, does not fit or failed there, as for all methods here.
     fn version(&self) -> Result<String, EngineError>;
-    /// By which of fio's ioengines.
+    /// Returns the ioengines of fio that are used.
     fn ioengines(&self) -> Ioengines;
-    /// Why fio runs, and where, for the record: `named by the user`, `here`.
+    /// Returns why fio runs, and where, for the record: `named by the user`, `here`.
     fn place(&self) -> (String, &'static str);
-    /// Bytes of a target.
+    /// Returns the bytes of a target.
     ///
     /// # Errors
     /// As above.
     fn bytes(&self, path: &Path) -> Result<u64, EngineError>;
-    /// A target as fio is told it.
+    /// Returns the name of a target as fio gets it.
     ///
     /// # Errors
     /// As above.
     fn filename(&self, path: &Path) -> Result<Filename, EngineError>;
-    /// The exact command of a run.
+    /// Returns the exact command of a run.
     fn command(&self, options: &[String]) -> Vec<String>;
-    /// Runs fio with the job on its standard input; it is over at the limit.
+    /// Runs fio with the job on its standard input, and ends it at the limit.
     ///
     /// # Errors
-    /// As above; that fio failed is in the output.
+    /// As above. The output shows if fio failed.
     fn run(
         &self,
         options: &[String],
         job_file: &str,
         limit: Duration,
     ) -> Result<Output, EngineError>;
-    /// Nanoseconds until all of these are flushed.
+    /// Flushes all paths and returns the nanoseconds until that is done.
     ///
     /// # Errors
     /// As above.
     fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError>;
-    /// When a window began, on the clock of the agent's end: `report_ms` is the wall clock of fio's
-    /// report.
+    /// Returns when a window began, on the clock of the agent's end. `report_ms` is the wall clock
+    /// of fio's report.
     fn window_start(&self, report_ms: u64, window_ns: u64) -> u64;
-    /// What the target is, where fio reaches it as a client and no file exists.
+    /// Returns the target that fio reaches as a client, where no file exists.
     fn client(&self) -> Option<&Client> {
         None
     }
-    /// A fio that is out of our reach must end by itself: after so long, also when its bytes are
-    /// not all through.
+    /// Returns true if fio is out of our reach and must end by itself: after a set time, even if
+    /// not all of its bytes are through.
     fn ends_by_itself(&self) -> bool {
         false
     }
 }
 
-/// Which of fio's ioengines are used; of the deeper ones the first that works.
+/// Choice of fio's ioengines. Of `deeper`, the first that works is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Ioengines {
-    /// Where every job has one I/O in flight.
+    /// Ioengine where every job has one I/O in flight.
     pub at_depth_one: &'static str,
     pub deeper: &'static [&'static str],
-    /// Whether it has the option `disk_util`, which is refused where it has not.
+    /// True if fio has the option `disk_util`; a fio without it refuses it.
     pub has_disk_util: bool,
 }
 
-/// A target as fio is told it.
+/// Name of a target as fio gets it.
 pub struct Filename {
-    /// The word of the job file.
+    /// Word in the job file.
     pub text: String,
-    /// Keeps a name that leads through our own descriptors valid.
+    /// File that keeps a name valid that leads through our own descriptors.
     pub held: Option<File>,
 }
 
-/// Targets and their jobs.
+/// Targets and their jobs, which fio runs.
 pub struct Fio {
     site: Box<dyn Site>,
     version: String,
@@ -127,16 +128,16 @@ pub struct Fio {
     slices: u64,
 }
 
-/// A target, and the jobs as they fit it.
+/// Target, and the jobs as they fit it.
 struct FioTarget {
     target: TargetSpec,
-    /// As written into the job file.
+    /// Name as written into the job file.
     filename: Filename,
     jobs: Vec<Job>,
 }
 
 impl Fio {
-    /// Checks fio, the targets and the jobs; a trial read of each shows which ioengine works.
+    /// Checks fio, the targets and the jobs. A trial read of each shows which ioengine works.
     ///
     /// # Errors
     /// [`EngineError::Missing`] without fio, [`EngineError::Unfit`] without a target or for jobs
@@ -160,14 +161,14 @@ impl Fio {
         Ok(fio)
     }
 
-    /// The job file of the next slice.
+    /// Returns the job file of the next slice.
     pub fn job_file(&self, spec: &SliceSpec) -> String {
         let mut text = String::from("[global]\n");
         let mut line = |key: &str, value: &dyn std::fmt::Display| {
             let _ = writeln!(text, "{key}={value}");
         };
         line("ioengine", &self.ioengine);
-        // fio must never make or grow a file: only what the guard has seen is touched.
+        // fio must never make or grow a file: it may touch only what the guard has seen.
         line("allow_file_create", &0);
         line("thread", &1);
         if self.site.ioengines().has_disk_util {
@@ -176,7 +177,7 @@ impl Fio {
         line("lat_percentiles", &1);
         line("clat_percentiles", &0);
         line("continue_on_error", &"all");
-        // A client's flush: nobody else can make it, and it lies in the time of the slice.
+        // Only the client can make its flush, and the flush is part of the slice's time.
         if spec.flush && self.site.client().is_some_and(Client::flushes) {
             line("end_fsync", &1);
         }
@@ -197,7 +198,7 @@ impl Fio {
         text
     }
 
-    /// Every job of every member.
+    /// Returns every job of every target.
     fn jobs(&self) -> impl Iterator<Item = (&FioTarget, &Job)> {
         self.members.iter().flat_map(|member| member.jobs.iter().map(move |job| (member, job)))
     }
@@ -221,7 +222,7 @@ impl Fio {
         line("direct", &u8::from(job.direct));
         line("fsync", &job.fsync);
         line("fdatasync", &job.fdatasync);
-        // fio's map of blocks done is lost at the end of each slice.
+        // fio loses its map of finished blocks at the end of each slice.
         line("norandommap", &u8::from(!job.random_map));
         if job.rw.random() != (job.percentage_random == 100)
             || !matches!(job.percentage_random, 0 | 100)
@@ -231,7 +232,7 @@ impl Fio {
         if !job.random_distribution.is_random() {
             line("random_distribution", &job.random_distribution);
         }
-        // fio starts again each slice: with one seed it would read the same blocks each time.
+        // fio starts again for each slice: with one seed it would read the same blocks each time.
         let seed = job.randseed.wrapping_add(self.slices.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         // fio parses it as a signed number.
         line("randseed", &(seed >> 1));
@@ -266,7 +267,8 @@ impl Fio {
         text
     }
 
-    /// Each thread's share of a byte-bound slice, in whole blocks; the same on every member.
+    /// Returns each thread's share of a byte-bound slice, in whole blocks. The share is the same on
+    /// every target.
     fn share_of(&self, bytes: u64, job: &Job) -> u64 {
         let threads: u64 = self.jobs().map(|(_, job)| u64::from(job.numjobs)).sum();
         bytes.div_ceil(threads).div_ceil(job.bs).max(1) * job.bs
@@ -305,7 +307,7 @@ impl Fio {
         Err(last)
     }
 
-    /// One read of one block, with fio's own protection against writing.
+    /// Reads one block, with fio's own protection against writing.
     fn trial(&self, ioengine: &str, member: &FioTarget) -> Result<(), EngineError> {
         let (bs, direct) = member.jobs.first().map_or((4096, true), |job| (job.bs, job.direct));
         let text = format!(
@@ -330,7 +332,8 @@ impl Fio {
         }
     }
 
-    /// A fio that ended by itself before its bytes were through has measured something else.
+    /// Checks that fio got all of its bytes through. If it ended by itself before that, it measured
+    /// something else.
     fn check_whole(&self, spec: &SliceSpec, result: &SliceResult) -> Result<(), EngineError> {
         let SliceBound::Bytes { bytes } = spec.bound else { return Ok(()) };
         let wanted: u64 =
@@ -363,7 +366,7 @@ impl LoadEngine for Fio {
     fn command(&self) -> Option<Vec<String>> {
         let readonly = !self.members.iter().any(|member| member.target.writable);
         let mut words = self.site.command(&options(readonly));
-        // The job comes on standard input: its text is part of the command.
+        // The job comes on standard input, so its text is part of the command.
         let spec = SliceSpec {
             bound: SliceBound::Time { ns: 1_000_000_000 },
             min_discard_ns: 0,
@@ -374,7 +377,7 @@ impl LoadEngine for Fio {
         Some(words)
     }
 
-    /// fio's millisecond is 0.1 % of a second.
+    /// Runs one slice. fio's millisecond is 0.1 % of a second.
     fn slice(&mut self, spec: &SliceSpec) -> Result<SliceResult, EngineError> {
         self.slices += 1;
         let limit = limit_of(spec);
@@ -386,8 +389,8 @@ impl LoadEngine for Fio {
         if matches!(spec.bound, SliceBound::Time { .. }) {
             result.discarded_ns = spec.min_discard_ns.div_ceil(1_000_000) * 1_000_000;
         }
-        // fio's own end_fsync would lie inside its runtime. This one starts after fio has ended:
-        // what the kernel wrote back in between (tens of milliseconds) is missing from it.
+        // fio's own end_fsync would be inside its runtime. This flush starts after fio has ended:
+        // it lacks what the kernel wrote back in between (tens of milliseconds).
         if spec.flush || self.jobs().any(|(_, job)| job.end_fsync) {
             let paths: Vec<&Path> =
                 self.members.iter().map(|member| member.target.path.as_path()).collect();
@@ -397,10 +400,10 @@ impl LoadEngine for Fio {
     }
 }
 
-/// Writes all of what fio reaches as a client, once and in order.
+/// Writes the whole target that fio reaches as a client, once and in order.
 ///
 /// # Errors
-/// When fio cannot, or does not end in a time in which a slow cluster would have written it.
+/// If fio cannot, or takes longer than a slow cluster would.
 pub fn fill(client: &Client) -> Result<(), EngineError> {
     let limit = Duration::from_secs(60 + client.bytes / SLOWEST_FILL);
     let output = Here::client_of(client.clone()).run(&options(false), &client.filling(), limit)?;
@@ -419,10 +422,10 @@ pub fn fill(client: &Client) -> Result<(), EngineError> {
     }
 }
 
-/// Whether the fio here has one of its engines; distributions build some of them in or not.
+/// Checks that the fio here has that ioengine; distributions build some of them in or not.
 ///
 /// # Errors
-/// What is lacking, in words.
+/// A description of what is lacking.
 pub fn has_ioengine(name: &str) -> Result<(), String> {
     let mut fio = std::process::Command::new("fio");
     match output_of(fio.arg(format!("--enghelp={name}")), ANSWERS_WITHIN) {
@@ -432,10 +435,10 @@ pub fn has_ioengine(name: &str) -> Result<(), String> {
     }
 }
 
-/// One run of the installed fio by a job file: for those who compare generators.
+/// Runs the installed fio once with a job file, for those who compare generators.
 ///
 /// # Errors
-/// When it is not installed, fails, or does not end within the limit.
+/// If it is not installed, fails, or does not end within the limit.
 pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError> {
     let output = Here::default().run(&options(true), job_file, limit)?;
     match report::parse(&String::from_utf8_lossy(&output.stdout)) {
@@ -444,13 +447,13 @@ pub fn once(job_file: &str, limit: Duration) -> Result<SliceResult, EngineError>
     }
 }
 
-/// How long the fio of a slice may run: its start, its end and a device that drains slowly are in
-/// it.
+/// Returns how long the fio of a slice may run. The time includes its start, its end and a device
+/// that drains slowly.
 fn limit_of(spec: &SliceSpec) -> Duration {
     slice_limit(spec).saturating_sub(BEFORE_HOST)
 }
 
-/// The job comes on standard input, the report on standard output.
+/// Returns fio's options: the job comes on standard input, the report goes to standard output.
 fn options(readonly: bool) -> Vec<String> {
     let protection = readonly.then_some("--readonly");
     ["--output-format=json+"]
@@ -461,7 +464,7 @@ fn options(readonly: bool) -> Vec<String> {
         .collect()
 }
 
-/// `fio 3.33` of what `fio --version` wrote.
+/// Returns `fio 3.33` from the output of `fio --version`.
 pub fn named(stdout: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(stdout);
     text.lines()
@@ -469,7 +472,7 @@ pub fn named(stdout: &[u8]) -> Option<String> {
         .map(|number| format!("fio {number}"))
 }
 
-/// Jobs with their region made explicit, as fio would otherwise use or grow what it finds.
+/// Returns the jobs with their region made explicit: fio would otherwise use or grow what it finds.
 fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>, EngineError> {
     if !target.hold.is_none() {
         return Err(EngineError::Unfit(
@@ -482,8 +485,7 @@ fn fitted(site: &dyn Site, target: &TargetSpec, jobs: &[Job]) -> Result<Vec<Job>
     }
     let there = site.bytes(&target.path)?;
     let usable = target.bytes.unwrap_or(there).min(there);
-    // Of jobs that are moved on from thread to thread fio would clip or refuse other regions than
-    // we do.
+    // For jobs that move from thread to thread, fio would clip or refuse other regions than we do.
     let fitted = |job: Job| {
         let job = fitted_job(target, &job, usable)?;
         site.client().map_or(Ok(job.clone()), |client| client.fitted(job))
@@ -529,7 +531,7 @@ fn system(action: &str, path: &Path, source: std::io::Error) -> EngineError {
     EngineError::System { action: format!("{action} {}", path.display()), source }
 }
 
-/// fio was killed at its limit, or ended by itself.
+/// Returns the error of a fio that was killed at its limit or ended by itself.
 pub fn too_long(limit: Duration) -> EngineError {
     EngineError::Fio {
         status: format!("killed after {limit:?}"),
@@ -540,7 +542,7 @@ pub fn too_long(limit: Duration) -> EngineError {
 /// Returns the output of a fio that ended by itself.
 ///
 /// # Errors
-/// When it was killed, at its limit or because it wrote too much.
+/// If it was killed, at its limit or because it wrote too much.
 pub fn output_in_time(ended: ChildEnd, limit: Duration) -> Result<Output, EngineError> {
     match ended {
         ChildEnd::Killed | ChildEnd::Stuck => Err(too_long(limit)),

@@ -1,15 +1,15 @@
-//! What fio says of a slice: its JSON+ (fio 3.x: all latencies in nanoseconds) into our histograms.
-//! When its window was is left to whoever knows fio's clock.
+//! Reads fio's report of a slice: its JSON+ (fio 3.x: all latencies in nanoseconds) into our
+//! histograms. The caller, who knows fio's clock, works out when its window was.
 
 use crate::engine::EngineError;
 use iotax_load::{Direction, Histogram, SliceResult};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What is read of it.
+/// Fields of a report that are read.
 #[derive(Debug, Deserialize)]
 pub(super) struct Report {
-    /// Wall clock when the report was made, milliseconds.
+    /// Wall clock when the report was made, in milliseconds.
     pub(super) timestamp_ms: u64,
     pub(super) jobs: Vec<JobReport>,
 }
@@ -43,15 +43,15 @@ struct SyncReport {
 
 #[derive(Debug, Deserialize)]
 struct ReportedLatency {
-    /// Middle of a bucket to its count.
+    /// Count of each bucket, by the bucket's middle.
     #[serde(default)]
     bins: BTreeMap<String, u64>,
 }
 
-/// Finds the report in what fio wrote.
+/// Finds the report in fio's output.
 ///
 /// # Errors
-/// A clause: what it is instead.
+/// A clause that says what the output is instead.
 pub(super) fn parse(text: &str) -> Result<Report, String> {
     // fio writes warnings in front of the object, into the same file.
     let json = text.find('{').map_or("", |at| &text[at..]);
@@ -60,17 +60,17 @@ pub(super) fn parse(text: &str) -> Result<Report, String> {
     if report.jobs.is_empty() { Err("it has no jobs".into()) } else { Ok(report) }
 }
 
-/// The slice, without its window's start.
+/// Returns the slice, without its window's start.
 ///
 /// # Errors
-/// When nothing was completed, or a figure is none.
+/// If nothing was completed, or a figure is not a number.
 pub(super) fn convert(report: &Report) -> Result<SliceResult, EngineError> {
     let mut result = SliceResult::default();
     for job in &report.jobs {
         add_direction(&mut result.read, &job.read)?;
         add_direction(&mut result.write, &job.write)?;
         add_bins(&mut result.sync_latency, &job.sync.lat_ns)?;
-        // Percent of the thread's runtime in milliseconds.
+        // The CPU share is in percent of the thread's runtime, which is in milliseconds.
         result.cpu_user_ns += (job.usr_cpu * job.job_runtime as f64 * 1e4) as u64;
         result.cpu_system_ns += (job.sys_cpu * job.job_runtime as f64 * 1e4) as u64;
         result.window_ns =

@@ -1,4 +1,4 @@
-//! The installed fio, where there is one, and what is made of its words.
+//! Tests the installed fio, where there is one, and how its output is read.
 
 use super::here::version;
 use super::report::{convert, parse};
@@ -46,7 +46,7 @@ fn the_real_fio_reads_a_slice() {
     let result = fio.slice(&time(200)).unwrap();
     assert!((200_000_000..400_000_000).contains(&result.window_ns), "{}", result.window_ns);
     assert!(result.read.ios > 100 && result.read.bytes > result.read.ios * 4096, "{result:?}");
-    // fio counts what is in flight when its ramp ends on one side only: 1 + 8 * 2 at most.
+    // At the end of its ramp, fio counts what is in flight on one side only: 1 + 8 * 2 at most.
     assert!(result.read.latency.count().abs_diff(result.read.ios) <= 17, "{result:?}");
     assert_eq!((result.write.ios, result.errors, result.flush_ns), (0, 0, None));
     assert!(result.cpu_system_ns > 0 && result.discarded_ns == 30_000_000);
@@ -66,7 +66,7 @@ fn the_real_fio_writes_within_its_region_and_flushes() {
     if without_fio() {
         return;
     }
-    // A name that fio would split: it writes through a descriptor of ours.
+    // fio would split this name, so it writes through a descriptor of ours.
     let (_dir, path) = file_of(3 << 20, "x:y");
     let bounded = TargetSpec { bytes: Some(2 << 20), ..target(&path, true) };
     let job = Job {
@@ -119,7 +119,7 @@ fn every_member_has_a_section_of_its_own_for_every_job() {
     for path in [&one, &two] {
         assert_eq!(text.matches(&format!("filename={}\n", path.display())).count(), 2, "{text}");
     }
-    // Six threads: four of them write, from the start of their file.
+    // Four of the six threads write, from the start of their file.
     let share = (1u64 << 20).div_ceil(6).div_ceil(4096) * 4096;
     let result = fio.slice(&spec).unwrap();
     assert_eq!((result.write.bytes, result.write.latency.count()), (4 * share, 4 * share / 4096));
@@ -230,7 +230,8 @@ fn errors_of_io_are_counted_and_garbage_is_refused() {
     assert!(convert(&parse(&nameless).unwrap()).is_err());
 }
 
-/// fio's bucket of a value: 64 a doubling, named by its middle.
+/// Returns the middle of fio's bucket of a value, by which fio names it: there are 64 buckets to a
+/// doubling.
 fn fio_middle(ns: u64) -> u64 {
     if ns < 128 {
         return ns;
@@ -251,14 +252,14 @@ proptest::proptest! {
     }
 }
 
-/// Recorded: Debian's fio 3.33 built by mingw, run by Wine on the job files of the host without an
-/// agent, as its `json+`.
+/// The reports were recorded as `json+` with Debian's fio 3.33, built by mingw and run by Wine, on
+/// the job files of the host without an agent.
 #[test]
 fn what_fio_exe_reports_is_understood() {
     let of = |text: &str| convert(&parse(text).unwrap()).unwrap();
     let read = of(include_str!("windows-read.json"));
     assert_eq!((read.read.ios, read.window_ns, read.errors), (3610, 1_002_000_000, 0));
-    // Those in flight at the end have latencies, too.
+    // I/Os in flight at the end have latencies, too.
     assert_eq!((read.read.latency.count(), read.write.ios), (3621, 0));
     let mean_ms = read.read.latency.mean().unwrap() / 1e6;
     assert!((mean_ms - 4.608).abs() < 0.05, "{mean_ms}");

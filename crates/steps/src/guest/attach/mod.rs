@@ -1,6 +1,6 @@
-//! How a disk reaches a guest: the family of ways, one file and one entry in [`ALL`] each. A way
-//! says which devices it is in QEMU's words, what it lacks on a machine, and what of a disk's
-//! options it does not take. The oldest QEMU that is taken has all of them.
+//! Ways for a disk to reach a guest, one file and one entry in [`ALL`] each. A way says which
+//! devices it is in QEMU's words, what it lacks on a machine, and what of a disk's options it does
+//! not take. The oldest QEMU that is taken has all of them.
 
 mod nvme;
 mod socket;
@@ -17,7 +17,7 @@ use crate::{PathRef, RunTag};
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 
-/// Every way, by QEMU's word for it.
+/// Ways of attaching a disk, by QEMU's word for each.
 pub const ALL: &[&dyn AttachWay] = &[
     &virtio_blk::VirtioBlk,
     &virtio_scsi::VirtioScsi,
@@ -27,70 +27,71 @@ pub const ALL: &[&dyn AttachWay] = &[
     &vfio::Vfio,
 ];
 
-/// What `vhost-user-blk` is with the option `spdk`.
+/// Form of `vhost-user-blk` with the option `spdk`.
 pub const SPDK: &dyn AttachWay = &spdk::VhostUserSpdk;
 
-/// Its form over a socket that another process serves.
+/// Form of `vhost-user-blk` over a socket that another process serves.
 pub const SOCKET: &dyn AttachWay = &socket::VhostUserSocket;
 
-/// A member of the family.
+/// Way for a disk to reach a guest.
 pub trait AttachWay: Sync {
-    /// Its word in stacks.
+    /// Returns the word for this way in stacks.
     fn name(&self) -> &'static str;
 
-    /// Ids of `host::needs` beyond those of every guest.
+    /// Returns the ids of `host::needs` beyond those of every guest.
     fn needs(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Modules of the guest's kernel beyond those that it boots with.
+    /// Returns the modules of the guest's kernel beyond those that it boots with.
     fn modules(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether a thread of its own can serve it; then it has one unless told otherwise.
+    /// Returns true if a thread of its own can serve it; then it has one unless asked otherwise.
     fn takes_iothread(&self) -> bool {
         true
     }
 
-    /// Whether another process reaches into the guest's memory, which is then a shared one.
+    /// Returns true if another process reaches into the guest's memory, which is then a shared one.
     fn shares_memory(&self) -> bool {
         false
     }
 
-    /// The program that serves the disk in QEMU's stead, with its arguments; `tag` is a word that
-    /// no other process has.
+    /// Returns the program that serves the disk in QEMU's stead, with its arguments; `tag` is a
+    /// word that no other process has.
     fn daemon(&self, _disk: &DiskSpec, _files: &DaemonFiles) -> Option<Vec<std::ffi::OsString>> {
         None
     }
 
-    /// Whether a part of a file, or its data without the marker after them, is shown in whole MiB
-    /// only.
+    /// Returns true if a part of a file, or its data without the marker after them, is shown in
+    /// whole MiB only.
     fn shows_whole_mib(&self) -> bool {
         false
     }
 
-    /// Options of a disk that it does not have: written all the same, they are refused.
+    /// Returns the options of a disk that it does not have; a stack that names one is refused.
     fn lacks(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Whether it takes the drive itself, which nobody else on this host can use meanwhile.
+    /// Returns true if it takes the drive itself, which nobody else on this host can use meanwhile.
     fn takes_drive(&self) -> bool {
         false
     }
 
-    /// Whether a disk that is read-only to its guest cannot be written by it, whatever runs there.
+    /// Returns true if a disk that is read-only to its guest cannot be written by it, whatever runs
+    /// there.
     fn keeps_writes_out(&self, _backend: Backend) -> bool {
         !self.takes_drive()
     }
 
-    /// The step that must be done before QEMU can have the disk, with what serves it then.
+    /// Returns the step that must be done before QEMU can have the disk, with what serves it then.
     fn beforehand(&self, _disk: &DiskSpec, _below: &PathRef, _tag: &RunTag) -> Option<Beforehand> {
         None
     }
 
-    /// What of this disk it does not take.
+    /// Checks that this way takes all options of the disk.
     ///
     /// # Errors
     /// Which option, and what would do.
@@ -98,22 +99,24 @@ pub trait AttachWay: Sync {
         Ok(())
     }
 
-    /// Whether QEMU puts the disk's serial before the guest; else the guest finds it by its PCI
-    /// address.
+    /// Returns true if QEMU shows the disk's serial to the guest; else the guest finds it by its
+    /// PCI address.
     fn tells_serial(&self) -> bool {
         true
     }
 
-    /// Whether a disk that cannot be written says so to the guest, instead of failing its writes.
+    /// Returns true if a disk that cannot be written says so to the guest, instead of failing its
+    /// writes.
     fn tells_read_only(&self) -> bool {
         true
     }
 
-    /// Where QEMU tells what became of options of disk number `at`: option, object, property.
+    /// Returns where QEMU reports what became of options of disk number `at`: option, object,
+    /// property.
     fn properties(&self, at: usize) -> Vec<Property>;
 
-    /// Where QEMU tells which of its threads serve disk number `at`: one as a link, several as a
-    /// list.
+    /// Returns where QEMU reports which of its threads serve disk number `at`: one as a link,
+    /// several as a list.
     fn threads(&self, _at: usize) -> Vec<Property> {
         Vec::new()
     }
@@ -137,10 +140,10 @@ impl PartialEq for dyn AttachWay {
 /// A step before QEMU's start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beforehand {
-    /// What for, a clause.
+    /// Purpose, a clause.
     pub why: &'static str,
     pub op: Op,
-    /// What serves the disk afterwards.
+    /// Server of the disk afterwards.
     pub server: DiskServer,
 }
 
@@ -165,7 +168,7 @@ const OF_QEMU: &[&str] = &[
     "l2-cache-size",
 ];
 
-/// Those that only QEMU's own block layer has, and nothing that goes past it; but for the first,
+/// Options that only QEMU's own block layer has, and nothing that goes past it; but for the first,
 /// which others may choose, too.
 const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
 
@@ -188,16 +191,17 @@ impl Property {
 /// The files of a process that serves a disk, in the run's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DaemonFiles {
-    /// Where the guest's QEMU connects.
+    /// Socket to which the guest's QEMU connects.
     pub socket: PathBuf,
     pub control: PathBuf,
-    /// Its process id; this path in its command line tells it from every other process.
+    /// File with the daemon's process id; this path in its command line distinguishes it from every
+    /// other process.
     pub pid: PathBuf,
     pub log: PathBuf,
 }
 
 impl DaemonFiles {
-    /// Of the disk of that name.
+    /// Names the files of the disk of that name.
     pub fn new(directory: &Path, disk: &str) -> DaemonFiles {
         let file = |ending: &str| directory.join(format!("{disk}.{ending}"));
         DaemonFiles {
@@ -208,7 +212,8 @@ impl DaemonFiles {
         }
     }
 
-    /// Asked where there is such a process only: these paths are longer than those of the guest.
+    /// Checks the paths. It is called where there is such a process only: these paths are longer
+    /// than those of the guest.
     ///
     /// # Errors
     /// Bad input: a path that no Unix socket can have.
@@ -217,17 +222,17 @@ impl DaemonFiles {
     }
 }
 
-/// The way of that name.
+/// Finds the way of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn AttachWay> {
     ALL.iter().copied().find(|way| way.name() == name)
 }
 
-/// Node, device and thread of disk number `at`.
+/// Returns the ids of the node and the device of disk number `at`.
 fn ids(at: usize) -> (String, String) {
     (format!("disk{at}"), format!("disk{at}-device"))
 }
 
-/// Adds the threads that serve disk number `at` and gives their ids.
+/// Adds the threads that serve disk number `at` and returns their ids.
 fn iothreads(line: &mut CommandLine, at: usize, disk: &DiskSpec) -> Vec<String> {
     let id = |thread: u16| match disk.iothreads {
         1 => format!("iothread{at}"),
@@ -251,11 +256,11 @@ fn one_thread_at_most(disk: &DiskSpec) -> Result<(), String> {
     }
 }
 
-/// The PCI slot of disk number `at`, where the guest must find it by that: above those that QEMU
-/// deals out itself.
+/// Returns the PCI slot of disk number `at`, where the guest must find it by that: above those that
+/// QEMU assigns itself.
 pub fn slot(at: usize) -> usize {
     FIRST_SLOT + at
 }
 
-/// QEMU gives its own devices slots from 1 on.
+/// First slot for disks: QEMU gives its own devices slots from 1 on.
 const FIRST_SLOT: usize = 0x10;

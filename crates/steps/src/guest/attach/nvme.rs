@@ -19,8 +19,8 @@ impl AttachWay for Nvme {
         false
     }
 
-    /// QEMU's controller (7.2) has no word for it: seen in a guest, whose disk said ro=0 over a
-    /// read-only node.
+    /// Returns false: QEMU's controller (7.2) has no word for it. Seen in a guest, whose disk said
+    /// ro=0 over a read-only node.
     fn tells_read_only(&self) -> bool {
         false
     }

@@ -29,7 +29,7 @@ impl AttachWay for VhostUserSocket {
         super::OF_QEMUS_BLOCK_LAYER
     }
 
-    /// Its server decides whether it can be written.
+    /// Returns false: the server of the socket decides whether the disk can be written.
     fn keeps_writes_out(&self, _: Backend) -> bool {
         false
     }

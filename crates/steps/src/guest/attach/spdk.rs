@@ -33,7 +33,7 @@ impl AttachWay for VhostUserSpdk {
     }
 
     fn lacks(&self) -> &'static [&'static str] {
-        // A target opens what is below by libaio or io_uring, as it is told.
+        // A target opens what is below by libaio or io_uring, as it is asked.
         super::OF_QEMUS_BLOCK_LAYER.split_at(1).1
     }
 
@@ -82,8 +82,8 @@ impl AttachWay for VhostUserSpdk {
     }
 }
 
-/// A file shows its data and not the marker after them, guests side by side have a part each; a
-/// device is shown as it is.
+/// Returns the part that is shown. A file shows its data and not the marker after them, guests side
+/// by side have a part each; a device is shown as it is.
 fn part(disk: &DiskSpec) -> Option<BdevPart> {
     let bytes = disk.bytes.filter(|bytes| *bytes >= MIB)?;
     let whole = disk.backend == Backend::HostDevice && !disk.shared_out;

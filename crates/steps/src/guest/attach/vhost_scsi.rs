@@ -25,7 +25,8 @@ impl AttachWay for VhostScsi {
         false
     }
 
-    /// LIO opens a device as it is told, and a file for writing whatever it is told.
+    /// Returns true for a device only: LIO opens a device as it is asked, and a file for writing
+    /// whatever it is asked.
     fn keeps_writes_out(&self, backend: Backend) -> bool {
         backend == Backend::HostDevice
     }
@@ -84,7 +85,7 @@ impl AttachWay for VhostScsi {
     }
 }
 
-/// A locally made WWN: NAA 5 with LIO's vendor, and nine digits of the name's checksum.
+/// Returns a locally made WWN: NAA 5 with LIO's vendor, and nine digits of the name's checksum.
 fn wwn(name: &str) -> String {
     format!("naa.5001405{:09x}", crc32fast::hash(name.as_bytes()))
 }

@@ -70,7 +70,7 @@ impl AttachWay for VhostUserBlk {
     }
 }
 
-/// What QEMU tells of its end, whoever is at the other.
+/// Returns what QEMU reports of its own end, whoever is at the other.
 pub(super) fn properties(at: usize) -> Vec<Property> {
     let (_, device) = ids(at);
     vec![
@@ -79,7 +79,7 @@ pub(super) fn properties(at: usize) -> Vec<Property> {
     ]
 }
 
-/// QEMU's end of it; the other one listens on that socket.
+/// Adds QEMU's end of the connection; the other one listens on that socket.
 pub(super) fn add(line: &mut CommandLine, at: usize, disk: &DiskSpec, socket: &Path) {
     let (node, device) = ids(at);
     line.option(
@@ -99,7 +99,7 @@ pub(super) fn add(line: &mut CommandLine, at: usize, disk: &DiskSpec, socket: &P
     line.option("-device", value);
 }
 
-/// The daemon's thread, if it is to have one.
+/// Adds the daemon's thread, if it is to have one.
 fn iothreads_of_daemon(line: &mut CommandLine, disk: &DiskSpec) -> Option<&'static str> {
     let id = "iothread0";
     (disk.iothreads > 0).then(|| {

@@ -45,7 +45,7 @@ impl AttachWay for VirtioBlk {
     }
 }
 
-/// A list of threads is written in JSON only.
+/// Writes the device in JSON, which alone can have a list of threads.
 fn mapped(disk: &DiskSpec, node: &str, device: &str, threads: &[String]) -> String {
     let mut value = json!({
         "driver": "virtio-blk-pci",

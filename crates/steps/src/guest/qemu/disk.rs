@@ -1,5 +1,5 @@
-//! A disk of a guest as QEMU is told of it: cache mode, how the host's I/O is issued, the block
-//! node. How it reaches the guest is its way's business.
+//! A disk of a guest as QEMU gets it: cache mode, how the host's I/O is issued, the block node. How
+//! it reaches the guest is its way's business.
 
 use super::super::attach::AttachWay;
 use super::image::Qcow2;
@@ -21,20 +21,20 @@ use std::path::{Path, PathBuf};
 /// | unsafe | off | on | on |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// Past the host's page cache.
+    /// Writes past the host's page cache.
     None,
-    /// Through the host's page cache.
+    /// Writes through the host's page cache.
     Writeback,
-    /// Through it, and flushed at each write.
+    /// Writes through it, and flushes it at each write.
     Writethrough,
-    /// Past it, and flushed at each write.
+    /// Writes past it, and flushes at each write.
     Directsync,
-    /// Through it, never flushed: a crash of the host loses data.
+    /// Writes through it, and never flushes it: a crash of the host loses data.
     Unsafe,
 }
 
 impl Cache {
-    /// All modes with QEMU's names.
+    /// Modes with QEMU's names.
     pub const ALL: &[(&str, Cache)] = &[
         ("none", Cache::None),
         ("writeback", Cache::Writeback),
@@ -51,13 +51,13 @@ impl Cache {
         self == Cache::Unsafe
     }
 
-    /// `write-cache` of the device.
+    /// Returns the value of `write-cache` of the device.
     pub fn write_cache(self) -> bool {
         !matches!(self, Cache::Writethrough | Cache::Directsync)
     }
 }
 
-/// How QEMU issues the host's I/O.
+/// Interface by which QEMU issues the host's I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aio {
     /// A pool of threads.
@@ -69,7 +69,7 @@ pub enum Aio {
 }
 
 impl Aio {
-    /// All with QEMU's names.
+    /// Interfaces with QEMU's names.
     pub const ALL: &[(&str, Aio)] =
         &[("threads", Aio::Threads), ("native", Aio::Native), ("io_uring", Aio::IoUring)];
 
@@ -82,7 +82,7 @@ impl Aio {
     }
 }
 
-/// What kind of thing a path is to QEMU.
+/// Kind of a path to QEMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     File,
@@ -98,18 +98,18 @@ impl Backend {
     }
 }
 
-/// What becomes of writes of zeroes.
+/// Treatment of writes of zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DetectZeroes {
     Off,
-    /// They become "write zeroes".
+    /// Turns them into "write zeroes".
     On,
-    /// They become discards; needs `discard`.
+    /// Turns them into discards; needs `discard`.
     Unmap,
 }
 
 impl DetectZeroes {
-    /// All with QEMU's names.
+    /// Settings with QEMU's names.
     pub const ALL: &[(&str, DetectZeroes)] =
         &[("off", DetectZeroes::Off), ("on", DetectZeroes::On), ("unmap", DetectZeroes::Unmap)];
 
@@ -122,12 +122,11 @@ impl DetectZeroes {
     }
 }
 
-/// Who serves a disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DiskServer {
     #[default]
     Qemu,
-    /// The process behind this socket.
+    /// The process that serves this socket.
     Daemon(PathBuf),
     /// The kernel's SCSI target, by the WWN of its port.
     Kernel(String),
@@ -142,7 +141,7 @@ pub enum DiskServer {
 pub struct Spdk {
     /// The target's JSON-RPC socket.
     pub rpc: PathBuf,
-    /// On which of its reactors the disk is served; `None`: the target's choice.
+    /// Mask of the reactors that may serve the disk; `None`: the target's choice.
     pub cpumask: Option<String>,
     /// Name of the controller and of the bdev, once it is planned.
     pub name: String,
@@ -154,50 +153,49 @@ pub struct Spdk {
 /// that a mkfs in the guest punches no holes in what is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpec {
-    /// How it reaches the guest.
+    /// Way by which the disk reaches the guest.
     pub way: &'static dyn AttachWay,
-    /// What is below, an absolute path; of an image of Ceph's the ceph.conf of its cluster.
+    /// Absolute path of what is below; for an image of Ceph's, the ceph.conf of its cluster.
     pub path: PathBuf,
     /// The image of Ceph's that is below.
     pub rbd: Option<Box<RbdImage>>,
     /// File or block device.
     pub backend: Backend,
-    /// Where its part of that begins.
+    /// Offset at which the disk's part of that begins.
     pub offset: u64,
-    /// Only so many bytes of it are shown to the guest; `None`: all.
+    /// Bytes of it that are shown to the guest; `None`: all.
     pub bytes: Option<u64>,
     /// The images in that part; `None`: it is raw.
     pub qcow2: Option<Qcow2>,
     pub cache: Cache,
-    /// How the host's I/O is issued.
     pub aio: Aio,
-    /// Whether the guest's discards reach what is below.
+    /// True if the guest's discards reach what is below.
     pub discard: bool,
-    /// What becomes of zeroes.
     pub detect_zeroes: DetectZeroes,
-    /// The guest's writes go to a temporary overlay of QEMU's, gone with it; what is below is only
-    /// read.
+    /// True if the guest's writes go to a temporary overlay of QEMU's, gone with it; what is below
+    /// is only read.
     pub snapshot: bool,
     /// Threads that serve the disk; 0: QEMU's main loop.
     pub iothreads: u16,
-    /// Queues; `None`: QEMU's default, one a vCPU.
+    /// Queues; `None`: QEMU's default, one for each vCPU.
     pub num_queues: Option<u16>,
     /// Requests that fit a queue; `None`: QEMU's default.
     pub queue_size: Option<u16>,
-    /// By which the guest finds it: 1 to 20 letters, digits, `-`, `_`. Virtio cuts longer ones.
+    /// Serial by which the guest finds it: 1 to 20 letters, digits, `-`, `_`. Virtio cuts longer
+    /// ones.
     pub serial: String,
-    /// The guest cannot write.
+    /// True if the guest cannot write.
     pub read_only: bool,
-    /// The image is opened by others too, without QEMU's locks. Only with `read_only`.
+    /// True if the image is opened by others too, without QEMU's locks. Only with `read_only`.
     pub share_read: bool,
-    /// Others write other parts of what is below: QEMU's lock, which is on the whole, would keep
-    /// them out.
+    /// True if others write other parts of what is below: QEMU's lock, which is on the whole, would
+    /// keep them out.
     pub shared_out: bool,
     pub server: DiskServer,
 }
 
 impl DiskSpec {
-    /// A plain virtio-blk disk over a file, for tests.
+    /// Returns a plain virtio-blk disk over a file, for tests.
     #[cfg(any(test, feature = "testing"))]
     pub fn made_up() -> DiskSpec {
         DiskSpec {
@@ -224,7 +222,7 @@ impl DiskSpec {
         }
     }
 
-    /// The block node of the disk, of QEMU and of its storage daemon alike. The file's node
+    /// Returns the block node of the disk, of QEMU and of its storage daemon alike. The file's node
     /// inherits the cache settings and read-only from the node around it.
     pub fn node(&self, name: &str) -> OptionValue {
         self.with_settings(OptionValue::new("driver", self.format()).set("node-name", name))
@@ -275,17 +273,18 @@ impl DiskSpec {
         }
     }
 
-    /// Whether QEMU locks what is below against other QEMUs.
+    /// Returns true if QEMU locks what is below against other QEMUs.
     pub(super) fn is_locked(&self) -> bool {
         !self.share_read && !self.shared_out
     }
 
-    /// QEMU's word for what the disk is in what is below.
+    /// Returns QEMU's word for what the disk is in what is below.
     pub fn format(&self) -> &'static str {
         if self.qcow2.is_some() { "qcow2" } else { "raw" }
     }
 
-    /// What of it only QEMU's block layer could do, where that is not in the way.
+    /// Returns an option of the disk that only QEMU's block layer could do, where that is not in
+    /// the way.
     fn beyond_its_way(&self) -> Option<&'static str> {
         let asked = [("format", self.qcow2.is_some()), ("snapshot", self.snapshot)];
         let lacks = self.way.lacks();
@@ -295,7 +294,7 @@ impl DiskSpec {
             .map(|(option, _)| option)
     }
 
-    /// What would mislead, destroy, or be weakened by QEMU without a word.
+    /// Checks for what would mislead, destroy, or be weakened by QEMU without a word.
     ///
     /// # Errors
     /// Why.
@@ -314,7 +313,7 @@ impl DiskSpec {
         disk.way.check(disk)
     }
 
-    /// The same of what is known before the disk has its seat in a guest.
+    /// Checks what is known before the disk has its seat in a guest, as [`DiskSpec::check`] does.
     ///
     /// # Errors
     /// Why.
@@ -371,8 +370,8 @@ impl DiskSpec {
     }
 }
 
-/// Where a QEMU makes temporary overlays, by what it finds in TMPDIR: from 8.0 on not in /tmp,
-/// which is memory in many a place.
+/// Returns the folder in which a QEMU makes temporary overlays, by what it finds in TMPDIR: from
+/// 8.0 on not in /tmp, which is memory in many a place.
 pub fn overlay_folder(tmpdir: Option<PathBuf>, qemu: Option<Version>) -> PathBuf {
     let usual = || PathBuf::from("/var/tmp");
     match tmpdir.filter(|folder| !folder.as_os_str().is_empty()) {

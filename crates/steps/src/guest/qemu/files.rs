@@ -11,17 +11,17 @@ pub struct GuestFiles {
     pub port: PathBuf,
     /// The socket of the port of the agent that performs steps; only a lab has one.
     pub steps: Option<PathBuf>,
-    /// What the guest wrote on its console.
+    /// Output of the guest on its console.
     pub console: PathBuf,
-    /// What QEMU itself wrote.
+    /// Output of QEMU itself.
     pub stderr: PathBuf,
 }
 
-/// sun_path has 108 bytes, one for the final NUL.
+/// Longest path of a socket: sun_path has 108 bytes, one for the final NUL.
 const LONGEST_SOCKET_PATH: usize = 107;
 
 impl GuestFiles {
-    /// Names them.
+    /// Names the files of a guest.
     ///
     /// # Errors
     /// Bad input: a path that no Unix socket can have.
@@ -38,7 +38,7 @@ impl GuestFiles {
         Ok(files)
     }
 
-    /// Those of a lab, with a port more.
+    /// Names the files of a lab, which has one more port.
     ///
     /// # Errors
     /// As [`GuestFiles::new`].
@@ -48,13 +48,13 @@ impl GuestFiles {
         Ok(GuestFiles { steps: Some(steps), ..GuestFiles::new(directory, guest)? })
     }
 
-    /// All sockets that QEMU makes.
+    /// Returns all sockets that QEMU makes.
     pub fn sockets(&self) -> Vec<PathBuf> {
         [&self.qmp, &self.port].into_iter().chain(&self.steps).cloned().collect()
     }
 }
 
-/// Whether Linux takes these as paths of sockets.
+/// Checks that Linux takes these as paths of sockets.
 ///
 /// # Errors
 /// Bad input: one is too long.

@@ -9,12 +9,11 @@ use iotax_units::MIB;
 
 pub const SMALLEST_CLUSTER: u64 = 512;
 pub const LARGEST_CLUSTER: u64 = 2 * MIB;
-/// Of images in tests: QEMU's own.
+/// Cluster size of images in tests: QEMU's own.
 #[cfg(any(test, feature = "testing"))]
 pub const USUAL_CLUSTER: u64 = 64 << 10;
 
-/// Entries of L1, L2 and refcount tables have eight bytes; a refcount itself has 16 bits (QEMU's
-/// default).
+/// Bytes of an entry of L1, L2 and refcount tables; a refcount itself has 16 bits (QEMU's default).
 const ENTRY: u64 = 8;
 const REFCOUNT: u64 = 2;
 
@@ -27,32 +26,31 @@ const REFCOUNT_CLUSTERS: u64 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     pub offset: u64,
-    /// How long it is.
     pub bytes: u64,
 }
 
 /// The images of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qcow2 {
-    /// Where each lies: the base first, the one that the guest writes last.
+    /// Place of each image: the base first, last the one that the guest writes.
     pub spans: Vec<Span>,
-    /// How long the disk is: the same for all of them.
+    /// Length of the disk, the same for all images.
     pub bytes: u64,
     /// Bytes of a cluster.
     pub cluster: u64,
-    /// Refcounts are not kept up to date with every write.
+    /// True if refcounts are not kept up to date with every write.
     pub lazy_refcounts: bool,
     /// Bytes of L2 tables that QEMU keeps in memory, of each image; `None`: QEMU's choice.
     pub l2_cache: Option<u64>,
 }
 
 impl Qcow2 {
-    /// How many images lie under the one that the guest writes.
+    /// Returns the number of images under the one that the guest writes.
     pub fn backing(&self) -> usize {
         self.spans.len().saturating_sub(1)
     }
 
-    /// Memory for tables that QEMU keeps of all images at most, each with its own
+    /// Returns the memory for tables that QEMU keeps of all images at most, each with its own
     /// (docs/qcow2-cache.txt of QEMU): L2 tables up to 32 MiB or what was asked for, but no more
     /// than the image has, and four clusters of refcounts.
     pub fn table_cache(&self) -> u64 {
@@ -62,8 +60,8 @@ impl Qcow2 {
         self.spans.len() as u64 * each
     }
 
-    /// The block node of the top image with all below it. Of several on one file only the top is
-    /// locked: the others are only read.
+    /// Returns the block node of the top image with all below it. Of several on one file only the
+    /// top is locked: the others are only read.
     pub(super) fn node(&self, disk: &DiskSpec, value: OptionValue) -> OptionValue {
         let below = |image: usize| "backing.".repeat(image);
         self.spans.iter().rev().enumerate().fold(value, |value, (image, span)| {
@@ -80,15 +78,15 @@ impl Qcow2 {
     }
 }
 
-/// The stretch of a file or device in which an image is made, as QEMU's storage daemon is told of
-/// it. QEMU itself refuses to go beyond it.
+/// Returns the block node of the stretch of a file or device in which an image is made, for QEMU's
+/// storage daemon. QEMU itself refuses to go beyond it.
 pub fn room_node(name: &str, path: &std::path::Path, backend: Backend, span: Span) -> OptionValue {
     stretch(OptionValue::new("node-name", name), "", path, backend, span, Aio::Threads)
         .set("cache.direct", on_off(false))
 }
 
-/// A raw node that shows this stretch of what is below and nothing beyond it; its keys begin with
-/// `prefix`.
+/// Returns a raw node that shows this stretch of what is below and nothing beyond it; its keys
+/// begin with `prefix`.
 fn stretch(
     value: OptionValue,
     prefix: &str,
@@ -143,17 +141,18 @@ pub fn lay_out(
     Some((spans.collect(), most * MIB))
 }
 
-/// Bytes of an image of which every cluster is written.
+/// Returns the bytes of an image of which every cluster is written.
 fn whole_room(bytes: u64, cluster: u64) -> u64 {
     room(bytes.div_ceil(cluster) + tables(bytes, cluster), cluster)
 }
 
-/// Bytes of an image that nothing is ever written to: no data and no L2 tables.
+/// Returns the bytes of an image that nothing is ever written to: no data and no L2 tables.
 fn empty_room(bytes: u64, cluster: u64) -> u64 {
     room(l1_clusters(bytes, cluster) + 1, cluster)
 }
 
-/// L2 tables have an entry a cluster of data, the L1 table one an L2 table.
+/// Counts the clusters of tables: L2 tables have an entry for each cluster of data, the L1 table
+/// one for each L2 table.
 fn tables(bytes: u64, cluster: u64) -> u64 {
     l2_tables(bytes, cluster) + l1_clusters(bytes, cluster)
 }
@@ -166,16 +165,17 @@ fn l1_clusters(bytes: u64, cluster: u64) -> u64 {
     (l2_tables(bytes, cluster) * ENTRY).div_ceil(cluster)
 }
 
-/// The header and so many clusters, with the refcounts of all of them and of themselves, in whole
-/// MiB. A refcount table that outgrows its first cluster moves to a new place, with its blocks,
-/// before the old one is free: then there is room for both.
+/// Returns the bytes of the header and of this number of clusters, with the refcounts of all of
+/// them and of themselves, in whole MiB. A refcount table that outgrows its first cluster moves to
+/// a new place, with its blocks, before the old one is free: then there is room for both.
 fn room(clusters: u64, cluster: u64) -> u64 {
     let (blocks, table) = refcounts(clusters + 1, cluster);
     let moving = if table > 1 { 2 * (blocks + table) + 16 } else { 0 };
     ((clusters + 1 + blocks + table + moving) * cluster).next_multiple_of(MIB)
 }
 
-/// Clusters of refcount blocks and of the refcount table, for so many clusters and themselves.
+/// Clusters of refcount blocks and of the refcount table, for this number of clusters and
+/// themselves.
 fn refcounts(clusters: u64, cluster: u64) -> (u64, u64) {
     let (mut blocks, mut table) = (0, 0);
     loop {

@@ -36,7 +36,7 @@ impl OptionValue {
         }
     }
 
-    /// The whole as one word.
+    /// Returns the whole as one word.
     pub fn into_word(self) -> OsString {
         self.0
     }
@@ -60,29 +60,29 @@ impl CommandLine {
         self.0
     }
 
-    /// A word as it stands.
+    /// Adds a word as it is.
     pub fn word(&mut self, word: impl Into<OsString>) -> &mut CommandLine {
         self.0.push(word.into());
         self
     }
 
-    /// Several, parted by blanks.
+    /// Adds several words, parted by blanks.
     pub fn words(&mut self, words: &str) {
         self.0.extend(words.split(' ').map(OsString::from));
     }
 
-    /// An option and its value.
+    /// Adds an option and its value.
     pub fn option(&mut self, name: &str, value: OptionValue) {
         self.word(name).word(value.0);
     }
 }
 
-/// QEMU's words for a switch.
+/// Returns QEMU's word for a switch.
 pub fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// A Unix socket that the program listens on, as a character device.
+/// Returns a Unix socket that the program listens on, as a character device.
 pub fn socket(id: &str, path: &Path) -> OptionValue {
     OptionValue::beginning_with("socket")
         .set("id", id)

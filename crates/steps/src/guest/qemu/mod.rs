@@ -31,11 +31,11 @@ pub const PROGRAM: &str = "qemu-system-x86_64";
 /// QEMU's block layer as a process of its own.
 pub const STORAGE_DAEMON: &str = "qemu-storage-daemon";
 
-/// What is written here was tried with 7.2 and reads as documented since this one (JSON-free
-/// -blockdev, `server=on`, io_uring).
+/// Oldest QEMU that works. This module was tried with 7.2; its options read as documented since
+/// this version (JSON-free -blockdev, `server=on`, io_uring).
 pub const OLDEST: Version = Version { major: 6, minor: 0, patch: 0 };
 
-/// Who executes the guest's instructions.
+/// Executor of the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accel {
     Kvm,
@@ -59,10 +59,10 @@ pub enum MachineType {
 }
 
 impl MachineType {
-    /// All with QEMU's names.
+    /// Types with QEMU's names.
     pub const ALL: &[(&str, MachineType)] = &[("q35", MachineType::Q35), ("pc", MachineType::Pc)];
 
-    /// The board without what no guest of ours uses.
+    /// Returns the options of the board without what no guest of ours uses.
     fn options(self) -> &'static str {
         match self {
             MachineType::Q35 => "q35,sata=off,smbus=off,smm=off,vmport=off,hpet=off",
@@ -71,12 +71,12 @@ impl MachineType {
     }
 }
 
-/// Where the guest's memory comes from.
+/// Source of the guest's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Whole MiB, at least 128.
+    /// Size in bytes: whole MiB, at least 128.
     pub bytes: u64,
-    /// Another process reaches into it.
+    /// True if another process reaches into it.
     pub shared: bool,
     /// Bytes of a huge page, where it is made of such.
     pub huge_page: Option<u64>,
@@ -85,7 +85,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Plain memory of the process.
+    /// Returns plain memory of the process.
     pub fn plain(bytes: u64) -> Memory {
         Memory { bytes, ..Memory::default() }
     }
@@ -103,7 +103,7 @@ pub struct Firmware {
     pub variables: PathBuf,
 }
 
-/// What starts in a guest.
+/// System that starts in a guest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GuestStart {
     /// A guest of ours.
@@ -119,7 +119,7 @@ pub enum GuestStart {
     },
 }
 
-/// A guest. Everything that QEMU is told.
+/// A guest: everything that QEMU needs to know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuestSpec {
     /// Unique within the run: letters, digits, `-`, `_`.
@@ -136,9 +136,8 @@ pub struct GuestSpec {
     /// itself.
     pub tsc_khz: Option<u32>,
     pub disks: Vec<DiskSpec>,
-    /// Its network card, if it has one.
+    /// Network card, if the guest has one.
     pub card: Option<Card>,
-    /// What starts in it.
     pub start: GuestStart,
     /// Sockets and logs, see [`GuestFiles`]: the run's directory, mode 0700.
     pub directory: PathBuf,
@@ -150,7 +149,7 @@ pub struct Card {
     pub tap: String,
     /// The card's hardware address: `52:54:00:0a:0b:0c`.
     pub mac: String,
-    /// This host's kernel serves it, past QEMU.
+    /// True if this host's kernel serves it, past QEMU.
     pub vhost: bool,
     /// Pairs of queues, 1 or more.
     pub queues: u16,
@@ -167,7 +166,7 @@ pub const PORT_CHARDEV: &str = "agent";
 /// The id of the agent's port, as QMP's VSERPORT_CHANGE event shows it.
 pub const PORT_DEVICE: &str = "agent-port";
 
-/// The same of the second port, of a lab.
+/// Name of the character device of the second port, which a lab has.
 const STEPS_CHARDEV: &str = "steps";
 const STEPS_DEVICE: &str = "steps-port";
 
@@ -175,7 +174,7 @@ const STEPS_DEVICE: &str = "steps-port";
 pub const SYSTEM_DRIVE: &str = "system";
 
 impl GuestSpec {
-    /// The root image, where it is a lab.
+    /// Returns the root image, where it is a lab.
     fn root(&self) -> Option<&Path> {
         match &self.start {
             GuestStart::Kernel { root, .. } => root.as_deref(),
@@ -183,7 +182,7 @@ impl GuestSpec {
         }
     }
 
-    /// Its files.
+    /// Returns the files of the guest.
     ///
     /// # Errors
     /// As [`GuestFiles::new`].
@@ -195,7 +194,7 @@ impl GuestSpec {
     }
 }
 
-/// What follows [`PROGRAM`] on the command line.
+/// Returns the command line after [`PROGRAM`].
 ///
 /// # Errors
 /// Bad input: the guest or the disk, and what is wrong with it.
@@ -204,7 +203,7 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     let files = spec.files()?;
     let mut line = CommandLine::default();
     let name = format!("iotax-{}-{}", spec.run_tag, spec.name);
-    // Threads are named too, so that a vCPU's time is told from an iothread's.
+    // Name the threads too, to distinguish a vCPU's time from an iothread's.
     line.option(
         "-name",
         OptionValue::new("guest", &name).set("process", &name).set("debug-threads", "on"),
@@ -243,7 +242,7 @@ pub fn command_line(spec: &GuestSpec) -> Result<Vec<OsString>, Failed> {
     Ok(line.into_words())
 }
 
-/// Port 0 is the console's, which there is none of.
+/// Adds the ports. Port 0 is the console's, which is not used.
 fn ports(line: &mut CommandLine, files: &GuestFiles) {
     let first = (PORT_CHARDEV, PORT_DEVICE, init::PORT_NAME, &files.port);
     let second =
@@ -260,8 +259,8 @@ fn ports(line: &mut CommandLine, files: &GuestFiles) {
     }
 }
 
-/// Without a script: the tap is there and a port of its bridge. Without the ROM that would boot
-/// from the network.
+/// Adds the network card. There is no script: the tap is there and a port of its bridge. There is
+/// no ROM either, which would boot from the network.
 fn card(line: &mut CommandLine, card: &Card) {
     let many = (card.queues > 1).then_some(card.queues);
     let tap = OptionValue::beginning_with("tap")
@@ -282,9 +281,8 @@ fn card(line: &mut CommandLine, card: &Card) {
     );
 }
 
-/// The root of a lab, opened like somebody else's system: for reading only, with QEMU's locks,
-/// under a temporary overlay. So several labs stand on one image, and each finds it as it was
-/// built.
+/// Adds the root of a lab, opened like somebody else's system: for reading only, with QEMU's locks,
+/// under a temporary overlay. So several labs share one image, and each finds it as it was built.
 fn root_disk(line: &mut CommandLine, root: &Path) {
     let drive =
         OptionValue::new("if", "none").set("id", "root").set("snapshot", "on").set("driver", "raw");
@@ -294,7 +292,7 @@ fn root_disk(line: &mut CommandLine, root: &Path) {
     line.option("-device", device.set("serial", root::SERIAL));
 }
 
-/// The image, which is opened for reading only and with QEMU's locks: several guests can stand on
+/// Adds the image, which is opened for reading only and with QEMU's locks: several guests can use
 /// it, and none while somebody writes it. What the guest writes goes to a temporary overlay (qcow2,
 /// in TMPDIR or /var/tmp, unlinked at once). `strict`: no disk under test is ever booted from
 /// instead.
@@ -314,7 +312,7 @@ fn system_disks(line: &mut CommandLine, image: &SystemImage, seed: &Path) {
     let device =
         OptionValue::beginning_with("virtio-blk-pci").set("id", "seed-device").set("drive", "seed");
     line.option("-device", device.set("serial", super::seed::SERIAL));
-    // A hub with one port leads nowhere; what the card is for says the seed.
+    // A hub with one port leads nowhere; the seed says what the card is for.
     line.option(
         "-netdev",
         OptionValue::beginning_with("hubport").set("id", "nowhere").set("hubid", "0"),
@@ -367,16 +365,17 @@ fn memory_backend(memory: &Memory) -> OptionValue {
         .maybe("hugetlbsize", memory.huge_page.map(|bytes| format!("{}M", bytes >> 20)))
         .maybe("host-nodes", memory.node)
         .maybe("policy", memory.node.map(|_| "bind"))
-        // Touched now: a page that is missing shows at the start, and none is fetched in the middle
-        // of a slice.
+        // Touch all pages now: a page that is missing shows at the start, and none is fetched in
+        // the middle of a slice.
         .set("prealloc", on_off(memory.huge_page.is_some()))
 }
 
-/// `panic=-1` with -no-reboot: a kernel that panics ends QEMU at once instead of waiting to be
-/// missed. What only shortens the boot is left to the translator: on a processor the guest keeps
-/// its own defaults, mitigations above all. Where the translator gets no processor for a moment the
-/// timer seems dead to the kernel, which then panics, and the time-stamp counter several times too
-/// slow, by which the guest's clock then runs too fast: under KVM it knows better.
+/// Returns the kernel's command line. `panic=-1` with -no-reboot: a kernel that panics ends QEMU at
+/// once instead of waiting to be missed. What only shortens the boot is left to the translator: on
+/// a processor the guest keeps its own defaults, mitigations above all. Where the translator gets
+/// no processor for a moment the timer seems dead to the kernel, which then panics, and the
+/// time-stamp counter several times too slow, by which the guest's clock then runs too fast: under
+/// KVM it knows better.
 fn kernel_command_line(spec: &GuestSpec) -> String {
     let mut words = vec!["console=ttyS0", "quiet", "panic=-1"];
     if spec.accel == Accel::Tcg {

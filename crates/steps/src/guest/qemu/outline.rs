@@ -5,7 +5,7 @@ use crate::PathRef;
 use iotax_units::show_size;
 
 impl DiskSpec {
-    /// `256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native`
+    /// Describes the disk: `256 MiB of /srv/x.img by virtio-blk, cache=none, aio=native`
     pub fn outline(&self, below: &PathRef) -> String {
         let size = self.qcow2.as_ref().map(|image| image.bytes).or(self.bytes);
         let what = match (&self.server, size) {
@@ -17,7 +17,7 @@ impl DiskSpec {
             DiskServer::Spdk(spdk) => format!("{} at {}", self.way.name(), spdk.rpc.display()),
             _ => self.way.name().to_owned(),
         };
-        // Its own layer says how a bdev's files are opened, and an image of Ceph is none.
+        // Its own layer says how a bdev's files are opened, and an image of Ceph is not a file.
         let is_known =
             |name: &str| name != "aio" || !matches!(below, PathRef::Bdev { .. } | PathRef::Rbd(_));
         let words: Vec<String> = self
@@ -29,7 +29,8 @@ impl DiskSpec {
         format!("{what} by {by}{}", words.concat())
     }
 
-    /// Options that its way has: those that everybody asks for, and others where they were chosen.
+    /// Returns the options that its way has: those that everybody asks for, and others where they
+    /// were chosen.
     fn settings(&self) -> Vec<(&'static str, String)> {
         let cache = Cache::ALL
             .iter()

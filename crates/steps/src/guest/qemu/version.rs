@@ -1,4 +1,4 @@
-//! What an installed QEMU is and can: asked of the program itself, never guessed.
+//! Version and abilities of an installed QEMU: asked of the program itself, never guessed.
 
 use super::super::qmp::Qmp;
 use super::OLDEST;
@@ -23,7 +23,7 @@ impl std::fmt::Display for Version {
 }
 
 impl Version {
-    /// Reads `QEMU emulator version 7.2.22 (Debian ...)`.
+    /// Parses `QEMU emulator version 7.2.22 (Debian ...)`.
     pub fn parse(text: &str) -> Option<Version> {
         let number = text.split("version ").nth(1)?.split_whitespace().next()?;
         let mut parts = number.split('.').map(|part| {
@@ -35,10 +35,10 @@ impl Version {
     }
 }
 
-/// The installed QEMU's version.
+/// Returns the installed QEMU's version.
 ///
 /// # Errors
-/// There is none, or none that is new enough: which, in words.
+/// If there is no QEMU, or none that is new enough: which, in words.
 pub fn installed_version(program: &OsStr) -> Result<Version, String> {
     let name = program.to_string_lossy();
     let Ok(output) = output_of(Command::new(program).arg("--version"), ANSWERS_WITHIN) else {
@@ -52,15 +52,15 @@ pub fn installed_version(program: &OsStr) -> Result<Version, String> {
     }
 }
 
-/// What makes an empty QEMU, controlled by its standard input and output.
+/// Arguments for an empty QEMU, controlled by its standard input and output.
 pub const EMPTY_QEMU: &[&str] =
     &["-machine", "none", "-nodefaults", "-no-user-config", "-display", "none", "-qmp", "stdio"];
 
-/// Likewise of its storage daemon.
+/// Arguments for an empty storage daemon of QEMU's, controlled likewise.
 pub const EMPTY_DAEMON: &[&str] =
     &["--chardev", "stdio,id=control", "--monitor", "chardev=control,mode=control"];
 
-/// Whether this program (QEMU or its storage daemon, with what makes an empty one) opens a file
+/// Checks that this program (QEMU or its storage daemon, with what makes an empty one) opens a file
 /// with aio=io_uring on this kernel: it may have been built without it, and
 /// kernel.io_uring_disabled or a seccomp filter may forbid it. Asked by doing it.
 ///
@@ -89,7 +89,7 @@ pub fn io_uring_works(program: &OsStr, empty: &[&str]) -> Result<(), String> {
 }
 
 impl Version {
-    /// A release: `Version::new(9, 0)` is 9.0.0.
+    /// Makes a release: `Version::new(9, 0)` is 9.0.0.
     pub const fn new(major: u32, minor: u32) -> Version {
         Version { major, minor, patch: 0 }
     }

@@ -1,5 +1,5 @@
-//! iSCSI and iSER: a target of LIO's, known by its IQN, and the session of open-iscsi with it. Both
-//! carry the run's id.
+//! Handles iSCSI and iSER: a target of LIO, known by its IQN, and the session of open-iscsi with
+//! it. Both carry the run's id.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::iscsi;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// A backstore, a target with one portal and one initiator that may have its LUN.
+/// Backstore, and a target with one portal and one initiator that may have its LUN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportIscsi {
     /// File or device below.
     pub backing: PathRef,
-    /// Whether that is a block device.
+    /// True if the backing is a block device.
     pub block: bool,
     /// Bytes of a file that are shown.
     pub bytes: u64,
@@ -27,7 +27,7 @@ pub struct ExportIscsi {
     /// Attributes of the backstore, by LIO's names.
     pub attributes: Vec<(String, String)>,
     pub iqn: String,
-    /// Of the one initiator.
+    /// Name of the only initiator.
     pub initiator: String,
     pub portal: SocketAddr,
     pub iser: bool,
@@ -86,8 +86,8 @@ impl ManagedResource for ExportIscsi {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Whether the fabric's folder was there before is not known then; an empty one is nobody's
-        // loss.
+        // It is not known at this point if the fabric's folder was there before. Removing an empty
+        // one harms nobody.
         let made = || StepOutput::found_at(target::fabric());
         Ok(target::is_exported(&self.name, &self.iqn).then(made))
     }
@@ -101,7 +101,7 @@ impl ManagedResource for ExportIscsi {
     }
 }
 
-/// A session with such a target.
+/// Session with such a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectIscsi {
     pub iqn: String,
@@ -110,7 +110,7 @@ pub struct ConnectIscsi {
     pub iface: String,
     pub initiator: String,
     pub iser: bool,
-    /// ThingSettings of the node record by open-iscsi's names.
+    /// Settings of the node record, by open-iscsi's names.
     pub settings: Vec<(String, String)>,
 }
 
@@ -139,7 +139,7 @@ impl Operation for ConnectIscsi {
 }
 
 impl ManagedResource for ConnectIscsi {
-    /// The session does not; its records are files.
+    /// Returns true: the session does not survive, but its records are files.
     fn survives(&self) -> bool {
         true
     }

@@ -1,5 +1,5 @@
-//! The daemon of open-iscsi, where none runs: a process of ours as long as the stack is up. One
-//! that runs is used and stays.
+//! Starts the daemon of open-iscsi where none runs: a process of ours while the stack is up. A
+//! daemon that runs already is used and stays.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::iscsi;
@@ -11,15 +11,16 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartIscsid {
-    /// The run's folder there.
+    /// The run's folder in that place.
     pub directory: PathBuf,
-    /// Sessions will go by RDMA.
+    /// True if sessions will use RDMA.
     pub iser: bool,
 }
 
 impl StartIscsid {
-    /// Names of initiators are in the records of interfaces; the daemon wants a file with one all
-    /// the same, and /etc is not ours. The name of the file is in no other command line.
+    /// Returns the path of a file with an initiator's name. The records of interfaces have such
+    /// names, but the daemon wants a file with one all the same, and /etc is not ours. The name of
+    /// the file is in no other command line.
     pub(crate) fn names(&self) -> PathBuf {
         self.directory.join("iscsid.initiatorname")
     }
@@ -59,13 +60,13 @@ impl Operation for StartIscsid {
 }
 
 impl ManagedResource for StartIscsid {
-    /// The process does not, its files do; `unmake` copes with both.
+    /// Returns true: the process does not survive, but its files do. `unmake` copes with both.
     fn survives(&self) -> bool {
         true
     }
 
     fn make(&self, system: &mut RealSystem, _: &RunTag) -> Result<StepOutput> {
-        // The look whether one runs, with the modules that it talks to.
+        // Checks if a daemon runs, and loads the modules that it talks to.
         if iscsi::before_daemon(self.iser)? {
             return Ok(StepOutput { reused: true, ..StepOutput::default() });
         }
@@ -75,7 +76,7 @@ impl ManagedResource for StartIscsid {
     }
 
     fn find(&self, _: &RunTag, _: &[StepOutput]) -> Result<Option<StepOutput>> {
-        // Its files may be there without it: they are removed either way.
+        // Its files may exist without the process: they are removed either way.
         Ok(Some(StepOutput { process: process_of_tag(&self.word())?, ..StepOutput::default() }))
     }
 

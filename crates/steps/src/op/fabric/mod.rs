@@ -1,5 +1,5 @@
-//! Both ends of fabrics, a file an operation: targets that serve a device where it is, initiators
-//! that show it where they are.
+//! Holds both ends of fabrics, one file for each operation: targets that serve a device where it
+//! is, and initiators that show it where they are.
 
 mod iscsi;
 mod iscsid;

@@ -1,5 +1,5 @@
-//! NBD: a qemu-nbd with one named export, and the kernel's device behind it. The export's name
-//! carries the run's id, and is in the command lines of both ends.
+//! Handles NBD: a qemu-nbd with one named export, and the kernel's device over it. The export's
+//! name carries the run's id, and is in the command lines of both ends.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::export;
@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Where an export is served.
+/// Address at which an export is served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NbdServer {
     Tcp(SocketAddr),
-    /// A socket in the run's folder.
+    /// Socket in the run's folder.
     Unix(PathBuf),
 }
 
@@ -40,10 +40,10 @@ impl std::fmt::Display for NbdServer {
     }
 }
 
-/// The process that serves, after a look whether it can.
+/// Process that serves the export, started after a check that it can.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportNbd {
-    /// qemu-nbd with its whole command line.
+    /// Command line of qemu-nbd.
     pub spawn: Spawn,
     /// File or device below.
     pub backing: PathRef,
@@ -99,12 +99,12 @@ impl ManagedResource for ExportNbd {
     }
 }
 
-/// The kernel's device over a connection to such an export.
+/// Kernel device over a connection to such an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectNbd {
     pub name: String,
     pub server: NbdServer,
-    /// Connections at the same time.
+    /// Number of connections at the same time.
     pub connections: u32,
 }
 

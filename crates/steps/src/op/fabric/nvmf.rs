@@ -1,5 +1,5 @@
-//! NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both are known
-//! by the subsystem's NQN, which carries the run's id.
+//! Handles NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both
+//! are known by the subsystem's NQN, which carries the run's id.
 
 use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::settings::ThingSettings;
@@ -11,21 +11,21 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// A subsystem with one namespace, one host that may connect, and a port.
+/// Subsystem with one namespace, one host that may connect, and a port.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportNvmf {
     pub device: PathRef,
     pub nqn: String,
-    /// Of the one host that may connect.
+    /// NQN of the only host that may connect.
     pub host_nqn: String,
     /// Number of the port in configfs.
     pub port_id: u16,
-    /// `tcp`, `rdma` or `loop`.
+    /// Transport: `tcp`, `rdma` or `loop`.
     pub transport: String,
-    /// Where it listens; `None` of `loop`.
+    /// Address and port where it listens; `None` for `loop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<(IpAddr, u16)>,
-    /// Bytes of data that come with a command; `None`: the kernel's choice.
+    /// Bytes of data that come with a command; `None` for the kernel's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inline_data_size: Option<u64>,
 }
@@ -79,13 +79,13 @@ impl ManagedResource for ExportNvmf {
     }
 }
 
-/// A controller of such a subsystem.
+/// Controller of such a subsystem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectNvmf {
     pub nqn: String,
-    /// `tcp`, `rdma` or `loop`.
+    /// Transport: `tcp`, `rdma` or `loop`.
     pub transport: String,
-    /// Where it listens; `None` of `loop`.
+    /// Address and port where the target listens; `None` for `loop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<(IpAddr, u16)>,
     pub host_nqn: String,

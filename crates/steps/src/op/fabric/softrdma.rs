@@ -1,5 +1,5 @@
-//! The RDMA device that a fabric goes by: one that is there, or one in software that is made for
-//! the run.
+//! Provides the RDMA device that a fabric uses: an existing one, or one in software that is made
+//! for the run.
 
 use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::softrdma::{self, RdmaNames};
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Which card it is wanted on.
+/// Card on which the RDMA device is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RdmaOn {
-    /// A pair of virtual cards of our own, one of which gets the address and so many bits of a
-    /// network.
+    /// Pair of virtual cards of our own, one of which gets the address; the number is the length of
+    /// the network's prefix in bits.
     Own(IpAddr, u8),
-    /// The card that has the address.
+    /// Card that has the address.
     At(IpAddr),
-    /// The card by which the address is reached.
+    /// Card by which the address is reached.
     Toward(IpAddr),
 }
 
-/// `rdma link add TYPE rxe`, where there is none.
+/// Runs `rdma link add TYPE rxe`, where there is no RDMA device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SoftRdma {
-    /// A short part of the run's id, in the names of what is made.
+    /// Short part of the run's id, in the names of what is made.
     pub short: String,
     pub on: RdmaOn,
 }
@@ -87,7 +87,7 @@ impl ManagedResource for SoftRdma {
         Ok(softrdma::is_there(&self.names()).then(StepOutput::default))
     }
 
-    /// A device that was there before has another name, and stays.
+    /// Removes what was made. A device that existed before has another name, and stays.
     fn unmake(&self, _: &mut RealSystem, _: &RunTag, _: &StepOutput) -> Result<()> {
         softrdma::unmake(&self.names())
     }

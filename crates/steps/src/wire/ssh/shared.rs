@@ -8,7 +8,8 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A socket's path has 108 bytes, of which ssh takes 17 for a name of its own while it makes it.
+/// Longest path of the socket: it has 108 bytes, of which ssh takes 17 for a name of its own while
+/// it makes it.
 const LONGEST: usize = 88;
 const END_GRACE: Duration = Duration::from_secs(1);
 

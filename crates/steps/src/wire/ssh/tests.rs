@@ -1,5 +1,5 @@
 //! Against a real sshd on loopback with keys and configuration of its own. The agent that is copied
-//! is this test program itself, told to run the test `agent_main`: what libtest prints first is
+//! is this test program itself, made to run the test `agent_main`: what libtest prints first is
 //! noise on stdout.
 
 use super::super::fake::{FakeHandler, spec, target};

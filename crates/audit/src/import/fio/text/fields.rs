@@ -3,15 +3,16 @@
 use crate::import::cut::UnnumberedLine;
 use crate::number::{PrintedNumber, leading, rounded};
 
-/// A key or a value of more bytes is none: a line of nothing but signs would be read over and over.
+/// Longest key or value, in bytes. Without a limit, a line of nothing but signs would be read over
+/// and over.
 const LONGEST: usize = 64;
 
-/// What is before a key.
+/// Returns true if the byte may precede a key.
 fn parts(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b':' | b'(' | b'[' | b'\t' | b';')
 }
 
-/// What is after a value.
+/// Returns true if the byte may follow a value.
 fn ends(byte: u8) -> bool {
     matches!(byte, b' ' | b',' | b')' | b']' | b';' | b'\t' | b'\r')
 }
@@ -20,7 +21,7 @@ pub(super) fn pairs<'a>(line: &UnnumberedLine<'a>) -> impl Iterator<Item = (&'a 
     let text = line.text;
     memchr::memchr_iter(b'=', text.as_bytes()).filter_map(move |sign| {
         let bytes = text.as_bytes();
-        // `>=64=0.0%`: the first sign is part of the key.
+        // `>=64=0.0%`: the first character belongs to the key.
         if bytes.get(sign.wrapping_sub(1)) == Some(&b'>') {
             return None;
         }
@@ -41,8 +42,8 @@ pub(super) fn value<'a>(line: &UnnumberedLine<'a>, key: &str) -> Option<&'a str>
     pairs(line).find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
-/// A plain number, whatever is after it (`100.00%`, `60025msec`); the spot takes a sign of
-/// percent in.
+/// Reads a plain number, whatever follows it (`100.00%`, `60025msec`); the spot includes a percent
+/// sign.
 pub(super) fn plain(line: &UnnumberedLine, text: &str) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let sign = usize::from(text.as_bytes().get(bytes) == Some(&b'%'));
@@ -53,23 +54,23 @@ pub(super) fn number(line: &UnnumberedLine, key: &str) -> Option<PrintedNumber> 
     plain(line, value(line, key)?)
 }
 
-/// A number with one of fio's prefixes; where `old`, `K` and `M` of bytes are of 1024.
+/// Reads a number with one of fio's prefixes; with `old`, `K` and `M` of bytes are 1024-based.
 pub(super) fn scaled(line: &UnnumberedLine, text: &str, old: bool) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let (scale, power) = scale(&text[bytes..], old)?;
     let mut figure = rounded(line.spot(text), value, decimals, scale);
-    // fio cuts off what is below the second prefix before it rounds.
+    // fio cuts off the digits below the second prefix before it rounds.
     if power >= 2 {
         figure.high += scale / 1000.0;
     }
-    // The old way prints a remainder of 1024 as if it were a fraction.
+    // Old versions print a remainder of 1024 as if it were a fraction.
     if old && decimals > 0 {
         (figure.low, figure.high) = (value.trunc() * scale, (value.trunc() + 1.0) * scale);
     }
     Some(figure)
 }
 
-/// A number in nanoseconds of a unit; a prefix alone may follow: `129MiB/s` is no time.
+/// Reads a time in nanoseconds. Only a prefix may follow the unit: `129MiB/s` is not a time.
 pub(super) fn time(line: &UnnumberedLine, text: &str, unit_ns: f64) -> Option<PrintedNumber> {
     let (value, bytes, decimals) = leading(text)?;
     let unit = Some(&text[bytes..]).filter(|unit| unit.len() <= 1)?;

@@ -1,4 +1,4 @@
-//! What is in each of fio's lines.
+//! Parses the content of fio's lines.
 
 use super::fields::{number, pairs, plain, scaled, time, value};
 use super::lines::FioLineKind;
@@ -10,13 +10,13 @@ use crate::import::fio::{
 use crate::import::workload::ResultDirection;
 use crate::number::{PrintedNumber, leading};
 
-/// `hostname=a, ..., fio=fio-3.33, flags=1`.
+/// Reads the version from `hostname=a, ..., fio=fio-3.33, flags=1`.
 pub(super) fn version_of_client(text: &str) -> Option<FioVersion> {
     let (_, behind) = text.split_once("fio=")?;
     FioVersion::read(behind.split([',', ' ']).next()?)
 }
 
-/// `test: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=1`.
+/// Reads `test: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=1`.
 pub(super) fn asked(line: &UnnumberedLine, index: usize) -> Option<FioJobLine> {
     Some(FioJobLine {
         name: line.text.trim_start().split(": (g=").next()?.to_owned(),
@@ -28,8 +28,8 @@ pub(super) fn asked(line: &UnnumberedLine, index: usize) -> Option<FioJobLine> {
     })
 }
 
-/// `bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, or `bs=4K-4K/4K-4K/4K-4K`, or
-/// `bs=4K-4K,ioengine`: as options have it.
+/// Reads `bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B`, or `bs=4K-4K/4K-4K/4K-4K`, or
+/// `bs=4K-4K,ioengine`, into the form of options.
 fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
     let behind =
         text.split_once("bs=")?.1.split(", ioengine").next()?.replace("iB", "").replace('/', ",");
@@ -37,7 +37,7 @@ fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
     Some(job_file::sizes(None, Some(&ranges.collect::<Vec<_>>().join(","))))
 }
 
-/// The last of several lines of progress that a carriage return drew over each other.
+/// Reads the last of several progress lines that a carriage return drew over each other.
 pub(super) fn eta(line: &UnnumberedLine) -> Option<FioEta> {
     let line = line.without(line.text.trim_end().rfind('\r').map_or(0, |at| at + 1));
     let done = line.text.split('[').nth(2).and_then(leading).map(|(value, ..)| value);
@@ -51,7 +51,7 @@ pub(super) fn eta(line: &UnnumberedLine) -> Option<FioEta> {
     eta.bytes_per_second.iter().any(Option::is_some).then_some(eta)
 }
 
-/// `test: (groupid=0, jobs=4): err= 0: pid=1155: Thu Nov 18 23:24:45 2021`.
+/// Reads `test: (groupid=0, jobs=4): err= 0: pid=1155: Thu Nov 18 23:24:45 2021`.
 pub(super) fn job(line: &UnnumberedLine, index: usize) -> FioReport {
     let text = line.text;
     let whole = |key: &str| value(line, key).and_then(leading).map(|(value, ..)| value as u64);
@@ -62,7 +62,7 @@ pub(super) fn job(line: &UnnumberedLine, index: usize) -> FioReport {
         group: whole("groupid"),
         jobs: whole("jobs"),
         pid: whole("pid"),
-        // Sums over the clients whose own results stand before it.
+        // Sums over the clients whose own results precede it.
         aggregate: text.trim_start().starts_with("All clients:"),
         error: number(line, "err"),
         ended: ended.map(|(_, time)| time.trim().to_owned()).filter(|time| !time.is_empty()),
@@ -70,8 +70,8 @@ pub(super) fn job(line: &UnnumberedLine, index: usize) -> FioReport {
     }
 }
 
-/// Reads a line of a job's results into it; `unit` is that of the list of percentiles which is
-/// being read, in nanoseconds, `None` of one that is left out. `None` where it could not be read.
+/// Reads a line of a job's results into it. `unit` is that of the list of percentiles being read,
+/// in nanoseconds; `None` for a list that is skipped. Returns `None` if the line could not be read.
 pub(super) fn read(
     job: &mut FioReport,
     unit: &mut Option<f64>,
@@ -87,7 +87,8 @@ pub(super) fn read(
             job.cpu = Some(FioCpu { user, system, switches: number(line, "ctx") });
         }
         FioLineKind::Issued => job.issued = Some(issued(line)?),
-        // What follows is of syncs, or of one priority: no percentiles of this way.
+        // The lines that follow are about syncs, or about one priority: they are not percentiles of
+        // this direction.
         FioLineKind::Aside => *unit = None,
         _ => {
             // Without a direction it is a piece of an output whose result line is missing.
@@ -102,8 +103,8 @@ pub(super) fn read(
                 (FioLineKind::Latency, "clat") => direction.clat = Some(latency(line)?),
                 (FioLineKind::Latency, _) => direction.lat = Some(latency(line)?),
                 (FioLineKind::PercentileHead, _) => {
-                    // Of two lists the completions' is kept; total latencies count only where there
-                    // is no other.
+                    // Of two lists, that of completions is kept; total latencies count only if
+                    // there is no other.
                     *unit =
                         unit_ns(text).filter(|_| direction.percentiles.is_none() || of == "clat");
                     let list = unit.map(|_| Percentiles { of, points: Vec::new() });
@@ -131,7 +132,7 @@ fn way_of(text: &str) -> Option<ResultDirection> {
     }
 }
 
-/// `read: IOPS=26.0k, BW=102MiB/s (107MB/s)(29.8GiB/300001msec)`, `read : io=4096.0MB,
+/// Reads `read: IOPS=26.0k, BW=102MiB/s (107MB/s)(29.8GiB/300001msec)`, `read : io=4096.0MB,
 /// bw=611058KB/s, iops=152764, runt= 6864msec`.
 fn result(line: &UnnumberedLine, index: usize, version: Option<FioVersion>) -> Option<Direction> {
     let mut direction = Direction::new(way_of(line.text)?, index);
@@ -159,8 +160,8 @@ fn bracketed(text: &str) -> impl Iterator<Item = &str> {
     text.split('(').skip(1).map_while(|part| Some(part.split_once(')')?.0))
 }
 
-/// The two halves of `29.8GiB/300001msec`, `49/37694388`, `2457MiB/s-2457MiB/s`: the slash of a
-/// rate parts nothing.
+/// Splits `29.8GiB/300001msec`, `49/37694388`, `2457MiB/s-2457MiB/s` at the slash; the slash of a
+/// rate does not count.
 fn halves(text: &str) -> (&str, Option<&str>) {
     let part =
         |(at, sign): &(usize, char)| matches!(sign, '/' | '-') && !text[*at..].starts_with("/s");
@@ -188,11 +189,11 @@ fn unit_ns(text: &str) -> Option<f64> {
     }
 }
 
-/// `clat (usec): min=21, max=19215, avg=113.61, stdev=218.66`.
+/// Reads `clat (usec): min=21, max=19215, avg=113.61, stdev=218.66`.
 fn latency(line: &UnnumberedLine) -> Option<FioLatency> {
     let unit = unit_ns(line.text)?;
     let figure = |key: &str| time(line, value(line, key)?, unit);
-    // Whole microseconds and milliseconds are cut off from nanoseconds; after a prefix they are
+    // Whole microseconds and milliseconds are truncated from nanoseconds; after a prefix they are
     // rounded.
     let cut = |key: &str| {
         let figure = figure(key)?;
@@ -208,7 +209,7 @@ fn latency(line: &UnnumberedLine) -> Option<FioLatency> {
     })
 }
 
-/// `|  1.00th=[   48],  5.00th=[   51],`.
+/// Reads `|  1.00th=[   48],  5.00th=[   51],`.
 fn points(line: &UnnumberedLine, unit_ns: f64) -> Vec<(f64, PrintedNumber)> {
     let one = |(before, behind): (&str, &str)| {
         let percent = before.rsplit([' ', '|', ',']).next().and_then(leading)?.0;
@@ -222,7 +223,7 @@ fn points(line: &UnnumberedLine, unit_ns: f64) -> Vec<(f64, PrintedNumber)> {
     parts.windows(2).filter_map(|pair| one((pair[0], pair[1]))).collect()
 }
 
-/// `issued rwts: total=7804560,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0`, `issued :
+/// Reads `issued rwts: total=7804560,7797520,0,0 short=0,0,0,0 dropped=0,0,0,0`, `issued :
 /// total=r=1/w=0/d=0, short=r=0/...`.
 fn issued(line: &UnnumberedLine) -> Option<IssuedLine> {
     let list = |key: &str| {
@@ -240,7 +241,7 @@ fn issued(line: &UnnumberedLine) -> Option<IssuedLine> {
     })
 }
 
-/// `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB),
+/// Reads `READ: bw=102MiB/s (107MB/s), 102MiB/s-102MiB/s (107MB/s-107MB/s), io=29.8GiB (31.0GB),
 /// run=300001-300001msec`; before 2.17 `READ: io=4096.0MB, aggrb=611058KB/s, minb=..., maxb=...,
 /// mint=6864msec, maxt=6864msec`.
 pub(super) fn status(line: &UnnumberedLine, group: Option<u64>) -> Option<GroupStatus> {

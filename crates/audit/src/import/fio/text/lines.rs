@@ -1,4 +1,4 @@
-//! Which of fio's lines a line is, by its first letters.
+//! Classifies fio's lines by their first letters.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FioLineKind {
@@ -16,18 +16,18 @@ pub(super) enum FioLineKind {
     Issued,
     Group,
     Status,
-    /// Latencies of syncs, or of I/Os of one priority: not of a way.
+    /// Latencies of syncs, or of I/Os of one priority: they belong to no direction.
     Aside,
-    /// A line of a job's results without a figure that is read: samples, buckets, depths.
+    /// A line of a job's results that has no figure to read: samples, buckets, depths.
     Within,
-    /// A line of fio's without a figure that is read.
+    /// Another line of fio's that has no figure to read.
     Known,
     Blank,
     Foreign,
 }
 
 impl FioLineKind {
-    /// Whether it is between a job's first line and its last.
+    /// Returns true if the line lies between a job's first line and its last.
     pub(super) fn is_within_a_job(self) -> bool {
         use FioLineKind::*;
         matches!(
@@ -37,7 +37,8 @@ impl FioLineKind {
     }
 }
 
-/// What lines begin with, where a blank stands for any or none, and what they contain.
+/// Beginnings of lines (a blank matches any number of blanks or none), text that they contain, and
+/// their kind.
 const LINES: &[(&str, &str, FioLineKind)] = &[
     ("|", "th=[", FioLineKind::Percentiles),
     ("hostname=", "fio=fio-", FioLineKind::Client),
@@ -60,8 +61,8 @@ const LINES: &[(&str, &str, FioLineKind)] = &[
     ),
 ];
 
-/// Whether an output may begin here: only at lines that nothing but fio prints. Asked of every line
-/// of every page.
+/// Returns true if an output may begin here, which is only at lines that nothing but fio prints.
+/// Called for every line of every page.
 pub(super) fn begins(line: &str) -> bool {
     let text = line.trim_start();
     match text.as_bytes().first() {
@@ -93,7 +94,7 @@ pub(super) fn kind(line: &str) -> FioLineKind {
     }
 }
 
-/// What follows that one of several labels with which a text begins.
+/// Returns the text after the label that it begins with, if that is one of `labels`.
 fn after_label<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
     let mut labels = labels.split(';').map(|label| label.split(' '));
     labels.find_map(|mut label| {
@@ -101,7 +102,8 @@ fn after_label<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
     })
 }
 
-/// Lines that begin with the name of a job: `test: (g=0): rw=`, `test: (groupid=0, jobs=4): err=`.
+/// Recognises lines that begin with the name of a job: `test: (g=0): rw=`, `test: (groupid=0,
+/// jobs=4): err=`.
 fn named(text: &str) -> Option<FioLineKind> {
     let (_, rest) = text.split_once(": (g")?;
     if rest.starts_with('=') && rest.contains("): rw=") {
@@ -110,7 +112,7 @@ fn named(text: &str) -> Option<FioLineKind> {
     (rest.starts_with("roupid=") && rest.contains("): err=")).then_some(FioLineKind::Job)
 }
 
-/// The number of `Run status group 3 (all jobs):`.
+/// Returns the number of `Run status group 3 (all jobs):`.
 pub(super) fn group_of(line: &str) -> Option<u64> {
     line.trim().strip_prefix("Run status group ")?.split(' ').next()?.parse().ok()
 }
@@ -124,13 +126,14 @@ fn started(text: &str) -> bool {
         && (text.contains("process") || text.contains("thread"))
 }
 
-/// `Jobs: 4 (f=4): [m(4)]...`.
+/// Returns true for `Jobs: 4 (f=4): [m(4)]...`.
 fn eta(text: &str) -> bool {
     text["Jobs: ".len()..].trim_start().starts_with(|letter: char| letter.is_ascii_digit())
         && text.contains("(f=")
 }
 
-/// `read: IOPS=`, `read : io=`: the way, a colon, what fio prints after it.
+/// Returns true for `read: IOPS=`, `read : io=`: the direction, a colon, and what fio prints after
+/// it.
 fn is_result(text: &str) -> bool {
     let rest = after_label(text, "read :;write :;trim :;mixed :");
     rest.map(str::trim_start).is_some_and(|rest| {
@@ -138,7 +141,7 @@ fn is_result(text: &str) -> bool {
     })
 }
 
-/// `slat (usec): min=`, `lat (usec) : 2=0.1%`.
+/// Recognises `slat (usec): min=`, `lat (usec) : 2=0.1%`.
 fn latency(text: &str) -> Option<FioLineKind> {
     let rest = after_label(text, "slat (;clat (;lat (")?;
     let (unit, rest) = rest.split_once(')')?;

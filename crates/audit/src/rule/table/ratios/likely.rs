@@ -1,4 +1,4 @@
-//! What most likely happened where a ratio is not what its operands give.
+//! Finds the most likely slip if a ratio differs from what its operands give.
 
 use crate::finding::Slip;
 use crate::link::words::{TIMES, says};
@@ -7,7 +7,8 @@ use crate::number::{Interval, NumberUnit};
 use crate::page::AuditedPage;
 use crate::slip;
 
-/// The likely slip of a ratio that its operands, which give `recomputed`, do not give.
+/// Returns the likely slip of a ratio that differs from `recomputed`, the value that its operands
+/// give.
 pub(super) fn slip_of(link: &DerivedLink, recomputed: Interval) -> Option<Slip> {
     let printed = link.derived.interval();
     let slip =
@@ -15,8 +16,8 @@ pub(super) fn slip_of(link: &DerivedLink, recomputed: Interval) -> Option<Slip> 
     slip.or(is_turned(link, other(link.form)).then_some(Slip::WrongBase))
 }
 
-/// Whether a ratio of times, in a column of others, says how much better they are and is turned
-/// round.
+/// Returns true if a ratio of times, in a column of other ratios, says how much better they are and
+/// is inverted.
 pub(super) fn better_is_less(link: &DerivedLink, links: &[DerivedLink]) -> bool {
     (is_turned(link, other(link.form)) || is_turned(link, link.form))
         && of_time(link)
@@ -29,8 +30,8 @@ fn is_turned(link: &DerivedLink, form: LinkForm) -> bool {
     given.is_some_and(|given| given.meets(link.derived.interval()))
 }
 
-/// What it would be with the other operand as the base: a loss told as the gain that makes up for
-/// it, a share turned round.
+/// Returns the form with the other operand as the base: a loss given as the gain that makes up for
+/// it, a share inverted.
 fn other(form: LinkForm) -> LinkForm {
     match form {
         LinkForm::Share | LinkForm::Multiple => LinkForm::Share,
@@ -40,21 +41,21 @@ fn other(form: LinkForm) -> LinkForm {
     }
 }
 
-/// The arithmetic from the other base in words.
+/// Returns the arithmetic with the other base, in words.
 pub(super) fn words_of_other_base(page: &AuditedPage, link: &DerivedLink) -> String {
     let [above, below] =
         [&link.denominator, &link.numerator].map(|one| page.quote(one.figure.spot));
     other(link.form).words(above, below)
 }
 
-/// Whether another ratio is in the same column.
+/// Returns true if another ratio is in the same column.
 fn alike(link: &DerivedLink, other: &DerivedLink) -> bool {
     (other.form, &other.names) == (link.form, &link.names)
         && !matches!(other.why, LinkReason::Told)
         && other.derived.figure.spot != link.derived.figure.spot
 }
 
-/// Whether it is a ratio of times, where less is better.
+/// Returns true if it is a ratio of times, where less is better.
 fn of_time(link: &DerivedLink) -> bool {
     link.numerator.unit == NumberUnit::Nanoseconds || says(&link.of, TIMES)
 }
