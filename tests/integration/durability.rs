@@ -32,6 +32,7 @@ fn kept_all(row: &Value) {
 }
 
 #[test]
+#[ignore = "most of a minute of boots: ./check --lab runs it by name"]
 fn an_overlay_that_goes_with_qemu_is_caught_and_a_plain_disk_keeps_everything() {
     let _alone = crate::rig::alone();
     if !can_boot() {

@@ -93,6 +93,7 @@ fn can_have_a_network() -> bool {
 }
 
 #[test]
+#[ignore = "most of a minute of boots: ./check --lab runs it by name"]
 fn guests_and_their_host_are_measured_each_with_each_over_a_bridge() {
     let _alone = crate::rig::alone();
     if !can_have_a_network() {
@@ -123,6 +124,7 @@ fn guests_and_their_host_are_measured_each_with_each_over_a_bridge() {
 
 /// Over the loopback from the host itself, over its card from a guest, several queues of it.
 #[test]
+#[ignore = "most of a minute of boots: ./check --lab runs it by name"]
 fn a_guest_reaches_this_host_over_its_card() {
     let _alone = crate::rig::alone();
     if !can_have_a_network() {
@@ -148,6 +150,7 @@ fn a_guest_reaches_this_host_over_its_card() {
 }
 
 #[test]
+#[ignore = "most of a minute of boots: ./check --lab runs it by name"]
 fn the_network_of_a_killed_run_is_removed_by_clean() {
     let _alone = crate::rig::alone();
     if !can_have_a_network() {
@@ -205,6 +208,7 @@ fn guests_that_the_host_has_no_room_for_never_start() {
 }
 
 #[test]
+#[ignore = "most of a minute of boots: ./check --lab runs it by name"]
 fn a_qemu_that_is_killed_is_told_of_and_the_run_goes_on_by_resume() {
     let _alone = crate::rig::alone();
     if !can_boot() {

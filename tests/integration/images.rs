@@ -57,6 +57,7 @@ fn mapped(map: &Value, end: u64) -> u64 {
 }
 
 #[test]
+#[ignore = "most of a minute of boots: ./check --lab runs it by name"]
 fn what_is_read_of_an_image_was_written_before() {
     let _alone = crate::rig::alone();
     if !can_boot() {

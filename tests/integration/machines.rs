@@ -193,6 +193,7 @@ fn a_vm_of_proxmox_is_read_changed_for_visits_and_put_back() {
 }
 
 #[test]
+#[ignore = "most of a minute of boots: ./check --lab runs it by name"]
 fn a_vm_that_a_killed_run_has_changed_is_put_back_unless_somebody_has_edited_it() {
     let Some(machines) = Machines::new() else { return };
     let qm = Qm::put(&machines);

@@ -374,9 +374,11 @@ fn when_quiet_a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own()
     let _alone = crate::rig::alone();
     let rig = Rig::new();
     let file = rig.file("x.img", 64);
-    // Writes: stacks that only read take turns in slices whose length needs no pilot.
+    // Writes into a cache: all others take turns in slices whose length needs no pilot.
     let quick = ["--rw", "randwrite", "--min-time", "2s", "--budget", "40s", "--precision", "30%"];
-    rig.json(&[&["run", &file, &format!("{file} | delay(percent=25)")], &quick[..]].concat());
+    let cached = ["--write-cache", "1MiB"];
+    let stacks = [file.clone(), format!("{file} | delay(percent=25)")];
+    rig.json(&[&["run", &stacks[0], &stacks[1]], &quick[..], &cached].concat());
     let design = rig.records("design").pop().unwrap();
     let slices = rig.records("slice");
     let of =
@@ -407,6 +409,33 @@ fn when_quiet_a_pilot_chooses_the_slices_and_latencies_get_a_rate_of_their_own()
     // late.
     let mean = rates.clone().sum::<f64>() / rates.count() as f64;
     assert!(mean > 0.2 * offered && mean < 1.3 * offered, "{mean} of {offered}");
+}
+
+#[test]
+fn writes_past_caches_take_turns_and_are_flushed_once_a_series() {
+    let _alone = crate::rig::alone();
+    let rig = Rig::new();
+    let file = rig.file("x.img", 64);
+    let stacks = [file.clone(), format!("{file} | delay(percent=100)")];
+    let quick =
+        ["--rw", "randwrite", "--min-time", "2s", "--budget", "30s", "--matched-rate", "off"];
+    let report = rig.json(&[&["run", &stacks[0], &stacks[1]], &quick[..]].concat());
+    let design = rig.records("design").pop().unwrap();
+    assert!(design["series"]["rounds"].as_u64().unwrap() > 0, "{design}");
+    let slices = rig.records("slice");
+    let in_series = slices.iter().filter(|slice| slice["short_slices"].as_u64().unwrap_or(0) > 0);
+    let flushed = |slice: &&Value| {
+        let samples = slice["samples"].as_array().unwrap();
+        samples.iter().any(|sample| sample["metric"] == "flush" && sample["value"].is_f64())
+    };
+    assert!(in_series.clone().count() > 10 && in_series.clone().all(|slice| flushed(&slice)));
+    // Acknowledged and durable: both rest on the series.
+    let found = report["workloads"][0]["comparisons"].as_array().unwrap();
+    assert_eq!(found.len(), 2, "{found:?}");
+    for one in found {
+        let cost = 1.0 - one["ratio"]["value"].as_f64().unwrap_or_else(|| panic!("{one}"));
+        assert!((0.1..0.9).contains(&cost), "{one}");
+    }
 }
 
 #[test]

@@ -551,7 +551,7 @@ impl LoadIssuer {
 /// A layer with its checked options as words, ready for the layer's own `build`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayerSpec {
-    /// Name of the layer in `layer::catalog::ALL`.
+    /// Name of the layer in `layer::ALL`.
     pub name: String,
     /// Options by name. The layer's table of options says which exist and of which kind they are.
     pub options: BTreeMap<String, String>,

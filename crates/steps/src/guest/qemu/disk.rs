@@ -64,7 +64,7 @@ pub enum Aio {
     Threads,
     /// Linux AIO; needs `cache.direct`.
     Native,
-    /// io_uring; needs a QEMU built with it and a kernel that allows it, see [`io_uring_works`].
+    /// io_uring; needs a QEMU built with it and a kernel that allows it, see `io_uring_works`.
     IoUring,
 }
 
