@@ -367,7 +367,7 @@ const VAGUE_TYPES: [&str; 26] = [
     "Line", "Of", "Order", "Part", "Place", "Reading", "Row", "Said", "Served", "Shape", "Share",
     "Source", "Spot", "Target", "Told", "Way",
 ];
-/// `Place` is the product's word; an `Order` and a `Reading` of nothing else are left.
+/// A word of the product.
 const SAID_ANYWAY: [&str; 1] = ["Place"];
 /// Words that say nothing of a function.
 const VAGUE_FUNCTIONS: [&str; 12] =

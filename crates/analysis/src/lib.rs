@@ -85,13 +85,7 @@ use reading::WorkloadView;
 
 /// Returns everything that can be said about a run.
 pub fn findings(run: &RunData) -> Findings {
-    let readings: Vec<WorkloadView> = run
-        .start
-        .scenario
-        .workloads
-        .iter()
-        .map(|workload| WorkloadView::from_run(run, workload))
-        .collect();
+    let readings = WorkloadView::all_of_run(run);
     let levels = slo::number(&readings, &run.start.scenario.measure.slo);
     let mut workloads = Vec::new();
     let mut estimates = Vec::new();

@@ -71,6 +71,12 @@ fn lacking(reason: impl Into<String>) -> Refusal {
 }
 
 impl<'a> WorkloadView<'a> {
+    /// Gathers the rounds of all workloads of a run, in the order of the scenario.
+    pub fn all_of_run(run: &'a RunData) -> Vec<WorkloadView<'a>> {
+        let workloads = run.start.scenario.workloads.iter();
+        workloads.map(|workload| WorkloadView::from_run(run, workload)).collect()
+    }
+
     /// Gathers the rounds of a workload.
     pub fn from_run(run: &'a RunData, workload: &'a Workload) -> WorkloadView<'a> {
         let (mut sides, unknown) = gather::sides(run, workload, Purpose::Plain);

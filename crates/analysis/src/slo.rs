@@ -26,13 +26,7 @@ pub fn is_broken(run: &RunData) -> bool {
     if run.start.scenario.measure.slo.is_empty() {
         return false;
     }
-    let readings: Vec<WorkloadView> = run
-        .start
-        .scenario
-        .workloads
-        .iter()
-        .map(|workload| WorkloadView::from_run(run, workload))
-        .collect();
+    let readings = WorkloadView::all_of_run(run);
     let many = number(&readings, &run.start.scenario.measure.slo);
     readings
         .iter()

@@ -240,13 +240,7 @@ fn what_the_gate_refuses_is_no_end_of_a_course() {
     let reason = Refusal::DependentBatches { correlation: 0.9, bound: 0.4 };
     worst.rate.verdict = Verdict::Unresolved { half_width: Some(0.01), change: None, reason };
     let run = twin::sweep();
-    let readings: Vec<WorkloadView> = run
-        .start
-        .scenario
-        .workloads
-        .iter()
-        .map(|workload| WorkloadView::from_run(&run, workload))
-        .collect();
+    let readings: Vec<WorkloadView> = WorkloadView::all_of_run(&run);
     let sweep = sweeps(&readings, &found.workloads).remove(0);
     let course = &sweep.curves[0].stacks[2].courses[0];
     assert!(course.sentence.contains("largest at 16 ("), "{}", course.sentence);

@@ -7,9 +7,7 @@
 use crate::crew;
 use crate::gate::{BeginTime, StartGate};
 use crate::lane::{LaneShort, ShortOrder};
-use crate::spec::{
-    LoadError, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice, SliceResult,
-};
+use crate::spec::{LoadError, ReadMachine, SeriesResult, SeriesSpec, ShortLength, ShortSlice};
 use crate::worker::Worker;
 use std::sync::Arc;
 
@@ -48,20 +46,13 @@ pub fn run_series(
     while let Some(first) = order.first().copied() {
         order.retain(|other| *other != first);
         if spec.flush || workers[first].flushes_at_end() {
-            flush(workers[first], &mut result.sums[first])?;
+            // What was written outside of windows is flushed too.
+            let sum = &mut result.sums[first];
+            workers[first].flush(sum)?;
+            sum.flush_ns = sum.flush_ns.map(|ns| sum.share_of_windows(ns));
         }
     }
     Ok(result)
-}
-
-/// Flushes what a series wrote. This includes data written outside of windows, so the time counts
-/// by the share of the windows.
-fn flush(worker: &Worker, sum: &mut SliceResult) -> Result<(), LoadError> {
-    worker.flush(sum)?;
-    let all_ns = sum.window_ns + sum.discarded_ns + sum.drain_ns;
-    let share = sum.window_ns as f64 / all_ns.max(1) as f64;
-    sum.flush_ns = sum.flush_ns.map(|ns| (ns as f64 * share) as u64);
-    Ok(())
 }
 
 fn check(workers: &[&Worker], spec: &SeriesSpec) -> Result<(), LoadError> {

@@ -268,6 +268,12 @@ impl SliceResult {
         [&self.read, &self.write, &self.trim]
     }
 
+    /// Returns the part of a time that the windows have in a series, by how long they last in all.
+    pub fn share_of_windows(&self, ns: u64) -> u64 {
+        let all_ns = self.window_ns + self.discarded_ns + self.drain_ns;
+        (ns as f64 * self.window_ns as f64 / all_ns.max(1) as f64) as u64
+    }
+
     /// Adds the results of another thread or worker in the same window, except windows, flushes and
     /// targets.
     pub fn add(&mut self, other: &SliceResult) {

@@ -43,6 +43,7 @@ mod remote_setup;
 pub mod resume_state;
 pub mod rounds;
 pub mod series;
+mod serving;
 pub mod session;
 pub mod sets;
 pub mod states;

@@ -6,11 +6,11 @@
 use super::matched_rate;
 use super::observer::{Observer, RunEvent};
 use super::rounds::{Visit, VisitEnd, VisitLimit, WorkloadProgress};
+use super::serving::{ServedApart, ServedBy, ServedTime, served_apart};
 use super::states::StateKeeper;
 use super::turns::OVERLAPS_ONE_IN;
 use super::visit_workers::{
-    Bench, MOST_STOPS, OfferedLoad, ServedBy, ServedTime, SliceOutcome, SlicePosition,
-    overdue_after, served_apart,
+    Bench, MOST_STOPS, OfferedLoad, SliceOutcome, SlicePosition, overdue_after,
 };
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
@@ -68,18 +68,6 @@ const LEAST_LOAD_S: f64 = 3.0;
 const ALONE_NS: u64 = 100_000_000;
 /// Number of bins of a transient in a slice of the usual length.
 const BINS_OF_SLICE: u64 = 48;
-
-/// CPU time, in nanoseconds, of threads that serve one stack alone. `None`: there are no such
-/// threads, or they serve others too.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ServedApart {
-    /// Threads other than the virtual CPUs of the stack's guest.
-    pub engine_ns: Option<f64>,
-    /// Threads of programs; 0 if there are none.
-    pub programs_ns: Option<f64>,
-    /// All threads of the stack's guest, if the load is in one.
-    pub guest_ns: Option<f64>,
-}
 
 /// A series as a round of the statistics, with the outcome of each stack (by its number in the
 /// scenario).

@@ -83,7 +83,7 @@ pub fn against(
         return Err(RunMismatch::SameRun(new.start.id.clone()));
     }
     let runs = [old, new];
-    let readings = runs.map(readings);
+    let readings = runs.map(WorkloadView::all_of_run);
     if imported::any(runs) {
         return imported::against(runs, &readings, limits);
     }
@@ -124,15 +124,6 @@ pub fn against(
     found.result = result(&found);
     found.not_excluded = not_excluded(&found);
     Ok(found)
-}
-
-fn readings(run: &RunData) -> Vec<WorkloadView<'_>> {
-    run.start
-        .scenario
-        .workloads
-        .iter()
-        .map(|workload| WorkloadView::from_run(run, workload))
-        .collect()
 }
 
 fn emulated(runs: [&RunData; 2]) -> Vec<String> {

@@ -524,13 +524,7 @@ proptest! {
 #[test]
 fn each_against_itself_is_one() {
     let run = twin::arrays();
-    let readings: Vec<WorkloadView> = run
-        .start
-        .scenario
-        .workloads
-        .iter()
-        .map(|load| WorkloadView::from_run(&run, load))
-        .collect();
+    let readings: Vec<WorkloadView> = WorkloadView::all_of_run(&run);
     for reading in &readings {
         let row = rows::row(reading, 0);
         let case = EfficiencyCase {

@@ -514,11 +514,12 @@ impl ServingAgent<'_> {
             machine: vec![None; numbers.len()],
             slices: Vec::new(),
         };
-        for at in &spec.order {
+        for (position, at) in spec.order.iter().enumerate() {
             let (number, length) =
                 numbers.get(*at).zip(spec.lengths.get(*at)).context("the order names no worker")?;
-            let asked =
-                SliceSpec::now(SliceBound::Time { ns: length.window_ns }, length.discard_ns, false);
+            let is_last = !spec.order[position + 1..].contains(at);
+            let bound = SliceBound::Time { ns: length.window_ns };
+            let asked = SliceSpec::now(bound, length.discard_ns, spec.flush && is_last);
             let slice = self.worker(*number)?.slice(&asked).map_err(Failed::from)?;
             let (discarded_ns, window_ns) = (slice.discarded_ns, slice.window_ns);
             result.slices.push(ShortSlice {
@@ -534,6 +535,7 @@ impl ServingAgent<'_> {
             let (discarded, drained) = (sum.discarded_ns, sum.drain_ns + slice.drain_ns);
             sum.add(&slice);
             (sum.discarded_ns, sum.drain_ns) = (discarded, drained);
+            sum.flush_ns = slice.flush_ns.map(|ns| sum.share_of_windows(ns));
         }
         Ok(result)
     }

@@ -407,6 +407,13 @@ fn a_series_is_its_slices_and_their_sums() {
         .map(|sum| (sum.read.ios, sum.window_ns, sum.read.latency.count()))
         .collect();
     assert_eq!(sums, [(200, 2_000_000, 200), (300, 3_000_000, 300)]);
+    let flushes = |spec: &SeriesSpec, peer: &mut Peer| -> Vec<Option<u64>> {
+        let done = peer.series(&[3, 8], spec, &mut |_| ()).unwrap();
+        done.sums.iter().map(|sum| sum.flush_ns).collect()
+    };
+    assert_eq!(flushes(&spec, &mut peer), [None; 2]);
+    let flushed = flushes(&SeriesSpec { flush: true, ..spec.clone() }, &mut peer);
+    assert!(flushed.iter().all(|ns| ns.is_some_and(|ns| (1..=5).contains(&ns))), "{flushed:?}");
     let gone = peer.series(&[3, 9], &spec, &mut |_| ()).unwrap_err();
     assert!(gone.to_string().contains("there is no worker 9"), "{gone}");
     let told = |change: &dyn Fn(&mut SeriesScalars)| {
