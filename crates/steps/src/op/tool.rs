@@ -23,7 +23,7 @@ use iotax_facts::tool::{
 use iotax_units::{shell, show_bytes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};
 use std::ops::ControlFlow;
@@ -308,14 +308,14 @@ impl MakeByTool {
     }
 
     /// Checks what was created: a program that reports success may be wrong.
-    fn made(&self, before: &BTreeSet<u64>) -> Result<StepOutput> {
+    fn made(&self, before: &BTreeMap<u64, Option<String>>) -> Result<StepOutput> {
         let parts = (0..self.parts())
             .map(|part| self.made_part(before, part))
             .collect::<Result<Vec<_>>>()?;
         Ok(StepOutput::found_at(parts.into_iter().next().context("there was nothing to create")?))
     }
 
-    fn made_part(&self, before: &BTreeSet<u64>, part: usize) -> Result<PathBuf> {
+    fn made_part(&self, before: &BTreeMap<u64, Option<String>>, part: usize) -> Result<PathBuf> {
         let lies = |what: String| anyhow!("[tool.{}] make succeeded, but {what}", self.tool);
         let found = self.found()?.ok_or_else(|| {
             lies(format!("find does not print {}; hint: find must print {{name}}", self.name))
@@ -333,7 +333,7 @@ impl MakeByTool {
                     lies(format!("{shown} is not a block device"))
                 );
                 ensure!(
-                    !before.contains(&meta.rdev()),
+                    is_attached_since(before, meta.rdev()),
                     lies(format!("{shown} existed before and is not ours"))
                 );
             }
@@ -578,18 +578,28 @@ fn is_named(text: &str, name: &str) -> bool {
     !name.is_empty() && text.match_indices(name).any(|(at, _)| ends(at))
 }
 
-/// Returns the device numbers of the block devices that have bytes.
-fn block_devices() -> BTreeSet<u64> {
+/// Returns the block devices that have bytes: device number -> disk sequence number of the kernel.
+/// A number that is free can be given to another disk, which has a sequence number of its own.
+fn block_devices() -> BTreeMap<u64, Option<String>> {
     let entries = fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
-    let number = |entry: fs::DirEntry| {
+    let device = |entry: fs::DirEntry| {
         let read = |file: &str| fs::read_to_string(entry.path().join(file)).ok();
         let sectors: u64 = read("size")?.trim().parse().ok()?;
         let text = read("dev")?;
         let (major, minor) = text.trim().split_once(':')?;
         let number = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
-        (sectors > 0).then_some(number)
+        (sectors > 0).then(|| (number, read("diskseq")))
     };
-    entries.filter_map(number).collect()
+    entries.filter_map(device).collect()
+}
+
+/// Returns true if the disk of a device number is not the one that it was `before`.
+fn is_attached_since(before: &BTreeMap<u64, Option<String>>, number: u64) -> bool {
+    match before.get(&number) {
+        None => true,
+        Some(None) => false,
+        disk => block_devices().get(&number) != disk,
+    }
 }
 
 fn size_of(path: &Path) -> Result<u64> {
