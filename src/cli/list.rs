@@ -107,6 +107,7 @@ impl RunLine {
 fn called(start: &RunStart) -> Option<String> {
     let name = start.scenario.name.clone();
     match (&start.imported, name) {
+        (None, None) if start.scenario.limits.is_some() => Some("limits".to_owned()),
         (Some(_), Some(name)) => Some(format!("imported, {name}")),
         (Some(_), None) => Some("imported".to_owned()),
         (None, name) => name,

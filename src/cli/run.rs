@@ -8,7 +8,6 @@ use iotax_analysis::slo;
 use iotax_host::guard::admit::Admitted;
 use iotax_layers::guest;
 use iotax_measure::announced_once::AnnouncedOnce;
-use iotax_measure::course::Courses;
 use iotax_measure::ready::{ReadyScenario, ready};
 use iotax_measure::resume_state::ResumeState;
 use iotax_measure::session::{RunOutcome, Session, now};
@@ -68,6 +67,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
     let tells = |purpose: Purpose| !matches!(purpose, Purpose::WarmUp | Purpose::Pilot);
     let nothing = |data: &RunData| {
         data.trials.is_empty()
+            && data.courses.is_empty()
             && !data.slices.iter().any(|slice| tells(slice.purpose))
             && !data.verified.iter().any(|verified| verified.found.wrong() > 0)
     };
@@ -140,37 +140,11 @@ pub fn measure(
     runs: &Path,
     observer: ProgressPrinter,
 ) -> Result<(PathBuf, Result<RunOutcome>)> {
-    new_run(scenario, ratings, runs, observer, &mut None)
-}
-
-/// Runs courses of load on the one stack of a scenario, in a run of their own; returns its folder,
-/// the courses, and how it ended.
-///
-/// # Errors
-/// As [`measure`].
-pub fn courses(
-    scenario: &Scenario,
-    courses: Courses,
-    runs: &Path,
-    observer: ProgressPrinter,
-) -> Result<(PathBuf, Courses, Result<RunOutcome>)> {
-    let mut slot = Some(courses);
-    let (dir, result) = new_run(scenario, Vec::new(), runs, observer, &mut slot)?;
-    let courses = slot.context("the courses of a run are gone")?;
-    Ok((dir, courses, result))
-}
-
-fn new_run(
-    scenario: &Scenario,
-    ratings: Vec<String>,
-    runs: &Path,
-    observer: ProgressPrinter,
-    courses: &mut Option<Courses>,
-) -> Result<(PathBuf, Result<RunOutcome>)> {
     // Errors of the stacks come first, whatever the machine lacks; downloads come last.
     let ready = ready(scenario, &mut |text| say_aside(&text))?;
     let waits = ready.waits_for(scenario)?;
-    if courses.is_none() && scenario.durability.is_none() && waits.is_none() {
+    let compares = scenario.durability.is_none() && scenario.limits.is_none();
+    if compares && waits.is_none() {
         observer.line(&plan::takes(scenario, &ready, scenario.workloads.len())?);
     }
     let ReadyScenario { layout, survey, .. } = ready;
@@ -197,15 +171,8 @@ fn new_run(
             format!("{lacking}\nthe run is kept and waits: after the reboot, iotax resume {id}");
         return Ok((dir, Err(Failed::need(hint).into())));
     }
-    let result = session_of(
-        scenario,
-        store,
-        &dir,
-        (guest_parts, survey),
-        ResumeState::default(),
-        observer,
-        courses,
-    );
+    let past = ResumeState::default();
+    let result = session(scenario, store, &dir, guest_parts, survey, past, observer);
     Ok((dir, result))
 }
 
@@ -220,19 +187,7 @@ pub fn session(
     guest_parts: Option<guest::GuestParts>,
     survey: survey::Survey,
     past: ResumeState,
-    observer: ProgressPrinter,
-) -> Result<RunOutcome> {
-    session_of(scenario, store, dir, (guest_parts, survey), past, observer, &mut None)
-}
-
-fn session_of(
-    scenario: &Scenario,
-    store: Writer,
-    dir: &Path,
-    (guest_parts, survey): (Option<guest::GuestParts>, survey::Survey),
-    past: ResumeState,
     mut observer: ProgressPrinter,
-    courses: &mut Option<Courses>,
 ) -> Result<RunOutcome> {
     let stop = stop::flag()?;
     let tag = RunTag { run_id: store::run_id_of(dir), run_dir: dir.to_owned() };
@@ -260,11 +215,8 @@ fn session_of(
         told: AnnouncedOnce::default(),
         admitted: Admitted::default(),
         allowance: None,
-        courses: courses.take(),
     };
-    let outcome = session.run();
-    *courses = session.courses.take();
-    outcome
+    session.run()
 }
 
 /// Returns the parts for guests, if the scenario has any.

@@ -81,7 +81,7 @@ fn a_bucket_of_qemu_is_found_and_its_setting_is_read_when_quiet() {
         let throttled = Throttled::of(r#"{"iops-total":400,"iops-total-max":1200}"#);
         let mut course = throttled.limits()["courses"][0].clone();
         course["points"].take();
-        assert!(throttled.rig.run_dirs().is_empty(), "nothing of the run is kept");
+        assert_eq!(throttled.rig.run_dirs().len(), 1, "the run is kept");
         let shows = course["shape"] == "bucket" && off(&course, "rate", 400.0) < 0.15;
         if shows && off(&course, "burst", 1200.0) < 0.25 {
             break course;
@@ -147,7 +147,7 @@ fn a_bucket_of_tc_is_found_and_its_setting_is_read_when_quiet() {
         assert_eq!(course["settings"][0]["rate"].as_f64(), Some(3.75e6), "{course}");
     }
     assert!(courses.iter().any(|course| course["shape"] == "bucket"), "{courses:?}");
-    assert!(rig.run_dirs().is_empty(), "nothing of the run is kept");
+    assert_eq!(rig.run_dirs().len(), 1, "the run is kept");
 }
 
 #[test]
@@ -193,7 +193,19 @@ fn a_file_of_iotax_is_made_written_and_removed() {
     assert_eq!(kinds, [("read", "ios"), ("read", "bytes"), ("write", "ios"), ("write", "bytes")]);
     let written: u64 = courses[2..].iter().map(|one| one["bytes"].as_u64().unwrap()).sum();
     assert!(written > 0 && written <= 128 << 20, "beside the fill {written} bytes were written");
-    assert!(!rig.path("x.img").exists() && rig.run_dirs().is_empty());
+    assert!(!rig.path("x.img").exists());
+    // The run is one like all others: listed, reported in every form, and compared.
+    assert!(rig.expect(0, &["list"]).contains("complete  limits: file"));
+    let page = rig.expect(0, &["report", "last", "--format", "html"]);
+    assert!(page.matches("class=\"curve c0\"").count() > 100, "courses are drawn");
+    assert!(rig.expect(0, &["report", "last", "--format", "csv"]).contains(",rate,"));
+    let again: Value = serde_json::from_str(&rig.expect(0, &args)).unwrap();
+    assert_eq!(again["courses"].as_array().unwrap().len(), 4);
+    let runs = rig.run_dirs();
+    let [old, new] = [&runs[0], &runs[1]].map(|run| run.display().to_string());
+    let change = rig.expect(0, &["compare", &old, &new]);
+    assert!(change.contains("4k random reads at iodepth 32: rate "), "{change}");
+    rig.complains(2, &["compare", &old, &old], &["given twice"]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod efficiency;
 mod figure;
 pub mod imported;
 pub mod layers;
+pub mod limits;
 pub mod precondition;
 mod probe;
 pub mod published;
@@ -42,6 +43,7 @@ use iotax_model::scenario::SweepPoint;
 use iotax_stats::Verdict;
 use iotax_stats::pilot::Pattern;
 use layers::LayerReport;
+use limits::LimitFindings;
 use precondition::PreconditionReport;
 pub use probe::{NetworkRow, ProbeReport, ToolRuns};
 use published::PublishedFindings;
@@ -89,6 +91,9 @@ pub struct Findings {
     /// Fate of acknowledged writes when something was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
+    /// Limits that courses of load show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitFindings>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedFindings>,
     /// Verification of what the stacks returned against what was written to them, where the

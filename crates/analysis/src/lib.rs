@@ -11,7 +11,7 @@
 //! * Causes of an unfair comparison: `confounders`, `doubts`, `neighbours`, `conservation`,
 //!   `found_data`, `arc`, `baseline`.
 //! * Loads in steps: `sweep`, `knee`, `course`. Arrays: `states`, `rebuild`.
-//! * Other kinds of results: `durability`, `verification`, `published`, `imported/`.
+//! * Other kinds of results: `durability`, `limits`, `verification`, `published`, `imported/`.
 //! * Two runs: `against/`.
 #![forbid(unsafe_code)]
 
@@ -44,6 +44,7 @@ mod imported;
 mod judged;
 mod knee;
 mod layers;
+pub mod limits;
 mod lines;
 mod machines;
 mod neighbours;
@@ -101,12 +102,14 @@ pub fn findings(run: &RunData) -> Findings {
         workload.round_trips = efficiency::trips(&readings, at, &workload.charges);
     }
     let durability = durability::durability(run);
+    let limits = limits::limits(run);
     let others =
         readings.iter().filter_map(neighbours::busy).map(|(_, part)| part).reduce(f64::max);
     let compared = headline::headline(&workloads, others);
-    let said = match &durability {
-        Some(found) => durability::headline(found),
-        None => compared.as_ref().map(|one| one.sentence.clone()).map_err(Clone::clone),
+    let said = match (&durability, &limits) {
+        (Some(found), _) => durability::headline(found),
+        (_, Some(found)) => limits::headline(found),
+        _ => compared.as_ref().map(|one| one.sentence.clone()).map_err(Clone::clone),
     };
     let verification = verification::verification(run);
     let imported = imported::imported(run);
@@ -129,13 +132,15 @@ pub fn findings(run: &RunData) -> Findings {
         headline_of: compared.ok().map(|one| (one.stack, one.quantity)),
         ruler: headline::ruler(&workloads),
         emulated: identity::emulated(run),
-        not_excluded: match (&durability, &imported) {
-            (Some(found), _) => durability::not_shown(run, found),
-            (_, Some(found)) => imported::not_excluded(found),
+        not_excluded: match (&durability, &limits, &imported) {
+            (Some(found), _, _) => durability::not_shown(run, found),
+            (_, Some(found), _) => limits::not_excluded(found),
+            (_, _, Some(found)) => imported::not_excluded(found),
             _ => caveats::not_excluded(&readings, &workloads),
         },
         imported,
         durability,
+        limits,
         verification,
         warnings: warnings::warnings(run, &readings, &workloads),
         joint_bills: lines::joint(&run.start.scenario.workloads, &workloads),

@@ -73,7 +73,10 @@ fn lacking(reason: impl Into<String>) -> Refusal {
 impl<'a> WorkloadView<'a> {
     /// Gathers the rounds of all workloads of a run, in the order of the scenario.
     pub fn all_of_run(run: &'a RunData) -> Vec<WorkloadView<'a>> {
-        let workloads = run.start.scenario.workloads.iter();
+        let scenario = &run.start.scenario;
+        // A search for limits has a load for its target alone; its results are courses.
+        let is_comparison = scenario.limits.is_none();
+        let workloads = scenario.workloads.iter().filter(|_| is_comparison);
         workloads.map(|workload| WorkloadView::from_run(run, workload)).collect()
     }
 

@@ -8,23 +8,23 @@
 //! one stack; [`interference`], [`matched_rate`], `together`, `lost_places`: its special cases.
 //! [`places`], `guests`, `remote_places`, `remote_setup`: where load runs and steps are performed.
 //! [`first_writes`], [`preconditioning`], `steady_rounds`: writes before measuring; `read_back`:
-//! reads to verify them. [`states`]: arrays in states. [`durability`]: trials. [`course`]: courses
-//! of load, for limits. `place_facts`: what is recorded of places; [`announced_once`]: each warning
-//! once; [`resume_state`]: what earlier parts of a resumed run did. [`observer`]: receives progress
-//! events.
+//! reads to verify them. [`states`]: arrays in states. [`durability`]: trials. [`limit_courses`]:
+//! courses of load, for limits. `place_facts`: what is recorded of places; [`announced_once`]: each
+//! warning once; [`resume_state`]: what earlier parts of a resumed run did. [`observer`]: receives
+//! progress events.
 #![forbid(unsafe_code)]
 
 pub mod announced_once;
 pub mod caches;
 mod clusters;
 mod conflict;
-pub mod course;
 pub mod durability;
 pub mod first_writes;
 mod foreign_image;
 mod foreign_socket;
 mod guests;
 pub mod interference;
+pub mod limit_courses;
 mod lost_places;
 pub mod matched_rate;
 pub mod network_peer;

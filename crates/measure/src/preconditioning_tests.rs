@@ -81,7 +81,6 @@ fn part(scenario: &Scenario, folder: &Path, patience: usize) -> (Result<()>, Vec
         told: AnnouncedOnce::default(),
         admitted: Default::default(),
         allowance: None,
-        courses: None,
     };
     let mut places = Places::default();
     places.reach_host("run").unwrap();

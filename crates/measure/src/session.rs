@@ -4,7 +4,6 @@
 
 use super::announced_once::AnnouncedOnce;
 use super::clusters;
-use super::course::Courses;
 use super::matched_rate::left_for_depth;
 use super::network_peer::FarEnd;
 use super::observer::{Observer, RunEvent};
@@ -93,8 +92,6 @@ pub struct Session<'a> {
     pub admitted: Admitted,
     /// Bytes that the load may still write; `None`: `max_written` was not given.
     pub allowance: Option<u64>,
-    /// Courses of load to run instead of a comparison.
-    pub courses: Option<Courses>,
 }
 
 /// Outcome of a visit.
@@ -198,13 +195,9 @@ impl Session<'_> {
         self.perform_all(&media)?;
         self.precondition(layout, places)?;
         at_first.map_or(Ok(()), |at_first| self.tell_who_is_busy(&at_first))?;
-        let outcome = match (&self.scenario.durability, self.courses.take()) {
+        let outcome = match (&self.scenario.durability, &self.scenario.limits) {
             (Some(spec), _) => self.trials(spec, layout, places, region),
-            (None, Some(mut courses)) => {
-                let outcome = self.courses(&mut courses, layout, places, region);
-                self.courses = Some(courses);
-                outcome
-            }
+            (None, Some(search)) => self.find_limits(search, layout, places, region),
             (None, None) => self.visits(layout, places, region),
         };
         for place in places.all() {
@@ -379,6 +372,19 @@ impl Session<'_> {
             self.record_serving(&ready)?;
             outcome = self.measure_all(layout, places, *planned, &up, &ready)?;
         }
+        self.leave_set(places, &up, mark)?;
+        self.leave_operators_places(places, set);
+        self.take_down(before)?;
+        Ok(outcome)
+    }
+
+    /// Leaves the guests of a set that is up, and removes it.
+    pub(super) fn leave_set(
+        &mut self,
+        places: &mut Places,
+        up: &SetPlan,
+        mark: usize,
+    ) -> Result<()> {
         self.leave_restarted(places, &up.steps);
         // Things that are set up in a guest may be on a disk that outlives it.
         self.executor.undo_to(mark + up.in_guests)?;
@@ -390,10 +396,7 @@ impl Session<'_> {
         for place in places.all() {
             places.get(&place)?.allow(&Allowed::default())?;
         }
-        self.take_down(mark)?;
-        self.leave_operators_places(places, set);
-        self.take_down(before)?;
-        Ok(outcome)
+        self.take_down(mark)
     }
 
     /// Measures every workload that is left on a set that is up.

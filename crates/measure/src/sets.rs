@@ -105,6 +105,9 @@ pub fn not_resumable(scenario: &Scenario) -> Option<&'static str> {
             "trials that were made are in its report, and the others are a run of their own",
         );
     }
+    if scenario.limits.is_some() {
+        return Some("its courses follow one another, each after a rest");
+    }
     if layout(scenario).siblings() > 1 {
         return Some(
             "its stacks swap equal files, and a run that was cut short cannot make up for it",

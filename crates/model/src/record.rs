@@ -1,5 +1,6 @@
 //! Records of a run (docs/result-format.md). Every line of the index is one of these.
 
+pub mod course;
 pub mod imported;
 pub mod precondition;
 pub mod state;
@@ -65,6 +66,10 @@ pub enum RunRecord {
     DeviceTraffic(DeviceTraffic),
     /// A durability trial: the acknowledged writes, a kill, and what was found of the writes.
     Trial(trial::DurabilityTrial),
+    /// Limits that are set on the path of a stack whose limits are looked for.
+    PathLimits(course::PathLimits),
+    /// A course of load that shows a limit.
+    Course(course::LimitCourse),
     /// Result of reading back what was written to a stack.
     Verified(verification::Verification),
     /// A file that results were imported from.

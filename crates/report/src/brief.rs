@@ -8,7 +8,7 @@ use super::number::{Shown, change};
 use super::table::{LeftOut, TextTable, wrapped};
 use super::verdicts::{self, VerdictSentence};
 use super::{
-    capital, crowd, durability, imported, matrix, probes, sheet, states, sweep, terminal,
+    capital, crowd, durability, imported, limits, matrix, probes, sheet, states, sweep, terminal,
     verification,
 };
 use iotax_analysis::Findings;
@@ -138,6 +138,8 @@ fn verdicts_of(findings: &Findings) -> Vec<String> {
         let order = if said.class == "cost" { 0 } else { 3 };
         all.push((order, 0.0, said.text));
     }
+    let courses = limits::sentences(findings).into_iter();
+    all.extend(courses.map(|said| (0, 0.0, limits::after_headline(said.text, headline))));
     let curves = findings.sweeps.iter().flat_map(|one| &one.curves);
     all.extend(curves.flat_map(sweep::sentences).map(|text| (1, 0.0, text.to_owned())));
     for workload in findings.workloads.iter().filter(|workload| !sheet::is_empty(workload)) {
@@ -308,6 +310,9 @@ impl OneTable {
                 weights: rows.unwrap_or_default(),
                 ..plain(Vec::new(), table)?
             });
+        }
+        if let Some(table) = limits::table(findings) {
+            return plain(Vec::new(), table);
         }
         if let Some(section) = imported::sections(findings).into_iter().next() {
             return plain(vec![section.title], section.table);

@@ -10,6 +10,7 @@ use iotax_analysis::findings::efficiency::Efficiency;
 use iotax_analysis::findings::imported::{
     ImportedComparison, ImportedFigure, ImportedRow, OtherResult,
 };
+use iotax_analysis::findings::limits::CourseFinding;
 use iotax_analysis::findings::published::{Agreement, PublishedFinding};
 use iotax_analysis::findings::ratios::RatioTable;
 use iotax_analysis::findings::sweep::KneePosition;
@@ -95,6 +96,9 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
         one.workloads.iter().for_each(|workload| lines.workload(workload));
         lines.place = Default::default();
         one.durability.iter().flat_map(|found| &found.rows).for_each(|row| lines.trials(row));
+        if let Some(found) = &one.limits {
+            found.courses.iter().for_each(|course| lines.course(&found.stack, course));
+        }
         one.verification.iter().flat_map(|found| &found.rows).for_each(|row| lines.verified(row));
         if let Some(found) = &one.imported {
             found
@@ -400,6 +404,13 @@ impl CsvLines<'_> {
             );
         }
         add("share of kills with loss", &row.share);
+    }
+
+    /// Adds the rate and the burst that a course of load shows.
+    fn course(&mut self, stack: &str, course: &CourseFinding) {
+        for (metric, figure) in [("rate", course.rate()), ("burst", course.burst())] {
+            self.figure([&course.load, stack, "", metric], &figure, None);
+        }
     }
 
     /// Adds an imported row; the uncertainty from rounding is in the note.

@@ -21,6 +21,7 @@ pub mod html;
 mod imported;
 pub mod ink;
 pub mod json;
+mod limits;
 mod markdown;
 mod matrix;
 mod number;

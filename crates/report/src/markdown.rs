@@ -4,7 +4,8 @@ use super::number::SPREADS;
 use super::table::escaped;
 use super::{
     PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator,
-    imported, matrix, probes, published, ratios, sheet, states, sweep, verdicts, verification,
+    imported, limits, matrix, probes, published, ratios, sheet, states, sweep, verdicts,
+    verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::SweepFindings;
@@ -45,6 +46,7 @@ fn render_one(findings: &Findings) -> String {
     }
     findings.workloads.iter().for_each(|workload| out += &section(findings, workload));
     out += &trials(findings);
+    out += &courses(findings);
     out += &of_others(findings);
     out += &published_section(findings);
     out += &list(sheet::PRECONDITIONED, sheet::preconditioned(findings).collect());
@@ -92,6 +94,13 @@ fn asked(findings: &Findings) -> String {
     out + &ratios::legend(findings)
         .map(|legend| format!("{}; {SPREADS}.\n\n", escaped(legend)))
         .unwrap_or_default()
+}
+
+/// Returns the courses of load, if limits were looked for.
+fn courses(findings: &Findings) -> String {
+    let Some(table) = limits::table(findings) else { return String::new() };
+    let said = limits::sentences(findings).into_iter().map(|said| said.text).collect();
+    format!("## Limits\n\n{}{}\n{}.\n\n", list("", said), table.markdown(), escaped(limits::LEGEND))
 }
 
 /// Returns the durability trials, if there were any.

@@ -36,6 +36,10 @@ pub(super) fn title(findings: &Findings) -> String {
         }
         (Some(baseline), _) => format!("{} stacks against {}", others.len(), baseline.stack),
         (None, _) if !tried.is_empty() => format!("Durability of {}", tried.join(", ")),
+        (None, _) if findings.limits.is_some() => {
+            let stacks = findings.limits.iter().map(|found| found.stack.as_str());
+            format!("Limits of {}", stacks.collect::<String>())
+        }
         (None, _) => match &findings.imported {
             Some(found) => imported::title(found),
             None => "What each layer charges".to_owned(),

@@ -5,7 +5,8 @@ use super::number::SPREADS;
 use super::table::{LeftOut, TextTable, wrapped};
 use super::{
     PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator, grouped,
-    imported, matrix, probes, published, ratios, sheet, states, sweep, verdicts, verification,
+    imported, limits, matrix, probes, published, ratios, sheet, states, sweep, verdicts,
+    verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::{Curve, SweepFindings};
@@ -42,6 +43,7 @@ fn render_one(findings: &Findings, page: &PageContext) -> String {
         out += &section(findings, workload, width, &mut left_out);
     }
     out += &trials(findings, width, &mut left_out);
+    out += &courses(findings, width, &mut left_out);
     out += &of_others(findings, width, &mut left_out);
     out += &published_lines(findings, width, &mut left_out);
     let stacks =
@@ -86,6 +88,18 @@ fn asked(findings: &Findings, width: usize) -> String {
         out += &list("", remarks.into_iter(), width);
     }
     out + &list("", ratios::legend(findings).map(str::to_owned).into_iter(), width)
+}
+
+/// Returns the courses of load, if limits were looked for.
+fn courses(findings: &Findings, width: usize, left_out: &mut LeftOut) -> String {
+    let Some(table) = limits::table(findings) else { return String::new() };
+    let said = limits::sentences(findings).into_iter().map(|said| said.text);
+    format!(
+        "{}\n{}{}",
+        list("", said, width),
+        table.text(width, left_out),
+        indented(limits::LEGEND, width)
+    )
 }
 
 /// Returns the durability trials, if there were any.

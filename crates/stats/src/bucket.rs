@@ -111,6 +111,13 @@ pub struct Bucket {
     pub tail_s: f64,
 }
 
+impl Bucket {
+    /// Returns the seconds that the empty bucket takes to be full again.
+    pub fn refill_s(&self) -> f64 {
+        self.burst.value / self.rate.value
+    }
+}
+
 /// Fall of a rate that is not a limiter's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fall {

@@ -5,6 +5,7 @@ use super::segment::Histograms;
 use super::{RunLock, SEGMENT, StoreError, stream};
 use iotax_hardware::ratings::{Ratings, known};
 use iotax_load::{Histogram, ShortSlice};
+use iotax_model::record::course::{LimitCourse, PathLimits};
 use iotax_model::record::imported::{ImportedFile, ImportedResult};
 use iotax_model::record::precondition::{Passes, Preconditioned};
 use iotax_model::record::state::RunState;
@@ -65,6 +66,10 @@ pub struct RunData {
     pub device_traffic: Vec<DeviceTraffic>,
     /// Durability trials, in the order of the record.
     pub trials: Vec<DurabilityTrial>,
+    /// Limits that are set on the path of the stack whose limits were looked for.
+    pub path_limits: PathLimits,
+    /// Courses of load that show limits, in the order of the record.
+    pub courses: Vec<LimitCourse>,
     /// Results of reading back what was written to stacks, in the order of the record.
     pub verified: Vec<Verification>,
     /// Files that results were imported from.
@@ -118,6 +123,8 @@ impl RunData {
             transients: Vec::new(),
             device_traffic: Vec::new(),
             trials: Vec::new(),
+            path_limits: PathLimits::default(),
+            courses: Vec::new(),
             verified: Vec::new(),
             imported_files: Vec::new(),
             imported: Vec::new(),
@@ -156,6 +163,8 @@ impl RunData {
             RunRecord::Transient(transient) => self.transients.push(transient),
             RunRecord::DeviceTraffic(traffic) => self.device_traffic.push(traffic),
             RunRecord::Trial(trial) => self.trials.push(trial),
+            RunRecord::PathLimits(limits) => self.path_limits = limits,
+            RunRecord::Course(course) => self.courses.push(course),
             RunRecord::Verified(found) => self.verified.push(found),
             RunRecord::ImportedFile(file) => self.imported_files.push(file),
             RunRecord::Imported(result) => self.imported.push(result),

@@ -37,7 +37,7 @@ fn records_parse_and_lose_nothing() {
         );
         kinds.insert(serde_json::to_value(&record).unwrap()["record"].to_string());
     }
-    assert_eq!(kinds.len(), 23, "{kinds:?}");
+    assert_eq!(kinds.len(), 25, "{kinds:?}");
 }
 
 #[test]

@@ -173,14 +173,20 @@ fn is_imported(run: &RunSummary) -> bool {
     run.start.as_ref().is_ok_and(|start| start.imported.is_some())
 }
 
-/// Returns true for durability trials, which have no latencies and few records.
+/// Returns true for durability trials and for a search for limits, which have no latencies and few
+/// records.
 fn tried(run: &RunSummary) -> bool {
-    let asked = run.start.as_ref().is_ok_and(|start| start.scenario.durability.is_some());
-    let mut trials = 0;
+    let asked = run
+        .start
+        .as_ref()
+        .is_ok_and(|start| start.scenario.durability.is_some() || start.scenario.limits.is_some());
+    let mut found = 0;
     let read = asked.then(|| {
-        stream(&run.folder, |record| trials += u32::from(matches!(record, RunRecord::Trial(_))))
+        stream(&run.folder, |record| {
+            found += u32::from(matches!(record, RunRecord::Trial(_) | RunRecord::Course(_)));
+        })
     });
-    read.is_some_and(|read| read.is_ok()) && trials > 0
+    read.is_some_and(|read| read.is_ok()) && found > 0
 }
 
 pub(super) fn no_run(folder: &Path, why: &str) -> StoreError {

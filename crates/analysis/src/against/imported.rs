@@ -95,6 +95,7 @@ pub(super) fn against(
         apart_s: None,
         emulated: super::emulated(runs),
         workloads,
+        courses: Vec::new(),
         only: only(&items, &pairs).chain(systems.only).collect(),
         limits,
         result: None,

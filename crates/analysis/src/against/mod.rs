@@ -3,6 +3,7 @@
 //! runs with nothing in common.
 
 mod changes;
+mod courses;
 mod differences;
 mod imported;
 mod matching;
@@ -33,7 +34,9 @@ impl RunComparison {
             let charges = stack.charges.iter().map(|one| one.limit.call);
             charges.chain(stack.slo.iter().map(|one| one.call))
         });
-        self.rates().filter_map(|rate| Some(rate.limit.as_ref()?.call)).chain(others)
+        let limited = |limit: &Option<LimitLine>| limit.as_ref().map(|limit| limit.call);
+        let courses = self.courses.iter().filter_map(move |one| limited(&one.limit));
+        self.rates().filter_map(move |rate| limited(&rate.limit)).chain(courses).chain(others)
     }
 
     fn rates(&self) -> impl Iterator<Item = &RateChange> {
@@ -87,6 +90,9 @@ pub fn against(
     if imported::any(runs) {
         return imported::against(runs, &readings, limits);
     }
+    if courses::both(runs) {
+        return courses::against(runs, limits);
+    }
     for (run, readings) in runs.iter().zip(&readings) {
         if readings.iter().flat_map(|one| &one.sides).all(|side| side.rounds.is_empty()) {
             if run.start.scenario.durability.is_some() {
@@ -115,6 +121,7 @@ pub fn against(
         apart_s,
         emulated: emulated(runs),
         workloads: matched.iter().map(|one| changes::workload(one, limits, &levels)).collect(),
+        courses: Vec::new(),
         only: workloads.only.into_iter().chain(stacks.only).collect(),
         limits,
         result: None,

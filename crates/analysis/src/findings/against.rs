@@ -17,6 +17,9 @@ pub struct RunComparison {
     pub emulated: Vec<String>,
     /// Workloads that both runs have.
     pub workloads: Vec<WorkloadChange>,
+    /// Rates and bursts of courses of load that both runs have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub courses: Vec<CourseChange>,
     /// Workloads, stacks and system facts that only one run has.
     pub only: Vec<OnlyIn>,
     #[serde(flatten)]
@@ -40,6 +43,22 @@ pub struct RegressionLimits {
     /// Rise of the CPU time per I/O.
     #[serde(rename = "cpu_limit", skip_serializing_if = "Option::is_none")]
     pub cpu: Option<f64>,
+}
+
+/// Rate or burst of a course of load in both runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CourseChange {
+    /// `4k random reads at iodepth 32`.
+    pub load: String,
+    /// `rate` or `burst`.
+    pub figure: &'static str,
+    pub old: MeasuredFigure,
+    pub new: MeasuredFigure,
+    /// Ratio of the new run to the old.
+    pub change: MeasuredFigure,
+    pub sentence: String,
+    /// Judgement against the limit, if one was named.
+    pub limit: Option<LimitLine>,
 }
 
 /// One workload in both runs.

@@ -574,6 +574,7 @@ impl ScenarioParts {
             consent: self.consent,
             max_written: self.max_written,
             durability: self.durability.map(Box::new),
+            limits: None,
             published: published.map(Box::new),
             rating: self.rating.map(Box::new),
             table: table.map(Box::new),

@@ -11,6 +11,7 @@ pub mod fio;
 pub mod grammar;
 mod job_words;
 pub mod jobfile;
+pub mod limits;
 pub mod measure;
 mod media;
 mod names;
@@ -42,6 +43,7 @@ pub use error::InputError;
 pub use iotax_facts::place::is_of_the_kernel;
 use job_words::subject as job_subject;
 pub use job_words::{block_size_word, detail_words, order_words, rate_words};
+pub use limits::LimitSearch;
 pub use operator::Operator;
 pub use place::LabSpec;
 pub use precondition::{Precondition, SteadyLimit};
@@ -92,6 +94,9 @@ pub struct Scenario {
     /// Durability trials that replace a comparison under load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub durability: Option<Box<DurabilitySpec>>,
+    /// Search for the limits of the only stack, which replaces a comparison under load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Box<LimitSearch>>,
     /// Figures that somebody else published for these stacks and workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<Box<Published>>,
@@ -139,6 +144,7 @@ impl Scenario {
             consent: Vec::new(),
             max_written: None,
             durability: None,
+            limits: None,
             published: None,
             rating: None,
             table: None,

@@ -19,6 +19,7 @@ fn render(against: &RunComparison, _page: &PageContext) -> String {
     let [old, new] = sheet::runs(against);
     out += &list("", vec![old, new, sheet::apart(against)]);
     against.workloads.iter().for_each(|workload| out += &section(workload));
+    out += &list("Limits", sheet::courses(against));
     out += &list("Not compared", against.only.iter().map(|one| one.to_sentence()).collect());
     out += &list(
         "Differences and warnings",

@@ -3,7 +3,8 @@
 use super::super::number::{SPREADS, change, remark};
 use super::super::table::TextTable;
 use iotax_analysis::findings::against::{
-    DirectionChange, RateChange, RunComparison, StackChange, VerdictBasis, WorkloadChange,
+    CourseChange, DirectionChange, RateChange, RunComparison, StackChange, VerdictBasis,
+    WorkloadChange,
 };
 use iotax_analysis::findings::{MeasuredFigure, RunIdentity};
 use iotax_units::show_time;
@@ -95,6 +96,15 @@ fn marked(stack: &StackChange) -> String {
     let baseline = if stack.baseline { " *" } else { "" };
     let emulated = if stack.emulated.is_some() { " ~" } else { "" };
     format!("{}{baseline}{emulated}", stack.stack)
+}
+
+/// Returns the changes of courses of load, each with its limit.
+pub(super) fn courses(against: &RunComparison) -> Vec<String> {
+    let line = |one: &CourseChange| match &one.limit {
+        Some(limit) => format!("{}; {}", one.sentence, limit.sentence),
+        None => one.sentence.clone(),
+    };
+    against.courses.iter().map(line).collect()
 }
 
 /// Returns the verdicts, each with its limit.

@@ -18,7 +18,10 @@ fn render(against: &RunComparison, page: &PageContext) -> String {
     }
     let mut left_out = LeftOut::default();
     against.workloads.iter().for_each(|workload| out += &section(workload, width, &mut left_out));
-    out += &format!("\n{}", wrapped(&sheet::legend(), width, "  "));
+    out += &list("Limits", sheet::courses(against).into_iter(), width);
+    if !against.workloads.is_empty() {
+        out += &format!("\n{}", wrapped(&sheet::legend(), width, "  "));
+    }
     if let Some(said) = left_out.to_sentence(width) {
         out += &format!("\n{}", wrapped(&said, width, "  "));
     }

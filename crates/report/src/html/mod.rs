@@ -12,6 +12,7 @@ use super::durability;
 use super::efficiency;
 use super::generator;
 use super::imported;
+use super::limits;
 use super::matrix;
 use super::number::{Shown, change};
 use super::probes;
@@ -78,9 +79,10 @@ fn render(findings: &[Findings], _page: &PageContext) -> String {
                 @if folded { (marks()) }
                 @for workload in &workloads { (section(one, workload, folded)) }
                 (trials(one))
+                (courses(one))
                 (of_others(one))
                 (published_section(one))
-                (limits(one))
+                (not_excluded(one))
             }
             @for one in findings { (origin(one, findings.len() == 1)) }
             @if findings.iter().any(|one| one.imported.is_none()) { (method()) }
@@ -261,6 +263,24 @@ fn of_others(findings: &Findings) -> Markup {
             section {
                 h2 { (imported::FILES) }
                 ul class="soft" { @for line in &files { li { (line) } } }
+            }
+        }
+    }
+}
+
+/// Returns the courses of load with their charts, if limits were looked for.
+fn courses(findings: &Findings) -> Markup {
+    html! {
+        @if let Some(found) = limits::table(findings) {
+            section {
+                h2 { "Limits" }
+                (verdict_list(&limits::sentences(findings)))
+                @for course in limits::courses(findings) {
+                    h3 { (capital(&course.load)) }
+                    (plot::course(course))
+                }
+                (table(&found, usize::MAX))
+                p class="soft" { (signed(limits::LEGEND)) "." }
             }
         }
     }
@@ -682,7 +702,7 @@ fn published_section(findings: &Findings) -> Markup {
     }
 }
 
-fn limits(findings: &Findings) -> Markup {
+fn not_excluded(findings: &Findings) -> Markup {
     html! {
         @if !findings.preconditioned.is_empty() {
             section {

@@ -3,6 +3,8 @@
 //! see it.
 
 use iotax_analysis::findings::MeasuredFigure;
+use iotax_analysis::findings::limits::CourseFinding;
+use iotax_stats::bucket::CourseShape;
 use iotax_units::show_ns;
 use maud::{Markup, html};
 
@@ -159,6 +161,51 @@ pub(super) fn latencies(curves: &[Curve], words: &str) -> Markup {
                     line class={ "curve " (curve.class) } x1=(frame.x(pair[0].0)) y1=(frame.y(pair[0].1 as f64))
                         x2=(frame.x(pair[1].0)) y2=(frame.y(pair[1].1 as f64)) {}
                 }
+            }
+        }
+    }
+}
+
+/// Most segments of a course that are drawn.
+const SEGMENTS: usize = 240;
+/// Height of the drawing of a course.
+const COURSE_HEIGHT: f64 = 180.0;
+
+/// Draws what came through in a course of load over time, and the line of its limiter.
+pub(super) fn course(course: &CourseFinding) -> Markup {
+    let seconds = course.seconds.max(1e-9);
+    let most = course.points.last().map_or(1.0, |point| point.1.max(1e-9));
+    let x = |at: f64| format!("{:.2}%", LEFT + (100.0 - LEFT) * at / seconds);
+    let y = |amount: f64| {
+        format!("{:.1}", COURSE_HEIGHT - (COURSE_HEIGHT - TOP) * amount.max(0.0) / most)
+    };
+    let every = course.points.len().div_ceil(SEGMENTS).max(1);
+    let kept = course.points.iter().step_by(every).chain(course.points.last());
+    let points: Vec<(f64, f64)> = std::iter::once((0.0, 0.0)).chain(kept.copied()).collect();
+    let limiter = match course.found {
+        Some(CourseShape::Bucket(bucket)) => Some((bucket.burst.value, bucket.rate.value)),
+        Some(CourseShape::Cap { rate }) => Some((0.0, rate.value)),
+        _ => None,
+    };
+    let (step, grid) = (nice_step(seconds / 5.0), nice_step(most / 4.0));
+    let ticks =
+        |step: f64, end: f64| (0..=(end / step) as u32).map(move |tick| step * f64::from(tick));
+    html! {
+        svg height=(COURSE_HEIGHT + 24.0) role="img" aria-label=(course.sentence) {
+            title { (course.sentence) }
+            @for amount in ticks(grid, most) {
+                line class="grid" x1={ (LEFT) "%" } x2="100%" y1=(y(amount)) y2=(y(amount)) {}
+                text x={ (LEFT - 1.0) "%" } y=(y(amount)) text-anchor="end" dominant-baseline="middle" { (course.amount_phrase(amount)) }
+            }
+            @for at in ticks(step, seconds) {
+                line class="grid" x1=(x(at)) x2=(x(at)) y1=(TOP) y2=(COURSE_HEIGHT) {}
+                text x=(x(at)) y=(COURSE_HEIGHT + 18.0) text-anchor=(if at > 0.95 * seconds { "end" } else { "middle" }) { (format!("{at} s")) }
+            }
+            @for pair in points.windows(2) {
+                line class="curve c0" x1=(x(pair[0].0)) y1=(y(pair[0].1)) x2=(x(pair[1].0)) y2=(y(pair[1].1)) {}
+            }
+            @if let Some((burst, rate)) = limiter {
+                line class="curve c1" x1=(x(0.0)) y1=(y(burst)) x2=(x(seconds)) y2=(y((burst + rate * seconds).min(most))) {}
             }
         }
     }

@@ -12,16 +12,23 @@ use super::session::{PlannedVisit, RunOutcome, Session};
 use super::sets::SetLayout;
 use super::visit_workers::{LoadedMember, PREPARE_LIMIT, StackUnderLoad};
 use anyhow::{Context, Result, ensure};
-use iotax_host::limits::{LimitUnit, SetLimit};
+use iotax_host::limits::{LimitUnit, SetLimit, processors};
+use iotax_host::probe::Probe;
 use iotax_load::{Job, Rw, SliceBound, SliceResult, SliceSpec};
+use iotax_model::record::RunRecord;
+use iotax_model::record::course::{
+    CourseDirection, CourseFrame, CourseLoad, LimitCourse, PathLimits,
+};
+use iotax_model::scenario::LimitSearch;
 use iotax_probe::ProbeSpec;
 use iotax_stats::bucket::{Bucket, CourseShape, Unfit, find};
 use iotax_steps::Place;
-use iotax_steps::agent_handler::Allowed;
+use iotax_steps::guest::qmp::Qmp;
+use iotax_steps::guest::throttle;
 use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::slice_limit;
 use iotax_units::exit::Failed;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -54,194 +61,82 @@ const NETWORK_STEPS: f64 = 1000.0;
 const LONGEST_NETWORK_S: f64 = 590.0;
 /// Discarded start of a network's course: its ends' threads have this long to wake up.
 const NETWORK_DISCARD_NS: u64 = 200_000_000;
-/// Number of TCP streams of a course: one alone may be bounded by its window.
-const STREAMS: u32 = 4;
 /// Longest rest between two courses.
 const LONGEST_REST_S: f64 = 120.0;
+/// Time limit for QEMU, which answers at once or not at all.
+const QMP_LIMIT: Duration = Duration::from_secs(5);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CourseSpec {
-    /// True if writes have courses, too.
-    pub writes: bool,
-    /// Longest duration of a course, in seconds.
-    pub seconds: f64,
-    /// Least rest before each course, in seconds.
-    pub rest_s: f64,
+/// Direction and load of a course.
+type CourseKind = (CourseDirection, CourseLoad);
+
+const OF_DEVICE: [CourseKind; 4] = [
+    (CourseDirection::Read, CourseLoad::SmallBlocks),
+    (CourseDirection::Read, CourseLoad::LargeBlocks),
+    (CourseDirection::Write, CourseLoad::SmallBlocks),
+    (CourseDirection::Write, CourseLoad::LargeBlocks),
+];
+
+const OF_NETWORK: [CourseKind; 4] = [
+    (CourseDirection::Send, CourseLoad::Streams),
+    (CourseDirection::Receive, CourseLoad::Streams),
+    (CourseDirection::Send, CourseLoad::Datagrams),
+    (CourseDirection::Receive, CourseLoad::Datagrams),
+];
+
+/// Returns the load of a network.
+fn probe_spec((direction, load): CourseKind, step_ns: u64) -> Result<ProbeSpec> {
+    let text = match (load, direction.is_outward()) {
+        (CourseLoad::Streams, true) => "tcp(send)",
+        (CourseLoad::Streams, false) => "tcp(receive)",
+        (_, true) => "udp(small-send)",
+        (_, false) => "udp(small-receive)",
+    };
+    let spec = ProbeSpec::parse(text).map_err(Failed::input)?;
+    Ok(ProbeSpec { numjobs: load.depth(), course_ns: Some(step_ns), ..spec })
 }
 
-/// Courses that a run is made for, with their results.
-#[derive(Clone, Debug)]
-pub struct Courses {
-    pub spec: CourseSpec,
-    /// Courses that were run, in order.
-    pub done: Vec<LimitCourse>,
-    /// Limits that are set in the place of the load, and on this host below a guest.
-    pub settings: Vec<SetLimit>,
-    /// Limits that are set at the other end of a network.
-    pub far_settings: Vec<SetLimit>,
+/// Returns the load of a device or file.
+fn job((direction, load): CourseKind) -> Job {
+    let rw = match (direction.is_outward(), load == CourseLoad::SmallBlocks) {
+        (false, true) => Rw::RandRead,
+        (false, false) => Rw::Read,
+        (true, true) => Rw::RandWrite,
+        (true, false) => Rw::Write,
+    };
+    let (bs, iodepth) = (load.block_bytes(), load.depth());
+    Job { name: rw.word().into(), rw, bs, iodepth, ..Job::default() }
 }
 
-impl Courses {
-    pub fn from_spec(spec: CourseSpec) -> Courses {
-        Courses { spec, done: Vec::new(), settings: Vec::new(), far_settings: Vec::new() }
+/// Returns the bucket that a course shows, if any.
+fn bucket(course: &LimitCourse) -> Option<Bucket> {
+    match find(&course.points) {
+        Ok(CourseShape::Bucket(bucket)) => Some(bucket),
+        _ => None,
     }
 }
 
-/// Kind of load of a course.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CourseKind {
-    /// True for a network, false for a device or file.
-    pub network: bool,
-    /// True for writes or traffic to the other end, false for reads or traffic from it.
-    pub writes: bool,
-    /// True for large sequential blocks or streams, which a limit on bytes stops first. False for
-    /// small random blocks or small datagrams, which a limit on I/Os or packets stops first.
-    pub bytes: bool,
-    /// True for blocks of 64 KiB instead of 1 MiB, of which too few came through to find a burst.
-    pub fine: bool,
-}
-
-impl CourseKind {
-    const ALL: [CourseKind; 4] = [
-        CourseKind { network: false, writes: false, bytes: false, fine: false },
-        CourseKind { network: false, writes: false, bytes: true, fine: false },
-        CourseKind { network: false, writes: true, bytes: false, fine: false },
-        CourseKind { network: false, writes: true, bytes: true, fine: false },
-    ];
-
-    const OF_NETWORK: [CourseKind; 4] = [
-        CourseKind { network: true, writes: true, bytes: true, fine: false },
-        CourseKind { network: true, writes: false, bytes: true, fine: false },
-        CourseKind { network: true, writes: true, bytes: false, fine: false },
-        CourseKind { network: true, writes: false, bytes: false, fine: false },
-    ];
-
-    /// Returns the load of a network.
-    fn probe(self, step_ns: u64) -> Result<ProbeSpec> {
-        let (text, numjobs) = match (self.bytes, self.writes) {
-            (true, true) => ("tcp(send)", STREAMS),
-            (true, false) => ("tcp(receive)", STREAMS),
-            (false, true) => ("udp(small-send)", 1),
-            (false, false) => ("udp(small-receive)", 1),
-        };
-        let spec = ProbeSpec::parse(text).map_err(Failed::input)?;
-        Ok(ProbeSpec { numjobs, course_ns: Some(step_ns), ..spec })
+/// Returns true if too few blocks came through, in the course or in the burst, to determine the
+/// burst.
+fn is_coarse(course: &LimitCourse) -> bool {
+    if course.load != CourseLoad::LargeBlocks {
+        return false;
     }
-
-    /// Returns the load of a device or file.
-    pub fn job(self) -> Job {
-        let (large, depth) = if self.fine { (1 << 16, 32) } else { (1 << 20, 8) };
-        let (rw, bs, iodepth) = match (self.writes, self.bytes) {
-            (false, false) => (Rw::RandRead, 4096, 32),
-            (false, true) => (Rw::Read, large, depth),
-            (true, false) => (Rw::RandWrite, 4096, 32),
-            (true, true) => (Rw::Write, large, depth),
-        };
-        Job { name: rw.word().into(), rw, bs, iodepth, ..Job::default() }
-    }
-
-    /// Describes the load: `4k random reads at iodepth 32`.
-    pub fn words(self) -> String {
-        if self.network {
-            let what = if self.bytes {
-                format!("{STREAMS} TCP streams")
-            } else {
-                "datagrams of 64 bytes".into()
-            };
-            return format!("{what} {} the other end", if self.writes { "to" } else { "from" });
+    match find(&course.points) {
+        Ok(CourseShape::Bucket(bucket)) => {
+            bucket.burst.value < FEW_BLOCKS * course.load.block_bytes() as f64
         }
-        let job = self.job();
-        let (what, order) = match (self.bytes, self.fine) {
-            (true, true) => ("64k", "sequential"),
-            (true, false) => ("1M", "sequential"),
-            (false, _) => ("4k", "random"),
-        };
-        format!(
-            "{what} {order} {} at iodepth {}",
-            if self.writes { "writes" } else { "reads" },
-            job.iodepth
-        )
+        Ok(_) => false,
+        Err(why) => matches!(why, Unfit::Short(_)),
     }
 }
 
-/// A course of load, with its result.
-#[derive(Clone, Debug)]
-pub struct LimitCourse {
-    pub kind: CourseKind,
-    /// Rest before the course, in seconds.
-    pub rested_s: f64,
-    /// Seconds since the load began, and the I/Os or bytes that came through by then.
-    pub points: Vec<(f64, f64)>,
-    /// Total I/Os and bytes; for a network, datagrams and bytes without headers.
-    pub ios: u64,
-    pub bytes: u64,
-    pub frame: Option<CourseFrame>,
-    pub found: Result<CourseShape, Unfit>,
-}
-
-/// Load and headers in an Ethernet frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CourseFrame {
-    /// Bytes of the load.
-    pub payload: u32,
-    pub headers: u32,
-}
-
-impl LimitCourse {
-    /// Returns the frames and bytes a second on the wire of a network whose course has that rate.
-    pub fn on_wire(&self, rate: f64) -> Option<[f64; 2]> {
-        let CourseFrame { payload, headers } = self.frame?;
-        let frames = if self.kind.bytes { rate / f64::from(payload.max(1)) } else { rate };
-        Some([frames, frames * f64::from(payload + headers)])
-    }
-
-    pub fn bucket(&self) -> Option<&Bucket> {
-        match &self.found {
-            Ok(CourseShape::Bucket(bucket)) => Some(bucket),
-            _ => None,
-        }
-    }
-
-    fn lasted_s(&self) -> f64 {
-        self.points.last().map_or(0.0, |point| point.0)
-    }
-
-    /// Returns true if too few blocks came through, in the course or in the burst, to determine the
-    /// burst.
-    fn is_coarse(&self) -> bool {
-        let CourseKind { network: false, bytes: true, fine: false, .. } = self.kind else {
-            return false;
-        };
-        match &self.found {
-            Ok(CourseShape::Bucket(bucket)) => {
-                bucket.burst.value < FEW_BLOCKS * self.kind.job().bs as f64
-            }
-            Ok(_) => false,
-            Err(why) => matches!(why, Unfit::Short(_)),
-        }
-    }
-
-    /// Returns true if a course of finer blocks shows the same limit, or shows one where this
-    /// course shows none.
-    fn is_shown_by(&self, finer: &LimitCourse) -> bool {
-        match (self.bucket(), finer.bucket()) {
-            (Some(own), Some(other)) => {
-                (other.rate.value / own.rate.value - 1.0).abs() <= SAME_RATE
-            }
-            (None, _) => finer.found.is_ok(),
-            (Some(_), None) => false,
-        }
-    }
-
-    /// Returns the seconds that the bucket takes to be full again; 0 without one.
-    pub fn refill_s(&self) -> f64 {
-        self.bucket().map_or(0.0, |bucket| bucket.burst.value / bucket.rate.value)
-    }
-
-    /// Returns true if the rest before the course may have been too short for its bucket to be
-    /// full.
-    pub fn may_have_begun_empty(&self) -> bool {
-        self.refill_s() > 0.9 * self.rested_s
+/// Returns true if a course of finer blocks shows the same limit, or shows one where the coarse
+/// course shows none.
+fn is_shown_by(coarse: &LimitCourse, finer: &LimitCourse) -> bool {
+    match (bucket(coarse), bucket(finer)) {
+        (Some(own), Some(other)) => (other.rate.value / own.rate.value - 1.0).abs() <= SAME_RATE,
+        (None, _) => find(&finer.points).is_ok(),
+        (Some(_), None) => false,
     }
 }
 
@@ -260,12 +155,11 @@ struct Tape {
 }
 
 impl Tape {
-    fn for_kind(kind: CourseKind, seconds: f64) -> Tape {
-        let job = kind.job();
+    fn for_load(load: CourseLoad, seconds: f64) -> Tape {
         Tape {
-            block: job.bs,
-            depth: job.iodepth.into(),
-            by_bytes: kind.bytes,
+            block: load.block_bytes(),
+            depth: load.depth().into(),
+            by_bytes: load.counts_bytes(),
             seconds,
             slice_ns: FIRST_SLICE_NS as f64,
             began_ns: None,
@@ -345,9 +239,9 @@ impl Session<'_> {
     /// # Errors
     /// Bad input if the load is not generated by this program or is in several places; a failed
     /// I/O; as any run.
-    pub(super) fn courses(
+    pub(super) fn find_limits(
         &mut self,
-        courses: &mut Courses,
+        search: &LimitSearch,
         layout: &SetLayout,
         places: &mut Places,
         region: u64,
@@ -357,22 +251,14 @@ impl Session<'_> {
         let up = self.bring_up(layout, places, planned)?;
         let ready = self.ready(places, &up, region)?;
         self.write_first(places, planned, &up, &ready, region)?;
-        let outcome = self.all_courses(courses, places, &ready[0])?;
-        self.leave_restarted(places, &up.steps);
-        self.executor.undo_to(mark + up.in_guests)?;
-        for guest in &up.guests {
-            places.leave(&guest.place);
-        }
-        for place in places.all() {
-            places.get(&place)?.allow(&Allowed::default())?;
-        }
-        self.take_down(mark)?;
+        let outcome = self.all_courses(search, places, &ready[0])?;
+        self.leave_set(places, &up, mark)?;
         Ok(outcome)
     }
 
     fn all_courses(
         &mut self,
-        courses: &mut Courses,
+        search: &LimitSearch,
         places: &mut Places,
         ready: &StackUnderLoad,
     ) -> Result<RunOutcome> {
@@ -388,73 +274,73 @@ impl Session<'_> {
                 ready.stack
             ))
         );
-        self.read_settings(courses, places, ready, member)?;
-        let kinds = if ready.far_end.is_some() { CourseKind::OF_NETWORK } else { CourseKind::ALL };
-        let is_asked = |kind: &CourseKind| kind.network || courses.spec.writes || !kind.writes;
+        let limits = path_limits(search, places, ready, member)?;
+        self.store.append(&RunRecord::PathLimits(limits))?;
+        let kinds = if ready.far_end.is_some() { OF_NETWORK } else { OF_DEVICE };
+        let is_asked =
+            |(direction, _): &CourseKind| *direction != CourseDirection::Write || search.writes;
         let mut refill_s: f64 = 0.0;
         for kind in kinds.into_iter().filter(is_asked) {
-            let spec = courses.spec;
-            let course = match kind.network {
-                true => self.of_network(spec, refill_s, places, (ready, member), kind)?,
-                false => self.of_device(spec, refill_s, places, (ready, member), kind)?,
+            let Some(course) = self.course(search, refill_s, places, (ready, member), kind)? else {
+                return Ok(RunOutcome::Interrupted);
             };
-            let Some(course) = course else { return Ok(RunOutcome::Interrupted) };
             // Reads and writes, I/Os and bytes may share one bucket.
-            refill_s = refill_s.max(course.refill_s());
-            if !course.is_coarse() {
-                courses.done.push(course);
+            refill_s = refill_s.max(refill(&course));
+            if !is_coarse(&course) {
+                self.store.append(&RunRecord::Course(course))?;
                 continue;
             }
-            let kind = CourseKind { fine: true, ..kind };
+            let kind = (kind.0, CourseLoad::FineBlocks);
             // A bucket that is not known yet is full again after as long as it was drawn from.
             let rest_s =
-                if course.bucket().is_some() { refill_s } else { refill_s.max(course.lasted_s()) };
-            let finer = self.of_device(spec, rest_s, places, (ready, member), kind)?;
-            let Some(finer) = finer else { return Ok(RunOutcome::Interrupted) };
-            courses.done.push(if course.is_shown_by(&finer) { finer } else { course });
+                if bucket(&course).is_some() { refill_s } else { refill_s.max(course.seconds()) };
+            let Some(finer) = self.course(search, rest_s, places, (ready, member), kind)? else {
+                return Ok(RunOutcome::Interrupted);
+            };
+            let better = if is_shown_by(&course, &finer) { finer } else { course };
+            self.store.append(&RunRecord::Course(better))?;
         }
+        self.store.sync()?;
         Ok(RunOutcome::Complete)
     }
 
-    /// Reads the limits that are set at the ends, as far as they can be read.
-    fn read_settings(
+    /// Runs one course; `None` if it was interrupted.
+    fn course(
         &mut self,
-        courses: &mut Courses,
+        search: &LimitSearch,
+        refill_s: f64,
         places: &mut Places,
-        ready: &StackUnderLoad,
-        member: &LoadedMember,
-    ) -> Result<()> {
-        let targets = member.targets.iter().map(|target| target.path.clone()).collect();
-        courses.settings = limits_in(places, &member.place, targets)?;
-        if !member.place.is_host() && places.has(&Place::Host) {
-            courses.settings.extend(limits_in(places, &Place::Host, ready.owed.clone())?);
+        on: (&StackUnderLoad, &LoadedMember),
+        kind: CourseKind,
+    ) -> Result<Option<LimitCourse>> {
+        match kind.1.is_of_network() {
+            true => self.network_course(search, refill_s, places, on, kind),
+            false => self.device_course(search, refill_s, places, on, kind),
         }
-        if let Some(end) = &ready.far_end {
-            courses.far_settings = limits_in(places, &end.place, Vec::new())?;
-        }
-        courses.far_settings.retain(|set| set.of == LimitUnit::Sent);
-        Ok(())
     }
 
     /// Runs one slice, whose receiving end records what arrives; `None` if it was interrupted.
-    fn of_network(
+    fn network_course(
         &mut self,
-        spec: CourseSpec,
+        search: &LimitSearch,
         refill_s: f64,
         places: &mut Places,
         (ready, member): (&StackUnderLoad, &LoadedMember),
         kind: CourseKind,
     ) -> Result<Option<LimitCourse>> {
-        let seconds = spec.seconds.min(LONGEST_NETWORK_S);
+        let (direction, load) = kind;
+        let seconds = search.seconds.min(LONGEST_NETWORK_S);
         let step_s = NETWORK_STEP_S.max(seconds / NETWORK_STEPS);
-        let specs = network_peer::listening(places, ready, 0, &kind.probe((step_s * 1e9) as u64)?)?;
+        let probe = probe_spec(kind, (step_s * 1e9) as u64)?;
+        let specs = network_peer::listening(places, ready, 0, &probe)?;
         let [others @ .., last] = specs.as_slice() else {
             return Err(Failed::measurement("the other end has no address").into());
         };
         let peer = &mut places.get(&member.place)?.peer;
         network_peer::prepare(peer, 0, (others, last)).map_err(Failed::from)?;
-        let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
-        self.observer.tell(RunEvent::Phase { what: format!("{}, {seconds} s", kind.words()) });
+        let Some(rested_s) = self.rest(search.rest_s, refill_s) else { return Ok(None) };
+        let what = format!("{}, {seconds} s", load.phrase(direction));
+        self.observer.tell(RunEvent::Phase { what });
         let bound = SliceBound::Time { ns: (seconds * 1e9) as u64 };
         let slice = SliceSpec::now(bound, NETWORK_DISCARD_NS, false);
         let ran = peer.slice(0, &slice, slice_limit(&slice)).map_err(Failed::from)?;
@@ -463,7 +349,7 @@ impl Session<'_> {
             places.get(&end.place)?.peer.unlisten(0).map_err(Failed::from)?;
         }
         let exchange = ran.exchange.context("the network probe reported no exchange")?;
-        let way = if kind.writes { &exchange.to_peer } else { &exchange.from_peer };
+        let way = if direction.is_outward() { &exchange.to_peer } else { &exchange.from_peer };
         let steps = way.as_ref().map(|way| way.course.as_slice()).unwrap_or_default();
         let mut amount = 0;
         let point = |(at, more): (usize, &u64)| {
@@ -472,41 +358,44 @@ impl Session<'_> {
         };
         let points: Vec<(f64, f64)> = steps.iter().enumerate().map(point).collect();
         let payload = exchange.datagram_bytes.unwrap_or(exchange.mss);
-        let (ios, bytes) =
-            if kind.bytes { (0, amount) } else { (amount, amount * u64::from(payload)) };
+        let (ios, bytes) = match load.counts_bytes() {
+            true => (0, amount),
+            false => (amount, amount * u64::from(payload)),
+        };
         let frame = Some(CourseFrame { payload, headers: exchange.header_bytes });
-        Ok(Some(LimitCourse { kind, rested_s, found: find(&points), points, ios, bytes, frame }))
+        Ok(Some(LimitCourse { direction, load, rested_s, ios, bytes, frame, points }))
     }
 
     /// Runs consecutive slices; `None` if they were interrupted.
-    fn of_device(
+    fn device_course(
         &mut self,
-        spec: CourseSpec,
+        search: &LimitSearch,
         refill_s: f64,
         places: &mut Places,
         (ready, member): (&StackUnderLoad, &LoadedMember),
         kind: CourseKind,
     ) -> Result<Option<LimitCourse>> {
+        let (direction, load) = kind;
         let peer = &mut places.get(&member.place)?.peer;
-        peer.prepare(0, &member.targets, &[kind.job()], None, PREPARE_LIMIT)
+        peer.prepare(0, &member.targets, &[job(kind)], None, PREPARE_LIMIT)
             .map_err(Failed::from)?;
         // The rest comes after preparing, which reads some blocks to try the engine.
-        let Some(rested_s) = self.rest(spec.rest_s, refill_s) else { return Ok(None) };
-        let what = format!("{}, at most {} s", kind.words(), spec.seconds);
+        let Some(rested_s) = self.rest(search.rest_s, refill_s) else { return Ok(None) };
+        let what = format!("{}, at most {} s", load.phrase(direction), search.seconds);
         self.observer.tell(RunEvent::Phase { what });
-        let mut tape = Tape::for_kind(kind, spec.seconds);
+        let mut tape = Tape::for_load(load, search.seconds);
         let mut looked_s = 0.0;
         while tape.lasted_s() < tape.seconds {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let left = self.allowance.filter(|_| kind.writes);
+            let left = self.allowance.filter(|_| direction.is_outward());
             if left.is_some_and(|left| left < tape.block) {
                 break;
             }
             let bound = tape.next(left);
-            let spec = SliceSpec::now(bound, 0, false);
-            let ran = peer.slice(0, &spec, slice_limit(&spec)).map_err(Failed::from)?;
+            let slice = SliceSpec::now(bound, 0, false);
+            let ran = peer.slice(0, &slice, slice_limit(&slice)).map_err(Failed::from)?;
             let first = ran.result.first_error.as_deref().unwrap_or("no message");
             let errors = ran.result.errors;
             ensure!(
@@ -518,9 +407,8 @@ impl Session<'_> {
             );
             let before = tape.ios;
             tape.add(bound, &ran.result);
-            let written = (tape.ios - before) * tape.block;
-            self.allowance =
-                self.allowance.map(|left| left.saturating_sub(written * u64::from(kind.writes)));
+            let written = (tape.ios - before) * tape.block * u64::from(direction.is_outward());
+            self.allowance = self.allowance.map(|left| left.saturating_sub(written));
             if tape.lasted_s() - looked_s >= LOOKS_EVERY_S {
                 looked_s = tape.lasted_s();
                 if tape.is_sure() {
@@ -530,16 +418,8 @@ impl Session<'_> {
         }
         peer.end(0).map_err(Failed::from)?;
         let (ios, bytes) = (tape.ios, tape.ios * tape.block);
-        let found = find(&tape.points);
-        Ok(Some(LimitCourse {
-            kind,
-            rested_s,
-            found,
-            points: tape.points,
-            ios,
-            bytes,
-            frame: None,
-        }))
+        let points = tape.points;
+        Ok(Some(LimitCourse { direction, load, rested_s, ios, bytes, frame: None, points }))
     }
 
     /// Waits for buckets to fill again, at least `least_s`. Returns the seconds that it took;
@@ -564,6 +444,43 @@ impl Session<'_> {
         }
         Some(seconds)
     }
+}
+
+/// Returns the seconds that the bucket of a course takes to be full again; 0 without one.
+fn refill(course: &LimitCourse) -> f64 {
+    bucket(course).map_or(0.0, |bucket| bucket.refill_s())
+}
+
+/// Reads the limits that are set on the path of a stack, as far as they can be read.
+fn path_limits(
+    search: &LimitSearch,
+    places: &mut Places,
+    ready: &StackUnderLoad,
+    member: &LoadedMember,
+) -> Result<PathLimits> {
+    let mut near = search.qmp.as_deref().map(qemu_limits).transpose()?.unwrap_or_default();
+    let targets = member.targets.iter().map(|target| target.path.clone()).collect();
+    near.extend(limits_in(places, &member.place, targets)?);
+    if !member.place.is_host() && places.has(&Place::Host) {
+        near.extend(limits_in(places, &Place::Host, ready.owed.clone())?);
+    }
+    let mut far = match &ready.far_end {
+        Some(end) => limits_in(places, &end.place, Vec::new())?,
+        None => Vec::new(),
+    };
+    far.retain(|set| set.of == LimitUnit::Sent);
+    let probe = Probe::of_files(Path::new("/"));
+    Ok(PathLimits { near, far, processors: processors(&probe).map(|(list, _)| list) })
+}
+
+/// Reads the limits that a QEMU process sets.
+///
+/// # Errors
+/// Bad input: nothing that speaks QMP is at the socket.
+pub fn qemu_limits(socket: &Path) -> Result<Vec<SetLimit>, Failed> {
+    let failed = |error| Failed::input(format!("--qmp {}: {error}", socket.display()));
+    let mut qmp = Qmp::connect(socket, QMP_LIMIT).map_err(failed)?;
+    throttle::limits(&mut qmp, &socket.display().to_string()).map_err(failed)
 }
 
 /// Returns the limits that are set in a place, including those on what is below these files and
@@ -605,8 +522,8 @@ mod tests {
 
     /// Returns the course of a limiter that lets `burst + rate x t` through, on a drive of `drive`
     /// I/Os a second.
-    fn limited(kind: CourseKind, (burst, rate, drive): (f64, f64, f64), seconds: f64) -> Tape {
-        let mut tape = Tape::for_kind(kind, seconds);
+    fn limited(load: CourseLoad, (burst, rate, drive): (f64, f64, f64), seconds: f64) -> Tape {
+        let mut tape = Tape::for_load(load, seconds);
         let mut now = 100.0;
         let mut looked = 0.0;
         while tape.lasted_s() < seconds {
@@ -649,8 +566,8 @@ mod tests {
             (true, 200.0, 50.0),
             (true, 20.0, 10.0),
         ] {
-            let kind = CourseKind { network: false, writes: false, bytes, fine: false };
-            let tape = limited(kind, (burst, rate, if bytes { 2000.0 } else { 60_000.0 }), 10.0);
+            let load = if bytes { CourseLoad::LargeBlocks } else { CourseLoad::SmallBlocks };
+            let tape = limited(load, (burst, rate, if bytes { 2000.0 } else { 60_000.0 }), 10.0);
             let unit = if bytes { tape.block as f64 } else { 1.0 };
             let Ok(CourseShape::Bucket(found)) = find(&tape.points) else {
                 panic!("{burst} {rate}: {:?}", find(&tape.points))
@@ -670,37 +587,27 @@ mod tests {
 
     #[test]
     fn small_bursts_of_bytes_are_looked_for_in_finer_blocks() {
-        let course = |fine, all: (f64, f64, f64)| {
-            let kind = CourseKind { network: false, writes: false, bytes: true, fine };
-            let Tape { points, ios, .. } = limited(kind, all, 10.0);
-            LimitCourse {
-                kind,
-                rested_s: 5.0,
-                found: find(&points),
-                points,
-                ios,
-                bytes: 0,
-                frame: None,
-            }
+        let course = |load, all: (f64, f64, f64)| {
+            let Tape { points, ios, .. } = limited(load, all, 10.0);
+            let direction = CourseDirection::Read;
+            LimitCourse { direction, load, rested_s: 5.0, ios, bytes: 0, frame: None, points }
         };
-        let coarse = course(false, (2.0, 20.0, 2000.0));
-        assert!(coarse.is_coarse() && !course(false, (60.0, 20.0, 2000.0)).is_coarse());
-        let fine = course(true, (32.0, 320.0, 32_000.0));
-        assert!(coarse.is_shown_by(&fine) && !fine.is_coarse());
-        let burst = fine.bucket().unwrap().burst.value;
+        let (large, fine) = (CourseLoad::LargeBlocks, CourseLoad::FineBlocks);
+        let coarse = course(large, (2.0, 20.0, 2000.0));
+        assert!(is_coarse(&coarse) && !is_coarse(&course(large, (60.0, 20.0, 2000.0))));
+        let finer = course(fine, (32.0, 320.0, 32_000.0));
+        assert!(is_shown_by(&coarse, &finer) && !is_coarse(&finer));
+        let burst = bucket(&finer).unwrap().burst.value;
         assert!((burst / f64::from(2 << 20) - 1.0).abs() < 0.05, "{burst}");
-        let of_ios = course(true, (32.0, 200.0, 32_000.0));
-        assert!(!coarse.is_shown_by(&of_ios), "a limit on I/Os, which small blocks meet first");
-        let short = course(false, (2.0, 4.0, 2000.0));
-        assert!(short.found.is_err() && short.is_coarse() && short.is_shown_by(&fine));
+        let of_ios = course(fine, (32.0, 200.0, 32_000.0));
+        assert!(!is_shown_by(&coarse, &of_ios), "a limit on I/Os, which small blocks meet first");
+        let short = course(large, (2.0, 4.0, 2000.0));
+        assert!(find(&short.points).is_err() && is_coarse(&short) && is_shown_by(&short, &finer));
     }
 
     #[test]
     fn what_may_be_written_bounds_every_slice() {
-        let mut tape = Tape::for_kind(
-            CourseKind { network: false, writes: true, bytes: true, fine: false },
-            10.0,
-        );
+        let mut tape = Tape::for_load(CourseLoad::LargeBlocks, 10.0);
         assert_eq!(tape.next(None), SliceBound::Time { ns: FIRST_SLICE_NS });
         let SliceBound::Bytes { bytes } = tape.next(Some(1 << 30)) else { panic!() };
         assert!(bytes <= 32 << 20);
@@ -716,21 +623,5 @@ mod tests {
             SliceBound::Bytes { bytes: 1 << 20 },
             "at 10 blocks a second one at a time"
         );
-    }
-
-    #[test]
-    fn a_rest_that_was_too_short_is_known() {
-        let tape = limited(CourseKind::ALL[0], (5000.0, 1000.0, 60_000.0), 10.0);
-        let course = |rested_s| LimitCourse {
-            kind: CourseKind::ALL[0],
-            rested_s,
-            found: find(&tape.points),
-            points: tape.points.clone(),
-            ios: tape.ios,
-            bytes: 0,
-            frame: None,
-        };
-        assert!((course(1.0).refill_s() - 5.0).abs() < 0.2);
-        assert!(course(2.0).may_have_begun_empty() && !course(10.0).may_have_begun_empty());
     }
 }

@@ -1,0 +1,56 @@
+//! Limits that courses of load show.
+
+use iotax_facts::limit::SetLimit;
+use iotax_stats::bucket::CourseShape;
+use serde::Serialize;
+
+/// Everything that was found about the limits of one stack.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LimitFindings {
+    /// Stack as it was written on the command line.
+    pub stack: String,
+    pub courses: Vec<CourseFinding>,
+    /// Limits that are set, as far as they can be read.
+    pub settings: Vec<SetLimit>,
+    /// Processors that iotax itself may use, if a control group limits them.
+    pub processors: Option<String>,
+}
+
+/// One course and what it shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CourseFinding {
+    /// `read` or `write`; for a network `send` or `receive`.
+    pub direction: &'static str,
+    /// Unit of the figures: `ios` or `bytes`; for a network `bytes` without headers, or
+    /// `datagrams`.
+    pub unit: &'static str,
+    /// The load, in words.
+    pub load: String,
+    /// Length of the course.
+    pub seconds: f64,
+    pub rested_seconds: f64,
+    pub ios: u64,
+    pub bytes: u64,
+    /// Shape, and its figures with their standard errors; if `None`, `refused` says why.
+    #[serde(flatten)]
+    pub found: Option<CourseShape>,
+    pub refused: Option<String>,
+    /// True if the rest before may have been too short for the bucket to be full.
+    pub burst_may_be_larger: bool,
+    /// Rate of a network in bytes a second with the headers of Ethernet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_wire: Option<f64>,
+    /// Remark on a limit that the other unit's course has found as well.
+    pub note: Option<String>,
+    /// Settings that apply to it.
+    pub settings: Vec<SetLimit>,
+    /// Seconds, and I/Os or bytes until then.
+    pub points: Vec<(f64, f64)>,
+    /// Units that one request counts: a limiter may let the one pass that overflows the bucket.
+    #[serde(skip)]
+    pub block: f64,
+    /// What the course shows: `reads: limited to 1,000 I/Os a second after a burst of 5,000 I/Os`.
+    pub sentence: String,
+    /// How it was found, and what is set: `found in 5.2 s of 4k random reads at iodepth 32; ...`.
+    pub detail: String,
+}
