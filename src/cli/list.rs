@@ -2,9 +2,9 @@
 
 use super::{columns, say, typed};
 use anyhow::Result;
-use iotax_measure::sets::not_resumable;
 use iotax_model::record::RunStart;
 use iotax_model::record::state::RunState;
+use iotax_plan::sets::not_resumable;
 use iotax_report::wrapped;
 use iotax_steps::clean::pending;
 use iotax_store as store;

@@ -10,18 +10,18 @@ use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::{FirstWrites, guest};
-use iotax_measure::durability;
-use iotax_measure::first_writes::{Unwritten, of_set};
 use iotax_measure::matched_rate;
 use iotax_measure::operator;
-use iotax_measure::plan::{PlanGround, SetPlan, filled};
-use iotax_measure::ready::{ReadyScenario, ready};
 use iotax_measure::series;
-use iotax_measure::sets::{SetLayout, StackSet};
-use iotax_measure::survey;
 use iotax_model::scenario::{
     DurabilitySpec, Engine, LabSpec, LoadIssuer, Medium, Published, Regime, Scenario, Workload,
 };
+use iotax_plan::ground::{PlanGround, SetPlan, filled};
+use iotax_plan::ready::{ReadyScenario, ready};
+use iotax_plan::sets::{SetLayout, StackSet};
+use iotax_plan::survey;
+use iotax_plan::trial_room;
+use iotax_plan::unwritten::{UnwrittenStack, unwritten_of_set};
 use iotax_report::ink::Ink;
 use iotax_steps::hypervisor;
 use iotax_steps::op::{Op, Operation, RemoteAgent};
@@ -354,7 +354,7 @@ fn trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<String> {
         let kills: Vec<&str> = plan
             .guests
             .iter()
-            .flat_map(|guest| durability::kills_of(spec, guest))
+            .flat_map(|guest| trial_room::kills_of(spec, guest))
             .map(|kill| kill.phrase())
             .collect();
         all += kills.len() as u64 * u64::from(spec.trials);
@@ -421,7 +421,7 @@ fn written_below(view: &View, steps: &[Step]) -> String {
 /// Describes the data written through a stack before it is measured, since a read of unwritten
 /// blocks would reach no disk.
 fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -> String {
-    let line = |what: Unwritten| {
+    let line = |what: UnwrittenStack| {
         let (index, _) = &plan.targets[what.target];
         let (written, of) = (show_size(what.written()), &scenario.stacks[*index].name);
         let data =
@@ -437,7 +437,7 @@ fn first_writes(view: &View, scenario: &Scenario, plan: &SetPlan, region: u64) -
         };
         view.paragraph("  ", &format!("before measuring, {how} ({written}){data}"))
     };
-    of_set(&plan.targets, region, scenario.data()).into_iter().map(line).collect()
+    unwritten_of_set(&plan.targets, region, scenario.data()).into_iter().map(line).collect()
 }
 
 /// Describes the regime of writes, and the caches that matter for it.
@@ -688,8 +688,8 @@ impl OtherWork {
     /// Adds the work of a set that is brought up this number of times.
     fn add(&mut self, plan: &SetPlan, scenario: &Scenario, visits: u32, region: u64) {
         let visits = u64::from(visits);
-        let first = of_set(&plan.targets, region, scenario.data());
-        let first: u64 = first.iter().map(Unwritten::written).fold(0, u64::saturating_add);
+        let first = unwritten_of_set(&plan.targets, region, scenario.data());
+        let first: u64 = first.iter().map(UnwrittenStack::written).fold(0, u64::saturating_add);
         let below =
             plan.steps.iter().map(|step| step.op.bytes_below()).fold(0, u64::saturating_add);
         for step in &plan.steps {
@@ -934,7 +934,7 @@ mod tests {
             "file:/srv/x.img,size=1GiB | vm(cache=[none,writeback],num-queues=[1,2,4])".to_owned();
         let scenario = from_stacks(&[all], &ScenarioRequest::default()).unwrap();
         assert_eq!(scenario.stacks.len(), 6);
-        let layout = iotax_measure::sets::layout(&scenario);
+        let layout = iotax_plan::sets::layout(&scenario);
         let found: Vec<Vec<FoundMedium>> = scenario
             .stacks
             .iter()

@@ -4,19 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates from below: each uses only crates of the lines above its own.
-const ROWS: [&[&str]; 9] = [
-    &["units", "sys", "histogram"],
-    &["hardware", "load", "stats", "journal"],
-    &["facts", "probe", "audit"],
-    &["host", "model", "audit-proof"],
-    &["steps", "store"],
-    &["layers", "import", "analysis", "agent"],
-    &["measure", "report"],
-    &["report-audit", "bench"],
-    &["iotax"],
-];
-
 /// All of which the program is made that is copied into guests: no scenario, no layer, no
 /// statistics.
 const AGENT: [&str; 9] =
@@ -75,25 +62,34 @@ fn is_test(path: &Path) -> bool {
         || path.components().any(|part| part.as_os_str() == "tests")
 }
 
-#[test]
-fn crates_use_only_those_of_the_rows_below() {
-    let mut below = BTreeSet::new();
-    for row in ROWS {
-        for name in row {
-            let wrong: Vec<String> =
-                uses(name).into_iter().filter(|used| !below.contains(used)).collect();
-            assert!(wrong.is_empty(), "{name} uses {wrong:?}, which is not below it");
-        }
-        below.extend(row.iter().map(|name| (*name).to_owned()));
-    }
-    let there: BTreeSet<String> = fs::read_dir(root().join("crates"))
-        .unwrap()
-        .map(|entry| entry.unwrap())
+/// Names of all crates, that of the program last. Each uses only crates before it, as Cargo allows
+/// no circle.
+fn crate_names() -> Vec<String> {
+    let folders = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap());
+    let mut left: BTreeSet<String> = folders
         .filter(|entry| entry.path().is_dir())
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .chain(["iotax".to_owned()])
         .collect();
-    assert_eq!(there, below, "every crate has its row");
+    let mut names: Vec<String> = Vec::new();
+    while !left.is_empty() {
+        let is_next = |name: &&String| uses(name).iter().all(|used| names.contains(used));
+        let row: Vec<String> = left.iter().filter(is_next).cloned().collect();
+        assert!(!row.is_empty(), "{left:?} use each other");
+        left.retain(|name| !row.contains(name));
+        names.extend(row);
+    }
+    names.push("iotax".to_owned());
+    names
+}
+
+/// The first words of a crate's description, and what it uses: a row of crates/README.md.
+fn row_of(name: &str) -> String {
+    let manifest = fs::read_to_string(folder(name).join("Cargo.toml")).unwrap();
+    let description = manifest.lines().find_map(|line| line.strip_prefix("description = "));
+    let description = description.unwrap_or_else(|| panic!("{name} has no description"));
+    let uses: Vec<String> = uses(name).into_iter().collect();
+    let uses = if uses.is_empty() { "-".to_owned() } else { uses.join(" ") };
+    format!("| `{name}` | {} | {uses} |", description.trim_matches('"'))
 }
 
 #[test]
@@ -107,21 +103,26 @@ fn the_agent_is_made_of_nine_crates() {
     assert_eq!(closure, AGENT.map(str::to_owned).into());
 }
 
+/// The table in crates/README.md is made from the manifests: IOTAX_WRITE_PAGES=1 writes it.
 #[test]
 fn the_list_of_crates_is_true() {
-    let page = fs::read_to_string(root().join("crates/README.md")).unwrap();
-    for name in ROWS.iter().flat_map(|row| row.iter()).filter(|name| **name != "iotax") {
-        let line = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
-        let line = line.unwrap_or_else(|| panic!("crates/README.md has no line for {name}"));
-        let told: BTreeSet<String> = line
-            .split('|')
-            .nth(3)
-            .unwrap_or_default()
-            .split([',', ' '])
-            .filter(|word| !matches!(*word, "" | "-"))
-            .map(str::to_owned)
-            .collect();
-        assert_eq!(told, uses(name), "crates/README.md says this of {name}");
+    const HEAD: &str = "| crate | its job | uses |\n|---|---|---|\n";
+    let page = root().join("crates/README.md");
+    let text = fs::read_to_string(&page).unwrap();
+    let (above, _) = text.split_once(HEAD).unwrap();
+    let names = crate_names();
+    let rows: Vec<String> =
+        names.iter().filter(|name| *name != "iotax").map(|name| row_of(name)).collect();
+    let made = format!("{above}{HEAD}{}\n", rows.join("\n"));
+    if std::env::var_os("IOTAX_WRITE_PAGES").is_some() {
+        fs::write(&page, &made).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&page).unwrap(), made, "set IOTAX_WRITE_PAGES=1 to write it");
+    let drawing = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let drawing = drawing.split("```").nth(1).unwrap().to_owned();
+    for name in names {
+        let is_drawn = drawing.lines().any(|line| line.split("  ").any(|word| word == name));
+        assert!(is_drawn, "ARCHITECTURE.md does not draw {name}");
     }
 }
 
@@ -154,10 +155,8 @@ fn what_others_write_is_read_with_a_limit() {
     const READERS: [&str; 2] = ["sys/src/child.rs", "sys/src/regular.rs"];
     /// Crates that read files named by people. A read of a kernel file has its path in the line.
     const NAMED: [&str; 3] = ["model", "import", "iotax"];
-    let shipped = ROWS
-        .iter()
-        .flat_map(|row| row.iter())
-        .filter(|name| !matches!(**name, "audit-proof" | "bench"));
+    let names = crate_names();
+    let shipped = names.iter().map(String::as_str).filter(|name| *name != "audit-proof");
     for name in shipped {
         for (path, text) in sources(name).iter().filter(|(path, _)| !is_test(path)) {
             if READERS.iter().any(|reader| path.ends_with(reader)) {
@@ -171,7 +170,8 @@ fn what_others_write_is_read_with_a_limit() {
                 let reads = UNBOUNDED.iter().any(|word| line.contains(word)) && !bounded;
                 let reads_whole =
                     ["fs::read(", "fs::read_to_string("].iter().any(|word| line.contains(word));
-                let reads_named = NAMED.contains(name) && reads_whole && !line.contains("\"/proc/");
+                let reads_named =
+                    NAMED.contains(&name) && reads_whole && !line.contains("\"/proc/");
                 assert!(
                     !reads && !reads_named,
                     "{}:{} reads without a limit: {line}",
@@ -185,11 +185,11 @@ fn what_others_write_is_read_with_a_limit() {
 
 #[test]
 fn every_file_says_what_it_is_for_and_unsafe_has_its_crates() {
-    for name in ROWS.iter().flat_map(|row| row.iter()) {
+    for name in &crate_names() {
         for (path, text) in sources(name).iter().filter(|(path, _)| !is_test(path)) {
             assert!(text.starts_with("//!"), "{} does not open with its purpose", path.display());
         }
-        if !matches!(*name, "load" | "sys") {
+        if !matches!(name.as_str(), "load" | "sys") {
             let main = ["lib.rs", "main.rs"].map(|file| folder(name).join("src").join(file));
             // A crate may be tests alone.
             let Some(main) = main.iter().find(|file| file.is_file()) else { continue };
@@ -394,7 +394,7 @@ fn defined<'a>(line: &'a str, kinds: &[&str]) -> Option<&'a str> {
 fn names_can_be_searched_for() {
     let types = ["struct", "enum", "trait", "union", "type"];
     let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for name in ROWS.iter().flat_map(|row| row.iter()) {
+    for name in &crate_names() {
         for (path, text) in sources(name).iter().filter(|(path, _)| !is_test(path)) {
             let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
             for (at, line) in text.lines().enumerate() {

@@ -2,12 +2,13 @@
 //! each has one before and one after it.
 
 use super::observer::{Observer, RunEvent};
-use super::plan::SetPlan;
 use super::visit_workers::Bench;
 use anyhow::{Result, ensure};
 use iotax_load::clock;
 use iotax_model::record::{ClusterReading, RunRecord};
 use iotax_model::scenario::{Medium, Scenario};
+use iotax_plan::foreign_image;
+use iotax_plan::ground::SetPlan;
 use iotax_steps::ceph::{Cluster, ClusterStatus};
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
@@ -137,16 +138,7 @@ impl Bench<'_> {
             unknown,
         }))?;
         let full = full.unwrap_or_default();
-        ensure!(full.is_empty(), Failed::measurement(no_room(&conf, &full)));
+        ensure!(full.is_empty(), Failed::measurement(foreign_image::no_room(&conf, &full)));
         Ok(())
     }
-}
-
-/// Returns why nothing may be written to a cluster with these checks.
-pub fn no_room(conf: &Path, checks: &str) -> String {
-    let conf = conf.display();
-    format!(
-        "the cluster of {conf} has no room to be written to ({checks}), and a full one stops for all its users; hint: \
-         ceph --conf {conf} osd df; then add OSDs, remove data, or use a load that only reads"
-    )
 }

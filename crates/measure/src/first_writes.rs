@@ -4,48 +4,26 @@
 
 use super::observer::RunEvent;
 use super::places::Places;
-use super::plan::SetPlan;
 use super::session::{PlannedVisit, Session};
 use super::suspend;
 use super::visit_workers::{LoadedMember, PREPARE_LIMIT, StackUnderLoad};
 use anyhow::{Context, Result, ensure};
-use iotax_layers::{ExposedDevice, FirstWrites};
-use iotax_load::{DataKind, Job, Rw, SliceBound, SliceSpec, TargetSpec};
+use iotax_layers::FirstWrites;
+use iotax_load::{Job, Rw, SliceBound, SliceSpec, TargetSpec};
 use iotax_model::record::{LaidOut, LayingOut, RunRecord};
+use iotax_plan::ground::SetPlan;
+use iotax_plan::unwritten::{BLOCK, UnwrittenStack, unwritten_of_set};
 use iotax_steps::op::Op;
 use iotax_steps::wire::peer::slice_limit;
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Block size in bytes where blocks are written in order.
-pub const BLOCK: u64 = MIB;
 /// Bytes between two checks whether the user wants to stop.
 const STRETCH: u64 = 64 * MIB;
 /// I/Os in flight where the order is left to chance. In order there is one, since several would
 /// overtake each other.
 const AT_RANDOM_DEPTH: u32 = 16;
-
-/// A stack of a set that has something to be written first.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unwritten {
-    /// Index of the stack among the set's targets.
-    pub target: usize,
-    pub order: FirstWrites,
-    /// Bytes that are written on each of the stack's targets in one pass.
-    pub bytes: u64,
-    /// Number of the stack's targets, in all of its places.
-    pub parts: u64,
-    /// Kind of data that is written, which is that of the load.
-    pub data: DataKind,
-}
-
-impl Unwritten {
-    /// Returns the bytes that are written on all targets in all passes.
-    pub fn written(&self) -> u64 {
-        self.bytes * self.parts * self.order.passes()
-    }
-}
 
 impl Session<'_> {
     /// Writes the blocks that a read would find empty, so that they are there to be read.
@@ -57,7 +35,7 @@ impl Session<'_> {
         ready: &[StackUnderLoad],
         region: u64,
     ) -> Result<()> {
-        let all = of_set(&up.targets, region, self.scenario.data());
+        let all = unwritten_of_set(&up.targets, region, self.scenario.data());
         for what in &all {
             let ready = &ready[what.target];
             let mut told = 0;
@@ -109,26 +87,6 @@ impl Session<'_> {
     }
 }
 
-/// Returns what must be written first, so that the region of every stack in a set is written.
-/// Stacks on the same device name it once.
-pub fn of_set(targets: &[(usize, ExposedDevice)], region: u64, data: DataKind) -> Vec<Unwritten> {
-    let is_first = |at: &usize| {
-        let same = |other: &ExposedDevice, one: &ExposedDevice| {
-            (&other.place, &other.paths) == (&one.place, &one.paths)
-        };
-        !targets[..*at].iter().any(|(_, other)| same(other, &targets[*at].1))
-    };
-    let of = |at: usize| {
-        let exposed = &targets[at].1;
-        // The size of a device on a host over ssh is not known yet.
-        let part = (region / exposed.parts()).checked_next_multiple_of(BLOCK).unwrap_or(region);
-        let part = part.min(exposed.bytes);
-        let targets = (exposed.paths.len() + exposed.copies.len()) as u64;
-        Some(Unwritten { target: at, order: exposed.unwritten?, bytes: part, parts: targets, data })
-    };
-    (0..targets.len()).filter(is_first).filter_map(of).collect()
-}
-
 /// Formats how much is written so far.
 fn progress_words(stack: &str, done: u64, all: u64) -> String {
     let (done, all) = (show_bytes(done), show_bytes(all));
@@ -144,7 +102,7 @@ pub fn write(
     places: &mut Places,
     ready: &StackUnderLoad,
     member: &LoadedMember,
-    what: &Unwritten,
+    what: &UnwrittenStack,
     (stop, told): (&AtomicBool, &mut dyn FnMut(u64)),
 ) -> Result<LaidOut> {
     let mut done = LaidOut {
@@ -173,7 +131,7 @@ pub fn write(
 }
 
 /// Returns the jobs, one per pass.
-fn jobs(what: &Unwritten) -> Vec<Job> {
+fn jobs(what: &UnwrittenStack) -> Vec<Job> {
     let job = Job { name: "first writes".into(), rw: Rw::Write, bs: BLOCK, ..Job::default() };
     let in_order = job.writing(what.data);
     match what.order {
@@ -263,6 +221,7 @@ impl WritePass<'_> {
 mod tests {
     use super::*;
     use iotax_host::guard::marker;
+    use iotax_load::DataKind;
     use iotax_steps::Place;
     use std::path::Path;
 
@@ -289,7 +248,7 @@ mod tests {
             far_end: None,
             serving: Default::default(),
         };
-        let what = Unwritten { target: 0, order, bytes, parts: 1, data };
+        let what = UnwrittenStack { target: 0, order, bytes, parts: 1, data };
         let mut told = 0;
         let mut tell = |bytes: u64| told += bytes;
         let done = write(&mut places, &ready, &member, &what, (&AtomicBool::new(false), &mut tell))

@@ -2,7 +2,6 @@
 //! guest, stack by stack.
 
 use super::places::ReachedPlace;
-use super::plan::SetPlan;
 use super::visit_workers::StackUnderLoad;
 use anyhow::{Context, Result};
 use iotax_host::facts::{Device, Facts};
@@ -11,6 +10,7 @@ use iotax_layers::guest::qemu::{DiskServer, DiskSpec};
 use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::settings::{self, GuestSettings};
 use iotax_model::record::{GuestDisk, SpdkTarget};
+use iotax_plan::ground::SetPlan;
 use iotax_steps::process::started_process;
 use iotax_steps::{ceph, spdk};
 use iotax_units::exit::Failed;

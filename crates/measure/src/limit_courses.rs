@@ -9,7 +9,6 @@ use super::network_peer;
 use super::observer::RunEvent;
 use super::places::Places;
 use super::session::{PlannedVisit, RunOutcome, Session};
-use super::sets::SetLayout;
 use super::visit_workers::{LoadedMember, PREPARE_LIMIT, StackUnderLoad};
 use anyhow::{Context, Result, ensure};
 use iotax_host::limits::{LimitUnit, SetLimit, processors};
@@ -20,6 +19,7 @@ use iotax_model::record::course::{
     CourseDirection, CourseFrame, CourseLoad, LimitCourse, PathLimits,
 };
 use iotax_model::scenario::LimitSearch;
+use iotax_plan::sets::SetLayout;
 use iotax_probe::ProbeSpec;
 use iotax_stats::bucket::{Bucket, CourseShape, Unfit, find};
 use iotax_steps::Place;

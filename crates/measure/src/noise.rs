@@ -2,12 +2,12 @@
 //! 4k random reads on a file or device as it is. The recording only reads, and refuses layers,
 //! other hosts and everything that the guard refuses to readers.
 
-use super::survey::admitted;
 use anyhow::{Context, Result};
 use iotax_host::guard::judge::Intent;
 use iotax_load::{Job, Rw, SliceBound, SliceResult, SliceSpec, TargetSpec, Worker};
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_model::scenario::{Medium, Scenario, Stack};
+use iotax_plan::survey::admitted;
 use iotax_stats::selfcheck::series::SeriesRow;
 use iotax_units::exit::Failed;
 use std::ops::ControlFlow;

@@ -4,9 +4,8 @@
 
 use super::observer::{OperatorAnswer, RunEvent};
 use super::places::Places;
+use super::remote_look;
 use super::session::Session;
-use super::sets::{SetLayout, StackSet};
-use super::survey;
 use anyhow::Result;
 use iotax_host::block::Identity;
 use iotax_host::guard::inspect::identity_of;
@@ -14,6 +13,8 @@ use iotax_host::guard::judge;
 use iotax_layers::medium::FoundMedium;
 use iotax_model::record::state::MANUAL;
 use iotax_model::scenario::{LoadIssuer, Medium, Operator, Scenario, Stack};
+use iotax_plan::sets::{SetLayout, StackSet};
+use iotax_plan::survey;
 use iotax_steps::{Place, agentless};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
@@ -144,7 +145,7 @@ impl Session<'_> {
                 };
                 let place = Place::Ssh(host.clone());
                 let seen = match places.has(&place) {
-                    true => survey::seen_afar(places.get(&place)?, path)?,
+                    true => remote_look::seen_afar(places.get(&place)?, path)?,
                     false => None,
                 };
                 let identity = seen.as_ref().map(|seen| &seen.identity);

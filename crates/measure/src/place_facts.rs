@@ -5,9 +5,7 @@
 use super::guests;
 use super::observer::RunEvent;
 use super::places::Places;
-use super::plan::SetPlan;
 use super::session::Session;
-use super::survey;
 use super::visit_workers::StackUnderLoad;
 use anyhow::{Context, Result};
 use iotax_host::facts::{self, Device, Facts};
@@ -17,6 +15,8 @@ use iotax_model::record::{
     GuestDisk, LayerUp, PlaceFacts, RunRecord, Serving, SpdkTarget, ThreadGroup,
 };
 use iotax_model::scenario::Stack;
+use iotax_plan::ground::SetPlan;
+use iotax_plan::survey;
 use iotax_steps::guest::throttle;
 use iotax_steps::hypervisor;
 use iotax_steps::op::Op;

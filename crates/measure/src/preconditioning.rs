@@ -6,26 +6,23 @@
 use super::first_writes::{FirstWritePass, WritePass};
 use super::observer::RunEvent;
 use super::places::Places;
-use super::plan::PlanGround;
 use super::session::Session;
-use super::sets::{SetLayout, StackSet};
 use super::suspend;
 use super::visit_workers::LoadedMember;
 use anyhow::Result;
-use iotax_layers::{PlanContext, medium};
 use iotax_load::{Job, Rw, TargetSpec};
 use iotax_model::record::RunRecord;
 use iotax_model::record::precondition::{PassedDrive, Passes};
-use iotax_model::scenario::{LoadIssuer, Medium};
+use iotax_model::scenario::LoadIssuer;
+use iotax_plan::passes::{BLOCK, Batch, DriveOwner, batches};
+use iotax_plan::sets::{SetLayout, StackSet};
 use iotax_steps::Place;
 use iotax_steps::agent_handler::Allowed;
-use iotax_units::{GIB, KIB, MIB, is_unknown, show_bytes, show_names};
-use std::collections::{BTreeSet, HashSet};
+use iotax_units::{GIB, MIB, show_bytes};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Block size in bytes: SNIA's sequential block.
-pub const BLOCK: u64 = 128 * KIB;
 /// I/Os in flight on each drive. With fewer, the run would wait for a fast drive.
 const IODEPTH: u32 = 32;
 /// Bytes of each drive between two checks whether the user wants to stop.
@@ -34,117 +31,6 @@ const STRETCH: u64 = 64 * MIB;
 const STRETCH_AFAR: u64 = GIB;
 /// Least bytes of each drive between two records. For large drives it is a hundredth of all bytes.
 const RECORD_EVERY: u64 = GIB;
-
-/// Drives of one place and size that are written at the same time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Batch {
-    pub place: Place,
-    agent: LoadIssuer,
-    /// Bytes of each drive, in whole blocks; `UNKNOWN_BYTES` for a drive that nobody has looked at
-    /// yet.
-    pub bytes: u64,
-    /// Bytes of each drive that an earlier part of the run has written, in all passes.
-    pub done: u64,
-    whose: DriveOwner,
-    pub paths: Vec<PathBuf>,
-}
-
-/// Owner of the data that is overwritten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DriveOwner {
-    /// A file of ours, with our marker after its data.
-    File,
-    /// A drive of a lab, which the run made.
-    Drive,
-    /// A device of somebody who consents to its destruction.
-    Device,
-}
-
-impl Batch {
-    /// Returns true if nobody misses the data on these drives.
-    pub fn is_ours(&self) -> bool {
-        self.whose != DriveOwner::Device
-    }
-
-    /// Returns true if two batches are equal except for their paths.
-    fn is_like(&self, other: &Batch) -> bool {
-        (self.agent, self.bytes, self.done, &self.whose, &self.place)
-            == (other.agent, other.bytes, other.done, &other.whose, &other.place)
-    }
-
-    /// Formats the drives' names as a list.
-    pub fn names(&self) -> String {
-        show_names(self.paths.iter().map(|path| path.display()))
-    }
-
-    /// Returns the bytes that `passes` passes write, all drives together; `None`: a size is not
-    /// known yet.
-    pub fn written(&self, passes: u32) -> Option<u64> {
-        (!is_unknown(self.bytes)).then(|| {
-            self.bytes.saturating_mul(passes.into()).saturating_mul(self.paths.len() as u64)
-        })
-    }
-}
-
-/// Returns the drives and files at the bottom of all stacks, each once; `done` returns how far an
-/// earlier part of the run was with a drive.
-///
-/// # Errors
-/// When a list of media has a list in it.
-pub fn batches(ground: &PlanGround, done: impl Fn(&Place, &str) -> u64) -> Result<Vec<Batch>> {
-    let mut context = PlanContext::new(ground.tag.clone(), None, 0);
-    let (mut all, mut seen): (Vec<Batch>, BTreeSet<(Place, PathBuf)>) =
-        (Vec::new(), BTreeSet::new());
-    let mut known = HashSet::new();
-    for (index, stack) in ground.scenario.stacks.iter().enumerate() {
-        let members = stack.medium.members().iter().zip(&ground.found[index]);
-        // All stacks of a member have the same equal files.
-        let fresh: Vec<_> = members.filter(|(member, _)| known.insert(*member)).collect();
-        if fresh.is_empty() {
-            continue;
-        }
-        for sibling in ground.layout.siblings_of(index) {
-            for (member, found) in &fresh {
-                let shown = medium::plan_member(member, found, sibling, &mut context)?;
-                let path = shown.paths[0].path()?.to_owned();
-                if !seen.insert((shown.place.clone(), path.clone())) {
-                    continue;
-                }
-                let batch = Batch {
-                    agent: member.agent(),
-                    bytes: shown.bytes / BLOCK * BLOCK,
-                    done: done(&shown.place, &path.to_string_lossy()),
-                    whose: whose(member),
-                    place: shown.place,
-                    paths: Vec::new(),
-                };
-                match all.iter_mut().find(|known| known.is_like(&batch)) {
-                    Some(known) => known.paths.push(path),
-                    None => all.push(Batch { paths: vec![path], ..batch }),
-                }
-            }
-        }
-    }
-    Ok(all)
-}
-
-fn whose(medium: &Medium) -> DriveOwner {
-    match medium {
-        Medium::Drive { .. } => DriveOwner::Drive,
-        Medium::File { .. } | Medium::Remote { size: Some(_), .. } => DriveOwner::File,
-        _ => DriveOwner::Device,
-    }
-}
-
-/// Returns the bytes that the passes of a run write, as far as sizes are known.
-///
-/// # Errors
-/// As [`batches`].
-pub fn written(ground: &PlanGround) -> Result<u64> {
-    let passes = ground.scenario.measure.precondition.passes;
-    let batches = if passes > 0 { batches(ground, |_, _| 0)? } else { Vec::new() };
-    Ok(batches.iter().filter_map(|batch| batch.written(passes)).sum())
-}
 
 impl Session<'_> {
     /// Writes the whole of every drive as often as was asked for.

@@ -4,13 +4,13 @@ use super::*;
 use crate::announced_once::AnnouncedOnce;
 use crate::observer::Observer;
 use crate::resume_state::ResumeState;
-use crate::sets::layout;
-use crate::survey::Survey;
 use iotax_host::guard::marker;
 use iotax_layers::medium::FoundMedium;
 use iotax_model::record::RunStart;
 use iotax_model::scenario::Scenario;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
+use iotax_plan::sets::layout;
+use iotax_plan::survey::Survey;
 use iotax_steps::RunTag;
 use iotax_steps::executor::Executor;
 use iotax_steps::journal::Journal;
@@ -185,7 +185,7 @@ fn a_device_that_is_not_consented_to_is_refused_before_anything_begins() {
     let stack = device.path.display().to_string();
     let asked = |measure: &[(&str, &str)]| {
         let scenario = scenario(std::slice::from_ref(&stack), measure);
-        crate::ready::ready(&scenario, &mut |_| {}).map(drop)
+        iotax_plan::ready::ready(&scenario, &mut |_| {}).map(drop)
     };
     asked(&[("precondition", "steady")]).unwrap();
     let error = asked(&[("precondition", "2x")]).unwrap_err();
@@ -195,32 +195,6 @@ fn a_device_that_is_not_consented_to_is_refused_before_anything_begins() {
     assert!(
         text.contains("cannot write") && text.contains("precondition writes the whole of it"),
         "{text}"
-    );
-}
-
-#[test]
-fn drives_of_one_size_are_written_at_the_same_time() {
-    let stacks = ["each([/dev/vda,/dev/vdb])", "[/dev/vda,/dev/vdb,/dev/vdc] | mdraid(level=0)"];
-    let scenario = scenario(&stacks.map(str::to_owned), &[("precondition", "2x")]);
-    let of = |bytes| FoundMedium::bare(bytes, true, true);
-    let (one, odd) = (of(1 << 40), of((1 << 39) + 512));
-    let found = vec![vec![one.clone(), one.clone()], vec![one.clone(), one, odd]];
-    let layout = layout(&scenario);
-    let tag = RunTag { run_id: "RUN".into(), run_dir: "/run-dir".into() };
-    let ground =
-        PlanGround { scenario: &scenario, layout: &layout, found: &found, guest_parts: None, tag };
-    let all = batches(&ground, |_, path| if path == "/dev/vdb" { 0 } else { 7 }).unwrap();
-    let shown: Vec<_> = all.iter().map(|batch| (batch.names(), batch.bytes, batch.done)).collect();
-    let of = |name: &str, bytes, done| (name.to_owned(), bytes, done);
-    // Drives that kept different amounts are in different batches.
-    assert_eq!(
-        shown,
-        [of("/dev/vda", 1 << 40, 7), of("/dev/vdb", 1 << 40, 0), of("/dev/vdc", 1 << 39, 7)]
-    );
-    let all = batches(&ground, |_, _| 0).unwrap();
-    assert_eq!(
-        (all[0].paths.len(), all[0].written(2), written(&ground).unwrap()),
-        (2, Some(4 << 40), 5 << 40)
     );
 }
 

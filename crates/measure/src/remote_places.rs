@@ -3,13 +3,14 @@
 
 use super::observer::RunEvent;
 use super::places::Places;
+use super::remote_look;
 use super::session::Session;
-use super::sets::StackSet;
-use super::survey::{self, RemoteDrive};
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::medium::FoundMedium;
 use iotax_model::scenario::{LoadIssuer, Medium, Stack};
+use iotax_plan::sets::StackSet;
+use iotax_plan::survey::{self, RemoteDrive};
 use iotax_steps::op::{ChangeMachine, Op, RemoteAgent};
 use iotax_steps::wire::{WireError, WireFault};
 use iotax_steps::{Place, Step, StepId};
@@ -58,7 +59,7 @@ impl Session<'_> {
             LoadIssuer::Fio => self.reach_afar(places, host, path, index)?,
         }
         let (found, warnings, drive) =
-            survey::remote(places.get(&place)?, medium, self.scenario, stack)?;
+            remote_look::remote(places.get(&place)?, medium, self.scenario, stack)?;
         if let Some(identity) = drive {
             let afar = RemoteDrive { identity, admitted: false };
             self.survey.afar.entry((place.clone(), path.clone())).or_insert(afar);
@@ -88,7 +89,7 @@ impl Session<'_> {
         let Some(known) = self.survey.afar.get_mut(&(place.clone(), path.clone())) else {
             return Ok(());
         };
-        let now = survey::seen_afar(places.get(&place)?, path)?
+        let now = remote_look::seen_afar(places.get(&place)?, path)?
             .ok_or_else(|| Failed::measurement(format!("{} on {host} is gone", path.display())))?;
         survey::same_device(path, &known.identity, &now.identity)?;
         if !known.admitted && survey::intent(self.scenario, stack) == Intent::Write {

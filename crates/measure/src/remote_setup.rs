@@ -3,65 +3,21 @@
 
 use super::observer::RunEvent;
 use super::places::{self, Places};
-use super::plan::{LabPlan, SetPlan};
-use super::prefixes::is_set_up;
 use super::remote_places::{is_unreachable, with_its_code};
 use super::session::Session;
-use super::sets::SetLayout;
-use super::survey;
 use anyhow::Result;
 use iotax_host::needs::AskedNeed;
-use iotax_layers::{NamedProgram, layer_of, needs};
-use iotax_model::scenario::{Scenario, Stack, in_guest};
+use iotax_layers::{NamedProgram, needs};
+use iotax_model::scenario::in_guest;
+use iotax_plan::ground::{LabPlan, SetPlan};
+use iotax_plan::layer_needs::{hosts_with_steps, needs_of, programs_of};
+use iotax_plan::sets::SetLayout;
+use iotax_plan::survey;
 use iotax_steps::op::{Op, RemoteAgent};
 use iotax_steps::{Place, Step, StepId};
 use iotax_units::counted;
 use iotax_units::exit::Failed;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Ids of needs by the place that must meet them.
-pub type NeedsByPlace = BTreeMap<Place, BTreeSet<&'static str>>;
-
-/// Returns the needs of the layers of a scenario, place by place.
-pub fn needs_of(scenario: &Scenario) -> NeedsByPlace {
-    let mut needs = NeedsByPlace::new();
-    for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
-        let Some(layer) = layer_of(spec) else { continue };
-        let far = spec.far.clone().unwrap_or_else(|| near.clone());
-        needs.entry(near).or_default().extend(layer.needs(spec));
-        needs.entry(far).or_default().extend(layer.needs_far(spec));
-    }
-    needs
-}
-
-/// Returns the programs that only the words of a scenario name, by the place where they run.
-fn programs_of(scenario: &Scenario) -> BTreeMap<Place, Vec<NamedProgram>> {
-    let mut programs: BTreeMap<Place, Vec<NamedProgram>> = BTreeMap::new();
-    for (spec, near) in scenario.stacks.iter().flat_map(Stack::layers_in_places) {
-        let known = programs.entry(near).or_default();
-        for named in layer_of(spec).map(|layer| layer.programs(spec)).unwrap_or_default() {
-            if !known.contains(&named) {
-                known.push(named);
-            }
-        }
-    }
-    programs
-}
-
-/// Returns true if anything is set up inside of a guest.
-pub fn sets_up_in_guests(scenario: &Scenario) -> bool {
-    let mut layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
-    layers.any(|(spec, place)| place == in_guest() && is_set_up(spec))
-}
-
-/// Returns the hosts over SSH that something is set up on.
-fn hosts_with_steps(scenario: &Scenario) -> BTreeSet<Place> {
-    let layers = scenario.stacks.iter().flat_map(Stack::layers_in_places);
-    let places = layers
-        .filter(|(spec, _)| is_set_up(spec) && !spec.help().is_some_and(|help| help.restarts_place))
-        .flat_map(|(spec, near)| [Some(near), spec.far.clone()].into_iter().flatten());
-    places.filter(Place::is_ssh).collect()
-}
+use std::collections::BTreeSet;
 
 fn all_met(lacking: &[String]) -> Result<()> {
     match lacking.is_empty() {

@@ -4,21 +4,19 @@
 
 use super::observer::RunEvent;
 use super::places::Places;
-use super::plan::SetPlan;
 use super::session::{PlannedVisit, Session};
-use super::sets::SetLayout;
 use super::visit_workers::StackUnderLoad;
-use anyhow::{Context, Result, ensure};
-use iotax_layers::state::{self, AskedState};
-use iotax_layers::{Array, layer_of};
-use iotax_model::scenario::Scenario;
+use anyhow::{Context, Result};
+use iotax_layers::state::AskedState;
+use iotax_plan::ground::SetPlan;
+use iotax_plan::sets::SetLayout;
+use iotax_plan::transitions::{arrays_of, state_before, step_ids, steps_into, transition};
 use iotax_steps::ceph::{Cluster, ClusterStatus};
 use iotax_steps::executor::Executor;
-use iotax_steps::op::Op;
 use iotax_steps::state::ArrayState;
 use iotax_steps::{Step, StepId};
 use iotax_units::exit::Failed;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Most times that an array that left its state is brought back for one slice. A rebuild that ends
@@ -175,7 +173,7 @@ impl Session<'_> {
             let Some(at) = &self.scenario.stacks[ready.index].state else { continue };
             let mut arrays = Vec::new();
             for (nth, array) in arrays_of(up, at.of)?.iter().enumerate() {
-                let ids = ids(up, ready.index, nth);
+                let ids = step_ids(up, ready.index, nth);
                 // A rebuild ends by itself: the same member fails again, and comes back.
                 let again = match at.state {
                     AskedState::Rebuilding => {
@@ -196,55 +194,6 @@ impl Session<'_> {
     }
 }
 
-/// Returns the state in which a stack is before it comes into its own.
-fn state_before(scenario: &Scenario, index: usize) -> Result<AskedState> {
-    let at = scenario.stacks[index].state.as_ref().context("a stack without a state")?;
-    let before = scenario.stacks.iter().filter_map(|stack| stack.state.as_ref());
-    let mut before = before.filter(|other| other.of == at.of && other.position + 1 == at.position);
-    Ok(before.next().map_or(AskedState::Healthy, |other| other.state))
-}
-
-/// Returns the steps that bring the stacks of a set from the previous state into their own, on the
-/// layers that are up. Of several stacks on one array, the first determines the steps.
-///
-/// # Errors
-/// When a layer has no steps between these states.
-pub fn steps_into(
-    scenario: &Scenario,
-    up: &SetPlan,
-    stacks: &[usize],
-) -> Result<Vec<(usize, Vec<Step>)>> {
-    let (mut arrays, mut all) = (BTreeSet::new(), Vec::new());
-    for index in stacks {
-        let at = scenario.stacks[*index].state.as_ref().context("a stack without a state")?;
-        for (nth, array) in arrays_of(up, at.of)?.iter().enumerate() {
-            if arrays.insert(array.step) {
-                let from = state_before(scenario, *index)?;
-                all.push((*index, transition(array, from, at.state, ids(up, *index, nth))?));
-            }
-        }
-    }
-    Ok(all)
-}
-
-/// Returns the first number of the steps that change the nth array of a stack. Numbers of a plan
-/// end before these.
-fn ids(up: &SetPlan, index: usize, nth: usize) -> StepId {
-    up.steps.len() as StepId + 10_000 * (index as StepId + 1) + 100 * nth as StepId
-}
-
-fn transition(array: &Array, from: AskedState, to: AskedState, first: StepId) -> Result<Vec<Step>> {
-    let layer = layer_of(&array.spec).context("a layer that nobody knows")?;
-    let changes = state::transition(layer, &array.spec, (&array.made, &array.members), from, to)?;
-    let step = |(at, (why, op)): (usize, (String, Op))| Step {
-        id: first + at as StepId,
-        place: array.place.clone(),
-        why,
-        op: op.of_members(array.in_use),
-    };
-    Ok(changes.into_iter().enumerate().map(step).collect())
-}
-
 /// An array to be watched, without a keeper so far.
 pub(super) struct WatchedArray(WatchedArrays);
 
@@ -255,11 +204,4 @@ pub(super) fn keeper(
 ) -> StateKeeper<'_> {
     let watched = watched.into_iter().map(|(stack, array)| (stack, array.0)).collect();
     StateKeeper { executor, watched }
-}
-
-fn arrays_of(up: &SetPlan, stack: usize) -> Result<Vec<Array>> {
-    let target = up.targets.iter().find(|(index, _)| *index == stack);
-    let arrays = target.map(|(_, exposed)| exposed.arrays.clone()).unwrap_or_default();
-    ensure!(!arrays.is_empty(), "a stack that has states and no array");
-    Ok(arrays)
 }

@@ -3,10 +3,10 @@
 
 use super::{View, long_time};
 use anyhow::Result;
-use iotax_measure::plan::PlanGround;
-use iotax_measure::preconditioning::{BLOCK, Batch, batches};
 use iotax_model::scenario::precondition::LEAST_ROUNDS;
 use iotax_model::scenario::{DriveRatings, Scenario, SteadyLimit, Workload};
+use iotax_plan::ground::PlanGround;
+use iotax_plan::passes::{BLOCK, Batch, batches};
 use iotax_units::{counted, show_bytes, show_ns};
 
 /// Describes the passes and the rounds; empty if neither is requested.
@@ -118,9 +118,9 @@ fn rounds(ground: &PlanGround) -> Option<String> {
 mod tests {
     use super::*;
     use iotax_layers::medium::FoundMedium;
-    use iotax_measure::sets::layout;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
     use iotax_model::scenario::{Medium, Rating};
+    use iotax_plan::sets::layout;
     use iotax_steps::RunTag;
 
     fn plan(stacks: &[&str], rw: &str, measure: &[(&str, &str)], rating: Option<Rating>) -> String {

@@ -3,8 +3,8 @@
 
 use super::View;
 use iotax_layers::guest::GuestPlan;
-use iotax_measure::plan::SetPlan;
 use iotax_model::scenario::Stack;
+use iotax_plan::ground::SetPlan;
 use iotax_steps::op::{MakeByTool, Op};
 use iotax_steps::{PathRef, Place, Step};
 use iotax_units::shell;
@@ -274,10 +274,10 @@ mod tests {
     use super::*;
     use iotax_layers::guest::GuestParts;
     use iotax_layers::medium::FoundMedium;
-    use iotax_measure::plan::PlanGround;
-    use iotax_measure::sets::layout;
     use iotax_model::scenario::Medium;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
+    use iotax_plan::ground::PlanGround;
+    use iotax_plan::sets::layout;
     use iotax_steps::RunTag;
 
     fn shown(layers: &[&str], commands: bool) -> String {

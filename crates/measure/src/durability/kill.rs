@@ -6,7 +6,7 @@ use crate::places::Places;
 use anyhow::{Context, Result};
 use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::{GuestPlan, boot};
-use iotax_model::scenario::{DurabilitySpec, Kill};
+use iotax_model::scenario::Kill;
 use iotax_steps::ProcessId;
 use iotax_steps::process::{kill, started_process};
 use iotax_steps::wire::Peer;
@@ -18,15 +18,6 @@ const STREAM_END: Duration = Duration::from_secs(2);
 /// Limit for the stream of a guest that was reset, which sends nothing more. Its port must be hung
 /// up before its new kernel looks at it.
 const ALREADY_THERE: Duration = Duration::from_millis(20);
-
-/// Returns the kills for a guest: those that were asked for, or else all that the guest has.
-pub fn kills_of(spec: &DurabilitySpec, guest: &GuestPlan) -> Vec<Kill> {
-    let has = |kill: &Kill| *kill != Kill::Daemon || !guest.daemons.is_empty();
-    match spec.kills.is_empty() {
-        true => Kill::ALL.into_iter().filter(has).collect(),
-        false => spec.kills.clone(),
-    }
-}
 
 /// Processes that die. They are looked up before the load, so that the kill comes when it should.
 pub struct Victims {
@@ -82,19 +73,4 @@ fn reset(guest: &GuestPlan, peer: Peer, control: Option<Qmp>) -> Result<(Option<
         Failed::measurement(format!("guest {}: cannot reset it: {error}", guest.place))
     })?;
     Ok((peer.drained(ALREADY_THERE), control))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use iotax_layers::guest::qemu::Memory;
-
-    #[test]
-    fn a_guest_is_killed_in_every_way_that_it_has_unless_some_are_named() {
-        let spec = DurabilitySpec::default();
-        let guest = GuestPlan::made_up("vm0", Memory::plain(1 << 28));
-        assert_eq!(kills_of(&spec, &guest), [Kill::Guest, Kill::Qemu]);
-        let named = DurabilitySpec { kills: vec![Kill::Qemu], ..spec };
-        assert_eq!(kills_of(&named, &guest), [Kill::Qemu]);
-    }
 }

@@ -7,5 +7,3 @@ mod kill;
 mod trials;
 
 pub use iotax_steps::durability::{TrialSpec, disk, schedule, stamp, verifier, writer};
-pub use kill::kills_of;
-pub use trials::check_room;

@@ -2,81 +2,33 @@
 //! and the next trial. The layers below the guest stay up all the time, since making them again
 //! would make a new file system. Everything is removed at the end, however the run ends.
 
-use super::kill::{Victims, kills_of};
+use super::kill::Victims;
 use super::schedule::TrialSpec;
 use super::stamp::BLOCK;
 use super::verifier::{MOST_UNREADABLE, Verified};
 use crate::observer::RunEvent;
 use crate::places::Places;
-use crate::plan::{PlanGround, SetPlan};
 use crate::session::{PlannedVisit, RunOutcome, Session};
-use crate::sets::SetLayout;
 use anyhow::{Context, Result};
 use iotax_layers::guest::GuestPlan;
 use iotax_load::{Random, TargetSpec};
 use iotax_model::record::RunRecord;
 use iotax_model::record::trial::DurabilityTrial;
 use iotax_model::scenario::{DurabilitySpec, Kill};
+use iotax_plan::ground::SetPlan;
+use iotax_plan::sets::SetLayout;
+use iotax_plan::trial_room::{kills_of, most_batches, number_of_trials};
 use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_units::exit::Failed;
-use iotax_units::show_bytes;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Least number of blocks. With fewer, nearly all would be written in every trial.
-const LEAST_BLOCKS: u64 = 1024;
 /// Limit for the first acknowledgement. A stack that acknowledges nothing for so long never will.
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
 /// Limit for reading back on the slowest stack.
 const VERIFY_LIMIT: Duration = Duration::from_secs(1800);
-
-/// Refuses trials that have no room: the disk is too small, or too little may be written.
-///
-/// # Errors
-/// Bad input, with what would do.
-pub fn check_room(
-    spec: &DurabilitySpec,
-    ground: &PlanGround,
-    region: u64,
-    left_to_write: Option<u64>,
-) -> Result<()> {
-    let least = LEAST_BLOCKS * BLOCK as u64;
-    if region < least {
-        return Err(Failed::input(format!(
-            "durability trials write to {} at least, and the smallest stack offers {}; hint: a larger file",
-            show_bytes(least),
-            show_bytes(region)
-        ))
-        .into());
-    }
-    let trials = number_of_trials(spec, ground)?;
-    if most_batches(spec, left_to_write, trials) == 0 {
-        return Err(Failed::input(format!(
-            "max_written leaves less than a batch for each of {trials} trials; hint: fewer trials, or a larger max_written"
-        ))
-        .into());
-    }
-    Ok(())
-}
-
-/// Returns the number of trials of the whole run.
-fn number_of_trials(spec: &DurabilitySpec, ground: &PlanGround) -> Result<u64> {
-    let mut trials = 0;
-    for set in &ground.layout.sets {
-        let plan = ground.set(set, 0)?;
-        trials += plan.guests.iter().map(|guest| kills_of(spec, guest).len() as u64).sum::<u64>();
-    }
-    Ok(trials * u64::from(spec.trials))
-}
-
-/// Returns the number of batches that each trial may write. The rest of max_written is shared out
-/// in advance, since it is not known what a killed writer wrote beyond its last acknowledgement.
-fn most_batches(spec: &DurabilitySpec, left_to_write: Option<u64>, trials: u64) -> u64 {
-    let batch = u64::from(spec.batch) * BLOCK as u64;
-    left_to_write.map_or(u64::MAX, |left| left / trials.max(1) / batch)
-}
 
 /// End of a trial's load.
 enum TrialLoad {

@@ -634,7 +634,7 @@ fn images_of(stacks: &[&str], rw: &str) -> String {
                 let _ = writeln!(text, "{}: {}", step.why, operation.describe());
                 assert!(operation.irreversible().is_some());
             }
-            for first in first_writes::of_set(&plan.targets, region, ground.scenario.data()) {
+            for first in unwritten_of_set(&plan.targets, region, ground.scenario.data()) {
                 let stack = &ground.scenario.stacks[plan.targets[first.target].0].text;
                 let _ = writeln!(text, "written first: {} through {stack}", first.written());
             }
@@ -737,5 +737,5 @@ fn what_is_written_first_counts_towards_what_may_be_written() {
     assert!(left(&scenario).unwrap_err().contains("setting up alone writes"));
 }
 
-#[path = "plan_volume_tests.rs"]
+#[path = "ground_volume_tests.rs"]
 mod volumes;

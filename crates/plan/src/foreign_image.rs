@@ -2,9 +2,7 @@
 //! its configuration, only read unless the user names it, and refused while another client has it
 //! open. iotax creates nothing in such a cluster.
 
-use super::clusters::no_room;
 use super::survey;
-use super::together::joined;
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
 use iotax_model::scenario::{Scenario, Stack};
@@ -128,7 +126,8 @@ fn unless_soon<T: Send>(work: impl FnOnce() -> T + Send, waits: impl FnOnce()) -
         if ended.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
             waits();
         }
-        joined(working)
+        // A panic while asking is a bug and is resumed.
+        working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
@@ -160,6 +159,15 @@ fn not_filled((conf, pool, image): (&Path, &str, &str), seen: &Image) -> Option<
             "{name} has no fast-diff, so iotax cannot tell whether all of it was ever written"
         )),
     }
+}
+
+/// Returns why nothing may be written to a cluster with these checks.
+pub fn no_room(conf: &Path, checks: &str) -> String {
+    let conf = conf.display();
+    format!(
+        "the cluster of {conf} has no room to be written to ({checks}), and a full one stops for all its users; hint: \
+         ceph --conf {conf} osd df; then add OSDs, remove data, or use a load that only reads"
+    )
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! SPDK's raid5f do: raid5f never reads the blocks that it would need for the parity of less than a
 //! stripe. Loads that would only meet errors there are refused before anything is made.
 
-use super::first_writes::BLOCK;
+use super::unwritten::BLOCK;
 use anyhow::{Result, bail};
 use iotax_layers::ExposedDevice;
 use iotax_model::scenario::{LayerSpec, Scenario, Stack};

@@ -1,9 +1,8 @@
 //! Surveys the machine before anything is planned: needs, the bottom of every stack, and the
 //! guard's verdict on it. The survey only reads. It names everything that is missing at once.
 
-use super::places::ReachedPlace;
 use super::sets::SetLayout;
-use super::{caches, foreign_image, foreign_socket, remote_setup};
+use super::{caches, foreign_image, foreign_socket, layer_needs};
 use anyhow::{Context, Result};
 use iotax_host::Missing;
 use iotax_host::block::{self, Identity};
@@ -21,19 +20,13 @@ use iotax_layers::{Claim, guest, layer_of};
 use iotax_model::layer::Face;
 use iotax_model::layer::ceph::MEDIUM_NEEDS;
 use iotax_model::scenario::{Consent, Engine, LayerSpec, Medium, Scenario, Stack, Workload};
-use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::{Place, engine, hypervisor};
 use iotax_units::UNKNOWN_BYTES;
+use iotax_units::distinct;
 use iotax_units::exit::Failed;
-use iotax_units::{distinct, shell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Limit for inspecting a device: a thousand random blocks of a slow disk, without an agent over a
-/// slow connection.
-const INSPECT_LIMIT: Duration = Duration::from_secs(150);
 
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -49,25 +42,25 @@ pub struct Survey {
     absent: Vec<AbsentTarget>,
     /// Targets that no kernel has and that the load writes without a consent, one sentence each.
     /// `plan` shows them, `run` refuses.
-    pub(super) consents_lacking: Vec<String>,
+    pub consents_lacking: Vec<String>,
     /// Identities of the local devices and files at the bottom.
     identities: Vec<(PathBuf, Identity)>,
     /// Names by which managers of virtual machines know the disks under load, by place and path.
-    pub(super) disks: BTreeMap<(Place, PathBuf), String>,
+    pub disks: BTreeMap<(Place, PathBuf), String>,
     /// Drives on other hosts, by place and path.
-    pub(super) afar: BTreeMap<(Place, PathBuf), RemoteDrive>,
+    pub afar: BTreeMap<(Place, PathBuf), RemoteDrive>,
 }
 
 /// A drive of another host, as it was when the run began.
 #[derive(Clone, Debug)]
-pub(super) struct RemoteDrive {
-    pub(super) identity: Identity,
+pub struct RemoteDrive {
+    pub identity: Identity,
     /// True if the guard has looked at the drive once more, just before it was first written.
-    pub(super) admitted: bool,
+    pub admitted: bool,
 }
 
 /// Lists what is missing, one line each after what requires it; `None` if nothing is.
-pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
+pub fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String> {
     let needs = match scenario.is_of_command_line() {
         true => "these stacks",
         false => scenario.source.as_str(),
@@ -76,7 +69,7 @@ pub(super) fn listed(scenario: &Scenario, missing: &[Missing]) -> Option<String>
         .then(|| format!("missing on this machine (required by {needs}):{}", lines(missing)))
 }
 
-pub(super) fn listed_in(place: &Place, missing: &[Missing]) -> Option<String> {
+pub fn listed_in(place: &Place, missing: &[Missing]) -> Option<String> {
     (!missing.is_empty()).then(|| {
         format!("missing on {place} (required by what is set up there):{}", lines(missing))
     })
@@ -131,8 +124,8 @@ pub fn tools_lacking(scenario: &Scenario) -> Vec<anyhow::Error> {
 /// Returns the ids of `host::needs` that a scenario's layers, media and engines ask for.
 pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
     // Agents report what other places lack.
-    let mut ids = remote_setup::needs_of(scenario).remove(&Place::Host).unwrap_or_default();
-    if !scenario.labs.is_empty() || remote_setup::sets_up_in_guests(scenario) {
+    let mut ids = layer_needs::needs_of(scenario).remove(&Place::Host).unwrap_or_default();
+    if !scenario.labs.is_empty() || layer_needs::sets_up_in_guests(scenario) {
         ids.extend(guest::LAB_NEEDS);
     }
     let guests = scenario.guests.values();
@@ -155,9 +148,9 @@ pub fn needs_of(scenario: &Scenario) -> BTreeSet<&'static str> {
 
 /// Somebody's device or file that is not there.
 #[derive(Clone, Debug)]
-pub(super) struct AbsentTarget {
-    pub(super) path: PathBuf,
-    pub(super) why: String,
+pub struct AbsentTarget {
+    pub path: PathBuf,
+    pub why: String,
 }
 
 /// Looks at the bottom of every stack and asks the guard about it. A device that does not exist is
@@ -165,7 +158,7 @@ pub(super) struct AbsentTarget {
 ///
 /// # Errors
 /// Bad input when a target may not be used as meant.
-pub(super) fn look_over(
+pub fn look_over(
     scenario: &Scenario,
     layout: &SetLayout,
     tell: &mut dyn FnMut(String),
@@ -499,7 +492,7 @@ fn file(
 ///
 /// # Errors
 /// Bad input when it does not exist or may not be used as meant.
-pub(super) fn existing(
+pub fn existing(
     path: &Path,
     could_be_made: bool,
     scenario: &Scenario,
@@ -540,7 +533,7 @@ pub(super) fn existing(
 ///
 /// # Errors
 /// The device that is there now.
-pub(super) fn same_device(path: &Path, known: &Identity, now: &Identity) -> Result<()> {
+pub fn same_device(path: &Path, known: &Identity, now: &Identity) -> Result<()> {
     if known.is_same_device(now) {
         return Ok(());
     }
@@ -556,60 +549,8 @@ pub(super) fn same_device(path: &Path, known: &Identity, now: &Identity) -> Resu
     .into())
 }
 
-/// Returns what the agent of another host sees under a path; `None` if nothing is there.
-///
-/// # Errors
-/// When it does not answer.
-pub(super) fn seen_afar(place: &mut ReachedPlace, path: &Path) -> Result<Option<Inspection>> {
-    match place.ask(WireRequest::Inspect { path: path.to_owned() }, INSPECT_LIMIT)? {
-        Response::Inspect { payload } => {
-            serde_json::from_value(payload).context("cannot understand what the agent saw")
-        }
-        other => Err(Failed::from(place.peer.unexpected("inspect", &other)).into()),
-    }
-}
-
-/// Looks at the bottom of a stack on another host through the agent there. A file with a size is
-/// made when it is not there, or reused when it is ours, as on this host.
-///
-/// # Errors
-/// Bad input when it does not exist or may not be used as meant.
-pub(super) fn remote(
-    place: &mut ReachedPlace,
-    medium: &Medium,
-    scenario: &Scenario,
-    stack: &Stack,
-) -> Result<(FoundMedium, Vec<String>, Option<Identity>)> {
-    let Medium::Remote { host, path, size, .. } = medium else {
-        return Err(Failed::input(format!("{}: not on another host", stack.text)).into());
-    };
-    let refused = |why: String| Failed::input(format!("{}: {why}", stack.text));
-    let Some(found) = seen_afar(place, path)? else {
-        let hint = match path.starts_with("/dev") {
-            true => format!("`ssh {} lsblk` lists the devices there", shell::word(host)),
-            false => "name an existing file, or add size=4GiB to have it created".to_owned(),
-        };
-        let absent =
-            || refused(format!("{} does not exist on {host}; hint: {hint}", path.display()));
-        return Ok((FoundMedium::bare(size.ok_or_else(absent)?, false, false), Vec::new(), None));
-    };
-    let drive = (found.kind != InspectedKind::File).then(|| found.identity.clone());
-    let Some(bytes) = *size else {
-        let permit = judged_afar(&found, intent(scenario, stack), scenario, stack)?;
-        return Ok((found_of(&found), permit.warnings, drive));
-    };
-    let permit = judged_afar(&found, Intent::Write, scenario, stack)?;
-    match found.marker.as_ref().map(|marker| marker.bytes) {
-        // The step that would make the file uses it again.
-        ours if ours.is_none_or(|ours| ours == bytes) => {
-            Ok((FoundMedium::bare(bytes, false, false), permit.warnings, drive))
-        }
-        ours => Err(refused(other_size(path, ours.unwrap_or(0), bytes)).into()),
-    }
-}
-
 /// Formats the refusal of a file of ours that a run left with another size.
-fn other_size(path: &Path, has: u64, wanted: u64) -> String {
+pub fn other_size(path: &Path, has: u64, wanted: u64) -> String {
     format!(
         "iotax created {} in an earlier run with a size of {}, not {}; hint: use that size, or remove the file",
         path.display(),
@@ -622,7 +563,7 @@ fn other_size(path: &Path, has: u64, wanted: u64) -> String {
 ///
 /// # Errors
 /// The guard's refusal, naming the stack.
-pub(super) fn judged_afar(
+pub fn judged_afar(
     found: &Inspection,
     intent: Intent,
     scenario: &Scenario,
@@ -639,7 +580,7 @@ pub(super) fn judged_afar(
     })
 }
 
-fn found_of(found: &Inspection) -> FoundMedium {
+pub fn found_of(found: &Inspection) -> FoundMedium {
     let bytes = found.marker.as_ref().map_or(found.bytes, |marker| marker.bytes);
     let marks = found.signatures.iter().filter(|signature| signature.is_mark());
     let names: BTreeSet<String> = marks.map(|signature| signature.name.clone()).collect();
@@ -668,7 +609,7 @@ pub fn admitted(
 
 /// Returns the consent that is missing for an image or socket that is no device of a kernel.
 /// `None`: it is given, or the load only reads.
-pub(super) fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option<String> {
+pub fn consent_lacking(name: &str, scenario: &Scenario, stack: &Stack) -> Option<String> {
     let is_named = || scenario.consent.iter().any(|consent| consent.serial == name);
     (intent(scenario, stack) == Intent::Write && !is_named()).then(|| {
         format!(

@@ -42,7 +42,8 @@ fn a_scenario_with_a_described_engine_plans_its_commands() {
                 let steps: Vec<Step> = match set.after {
                     None => ground.set(set, 0).unwrap().steps,
                     Some(_) => {
-                        let into = crate::states::steps_into(&scenario, &up, &set.stacks).unwrap();
+                        let into =
+                            crate::transitions::steps_into(&scenario, &up, &set.stacks).unwrap();
                         into.into_iter().flat_map(|(_, steps)| steps).collect()
                     }
                 };
@@ -132,7 +133,7 @@ fn what_is_written_first_of_parts_of_an_array_is_all_of_it() {
         scenario(&["[/dev/sda,/dev/sdb] | mdraid(level=1,size=4GiB) | split(4)"], "randread");
     with_ground(&scenario, |ground| {
         let plan = ground.set(&ground.layout.sets[0], 0).unwrap();
-        let first = first_writes::of_set(
+        let first = unwritten_of_set(
             &plan.targets,
             ground.bounds().unwrap().region,
             ground.scenario.data(),
@@ -244,7 +245,7 @@ fn an_array_that_two_stacks_stand_on_changes_its_state_once() {
         assert_eq!((sets.len(), further.len()), (3, 2));
         for set in further {
             assert_eq!(set.stacks.len(), 2);
-            let steps = crate::states::steps_into(&scenario, &up, &set.stacks).unwrap();
+            let steps = crate::transitions::steps_into(&scenario, &up, &set.stacks).unwrap();
             assert_eq!(steps.len(), 1, "{steps:?}");
         }
     });

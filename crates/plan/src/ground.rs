@@ -2,12 +2,12 @@
 //! run. Then each set of stacks has the steps that bring it up and remove it with every visit. An
 //! identical prefix is one instance. Nothing is performed here.
 
-use super::durability;
-use super::first_writes;
-use super::preconditioning;
+use super::passes;
 use super::prefixes::must_write;
 use super::sets::{SetLayout, StackSet};
-use super::states;
+use super::transitions;
+use super::trial_room;
+use super::unwritten::{UnwrittenStack, unwritten_of_set};
 use super::write_unit;
 use anyhow::{Context, Result};
 use iotax_host::guard::marker;
@@ -252,7 +252,7 @@ impl PlanGround<'_> {
         self.check_names()?;
         let left_to_write = self.left_to_write(&media, region)?;
         if let Some(spec) = &self.scenario.durability {
-            durability::check_room(spec, self, region, left_to_write)?;
+            trial_room::check_room(spec, self, region, left_to_write)?;
         }
         Ok(PlanBounds { region, left_to_write })
     }
@@ -386,7 +386,7 @@ impl PlanGround<'_> {
         let sets = &self.layout.sets;
         let first =
             std::iter::successors(Some(after), |set| sets[*set].after).last().unwrap_or(after);
-        states::steps_into(self.scenario, &self.set(&sets[first], 0)?, &set.stacks)
+        transitions::steps_into(self.scenario, &self.set(&sets[first], 0)?, &set.stacks)
     }
 
     /// Returns the bytes that `max_written` leaves. The files under test count, too, as do those on
@@ -397,7 +397,7 @@ impl PlanGround<'_> {
         if self.found.iter().flatten().any(|found| is_unknown(found.bytes)) {
             return Ok(None);
         }
-        let mut bytes = filled(media) + preconditioning::written(self)?;
+        let mut bytes = filled(media) + passes::written(self)?;
         // Durability trials bring up what is below the guest only once.
         let visits = match self.scenario.durability {
             Some(_) => 1,
@@ -411,8 +411,8 @@ impl PlanGround<'_> {
                 continue;
             }
             let plan = self.set(set, 0)?;
-            let first = first_writes::of_set(&plan.targets, region, self.scenario.data());
-            let first: u64 = first.iter().map(first_writes::Unwritten::written).sum();
+            let first = unwritten_of_set(&plan.targets, region, self.scenario.data());
+            let first: u64 = first.iter().map(UnwrittenStack::written).sum();
             bytes += visits * (filled(&plan.steps) + first);
         }
         if bytes > most {
@@ -690,5 +690,5 @@ pub fn filled(steps: &[Step]) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
+#[path = "ground_tests.rs"]
 mod tests;

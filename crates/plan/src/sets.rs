@@ -28,7 +28,7 @@ pub struct SetLayout {
     pub sibling: Vec<Option<Sibling>>,
     /// For each stack and each depth, what is above that many layers in all stacks that begin with
     /// these layers.
-    pub(super) above: Vec<Vec<PrefixAbove>>,
+    pub above: Vec<Vec<PrefixAbove>>,
 }
 
 /// Position of a stack among those that have equal files in turn.

@@ -1,0 +1,58 @@
+//! What must be written once before anything is measured, because it was never written.
+
+use iotax_layers::{ExposedDevice, FirstWrites};
+use iotax_load::DataKind;
+use iotax_units::MIB;
+
+/// Block size in bytes where blocks are written in order.
+pub const BLOCK: u64 = MIB;
+/// A stack of a set that has something to be written first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnwrittenStack {
+    /// Index of the stack among the set's targets.
+    pub target: usize,
+    pub order: FirstWrites,
+    /// Bytes that are written on each of the stack's targets in one pass.
+    pub bytes: u64,
+    /// Number of the stack's targets, in all of its places.
+    pub parts: u64,
+    /// Kind of data that is written, which is that of the load.
+    pub data: DataKind,
+}
+
+impl UnwrittenStack {
+    /// Returns the bytes that are written on all targets in all passes.
+    pub fn written(&self) -> u64 {
+        self.bytes * self.parts * self.order.passes()
+    }
+}
+
+/// Returns what must be written first, so that the region of every stack in a set is written.
+/// Stacks on the same device name it once.
+pub fn unwritten_of_set(
+    targets: &[(usize, ExposedDevice)],
+    region: u64,
+    data: DataKind,
+) -> Vec<UnwrittenStack> {
+    let is_first = |at: &usize| {
+        let same = |other: &ExposedDevice, one: &ExposedDevice| {
+            (&other.place, &other.paths) == (&one.place, &one.paths)
+        };
+        !targets[..*at].iter().any(|(_, other)| same(other, &targets[*at].1))
+    };
+    let of = |at: usize| {
+        let exposed = &targets[at].1;
+        // The size of a device on a host over ssh is not known yet.
+        let part = (region / exposed.parts()).checked_next_multiple_of(BLOCK).unwrap_or(region);
+        let part = part.min(exposed.bytes);
+        let targets = (exposed.paths.len() + exposed.copies.len()) as u64;
+        Some(UnwrittenStack {
+            target: at,
+            order: exposed.unwritten?,
+            bytes: part,
+            parts: targets,
+            data,
+        })
+    };
+    (0..targets.len()).filter(is_first).filter_map(of).collect()
+}
