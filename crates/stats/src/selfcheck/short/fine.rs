@@ -1,5 +1,5 @@
 //! Recorded noise at the scale of short slices: completions in each millisecond of a load, or in
-//! each part of one. `crates/bench/examples/fine_series.rs` records them.
+//! each part of one.
 
 use super::super::series::Recorded;
 use super::super::signal::Series;
