@@ -7,6 +7,7 @@ mod iperf3;
 mod mbw;
 pub(crate) mod removed;
 #[cfg(test)]
+#[path = "testing/samples.rs"]
 mod samples;
 mod served;
 mod sockperf;
