@@ -37,12 +37,7 @@ fn of_the_command_line() {
         complains(&rig, 2, &[command, &guests[0], &guests[1]], &["share one accelerator", "hint"]);
     }
     let words = ["selfcheck", "engine", "--goal", "1,4"];
-    complains(
-        &rig,
-        2,
-        &words,
-        &["no longer part", "cargo run --release -p iotax-bench -- engine --goal 1,4"],
-    );
+    complains(&rig, 2, &words, &["no longer part", "tools/bench-fio --help"]);
     assert!(!rig.path("x.img").exists());
 }
 

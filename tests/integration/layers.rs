@@ -117,10 +117,7 @@ fn parts(path: &Path) -> Vec<String> {
 
 fn is_test(path: &Path) -> bool {
     let helper = |part: &String| {
-        matches!(
-            part.as_str(),
-            "tests" | "twin" | "fake" | "rig" | "traps" | "docs" | "fixtures" | "made_up" | "real"
-        ) || part.ends_with("_tests")
+        matches!(part.as_str(), "tests" | "testing" | "fake" | "docs") || part.ends_with("_tests")
     };
     parts(path).iter().any(helper)
 }

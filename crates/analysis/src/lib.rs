@@ -70,6 +70,7 @@ mod tails;
 mod tests;
 mod timeline;
 #[cfg(any(test, feature = "testing"))]
+#[path = "testing/twin.rs"]
 pub mod twin;
 mod verdicts;
 mod verification;

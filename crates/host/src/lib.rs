@@ -16,6 +16,7 @@ pub mod kernel_threads;
 pub mod kvm;
 pub mod limits;
 #[cfg(any(test, feature = "testing"))]
+#[path = "testing/made_up.rs"]
 pub mod made_up;
 pub mod mounts;
 pub mod needs;

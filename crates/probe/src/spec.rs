@@ -1,6 +1,7 @@
 //! Specification of a probe, such as `copy(128MiB)`, and the family: a definition of each probe,
 //! found by its name.
 
+use crate::tool::removed::{self, RemovedTool};
 use crate::{net, own, tool};
 use iotax_load::{LoadError, SliceResult, SliceSpec};
 use iotax_units as units;
@@ -206,8 +207,12 @@ impl ProbeSpec {
             }
         };
         let known = || all().map(|one| one.name).collect::<Vec<_>>().join(", ");
-        let found = definition(name)
-            .ok_or_else(|| format!("unknown probe \"{name}\"; known probes: {}", known()))?;
+        let found = definition(name).ok_or_else(|| match removed::find(name, argument) {
+            Some(tool) => {
+                format!("iotax no longer runs the tool of \"{text}\"; hint: {}", tool.instead)
+            }
+            None => format!("unknown probe \"{name}\"; known probes: {}", known()),
+        })?;
         let argument =
             found.argument.check(argument).map_err(|why| format!("probe \"{name}\": {why}"))?;
         Ok(ProbeSpec {
@@ -225,14 +230,19 @@ impl ProbeSpec {
     /// Looks up the definition of the probe.
     ///
     /// # Errors
-    /// [`ProbeError::Unfit`] for a probe that only a later version has.
+    /// [`ProbeError::Unfit`] for a probe that only a later or an earlier version has.
     pub fn definition(&self) -> Result<&'static Definition, ProbeError> {
         definition(&self.name).ok_or_else(|| {
-            ProbeError::Unfit(format!(
-                "this version of iotax has no probe called \"{}\"",
-                self.name
-            ))
+            let why = format!("this version of iotax has no probe called \"{}\"", self.name);
+            ProbeError::Unfit(match self.removed() {
+                Some(tool) => format!("{why}; hint: {}", tool.instead),
+                None => why,
+            })
         })
+    }
+
+    fn removed(&self) -> Option<&'static RemovedTool> {
+        removed::find(&self.name, self.argument.as_deref())
     }
 
     /// Returns true if the probe counts only arrivals from the other end, and nothing that goes
@@ -243,7 +253,7 @@ impl ProbeSpec {
 
     /// Returns true for a tool of the field, which runs in one piece.
     pub fn is_tool(&self) -> bool {
-        tool::ALL.iter().any(|tool| tool.name == self.name)
+        tool::ALL.iter().any(|tool| tool.name == self.name) || self.removed().is_some()
     }
 
     /// Returns the unit of the probe's work.
@@ -251,6 +261,9 @@ impl ProbeSpec {
     /// # Errors
     /// As [`ProbeSpec::definition`].
     pub fn unit(&self) -> Result<ProbeUnit, ProbeError> {
+        if let Some(tool) = self.removed() {
+            return Ok(tool.unit);
+        }
         let definition = self.definition()?;
         let Argument::Test(tests) = definition.argument else { return Ok(definition.unit) };
         let test = tests.iter().find(|(word, ..)| Some(*word) == self.argument.as_deref());

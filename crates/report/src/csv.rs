@@ -396,12 +396,7 @@ impl CsvLines<'_> {
             ("blocks under way torn", row.found.under_way_torn),
         ];
         for (metric, count) in counts {
-            let interval = Interval::Missing { missing: "a count".into() };
-            let value = count as f64;
-            add(
-                metric,
-                &MeasuredFigure::known(value, "1", (row.kills, SampleUnit::Kills), interval),
-            );
+            add(metric, &counted(count, (row.kills, SampleUnit::Kills)));
         }
         add("share of kills with loss", &row.share);
     }
@@ -460,29 +455,26 @@ impl CsvLines<'_> {
             let (low, high) = row
                 .interval
                 .map_or_else(Default::default, |[low, high]| (low.to_string(), high.to_string()));
-            let [run, name, system] = [self.run, &other.name, &row.system].map(str::to_owned);
-            let [value, n] = [row.value.to_string(), row.runs.to_string()];
-            let unit = other.unit.clone();
-            let none = String::new;
-            self.record(
-                &[
-                    run,
-                    none(),
-                    system,
-                    none(),
-                    name,
-                    "known".into(),
-                    value,
-                    unit,
-                    low,
-                    high,
-                    n,
-                    "runs".into(),
-                    none(),
-                    none(),
-                ],
-                &["value".to_owned(), other.name.clone(), none(), none(), none()],
-            );
+            let (value, n) = (row.value.to_string(), row.runs.to_string());
+            let name = other.name.as_str();
+            let fields = [
+                self.run,
+                "",
+                &row.system,
+                "",
+                name,
+                "known",
+                &value,
+                &other.unit,
+                &low,
+                &high,
+                &n,
+                "runs",
+                "",
+                "",
+            ];
+            let parts = ["value", name, "", "", ""];
+            self.record(&fields.map(str::to_owned), &parts.map(str::to_owned));
             row.comparison.iter().for_each(|one| self.against("", &row.system, one));
         }
     }
@@ -504,14 +496,9 @@ impl CsvLines<'_> {
                 ("blocks not judged", found.unjudged),
             ];
             for (metric, count) in counts {
-                let interval = Interval::Missing { missing: "a count".into() };
-                let value = count as f64;
-                let figure = MeasuredFigure::known(value, "1", (found.blocks, of), interval);
-                self.figure(
-                    [&row.workload, &row.stack, "", &format!("{what}: {metric}")],
-                    &figure,
-                    None,
-                );
+                let metric = format!("{what}: {metric}");
+                let figure = counted(count, (found.blocks, of));
+                self.figure([&row.workload, &row.stack, "", &metric], &figure, None);
             }
         }
     }
@@ -529,9 +516,8 @@ impl CsvLines<'_> {
             ("cluster: largest recovery", one.most_recovering, "B/s"),
         ];
         for (metric, value, unit) in figures {
-            let interval = Interval::Missing { missing: "as it was reported".into() };
-            let figure =
-                MeasuredFigure::known(value, unit, (one.readings, SampleUnit::Readings), interval);
+            let n = (one.readings, SampleUnit::Readings);
+            let figure = MeasuredFigure::bare(value, unit, n, "as it was reported");
             self.figure([workload, &one.stacks.join(", "), "", metric], &figure, None);
         }
     }
@@ -597,26 +583,20 @@ impl CsvLines<'_> {
                 let about = [workload, &line.layer, &line.on, metric];
                 self.parted(about, parts.scope("bill"), figure, line.emulated.as_deref());
             };
-            let [rate, latency] = [
-                MetricParts::for_quantity("ratio", "rate"),
-                MetricParts::for_quantity("added", "latency").statistic("mean"),
-            ];
-            add("bill ratio", rate.clone(), &noted(&line.ratio, reserve(line)));
-            add(
-                "bill of baseline",
-                MetricParts::for_quantity("of_baseline", "rate"),
-                &line.of_baseline,
-            );
-            add("bill added latency", latency.clone(), &line.added_latency);
-            for one in &line.directions {
-                let way = one.direction;
-                let ratio = noted(&one.ratio, reserve(line));
-                add(&format!("bill ratio of {way}s"), rate.clone().with_direction(way), &ratio);
-                add(
-                    &format!("bill added {way} latency"),
-                    latency.clone().with_direction(way),
-                    &one.added_latency,
-                );
+            let whole = ("", &line.ratio, &line.added_latency);
+            let directions = line.directions.iter();
+            let directions = directions.map(|it| (it.direction, &it.ratio, &it.added_latency));
+            for (way, ratio, latency) in std::iter::once(whole).chain(directions) {
+                let parts = MetricParts::for_quantity("ratio", "rate").with_direction(way);
+                let of = if way.is_empty() { String::new() } else { format!(" of {way}s") };
+                add(&format!("bill ratio{of}"), parts, &noted(ratio, reserve(line)));
+                if way.is_empty() {
+                    let parts = MetricParts::for_quantity("of_baseline", "rate");
+                    add("bill of baseline", parts, &line.of_baseline);
+                }
+                let parts = MetricParts::for_quantity("added", "latency").statistic("mean");
+                let metric = format!("bill added {way} latency").replace("  ", " ");
+                add(&metric, parts.with_direction(way), latency);
             }
             add(
                 "bill added cpu per io",
@@ -630,34 +610,21 @@ impl CsvLines<'_> {
         let mut add = |metric: &str, parts: MetricParts, figure: &MeasuredFigure| {
             self.parted([workload, &row.stack, "", metric], parts, figure, row.emulated.as_deref());
         };
-        let whole = [
-            ("iops", Some(&row.iops)),
-            ("throughput", Some(&row.bytes_per_s)),
-            ("durable throughput", row.durable_bytes_per_s.as_ref()),
-        ];
-        for (metric, figure) in whole {
-            figure
-                .into_iter()
-                .for_each(|figure| add(metric, MetricParts::for_quantity("value", metric), figure));
-        }
-        for one in &row.directions {
-            let way = one.direction;
-            let all = [
-                ("iops", Some(&one.iops)),
-                ("throughput", Some(&one.bytes_per_s)),
-                ("durable throughput", one.durable_bytes_per_s.as_ref()),
-            ];
-            for (metric, figure) in all.into_iter().filter_map(|(metric, one)| Some((metric, one?)))
+        let named = |metric: &str| MetricParts::for_quantity("value", metric);
+        let whole = ("", &row.iops, &row.bytes_per_s, &row.durable_bytes_per_s);
+        let directions = row.directions.iter();
+        let directions =
+            directions.map(|it| (it.direction, &it.iops, &it.bytes_per_s, &it.durable_bytes_per_s));
+        for (way, iops, bytes, durable) in std::iter::once(whole).chain(directions) {
+            let durable = durable.iter().map(|figure| ("durable throughput", figure));
+            for (metric, figure) in
+                [("iops", iops), ("throughput", bytes)].into_iter().chain(durable)
             {
-                add(
-                    &format!("{way} {metric}"),
-                    MetricParts::for_quantity("value", metric).with_direction(way),
-                    figure,
-                );
+                let parts = named(metric).with_direction(way);
+                add(format!("{way} {metric}").trim_start(), parts, figure);
             }
         }
         latencies(&row.latency, &mut add);
-        let named = |metric: &str| MetricParts::for_quantity("value", metric);
         for (metric, figure) in [
             ("cpu per io of host and guest", &row.cpu),
             ("cpu per io of the place", &row.cpu_place),
@@ -811,6 +778,10 @@ fn times(name: &str, times: Option<&LatencyFigures>, add: &mut Add) {
             figure,
         );
     }
+}
+
+fn counted(count: u64, n: (u64, SampleUnit)) -> MeasuredFigure {
+    MeasuredFigure::bare(count as f64, "1", n, "a count")
 }
 
 /// Puts a caution into the note of a figure.

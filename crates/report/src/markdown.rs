@@ -194,19 +194,9 @@ fn section(findings: &Findings, workload: &WorkloadFindings) -> String {
         );
         out += &list("", efficiency::sentences(workload).collect());
     }
-    if let Some(table) = sheet::directions(workload) {
-        out += &format!("{}:\n\n{}\n", sheet::DIRECTIONS, table.markdown());
-        out += &workload
-            .directions_note
-            .iter()
-            .map(|note| format!("{}.\n\n", escaped(note)))
-            .collect::<String>();
-    }
-    if let Some((direction, table)) = sheet::second_latencies(workload) {
-        out += &format!("Latency of {direction}s:\n\n{}\n", table.markdown());
-    }
-    if let Some(table) = sheet::flush_latencies(workload) {
-        out += &format!("{}:\n\n{}\n", capital(sheet::FLUSHES), table.markdown());
+    for (title, table, note) in sheet::apart(workload) {
+        out += &format!("{}:\n\n{}\n", capital(&title), table.markdown());
+        out += &note.map(|note| format!("{}.\n\n", escaped(note))).unwrap_or_default();
     }
     if let Some(table) = sheet::latency_ratios(&workload.comparisons) {
         out += &format!("{}:\n\n{}\n", sheet::LATENCY_CHANGES, table.markdown());

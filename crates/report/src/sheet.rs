@@ -198,12 +198,9 @@ pub(super) fn targets(workload: &WorkloadFindings) -> Option<TextTable> {
     (!all.is_empty()).then_some(table)
 }
 
-/// Title of reads and writes apart.
-pub(super) const DIRECTIONS: &str = "Reads and writes";
-
 /// Returns rates and latencies of reads and writes apart, with their changes; `None` if the load is
 /// not a mix.
-pub(super) fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
+fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
     let all = workload.rows.iter().flat_map(|row| row.directions.iter().map(move |one| (row, one)));
     let all: Vec<(&StackRow, &DirectionRow)> = all.collect();
     if all.is_empty() {
@@ -243,21 +240,26 @@ pub(super) fn directions(workload: &WorkloadFindings) -> Option<TextTable> {
     Some(table)
 }
 
-/// Returns the table of a second direction, if it has one of its own: trims next to writes.
-pub(super) fn second_latencies(workload: &WorkloadFindings) -> Option<(&'static str, TextTable)> {
-    if is_mix(workload) {
-        return None;
-    }
-    let direction = workload.rows.iter().find_map(|row| row.latency.get(1))?.direction;
-    Some((direction, latency_table(workload, |row| row.latency.get(1))?))
-}
+/// Table that has reads and writes or flushes apart, with its title and a note below it.
+pub(super) type ApartTable<'a> = (String, TextTable, Option<&'a str>);
 
-/// Title of the latencies of flushes.
-pub(super) const FLUSHES: &str = "latency of fsync and fdatasync";
-
-/// Returns the latencies of the calls that flush; `None` if the load makes none.
-pub(super) fn flush_latencies(workload: &WorkloadFindings) -> Option<TextTable> {
-    latency_table(workload, |row| row.flush.as_ref())
+/// Returns reads and writes of a mix, the latencies of the second direction of other loads, and
+/// those of the calls that flush, as far as there are any.
+pub(super) fn apart(workload: &WorkloadFindings) -> impl Iterator<Item = ApartTable<'_>> {
+    let mix = directions(workload);
+    let note = workload.directions_note.as_deref();
+    let second =
+        workload.rows.iter().find_map(|row| row.latency.get(1)).filter(|_| !is_mix(workload));
+    let second = second.and_then(|second| {
+        let table = latency_table(workload, |row| row.latency.get(1))?;
+        Some((format!("latency of {}s", second.direction), table, None))
+    });
+    let flushes = latency_table(workload, |row| row.flush.as_ref());
+    let flushes = flushes.map(|table| ("latency of fsync and fdatasync".to_owned(), table, None));
+    mix.map(|table| ("Reads and writes".to_owned(), table, note))
+        .into_iter()
+        .chain(second)
+        .chain(flushes)
 }
 
 fn latency_table(

@@ -168,16 +168,9 @@ fn section(
         out += &format!("\n  {}\n{}", one.title, one.table.text(width, left_out));
         out += &indented(one.legend, width);
     }
-    if let Some(table) = sheet::directions(workload) {
-        out += &format!("\n  {}\n{}", sheet::DIRECTIONS, table.text(width, left_out));
-        out +=
-            &workload.directions_note.iter().map(|note| indented(note, width)).collect::<String>();
-    }
-    if let Some((direction, table)) = sheet::second_latencies(workload) {
-        out += &format!("\n  latency of {direction}s\n{}", table.text(width, left_out));
-    }
-    if let Some(table) = sheet::flush_latencies(workload) {
-        out += &format!("\n  {}\n{}", sheet::FLUSHES, table.text(width, left_out));
+    for (title, table, note) in sheet::apart(workload) {
+        out += &format!("\n  {title}\n{}", table.text(width, left_out));
+        out += &note.map(|note| indented(note, width)).unwrap_or_default();
     }
     if let Some(table) = sheet::latency_ratios(&workload.comparisons) {
         out += &format!("\n  {}\n{}", sheet::LATENCY_CHANGES, table.text(width, left_out));

@@ -42,7 +42,7 @@ pub mod visits;
 
 pub mod refusal;
 #[cfg(test)]
-mod traps;
+mod trap_tests;
 
 pub use charge::Charge;
 pub use conclusion::{Concludes, RatioChange};

@@ -12,7 +12,7 @@ mod staged;
 mod writer;
 
 #[cfg(test)]
-mod docs;
+mod format_tests;
 
 pub use data::{HistogramSource, RunData, first_line, load};
 pub use folder::Store;

@@ -238,7 +238,7 @@ fn last_record(folder: &Path) -> Option<RunRecord> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::docs::start;
+    use super::super::format_tests::start;
     use super::super::{Store, Writer, load};
     use super::*;
     use iotax_load::Histogram;

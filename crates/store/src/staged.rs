@@ -130,7 +130,7 @@ fn is_nobodys(folder: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::docs::start;
+    use crate::format_tests::start;
     use crate::{find, list, load};
 
     const ID: &str = "20260102-030405-a1b2";

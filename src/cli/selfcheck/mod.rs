@@ -13,7 +13,6 @@ use iotax_stats::selfcheck::lines::Plan;
 use iotax_stats::selfcheck::report::Findings;
 use iotax_stats::selfcheck::{series, short::fine};
 use iotax_units::exit::{DONE, FINDING, Failed};
-use iotax_units::shell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,7 +28,7 @@ pub struct Args {
 enum SelfcheckCommand {
     /// Coverage, false positives, power, time and refusals of the statistics
     Stats(Stats),
-    /// Is a program of its own today
+    /// Is a tool of the sources today
     #[command(hide = true, disable_help_flag = true)]
     Engine {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -73,15 +72,10 @@ struct Stats {
 pub fn run(args: &Args, runs: &Path) -> Result<u8> {
     let stats = match &args.what {
         SelfcheckCommand::Stats(stats) => stats,
-        SelfcheckCommand::Engine { words } => {
-            let words: String =
-                words.iter().map(|word| format!(" {}", shell::word(word))).collect();
-            let hint = format!(
-                "in the sources of iotax, cargo run --release -p iotax-bench -- engine{words}"
-            );
-            return Err(Failed::input(format!(
-                "selfcheck engine: the comparison of load generators is no longer part of iotax; hint: {hint}"
-            ))
+        SelfcheckCommand::Engine { .. } => {
+            return Err(Failed::input(
+                "selfcheck engine: the comparison of load generators is no longer part of iotax; hint: in the sources of iotax, tools/bench-fio --help",
+            )
             .into());
         }
     };

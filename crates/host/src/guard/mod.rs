@@ -18,6 +18,7 @@ pub mod sample;
 pub mod signature;
 
 #[cfg(test)]
-mod real;
+mod real_tests;
 #[cfg(any(test, feature = "testing"))]
+#[path = "testing/rig.rs"]
 pub mod rig;

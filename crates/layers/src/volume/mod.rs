@@ -112,4 +112,5 @@ fn options_of(spec: &LayerSpec, of: &str, table: &[(&str, &[&str])]) -> Result<(
 }
 
 #[cfg(test)]
+#[path = "testing/rig.rs"]
 mod rig;

@@ -41,7 +41,7 @@ pub(super) const DEFINITION: Definition = Definition {
 
 const TOOL: Tool = Tool {
     label: "iperf3",
-    programs: &["iperf3"],
+    program: "iperf3",
     version: |program| Ok(version_behind("iperf", &ask(program, &["--version"])?)),
     copies: false,
     arguments: |asked| {

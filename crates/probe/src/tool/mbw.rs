@@ -50,7 +50,7 @@ pub(super) const DEFINITION: Definition = Definition {
 
 const TOOL: Tool = Tool {
     label: "mbw",
-    programs: &["mbw"],
+    program: "mbw",
     version,
     copies: true,
     arguments: |asked| {

@@ -29,7 +29,7 @@ pub(super) const DEFINITION: Definition = Definition {
 
 const TOOL: Tool = Tool {
     label: "sockperf",
-    programs: &["sockperf"],
+    program: "sockperf",
     version: |program| Ok(version_behind("sockperf, version", &ask(program, &["--version"])?)),
     copies: true,
     arguments: |asked| {

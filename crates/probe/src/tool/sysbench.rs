@@ -47,7 +47,7 @@ pub(super) const DEFINITION: Definition = Definition {
 
 const TOOL: Tool = Tool {
     label: "sysbench",
-    programs: &["sysbench"],
+    program: "sysbench",
     version: |program| Ok(version_behind("sysbench", &ask(program, &["--version"])?)),
     copies: false,
     arguments: |asked| {

@@ -58,7 +58,7 @@ pub(super) const DEFINITION: Definition = Definition {
 
 const TOOL: Tool = Tool {
     label: "UnixBench",
-    programs: &[],
+    program: "", // each test has its own
     version,
     copies: true,
     arguments,

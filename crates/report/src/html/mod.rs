@@ -563,18 +563,10 @@ fn figures(workload: &WorkloadFindings, explained: bool) -> Markup {
     html! {
         h3 { "Figures" }
         (table(&sheet::stacks(workload), usize::MAX))
-        @if let Some(apart) = sheet::directions(workload) {
-            h3 { (sheet::DIRECTIONS) }
+        @for (title, apart, note) in sheet::apart(workload) {
+            h3 { (capital(&title)) }
             (table(&apart, usize::MAX))
-            @if let Some(note) = &workload.directions_note { p class="soft" { (capital(note)) "." } }
-        }
-        @if let Some((direction, second)) = sheet::second_latencies(workload) {
-            h3 { "Latency of " (direction) "s" }
-            (table(&second, usize::MAX))
-        }
-        @if let Some(flushes) = sheet::flush_latencies(workload) {
-            h3 { (capital(sheet::FLUSHES)) }
-            (table(&flushes, usize::MAX))
+            @if let Some(note) = note { p class="soft" { (capital(note)) "." } }
         }
         @if !explained { (marks()) }
         @for one in probes::sections(workload) {

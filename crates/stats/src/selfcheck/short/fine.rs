@@ -1,20 +1,15 @@
 //! Recorded noise at the scale of short slices: completions in each millisecond of a load, or in
-//! each part of one. `crates/bench/examples/fine_series.rs` records them.
+//! each part of one.
 
 use super::super::series::Recorded;
 use super::super::signal::Series;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// Beginning of the first line of a series.
 const MARK: &str = "# iotax fine noise series, format 1: ";
-/// Number of characters in a line.
-const COLUMNS: usize = 100;
 /// Character for no completions. Each further completion moves one character on; all of them are
 /// printable.
 const ZERO: u8 = b'!';
-/// Largest number of completions that a character can encode.
-const MOST: u64 = (b'~' - ZERO) as u64;
 
 /// A series with the depth of the load that it was recorded from.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,18 +27,6 @@ pub const SHIPPED: &[(&str, &str)] = &[
     ("fine-loop-1", include_str!("../series/loop-1.fine")),
     ("fine-file-32", include_str!("../series/file-32.fine")),
 ];
-
-/// Returns the counts as they are stored in a file.
-pub fn text(what: &str, depth: u32, bin_us: u64, counts: &[u64]) -> String {
-    let mut text = format!("{MARK}{}\ndepth={depth} bin_us={bin_us}\n", what.replace('\n', " "));
-    for line in counts.chunks(COLUMNS) {
-        let line: String =
-            line.iter().map(|count| char::from(ZERO + (*count).min(MOST) as u8)).collect();
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{line}");
-    }
-    text
-}
 
 /// Returns true if a text is a fine series, and not one of slices.
 pub fn is_fine(text: &str) -> bool {
@@ -93,6 +76,14 @@ fn head(line: &str) -> Option<(u32, f64)> {
 mod tests {
     use super::*;
 
+    /// Returns counts as a file has them: a hundred per line, each at most what a character holds.
+    fn text(what: &str, depth: u32, bin_us: u64, counts: &[u64]) -> String {
+        let sign = |count: &u64| char::from(ZERO + (*count).min(u64::from(b'~' - ZERO)) as u8);
+        let lines = counts.chunks(100).map(|line| line.iter().map(sign).chain(['\n']));
+        let lines: String = lines.flatten().collect();
+        format!("{MARK}{what}\ndepth={depth} bin_us={bin_us}\n{lines}")
+    }
+
     #[test]
     fn shipped_series_are_sound() {
         for (name, text) in SHIPPED {
@@ -105,7 +96,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let counts: Vec<u64> = (0..300).map(|i| i % 200).collect();
-        let found = parse("x", &text("a\nb", 32, 500, &counts)).unwrap();
+        let found = parse("x", &text("a b", 32, 500, &counts)).unwrap();
         assert_eq!((found.recorded.what.as_str(), found.depth), ("a b", 32));
         let Series { ends, levels } = &*found.recorded.series;
         assert!(

@@ -17,8 +17,7 @@ pub(super) fn read_sample(
     stderr: &str,
 ) -> Result<ToolReading, String> {
     let spec = ProbeSpec::parse(probe).unwrap();
-    let asked =
-        ToolRequest { spec: &spec, program: Path::new("tool"), version: "1.0", ns: WALL_NS };
+    let asked = ToolRequest { spec: &spec, program: Path::new("tool"), ns: WALL_NS };
     let printed =
         ToolText { stdout: stdout.to_owned(), stderr: stderr.to_owned(), wall_ns: WALL_NS };
     (tool.read)(&asked, &printed)
