@@ -18,7 +18,6 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     rates::check(evidence, sink);
     [latency::parts, latency::order].into_iter().for_each(|look| each(evidence, sink, look));
     for (fio, job) in evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job))) {
-        let _ = load::little(evidence.page, fio, job, sink);
         let _ = load::generator(evidence, fio, job, sink);
         load::error(job, sink);
     }
