@@ -1,9 +1,11 @@
-//! Checks that a job had no errors, and that its generator had time to spare.
+//! Checks that a job had no errors, that its generator had time to spare, and that its end was like
+//! its mean.
 
+use super::JobDirection;
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity};
 use crate::import::ResultDirection;
-use crate::import::fio::{Fio, FioReport};
+use crate::import::fio::{Fio, FioReport, index_of};
 
 pub(super) fn generator(
     evidence: &Evidence,
@@ -47,4 +49,28 @@ fn compares(evidence: &Evidence, fio: &Fio) -> bool {
     };
     let own = load(fio);
     !evidence.links.is_empty() && evidence.fio().filter(|other| load(other) == own).nth(1).is_some()
+}
+
+/// Compares the bandwidth of the last progress line with the mean, if that line is from the end of a
+/// run that is long enough.
+pub(super) fn end(run: &JobDirection, sink: &mut EvidenceSink) -> Option<()> {
+    let (eta, mean) = (run.fio.eta.as_ref()?, run.direction.bandwidth?);
+    let long = run.runtime_ms()? >= 30e3 && eta.done.is_some_and(|done| done >= 95.0);
+    // Progress lines cover all jobs together.
+    let only = run.fio.jobs.len() == 1 && run.direction.way != ResultDirection::Both;
+    let last = eta.bytes_per_second[index_of(run.direction.way)]
+        .filter(|figure| long && only && figure.value > 0.0)?;
+    let off = last.value / mean.value - 1.0;
+    if off.abs() <= 0.1 {
+        sink.plausible("F28", &last);
+        return None;
+    }
+    let message = format!(
+        "the run ended at {}, {:+.0} % from its mean of {}: no steady state, the mean depends on when it was stopped",
+        run.page.quote(last.spot),
+        100.0 * off,
+        run.page.quote(mean.spot)
+    );
+    sink.finds(Finding::new("F28", Severity::Ambiguous, mean.spot, message).against([last.spot]));
+    Some(())
 }

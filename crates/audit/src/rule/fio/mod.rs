@@ -1,7 +1,6 @@
 //! Rules on fio's own figures: values printed twice must agree, and the figures must describe a
 //! possible run.
 
-mod course;
 mod latency;
 mod load;
 mod rates;
@@ -21,7 +20,7 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
         let _ = load::generator(evidence, fio, job, sink);
         load::error(job, sink);
     }
-    each(evidence, sink, course::end);
+    each(evidence, sink, load::end);
 }
 
 /// One direction of a job, with the output and the job that it belongs to.
