@@ -270,7 +270,7 @@ fn subject(audited: &Audited, finding: &Finding) -> String {
         };
         let names = table.rows.iter().find_map(|row| {
             let at = row.cells.iter().position(|cell| cell.as_ref().is_some_and(is_here))?;
-            Some([row.label.trim(), table.columns.get(at)?.head.trim()])
+            Some([row.label.trim(), table.heads.get(at)?.trim()])
         });
         let names: Vec<&str> =
             names.into_iter().flatten().filter(|name| !name.is_empty()).collect();

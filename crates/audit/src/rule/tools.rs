@@ -101,7 +101,10 @@ impl Relation {
                 ledger.sum(sheet.get(total)?, &parts, self.slack);
             }
             ToolForm::Order(names) => {
-                ledger.rising(&names.iter().filter_map(|name| sheet.get(name)).collect::<Vec<_>>(), 0.0);
+                ledger.rising(
+                    &names.iter().filter_map(|name| sheet.get(name)).collect::<Vec<_>>(),
+                    0.0,
+                );
             }
         }
         Some(())
