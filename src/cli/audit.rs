@@ -207,27 +207,19 @@ fn all(
 ) -> std::io::Result<()> {
     let asked = |id: &str| args.asks(id);
     pages::each(sources, &mut |name, content| {
-        let pages = match content {
-            Content::Pages(pages) => pages,
-            Content::NoPage(why) => {
-                say_aside(&format!("skipped: {}: {why}", shown(name)));
-                audit.skipped.push(Skipped { name: name.to_owned(), why });
-                Vec::new()
-            }
-            Content::Refused(why) => {
-                refuse(name, why, audit);
-                Vec::new()
-            }
-        };
-        for page in pages {
-            let name = page.name.clone();
-            match contained(|| audit_by(page, &asked)) {
+        match content {
+            Content::Page(page) => match contained(|| audit_by(page, &asked)) {
                 Ok(audited) => {
                     list.as_deref_mut().map(|list| list.page(&audited)).transpose()?;
                     audit.documents.push(digest(audited));
                 }
-                Err(why) => refuse(&name, why, audit),
+                Err(why) => refuse(name, why, audit),
+            },
+            Content::NoPage(why) => {
+                say_aside(&format!("skipped: {}: {why}", shown(name)));
+                audit.skipped.push(Skipped { name: name.to_owned(), why });
             }
+            Content::Refused(why) => refuse(name, why, audit),
         }
         Ok(())
     })

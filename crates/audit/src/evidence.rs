@@ -19,17 +19,10 @@ pub struct Evidence<'a> {
     /// Figures next to each other, in tables and in lines.
     pub grids: &'a [Grid<'a>],
     pub links: &'a [DerivedLink],
-    places: Vec<LineOwner>,
+    /// True for each line that belongs to no output and no table.
+    is_text: Vec<bool>,
     /// True for each output that a later output of the same run supersedes.
     superseded: Vec<bool>,
-}
-
-/// Owner of a line; a line of a table within an output belongs to the output.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum LineOwner {
-    Text,
-    Table,
-    Output,
 }
 
 impl<'a> Evidence<'a> {
@@ -40,20 +33,18 @@ impl<'a> Evidence<'a> {
         grids: &'a [Grid<'a>],
         links: &'a [DerivedLink],
     ) -> Evidence<'a> {
-        let mut places = vec![LineOwner::Text; page.len()];
-        let whose = tables.iter().map(|table| (&table.lines, LineOwner::Table));
-        for (lines, place) in
-            whose.chain(outputs.iter().map(|output| (&output.lines, LineOwner::Output)))
-        {
-            places[lines.start.min(page.len())..lines.end.min(page.len())].fill(place);
+        let mut is_text = vec![true; page.len()];
+        let taken = tables.iter().map(|table| &table.lines);
+        for lines in taken.chain(outputs.iter().map(|output| &output.lines)) {
+            is_text[lines.start.min(page.len())..lines.end.min(page.len())].fill(false);
         }
         let superseded = snapshots::superseded(outputs);
-        Evidence { page, outputs, tables, grids, links, places, superseded }
+        Evidence { page, outputs, tables, grids, links, is_text, superseded }
     }
 
     /// Returns the indices of the lines that belong to no output and no table.
     pub fn text_lines(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.places.len()).filter(|line| self.places[*line] == LineOwner::Text)
+        (0..self.is_text.len()).filter(|line| self.is_text[*line])
     }
 
     /// Returns fio's outputs, without those printed before a run was over: some of their figures

@@ -93,9 +93,6 @@ pub struct Finding {
     /// Spot of the figure. Reports count its line as the page does (`line`).
     #[serde(skip)]
     pub spot: TextSpan,
-    /// Words that say what the figure describes: `writes lose`. Empty if unknown.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub subject: String,
     pub printed: String,
     /// Correct value, in the same unit and digits; empty if none can be given.
     pub recomputed: String,
@@ -123,7 +120,6 @@ impl Finding {
             rule,
             severity,
             spot,
-            subject: String::new(),
             printed: String::new(),
             recomputed: String::new(),
             message: message.into(),

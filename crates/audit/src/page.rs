@@ -27,15 +27,14 @@ struct LineAt {
 
 #[derive(Clone, Debug)]
 pub struct AuditedPage {
-    /// Path, or `standard input`, with the sheet of a workbook after it.
+    /// Path, or `standard input`.
     pub name: String,
     text: String,
     lines: Vec<LineAt>,
     rendered: bool,
     /// Text without listing numbers, computed on demand.
     unlisted: OnceLock<String>,
-    /// Parts that could not be read before lines were looked at: undecodable bytes, a broken
-    /// workbook.
+    /// Parts that could not be read before lines were looked at: undecodable bytes.
     pub unread: Vec<UnreadRange>,
 }
 

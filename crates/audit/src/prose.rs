@@ -81,10 +81,34 @@ fn ends_sentence(line: &str, at: usize, letter: char) -> bool {
     }
 }
 
-/// Returns the one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`; 1024-based
-/// whatever the prefix, as in tools.
+/// A block size with its unit as written: `k`, `KB`, `MiB`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BlockSize<'t> {
+    /// Bytes, 1024-based whatever the prefix, as in tools.
+    pub bytes: f64,
+    pub unit: &'t str,
+}
+
+impl BlockSize<'_> {
+    /// Returns the size whose unit is `KB` or `MB`, 1000-based: `4 MB` times 10 a second is 40 MB/s
+    /// as written.
+    pub fn literal(self) -> Option<f64> {
+        match self.unit.to_ascii_lowercase().as_str() {
+            "kb" => Some(self.bytes / 1.024),
+            "mb" => Some(self.bytes / 1.048_576),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the bytes of the one block size that a text names.
 pub(crate) fn size_of(text: &str) -> Option<f64> {
-    let mut sizes: Vec<f64> = Vec::new();
+    block_size(text).map(|size| size.bytes)
+}
+
+/// Returns the one block size that a text names: `4KB random`, `4k-50rdpct`, `1MB`.
+pub(crate) fn block_size(text: &str) -> Option<BlockSize<'_>> {
+    let mut sizes: Vec<BlockSize> = Vec::new();
     let mut from = 0;
     while let Some(found) = text[from..].find(|letter: char| letter.is_ascii_digit()) {
         let start = from + found;
@@ -101,10 +125,8 @@ pub(crate) fn size_of(text: &str) -> Option<f64> {
             Some(b'M' | b'm') => 1_048_576.0,
             _ => continue,
         };
-        let rest = behind[1..]
-            .strip_prefix("iB")
-            .or(behind[1..].strip_prefix(['B', 'b']))
-            .unwrap_or(&behind[1..]);
+        let rest = behind[1..].strip_prefix("iB").or(behind[1..].strip_prefix(['B', 'b']));
+        let rest = rest.unwrap_or(&behind[1..]);
         // `4kqd1`, `4KQ32T1`: the depth follows.
         let depth = rest.trim_start_matches(['q', 'Q', 'd', 'D']);
         let depth =
@@ -113,12 +135,13 @@ pub(crate) fn size_of(text: &str) -> Option<f64> {
             || !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '/');
         let number: Option<f64> = text[start..start + digits].parse().ok();
         if let (true, true, Some(number)) = (free, ends, number) {
-            sizes.push(number * factor);
+            let unit = behind.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or("");
+            sizes.push(BlockSize { bytes: number * factor, unit });
         }
     }
-    sizes.dedup();
+    sizes.dedup_by_key(|size| size.bytes);
     match sizes.as_slice() {
-        [only] if (512.0..=67_108_864.0).contains(only) => Some(*only),
+        [only] if (512.0..=67_108_864.0).contains(&only.bytes) => Some(*only),
         _ => None,
     }
 }

@@ -250,11 +250,9 @@ fn lead(audited: &Audited, block: &FindingBlock, room: usize) -> String {
     let change = format!("{}, not {}", short(&finding.recomputed), short(&finding.printed));
     let subject = subject(audited, finding);
     // If row and column have no room, only the column is shown.
-    let subjects =
-        [finding.subject.as_str(), &subject, subject.rsplit(", ").next().unwrap_or_default()]
-            .into_iter();
-    let named =
-        subjects.filter(|subject| !subject.is_empty()).map(|subject| format!("{subject} {change}"));
+    let subjects = [subject.as_str(), subject.rsplit(", ").next().unwrap_or_default()];
+    let named = subjects.iter().filter(|subject| !subject.is_empty());
+    let named = named.map(|subject| format!("{subject} {change}"));
     let message = Some(clause.to_owned()).filter(|clause| clause.contains(&finding.recomputed));
     let mut said = named.chain(message).filter(|said| length(said) <= room);
     said.next().unwrap_or(change) + &place
@@ -272,7 +270,7 @@ fn subject(audited: &Audited, finding: &Finding) -> String {
         };
         let names = table.rows.iter().find_map(|row| {
             let at = row.cells.iter().position(|cell| cell.as_ref().is_some_and(is_here))?;
-            Some([row.label.trim(), table.columns.get(at)?.head.trim()])
+            Some([row.label.trim(), table.heads.get(at)?.trim()])
         });
         let names: Vec<&str> =
             names.into_iter().flatten().filter(|name| !name.is_empty()).collect();

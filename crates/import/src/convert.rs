@@ -185,7 +185,9 @@ impl OutputOrigin {
             ToolReport::Fio(fio) => OutputOrigin {
                 tool: with_form("fio", output.format),
                 version: fio.version.map(|version| format!("{}.{}", version.major, version.minor)),
-                ended: fio.jobs.iter().rev().find_map(|job| time(job.ended.as_deref()?)),
+                ended: fio.jobs.iter().rev().find_map(|job| {
+                    Some(snapshots::printed_time(job.ended.as_deref()?)?.to_string())
+                }),
             },
             ToolReport::Iperf3(iperf3) => OutputOrigin {
                 version: iperf3.tests.iter().find_map(|test| test.version.as_deref().map(shown)),
@@ -199,12 +201,6 @@ impl OutputOrigin {
 /// Returns `fio JSON` if many tools use the format.
 fn with_form(tool: &str, format: &str) -> String {
     if format.starts_with(tool) { format.to_owned() } else { format!("{tool} {format}") }
-}
-
-/// Reads `Mon Nov 23 17:02:55 2026`, as fio prints it.
-fn time(text: &str) -> Option<String> {
-    let time = jiff::civil::DateTime::strptime("%a %b %e %H:%M:%S %Y", text.trim()).ok()?;
-    Some(time.to_string())
 }
 
 fn load(reading: &ToolResult) -> ReportedLoad {

@@ -10,7 +10,6 @@ use iotax_model::record::{RunRecord, WARNING_KINDS, Warning};
 use iotax_store::{self as store, Writer};
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Component, Path, PathBuf};
 
 /// Destination of results, and the summary shown at the end.
@@ -114,7 +113,7 @@ impl<'a> Intake<'a> {
     fn settle(&mut self) {
         let numbers = runs::number_runs(&self.all);
         let loads: Vec<u64> =
-            self.all.iter().map(|found| hash(&convert::key(&found.result))).collect();
+            self.all.iter().map(|found| runs::hash(convert::key(&found.result))).collect();
         self.name_by_paths(&numbers, &loads);
         runs::mark_copies(&mut self.all, &numbers);
         self.tell_repeats(&loads);
@@ -254,12 +253,6 @@ impl<'a> Intake<'a> {
             .append(&RunRecord::End { at, outcome: iotax_model::record::state::COMPLETE.into() })?;
         Ok(self.done)
     }
-}
-
-fn hash(key: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn without_result(pages: &[String], done: &ImportedRun) -> Failed {

@@ -14,7 +14,7 @@ mod systems;
 pub use sources::{NamedSource, STDIN, parse_named};
 
 use anyhow::{Context, Result};
-use convert::FoundResult;
+use convert::{FoundResult, PageResults};
 use intake::Intake;
 pub use intake::some_names;
 use iotax_audit::container;
@@ -226,17 +226,12 @@ fn read_bytes(source: &SourceFile, number: usize, bytes: Vec<u8>) -> FileRead {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
     let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     let size = bytes.len() as u64;
-    let (mut found, mut unread, mut strays, mut snapshots, mut last) =
-        (Vec::new(), Vec::new(), 0, 0, 0);
-    for page in container::pages(&source.shown, bytes) {
-        let imported = scan(&page);
-        let results = convert::results(&page, &imported.outputs, &source.whose, number);
-        found.extend(results.found);
-        strays += results.strays;
-        snapshots += results.snapshots;
-        last = last.max(results.last);
-        unread.extend(page.unread.iter().chain(&imported.unread).map(lines));
-    }
+    let page = container::page(&source.shown, bytes);
+    let imported = scan(&page);
+    let PageResults { found, strays, snapshots, last } =
+        convert::results(&page, &imported.outputs, &source.whose, number);
+    let mut unread: Vec<UnreadLines> =
+        page.unread.iter().chain(&imported.unread).map(lines).collect();
     if let Some(more) = unread.len().checked_sub(MOST_UNREAD).filter(|more| *more > 0) {
         let rest = unread.split_off(MOST_UNREAD);
         let ends = rest.iter().map(|one| one.from).min().zip(rest.iter().map(|one| one.to).max());

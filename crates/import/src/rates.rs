@@ -2,8 +2,9 @@
 //! slips that rates have: fio before 3.26 loses a carry (`25.0k` for 25,991), and people mistype.
 
 use iotax_audit::import::ToolResult;
+use iotax_audit::import::fio::num2str::{self, DigitStyle};
 use iotax_audit::page::AuditedPage;
-use iotax_hardware::number::PrintedNumber;
+use iotax_hardware::number::{Interval, PrintedNumber};
 
 const MIB: f64 = 1_048_576.0;
 
@@ -27,7 +28,7 @@ pub(super) fn recount_rates(
             reading.iops =
                 Some(judge.take(&IOPS, printed, counted, || format!("{count} I/Os in {time} s")));
         } else if let Some((bandwidth, meant)) =
-            beside.and_then(|one| Some((one, lost_carry(&printed, &one)?)))
+            beside.and_then(|one| Some((one, lost_carry(page, &printed, &one)?)))
         {
             let by = || format!("{} beside it", page.quote(bandwidth.spot));
             reading.iops = Some(judge.take(&IOPS, printed, meant, by));
@@ -41,7 +42,9 @@ pub(super) fn recount_rates(
     if let (Some(printed), Some(counted)) =
         (reading.bytes_per_second, bytes.and_then(rate).or(blocks))
     {
-        let is_whole = bytes.is_some() || !is_fio || is_carried(&printed, &counted);
+        let is_whole = bytes.is_some()
+            || !is_fio
+            || carried(page, &printed).is_some_and(|meant| meant.meets(counted.interval()));
         if is_whole || judge.meets(&BANDWIDTH, &printed, &counted) {
             let moved = bytes.map_or(format!("{count} I/Os of {size} bytes"), |one| {
                 format!("{} bytes", one.value)
@@ -117,28 +120,25 @@ fn five_digits(value: f64) -> String {
     format!("{value:.*}", 4usize.saturating_sub(whole))
 }
 
-/// Returns the range that a figure printed with the single decimal 0 may have had before its carry
-/// was lost.
-fn carry(printed: &PrintedNumber) -> Option<[f64; 2]> {
-    let unit = 20.0 * (printed.value - printed.low);
-    let digits = printed.value / unit;
-    let is_whole = unit >= 1000.0 && digits >= 1.0 && (digits - digits.round()).abs() < 1e-6;
-    is_whole.then_some([printed.value + 0.95 * unit, printed.value + unit])
-}
-
-fn is_carried(printed: &PrintedNumber, meant: &PrintedNumber) -> bool {
-    carry(printed).is_some_and(|[low, high]| meant.low <= high && low <= meant.high)
+/// Returns what a figure meant if fio lost its carry.
+fn carried(page: &AuditedPage, printed: &PrintedNumber) -> Option<Interval> {
+    num2str::carried(page.quote(printed.spot), printed, DigitStyle::LostCarry)
 }
 
 /// Returns the IOPS with the lost carry, if the bandwidth matches a usual block size with the carry
 /// and none without it.
-fn lost_carry(printed: &PrintedNumber, bandwidth: &PrintedNumber) -> Option<PrintedNumber> {
-    let fits = |low: f64, high: f64| {
+fn lost_carry(
+    page: &AuditedPage,
+    printed: &PrintedNumber,
+    bandwidth: &PrintedNumber,
+) -> Option<PrintedNumber> {
+    let fits = |rate: Interval| {
         let mut sizes = (9..=22).map(|power| 2f64.powi(power));
-        let both = |size: f64| [low.max(bandwidth.low / size), high.min(bandwidth.high / size)];
+        let both =
+            |size: f64| [rate.low.max(bandwidth.low / size), rate.high.min(bandwidth.high / size)];
         sizes.find_map(|size| Some(both(size)).filter(|[low, high]| low <= high))
     };
-    let [low, high] = carry(printed)?;
-    let [low, high] = fits(low, high).filter(|_| fits(printed.low, printed.high).is_none())?;
+    let meant = carried(page, printed)?;
+    let [low, high] = fits(meant).filter(|_| fits(printed.interval()).is_none())?;
     Some(PrintedNumber { value: f64::midpoint(low, high), low, high, ..*printed })
 }

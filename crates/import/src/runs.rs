@@ -45,33 +45,30 @@ pub(super) fn mark_copies(all: &mut [FoundResult], numbers: &[u32]) {
     }
 }
 
+pub(super) fn hash(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Returns keys of a result; results of one run have at least one key in common.
 fn keys(found: &FoundResult) -> Vec<u64> {
     let ImportedResult { load, way, part, ended, samples, percentiles, others, .. } = &found.result;
-    let hash = |what: &dyn Fn(&mut DefaultHasher)| {
-        let mut hasher = DefaultHasher::new();
-        what(&mut hasher);
-        hasher.finish()
-    };
     let values = |samples: &[ImportedSample]| {
         let told =
             samples.iter().filter_map(|one| Some((one.metric.clone(), one.value?.to_bits())));
         told.collect::<Vec<_>>()
     };
-    let mut keys = vec![hash(&|hasher| {
-        let percentiles: Vec<u64> = percentiles.iter().map(|one| one.ns.to_bits()).collect();
-        (load.identity(), way, part, ended, &found.run).hash(hasher);
-        (values(samples), percentiles, values(others)).hash(hasher);
-    })];
+    let points: Vec<u64> = percentiles.iter().map(|one| one.ns.to_bits()).collect();
+    let figures = (values(samples), points, values(others));
+    let mut keys = vec![hash(((load.identity(), way, part, ended, &found.run), figures))];
     let count = |metric: &str| found.result.sample(metric).and_then(|sample| sample.value);
     if let (Some(ios), Some(runtime)) = (count("ios"), count("runtime")) {
-        keys.push(hash(&|hasher| {
-            ("counts", way, ios.to_bits(), runtime.round() as u64).hash(hasher)
-        }));
+        keys.push(hash(("counts", way, ios.to_bits(), runtime.round() as u64)));
     }
     if let Some(run) = &found.run {
         let first = others.first().map(|one| &one.metric);
-        keys.push(hash(&|hasher| ("run", run, way, part, first).hash(hasher)));
+        keys.push(hash(("run", run, way, part, first)));
     }
     keys
 }

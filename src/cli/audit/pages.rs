@@ -16,7 +16,7 @@ pub(super) const STANDARD_INPUT: &str = "-";
 
 /// Content of a file.
 pub(super) enum Content {
-    Pages(Vec<AuditedPage>),
+    Page(AuditedPage),
     /// The file is not a page; holds the reason.
     NoPage(String),
     /// The file cannot be read; holds the reason.
@@ -79,21 +79,12 @@ fn content(name: &str, read: Result<Vec<u8>>) -> Content {
         Err(error) => return Content::Refused(error_said(&error)),
     };
     match no_text(&bytes) {
-        Some(why) if !is_container(&bytes) => Content::NoPage(why),
-        _ => match contained(|| container::pages(name, bytes)) {
+        Some(why) if !container::is_html(&bytes) => Content::NoPage(why),
+        _ => match contained(|| container::page(name, bytes)) {
             Err(why) => Content::Refused(why),
-            Ok(pages) if pages.is_empty() => Content::NoPage("there is no text in it".to_owned()),
-            Ok(pages) => Content::Pages(pages),
+            Ok(page) => Content::Page(page),
         },
     }
-}
-
-/// Returns true if a container knows the bytes, other than that of plain text, which accepts
-/// anything.
-fn is_container(bytes: &[u8]) -> bool {
-    container::ALL
-        .split_last()
-        .is_some_and(|(_, others)| others.iter().any(|one| (one.knows)(bytes)))
 }
 
 /// First bytes of a file, what they mean, and a command that makes text of it.

@@ -1,19 +1,15 @@
 //! Plain text: UTF-8, UTF-16 by its byte order mark or its zeros, else the encoding that its bytes
 //! look like. Parts that cannot be decoded are listed, and so is a file that is not text at all.
 
-use super::Container;
 use crate::page::{AuditedPage, UnreadRange};
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 use std::borrow::Cow;
 
-pub const CONTAINER: Container =
-    Container { name: "plain text", knows: |_| true, read: |name, bytes| vec![read(name, bytes)] };
-
 /// Bytes that the guess of an encoding looks at.
 const LOOKED_AT: usize = 1 << 20;
 
-fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
+pub(super) fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     if wide(&bytes).is_none() && binary(&bytes) {
         let mut page = AuditedPage::new(name, "");
         let why = "bytes that are no text in an encoding known here: nothing of it is read; hint: unpack it, or convert it to UTF-8";

@@ -1,7 +1,8 @@
 //! Command lines of fio, after a prompt or `sudo` and continued over several lines, and the
 //! settings that they request.
 
-use super::fio::job_file::{self, JobOptions, JobSection};
+use super::fio::FioJobLine;
+use super::fio::options::{self, JobOptions};
 use super::{Format, ImportedOutputs, ToolReport};
 use crate::page::AuditedPage;
 
@@ -52,10 +53,8 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
         words.extend(own.trim_end_matches('\\').split_whitespace());
         text = own.ends_with('\\').then(|| page.bare(end).0);
     }
-    let sections = sections(line, &options(&words));
-    let told = sections.iter().map(|(.., options)| options.len()).sum::<usize>();
-    (told >= 2)
-        .then(|| ImportedOutputs::whole(ToolReport::Asked(job_file::with_globals(sections)), end))
+    let jobs = jobs(line, &options(&words));
+    (!jobs.is_empty()).then(|| ImportedOutputs::whole(ToolReport::Asked(jobs), end))
 }
 
 /// Returns the options of a command: `--key=value`, `-key=value`, `--key value`.
@@ -69,7 +68,7 @@ fn options(words: &[&str]) -> JobOptions {
         let (key, value) = match name.split_once('=') {
             Some((key, value)) => (key, Some(value.trim_matches(['\'', '"']).to_owned())),
             // `--bs 4k`: the value is the word after it.
-            None if job_file::is_flag(name) => (name, None),
+            None if options::is_flag(name) => (name, None),
             None => (name, words.next_if(|next| option_name(next).is_none())),
         };
         options.push((key.to_owned(), value.unwrap_or_else(|| "1".to_owned())));
@@ -77,17 +76,28 @@ fn options(words: &[&str]) -> JobOptions {
     options
 }
 
-/// Splits options into jobs. Each `--name` begins a job, which inherits the options of
-/// `--name=global` before it. Options before the first name belong to its job.
-fn sections(line: usize, options: &JobOptions) -> Vec<JobSection> {
-    let mut jobs: Vec<JobSection> = vec![(String::new(), line, JobOptions::new())];
+/// Returns the settings of each job. Each `--name` begins a job, which inherits the options of
+/// every `--name=global` before it. Options before the first name belong to its job. A single
+/// option is no load.
+fn jobs(line: usize, options: &JobOptions) -> Vec<FioJobLine> {
+    let mut jobs: Vec<(&str, JobOptions)> = vec![("", JobOptions::new())];
     for (key, value) in options {
         match jobs.last_mut() {
-            Some((_, _, own)) if key != "name" => own.push((key.clone(), value.clone())),
-            Some((first, ..)) if first.is_empty() => first.clone_from(value),
-            _ => jobs.push((value.clone(), line, JobOptions::new())),
+            Some((_, own)) if key != "name" => own.push((key.clone(), value.clone())),
+            Some((first, _)) if first.is_empty() => *first = value,
+            _ => jobs.push((value, JobOptions::new())),
         }
     }
-    jobs.retain(|(name, _, own)| !name.is_empty() && !own.is_empty());
-    jobs
+    jobs.retain(|(name, own)| !name.is_empty() && !own.is_empty());
+    if jobs.iter().map(|(_, own)| own.len()).sum::<usize>() < 2 {
+        return Vec::new();
+    }
+    let (mut global, mut all) = (JobOptions::new(), Vec::new());
+    for (name, own) in jobs {
+        match name {
+            "global" => global.extend(own),
+            _ => all.push(options::asked(name, line, &[global.as_slice(), &own].concat())),
+        }
+    }
+    all
 }

@@ -1,4 +1,4 @@
-//! Finds the command or job file of an output: the last one before it, if the output's figures fit
+//! Finds the command of an output: the last one before it, if the output's figures fit
 //! such a command.
 
 use super::fio::{Fio, FioForm, FioJobLine, FioReport, snapshots};

@@ -70,7 +70,7 @@ pub struct ToolOutput {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolReport {
     Fio(Box<fio::Fio>),
-    /// Settings that a job file or a command line of fio gives its jobs.
+    /// Settings that a command line of fio gives its jobs.
     Asked(Vec<fio::FioJobLine>),
     Iperf3(Box<iperf3::Iperf3>),
     /// Tools that print figures after labels.
@@ -109,7 +109,6 @@ pub const ALL: &[&Format] = &[
     &fio::text::FORMAT,
     &fio::terse::FORMAT,
     &iperf3::text::FORMAT,
-    &fio::job_file::FORMAT,
     &command::FORMAT,
     &json_formats::FORMAT,
     &vdbench::FORMAT,

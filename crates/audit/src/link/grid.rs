@@ -96,14 +96,14 @@ impl<'a> Grid<'a> {
 
     fn of_table(table: &'a PageTable) -> Option<Grid<'a>> {
         let mut heads = Vec::new();
-        for (source, column) in table.columns.iter().enumerate().take(MOST) {
+        for (source, head) in table.heads.iter().enumerate().take(MOST) {
             let cells = || table.rows.iter().filter_map(|row| row.cells[source].as_ref());
             let more = cells().map(|cell| cell.more.len()).max().unwrap_or(0);
             let slots = [GridColumn::Figure, GridColumn::Share]
                 .into_iter()
                 .chain((0..more).map(GridColumn::More));
             for slot in slots.filter(|slot| cells().any(|cell| of_cell(cell, *slot).is_some())) {
-                heads.push(GridHead::new(column.head.clone(), source, slot));
+                heads.push(GridHead::new(head.clone(), source, slot));
             }
         }
         let rows = table.rows.as_slice();

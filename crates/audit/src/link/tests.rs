@@ -1,6 +1,6 @@
 use super::*;
 use crate::number::quantities;
-use crate::table::{PageTable, TableCell, TableColumn, TableRow};
+use crate::table::{PageTable, TableCell, TableRow};
 
 /// A table of texts: the first row is the head, the first column the labels.
 pub(crate) fn table(line: usize, rows: &[&[&str]]) -> PageTable {
@@ -29,7 +29,7 @@ pub(crate) fn table(line: usize, rows: &[&[&str]]) -> PageTable {
         lines: line..line + rows.len(),
         title: None,
         corner: rows[0][0].to_owned(),
-        columns: rows[0][1..].iter().map(|head| TableColumn { head: (*head).to_owned() }).collect(),
+        heads: rows[0][1..].iter().map(|head| (*head).to_owned()).collect(),
         rows: rows[1..].iter().enumerate().map(row).collect(),
     }
 }

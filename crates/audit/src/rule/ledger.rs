@@ -4,7 +4,6 @@
 
 use crate::evidence::EvidenceSink;
 use crate::finding::{Finding, Severity, Slip};
-use crate::import::sheet::Sheet;
 pub(super) use crate::import::sheet::{NamedFigure, named};
 use crate::number::{Interval, PrintedNumber, leading};
 use crate::page::{AuditedPage, TextSpan};
@@ -39,7 +38,7 @@ impl<'a> Ledger<'a> {
     /// Checks that `target = factor * block * product of operands to their powers (1 or -1)`,
     /// within the share `slack`. It says nothing if an operand may be a zero divisor or a figure is
     /// below zero.
-    fn product(
+    pub fn product(
         &mut self,
         target: NamedFigure,
         (factor, block): (f64, f64),
@@ -75,31 +74,6 @@ impl<'a> Ledger<'a> {
             let block = if block == 1.0 { String::new() } else { format!("{block} B * ") };
             format!("{block}{text} = {}", as_printed(page, target, given))
         });
-    }
-
-    /// Relates figures of one sheet by their names, if it has all of them.
-    pub fn relate_sheet(
-        &mut self,
-        sheet: &Sheet,
-        target: &str,
-        factor: (f64, f64),
-        powers: &[(&str, i32)],
-        slack: f64,
-    ) {
-        let found = powers.iter().map(|(name, power)| Some((sheet.get(name)?, *power)));
-        if let (Some(target), Some(operands)) =
-            (sheet.get(target), found.collect::<Option<Vec<_>>>())
-        {
-            self.product(target, factor, &operands, slack);
-        }
-    }
-
-    /// Checks that figures of a sheet add up to another, if it has all of them.
-    pub fn adds(&mut self, sheet: &Sheet, total: &str, parts: &[&str], slack: f64) {
-        let parts: Option<Vec<NamedFigure>> = parts.iter().map(|name| sheet.get(name)).collect();
-        if let (Some(total), Some(parts)) = (sheet.get(total), parts) {
-            self.sum(total, &parts, slack);
-        }
     }
 
     /// Checks that `target = sum of operands`, within the share `slack` of the sum.

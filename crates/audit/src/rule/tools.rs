@@ -81,16 +81,25 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
 }
 
 fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
-    for Relation { form, slack, .. } in relations {
-        match form {
+    for relation in relations {
+        let _ = relation.hold(sheet, ledger);
+    }
+}
+
+impl Relation {
+    /// Checks the relation in a sheet; returns `None` if the sheet lacks one of its figures.
+    fn hold(&self, sheet: &Sheet, ledger: &mut Ledger) -> Option<()> {
+        match &self.form {
             ToolForm::Product(target, factor, block, powers) => {
-                let size =
-                    if *block { sheet.workload.bs.map(|bytes| bytes as f64) } else { Some(1.0) };
-                size.into_iter().for_each(|size| {
-                    ledger.relate_sheet(sheet, target, (*factor, size), powers, *slack)
-                });
+                let size = if *block { sheet.workload.bs? as f64 } else { 1.0 };
+                let operands = powers.iter().map(|(name, power)| Some((sheet.get(name)?, *power)));
+                let operands = operands.collect::<Option<Vec<_>>>()?;
+                ledger.product(sheet.get(target)?, (*factor, size), &operands, self.slack);
             }
-            ToolForm::Sum(target, parts) => ledger.adds(sheet, target, parts, *slack),
+            ToolForm::Sum(total, parts) => {
+                let parts = parts.iter().map(|name| sheet.get(name)).collect::<Option<Vec<_>>>()?;
+                ledger.sum(sheet.get(total)?, &parts, self.slack);
+            }
             ToolForm::Order(names) => {
                 ledger.rising(
                     &names.iter().filter_map(|name| sheet.get(name)).collect::<Vec<_>>(),
@@ -98,6 +107,7 @@ fn hold(relations: &[&Relation], sheet: &Sheet, ledger: &mut Ledger) {
                 );
             }
         }
+        Some(())
     }
 }
 

@@ -3,7 +3,7 @@
 //! table comes through here.
 
 use super::cell;
-use super::{MOST_COLUMNS, MOST_ROWS, PageTable, TableCell, TableColumn, TableRow, units};
+use super::{MOST_COLUMNS, MOST_ROWS, PageTable, TableCell, TableRow, units};
 use crate::number::{DecimalSign, Measure, NumberHedge, NumberUnit, Quantity, shows};
 use crate::page::{AuditedPage, TextSpan};
 use iotax_units::grouped;
@@ -88,11 +88,16 @@ impl Grid {
         }
         rows.iter_mut().for_each(|row| give_units(row, &measures[first..]));
         let some = rows.iter().any(|row| row.cells.iter().any(Option::is_some));
-        let columns: Vec<TableColumn> =
-            heads.split_off(first).into_iter().map(|head| TableColumn { head }).collect();
+        let columns = heads.split_off(first);
         let corner = heads.pop().unwrap_or_default();
         let lines = self.lines.clone();
-        (some && !columns.is_empty()).then_some(PageTable { lines, title, corner, columns, rows })
+        (some && !columns.is_empty()).then_some(PageTable {
+            lines,
+            title,
+            corner,
+            heads: columns,
+            rows,
+        })
     }
 
     /// Reads all cells in the style that their column shows. In a table with decimal commas `8.412`

@@ -63,15 +63,10 @@ pub struct PageTable {
     /// Text above that names it: a heading, a caption, a short line.
     pub title: Option<String>,
     pub corner: String,
-    pub columns: Vec<TableColumn>,
-    pub rows: Vec<TableRow>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct TableColumn {
-    /// Text of the head, several lines joined by a space. An upper head extends to the right over
+    /// Texts of the heads, several lines joined by a space. An upper head extends to the right over
     /// columns without one.
-    pub head: String,
+    pub heads: Vec<String>,
+    pub rows: Vec<TableRow>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -22,7 +22,7 @@ fn shown(text: &str) -> String {
         std::iter::once(first).chain(share).chain(more).collect::<String>()
     };
     let table = |table: &PageTable| {
-        let heads = table.columns.iter().map(|column| format!(" | {}", column.head));
+        let heads = table.heads.iter().map(|head| format!(" | {head}"));
         let heads: String = std::iter::once(table.corner.clone()).chain(heads).collect();
         let row = |row: &TableRow| {
             let cells: Vec<String> = row.cells.iter().map(cell).collect();

@@ -4,7 +4,7 @@
 use super::outputs::{encloses, figures_stand_where_they_say, listed, within};
 use super::text;
 use iotax_audit::audit::{self, Audited};
-use iotax_audit::container::{self, Container};
+use iotax_audit::container::{self, ReadPage};
 use iotax_audit::import::PageOutputs;
 use iotax_audit::json;
 use iotax_audit::number::{Style, hedges, quantities_in, shows};
@@ -12,19 +12,18 @@ use iotax_audit::page::AuditedPage;
 use iotax_audit::ratings::Ratings;
 
 /// One container, whether or not it would know the bytes as its own.
-pub(super) fn container(container: &Container, bytes: &[u8]) {
+pub(super) fn container(read: ReadPage, bytes: &[u8]) {
     // Some systems end lines with a carriage return alone.
     let ends = bytes.iter().filter(|byte| matches!(**byte, b'\n' | b'\r')).count();
-    for page in (container.read)("p", bytes.to_vec()) {
-        listed(&page, &page.unread);
-        let numbers = (0..page.len()).map(|at| page.number(at));
-        // Encodings of two bytes have ends of lines of their own.
-        let last = bytes.len().min(2 * ends + 2);
-        numbers.for_each(|number| {
-            assert!(1 <= number && number as usize <= last.max(1), "line {number} of {last}")
-        });
-        text::holds(&page);
-    }
+    let page = read("p", bytes.to_vec());
+    listed(&page, &page.unread);
+    let numbers = (0..page.len()).map(|at| page.number(at));
+    // Encodings of two bytes have ends of lines of their own.
+    let last = bytes.len().min(2 * ends + 2);
+    numbers.for_each(|number| {
+        assert!(1 <= number && number as usize <= last.max(1), "line {number} of {last}")
+    });
+    text::holds(&page);
 }
 
 /// JSON at every bracket that an object may begin at, as long as one does not hold the next.
@@ -92,15 +91,11 @@ pub(super) fn ratings(bytes: &[u8]) {
 
 /// All that is made of a file.
 pub(super) fn audit(bytes: &[u8]) {
-    for page in container::pages("p", bytes.to_vec()) {
-        let again = audit::audit(page.clone());
-        let audited = audit::audit(page);
-        assert_eq!(
-            audited.findings, again.findings,
-            "what is found depends on nothing but the page"
-        );
-        holds(&audited);
-    }
+    let page = container::page("p", bytes.to_vec());
+    let again = audit::audit(page.clone());
+    let audited = audit::audit(page);
+    assert_eq!(audited.findings, again.findings, "what is found depends on nothing but the page");
+    holds(&audited);
 }
 
 pub(super) fn holds(audited: &Audited) {

@@ -56,8 +56,8 @@ pub fn targets() -> Vec<Target> {
     for format in json_formats::ALL {
         add(format.name, Box::new(|bytes| outputs::json(format, bytes)));
     }
-    for container in container::ALL {
-        add(container.name, Box::new(|bytes| bytes::container(container, bytes)));
+    for (name, read) in container::ALL {
+        add(name, Box::new(move |bytes| bytes::container(read, bytes)));
     }
     OTHERS.iter().for_each(|(name, holds)| add(name, Box::new(holds)));
     targets

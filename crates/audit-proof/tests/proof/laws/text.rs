@@ -49,9 +49,9 @@ pub fn tables_hold(page: &AuditedPage, tables: &[PageTable]) {
             "{:?}",
             table.lines
         );
-        assert!(!table.columns.is_empty());
+        assert!(!table.heads.is_empty());
         for row in &table.rows {
-            assert_eq!(row.cells.len(), table.columns.len());
+            assert_eq!(row.cells.len(), table.heads.len());
             assert!(table.lines.contains(&row.line), "{} of {:?}", row.line, table.lines);
             for cell in row.cells.iter().flatten() {
                 within(page, cell.spot);

@@ -5,24 +5,19 @@
 mod render;
 mod rows;
 
-use super::{Container, plain};
+use super::plain;
 use crate::page::AuditedPage;
 use encoding_rs::Encoding;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
 pub(crate) use rows::HtmlRows;
 
-pub const CONTAINER: Container = Container {
-    name: "HTML",
-    knows: |bytes| knows(bytes),
-    read: |name, bytes| vec![read(name, bytes)],
-};
-
 const LOOKED_AT: usize = 64 << 10;
 /// Number of tags that a page without `<html>` must have in the part that is examined.
 const TAGS: usize = 10;
 
-fn knows(bytes: &[u8]) -> bool {
+/// Returns true if bytes are HTML.
+pub fn knows(bytes: &[u8]) -> bool {
     // Most pages are not HTML, and their first character shows it if it is ASCII. A zero may be
     // UTF-16.
     match bytes.iter().take(LOOKED_AT).find(|byte| !byte.is_ascii_whitespace()) {
@@ -103,7 +98,7 @@ fn tags(text: &str) -> usize {
     memchr::memchr_iter(b'<', bytes).filter(named).count()
 }
 
-fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
+pub(super) fn read(name: &str, bytes: Vec<u8>) -> AuditedPage {
     let declared = declared(&bytes);
     let (text, broken) = plain::decode(bytes, declared);
     let (lines, lost) = render::lines(&text);

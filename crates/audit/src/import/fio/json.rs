@@ -1,7 +1,7 @@
 //! fio's JSON and JSON+, 2.1 to 3.4x, of one machine and of clients. Up to 2.21 latencies are in
 //! microseconds and `io_bytes` in KiB; divided values there are truncated, not rounded.
 
-use super::job_file::{self, JobOptions};
+use super::options::{self, JobOptions};
 use super::{
     Direction, Fio, FioCpu, FioForm, FioJobLine, FioLatency, FioReport, FioVersion, IssuedLine,
     Percentiles,
@@ -146,7 +146,7 @@ impl FioJsonReader<'_> {
         let threads = self.exact(node, "job_runtime");
         job.jobs = threads.and_then(|threads| jobs_of(&job, threads.value));
         if job.options.iter().any(|(key, _)| !PLACE.contains(&key.as_str())) {
-            self.asked(job_file::asked(&job.name, job.line, &job.options));
+            self.asked(options::asked(&job.name, job.line, &job.options));
         }
         self.fio.jobs.push(job);
         self.fio.jobs.extend(mixed);

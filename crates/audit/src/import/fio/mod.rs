@@ -1,9 +1,9 @@
 //! fio's output in one form, read from normal text, JSON and terse output. Figures are in I/Os per
 //! second, bytes per second, bytes, milliseconds of the run, nanoseconds of latencies, percent.
 
-pub mod job_file;
 pub mod json;
 pub mod num2str;
+pub(crate) mod options;
 pub mod settings;
 pub mod snapshots;
 pub mod terse;

@@ -7,7 +7,7 @@ use crate::number::{Interval, PrintedNumber, leading};
 
 /// Way in which a version of fio makes the digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DigitStyle {
+pub enum DigitStyle {
     /// Up to 2.19: the remainder is shortened digit by digit, for 1024 as for 1000. The prefixes
     /// are `K`, `M` whatever the base.
     Remainder,
@@ -61,7 +61,7 @@ fn length(number: u64) -> usize {
 
 /// Returns what else a printed number may mean if its carry was lost: `25.0k` is also printed for
 /// 25,950 to 25,999. Returns `None` if its digits or the version rule that out.
-pub(crate) fn carried(printed: &str, figure: &PrintedNumber, era: DigitStyle) -> Option<Interval> {
+pub fn carried(printed: &str, figure: &PrintedNumber, era: DigitStyle) -> Option<Interval> {
     let (digits, _, decimals) = leading(&point(printed))?;
     if era != DigitStyle::LostCarry || decimals == 0 || digits.fract() != 0.0 || digits <= 0.0 {
         return None;

@@ -123,8 +123,12 @@ fn longest_ms(fio: &Fio) -> f64 {
     ways.filter_map(|way| way.runtime_ms).map(|figure| figure.value).fold(0.0, f64::max)
 }
 
-/// Returns the seconds since 1970 of `Mon Nov 23 21:26:25 2026`, by the clock of the machine.
+/// Returns the seconds since 1970 of a printed time, by the clock of the machine.
 fn seconds(text: &str) -> Option<i64> {
-    let told = DateTime::strptime("%a %b %e %H:%M:%S %Y", text.trim()).ok()?;
-    Some(told.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second())
+    Some(printed_time(text)?.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second())
+}
+
+/// Reads `Mon Nov 23 21:26:25 2026`, as fio prints it.
+pub fn printed_time(text: &str) -> Option<DateTime> {
+    DateTime::strptime("%a %b %e %H:%M:%S %Y", text.trim()).ok()
 }

@@ -1,7 +1,6 @@
 //! Rules on fio's own figures: values printed twice must agree, and the figures must describe a
 //! possible run.
 
-mod course;
 mod latency;
 mod load;
 mod rates;
@@ -18,11 +17,10 @@ pub(super) fn check(evidence: &Evidence, sink: &mut EvidenceSink) {
     rates::check(evidence, sink);
     [latency::parts, latency::order].into_iter().for_each(|look| each(evidence, sink, look));
     for (fio, job) in evidence.fio().flat_map(|fio| fio.jobs.iter().map(move |job| (fio, job))) {
-        let _ = load::little(evidence.page, fio, job, sink);
         let _ = load::generator(evidence, fio, job, sink);
         load::error(job, sink);
     }
-    each(evidence, sink, course::end);
+    each(evidence, sink, load::end);
 }
 
 /// One direction of a job, with the output and the job that it belongs to.

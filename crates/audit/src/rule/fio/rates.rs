@@ -64,7 +64,17 @@ struct RateCheck<'a> {
     excused: bool,
 }
 
-impl RateCheck<'_> {
+impl<'a> RateCheck<'a> {
+    fn new(
+        rule: &'static str,
+        of: (&'a AuditedPage, &'a Fio),
+        figure: PrintedNumber,
+        recomputed: Interval,
+        by: String,
+    ) -> RateCheck<'a> {
+        RateCheck { rule, of, figure, recomputed, by, operands: Vec::new(), excused: false }
+    }
+
     /// Returns true if the figure is a little off only, as blocks that were cut short or counted
     /// twice leave a total.
     fn is_near(&self) -> bool {
@@ -145,16 +155,8 @@ fn issued_rate<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     let rate = (1000.0 * issued.value / runtime).floor();
     let by = format!("{} issued / {} s = {rate:.0}", issued.value, runtime / 1e3);
     let operands = vec![issued.spot, run.direction.runtime_ms?.spot];
-    let (recomputed, excused) = (Interval::exact(rate), false);
-    Some(RateCheck {
-        rule: "F1",
-        of: run.page_and_fio(),
-        figure: iops,
-        recomputed,
-        by,
-        operands,
-        excused,
-    })
+    let check = RateCheck::new("F1", run.page_and_fio(), iops, Interval::exact(rate), by);
+    Some(RateCheck { operands, ..check })
 }
 
 impl<'a> JobDirection<'a> {
@@ -261,23 +263,15 @@ fn issued_bytes(evidence: &Evidence, sink: &mut EvidenceSink) {
             let by =
                 format!("{by} / {} s = {:.0} B/s", runtime_ms / 1e3, 1e3 * product / runtime_ms);
             let (operands, excused) = (operands.clone(), is_moved(of, &io, runtime_ms, &figure));
-            RateCheck { rule: "F2", of, figure, recomputed, by, operands, excused }.hold(sink);
+            let check = RateCheck::new("F2", of, figure, recomputed, by);
+            RateCheck { operands, excused, ..check }.hold(sink);
         }
         for figure in io.into_iter().flatten() {
             let excused = rates
                 .first()
                 .is_some_and(|rate| is_moved(of, &[Some(figure), None], runtime_ms, rate));
             let by = format!("{by} = {product:.0} B");
-            RateCheck {
-                rule: "F3",
-                of,
-                figure,
-                recomputed: bytes,
-                by,
-                operands: Vec::new(),
-                excused,
-            }
-            .hold(sink);
+            RateCheck { excused, ..RateCheck::new("F3", of, figure, bytes, by) }.hold(sink);
         }
     }
 }
@@ -301,16 +295,8 @@ fn rate_times_size<'a>(run: &JobDirection<'a>) -> Option<RateCheck<'a>> {
     });
     let recomputed = Interval { low: rate.low - slack, high: rate.high + slack };
     let by = format!("{} / {size} B", run.page.quote(bandwidth.spot));
-    let operands = vec![bandwidth.spot];
-    Some(RateCheck {
-        rule: "F4",
-        of: run.page_and_fio(),
-        figure: iops,
-        recomputed,
-        by,
-        operands,
-        excused,
-    })
+    let check = RateCheck::new("F4", run.page_and_fio(), iops, recomputed, by);
+    Some(RateCheck { operands: vec![bandwidth.spot], excused, ..check })
 }
 
 fn inferred_carry(evidence: &Evidence, sink: &mut EvidenceSink) {
@@ -381,15 +367,8 @@ fn over_time<'a>(
     }
     let recomputed = Interval { low: rate.low - cut, high: rate.high + cut };
     let by = format!("{} in {} s", of.0.quote(io.spot), runtime.value / 1e3);
-    Some(RateCheck {
-        rule: "F5",
-        of,
-        figure,
-        recomputed,
-        by,
-        operands: vec![io.spot, runtime.spot],
-        excused: false,
-    })
+    let check = RateCheck::new("F5", of, figure, recomputed, by);
+    Some(RateCheck { operands: vec![io.spot, runtime.spot], ..check })
 }
 
 /// Checks totals and bandwidths that are printed in units of both 1024 and 1000.
@@ -412,16 +391,8 @@ fn both_bases(evidence: &Evidence, sink: &mut EvidenceSink) {
         let excused = carried.is_some_and(|meant| meant.meets(figure.interval()));
         if !sink.is_wrong(binary.spot) && !sink.is_wrong(figure.spot) {
             let (recomputed, by) = (sink.meant(&binary), of.0.quote(binary.spot).to_owned());
-            RateCheck {
-                rule: "F6",
-                of,
-                figure,
-                recomputed,
-                by,
-                operands: vec![binary.spot],
-                excused,
-            }
-            .hold(sink);
+            let check = RateCheck::new("F6", of, figure, recomputed, by);
+            RateCheck { operands: vec![binary.spot], excused, ..check }.hold(sink);
         }
     }
 }

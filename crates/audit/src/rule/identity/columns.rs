@@ -6,7 +6,8 @@ use crate::link::grid::{Grid, GridColumn};
 use crate::link::parts;
 use crate::link::words::{CLIENTS, DEPTH, LATENCY, List, NO_MEAN, RATES, SIZES, says};
 use crate::number::NumberUnit;
-use crate::prose::size_of;
+use crate::prose::{BlockSize, block_size};
+use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnKind {
@@ -104,13 +105,19 @@ pub(super) fn pairs(
     found
 }
 
-/// Returns the block size for a pair of columns of a row, with the text that gives it: the label,
-/// the heads, a column of sizes, or the title.
-pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64, String)> {
-    let of_text = |text: &str| Some((size_of(text)?, text.to_owned()));
+/// Groups what was found in pairs of columns by these.
+pub(super) fn by_columns<T>(all: Vec<([usize; 2], T)>) -> impl Iterator<Item = Vec<T>> {
+    let mut groups: BTreeMap<[usize; 2], Vec<T>> = BTreeMap::new();
+    all.into_iter().for_each(|(columns, one)| groups.entry(columns).or_default().push(one));
+    groups.into_values()
+}
+
+/// Returns the block size for a pair of columns of a row: of the label, the heads, a column of
+/// sizes, or the title.
+pub(super) fn size<'g>(grid: &'g Grid, row: usize, columns: [usize; 2]) -> Option<BlockSize<'g>> {
     let own = || {
         let texts = [grid.labels[row], &grid.heads[columns[0]].text, &grid.heads[columns[1]].text];
-        texts.into_iter().find_map(of_text)
+        texts.into_iter().find_map(block_size)
     };
     let of_column = || {
         let sizes = |at: &usize| grid.heads[*at].lists & SIZES != 0;
@@ -126,9 +133,9 @@ pub(super) fn size(grid: &Grid, row: usize, columns: [usize; 2]) -> Option<(f64,
             NumberUnit::Bare if figure.scale == 1e6 => figure.figure.value * 1.048_576,
             _ => return None,
         };
-        (bytes >= 512.0).then(|| (bytes, String::new()))
+        (bytes >= 512.0).then_some(BlockSize { bytes, unit: "" })
     };
-    own().or_else(of_column).or_else(|| of_text(&grid.title))
+    own().or_else(of_column).or_else(|| block_size(&grid.title))
 }
 
 /// Returns the value that all sentences and commands of a page agree on: the only depth, the only

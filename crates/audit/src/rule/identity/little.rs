@@ -1,6 +1,6 @@
 //! Checks that IOPS times the mean latency is the number of I/Os in flight (Little's law).
 
-use super::columns::{ColumnKind, depth, depth_of, only, pairs};
+use super::columns::{ColumnKind, by_columns, depth, depth_of, only, pairs};
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity};
 use crate::link::grid::Grid;
@@ -87,14 +87,9 @@ fn held(rows: &[LittleRow]) -> usize {
 
 /// Returns rows without a stated depth, for each pair of columns, with the depth that most agree
 /// on.
-fn agreed(mut open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
+fn agreed(open: Vec<([usize; 2], LittleRow<'_>)>) -> Vec<Vec<LittleRow<'_>>> {
     let mut all = Vec::new();
-    while let Some((columns, _)) = open.first() {
-        let columns = *columns;
-        let (own, others): (Vec<_>, Vec<_>) =
-            open.into_iter().partition(|(other, _)| *other == columns);
-        open = others;
-        let mut rows: Vec<LittleRow> = own.into_iter().map(|(_, row)| row).collect();
+    for mut rows in by_columns(open) {
         let count =
             |depth: f64| rows.iter().filter(|row| row.flight.wider(SLACK).has(depth)).count();
         let whole = |row: &LittleRow| row.flight.middle().round().max(1.0);

@@ -1,7 +1,7 @@
 //! Checks that IOPS times block size is the bandwidth: F4 in every grid, N8 if the unit differs
 //! from the label's, N3 if a copied rate lost its carry.
 
-use super::columns::{ColumnKind, only, pairs, size};
+use super::columns::{ColumnKind, by_columns, only, pairs, size};
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::import::fio::num2str::{self, DigitStyle};
@@ -9,7 +9,7 @@ use crate::link::grid::Grid;
 use crate::link::near;
 use crate::number::{Interval, NumberUnit, PrefixBase, Quantity};
 use crate::page::AuditedPage;
-use crate::prose::size_of;
+use crate::prose::{BlockSize, size_of};
 use crate::rule::table::like;
 use crate::slip;
 use std::collections::BTreeMap;
@@ -78,16 +78,15 @@ fn of_grid<'a>(
             else {
                 continue;
             };
-            let told =
-                size(grid, row, [rate, bandwidth]).or(of_page.map(|size| (size, String::new())));
-            let text = told.as_ref().map_or("", |(_, text)| text.as_str());
+            let told = size(grid, row, [rate, bandwidth])
+                .or(of_page.map(|bytes| BlockSize { bytes, unit: "" }));
             let bits = if of_bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
             let pair = RatePair {
                 rate: of_rate,
                 bandwidth: of_bandwidth,
-                size: bits * told.as_ref().map_or(0.0, |(size, _)| *size),
-                literal: literal_size_of(text).map(|size| bits * size),
-                bare_k: is_bare_k(text),
+                size: bits * told.map_or(0.0, |size| size.bytes),
+                literal: told.and_then(BlockSize::literal).map(|size| bits * size),
+                bare_k: told.is_some_and(|size| size.unit.eq_ignore_ascii_case("k")),
                 stated: told.is_some(),
             };
             if of_rate.figure.value <= 0.0 || of_bandwidth.figure.value <= 0.0 {
@@ -104,14 +103,9 @@ fn of_grid<'a>(
 
 /// Returns pairs whose size the page does not state: for each pair of columns, with the size that
 /// most of its rows agree on.
-fn inferred(mut open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
+fn inferred(open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>> {
     let mut all = Vec::new();
-    while let Some((columns, _)) = open.first() {
-        let columns = *columns;
-        let (own, others): (Vec<_>, Vec<_>) =
-            open.into_iter().partition(|(other, _)| *other == columns);
-        open = others;
-        let mut pairs: Vec<RatePair> = own.into_iter().map(|(_, pair)| pair).collect();
+    for mut pairs in by_columns(open) {
         let fits = |pair: &RatePair, size: f64| {
             let size =
                 size * if pair.bandwidth.unit == NumberUnit::BitsPerSecond { 8.0 } else { 1.0 };
@@ -143,33 +137,6 @@ fn inferred(mut open: Vec<([usize; 2], RatePair<'_>)>) -> Vec<Vec<RatePair<'_>>>
         all.push(pairs);
     }
     all
-}
-
-/// Returns the one size of a text whose unit is `KB` or `MB`, 1000-based: `4 MB` times 10 a second
-/// is 40 MB/s as written.
-fn literal_size_of(text: &str) -> Option<f64> {
-    let size = size_of(text)?;
-    let lower = text.to_lowercase();
-    let said = |unit: &str| {
-        lower.match_indices(unit).any(|(at, _)| {
-            lower[..at].trim_end_matches(' ').ends_with(|before: char| before.is_ascii_digit())
-        })
-    };
-    match (said("kb"), said("mb")) {
-        (true, false) => Some(size / 1.024),
-        (false, true) => Some(size / 1.048_576),
-        _ => None,
-    }
-}
-
-/// Returns true if the size in a text is a number of `K` without a unit after it.
-fn is_bare_k(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    lower.match_indices('k').any(|(at, _)| {
-        let number =
-            lower[..at].trim_end_matches(' ').ends_with(|before: char| before.is_ascii_digit());
-        number && !lower[at + 1..].starts_with(char::is_alphanumeric)
-    })
 }
 
 /// Returns the factors that a printed prefix of bytes may mean: of 1000, of 1024, or thousands of

@@ -62,8 +62,8 @@ fn copied(
 ) -> Vec<(Quantity, Vec<CopiedFigure>)> {
     let mut copied = Vec::new();
     for row in &table.rows {
-        for (cell, column) in row.cells.iter().zip(&table.columns) {
-            let said = [&column.head, &row.label].map(|text| lists(text) & (READ | WRITE));
+        for (cell, head) in row.cells.iter().zip(&table.heads) {
+            let said = [head, &row.label].map(|text| lists(text) & (READ | WRITE));
             let said = said.into_iter().find(|said| *said != 0).unwrap_or_default();
             for quantity in cell.iter().flat_map(|cell| cell.figure.iter().chain(&cell.more)) {
                 let alike = |(_, unit, way): &&CopiedFigure| {

@@ -5,7 +5,7 @@ use super::lines::FioLineKind;
 use crate::import::cut::UnnumberedLine;
 use crate::import::fio::{
     Direction, FioCpu, FioEta, FioJobLine, FioLatency, FioReport, FioVersion, GroupStatus,
-    IssuedLine, Percentiles, job_file,
+    IssuedLine, Percentiles, options,
 };
 use crate::import::workload::ResultDirection;
 use crate::number::{PrintedNumber, leading};
@@ -34,7 +34,7 @@ fn block_sizes(text: &str) -> Option<[Option<(u64, u64)>; 3]> {
     let behind =
         text.split_once("bs=")?.1.split(", ioengine").next()?.replace("iB", "").replace('/', ",");
     let ranges = behind.split(',').map(|part| part.rsplit(' ').next().unwrap_or(part));
-    Some(job_file::sizes(None, Some(&ranges.collect::<Vec<_>>().join(","))))
+    Some(options::sizes(None, Some(&ranges.collect::<Vec<_>>().join(","))))
 }
 
 /// Reads the last of several progress lines that a carriage return drew over each other.
