@@ -4,8 +4,8 @@
 
 mod pages;
 
+use super::output::{columns, hanging_paragraph, say, say_aside, say_in_colour};
 use super::report::{Destination, NamedForm, folder_of, may_write_in, write_as};
-use super::{columns, hanging_paragraph, say, say_aside, say_in_colour};
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 use iotax_audit::audit::audit_by;

@@ -1,6 +1,8 @@
 //! `iotax clean`: removes what a killed run left; a run that is still going is not touched.
 
-use super::{check_id, own_folder, say, say_aside, stop};
+use super::output::{say, say_aside};
+use super::run_folder::{check_id, own_folder};
+use super::stop;
 use anyhow::Result;
 use iotax_measure::places;
 use iotax_steps::executor::{Left, report_left};

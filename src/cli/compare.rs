@@ -2,7 +2,8 @@
 //! 1 if a figure is surely worse by more than was allowed, or if a service level is broken that was
 //! not, so that a pipeline can act on it.
 
-use super::{columns, report};
+use super::output::columns;
+use super::report;
 use anyhow::Result;
 use iotax_analysis::against::{RunMismatch, against};
 use iotax_analysis::findings::against::RegressionLimits;

@@ -2,9 +2,10 @@
 //! audits what somebody published. Every other figure is measured here and now, and the hidden
 //! delay is drawn again each time.
 
+use super::output::{columns, hanging_paragraph, say};
 use super::progress::ProgressPrinter;
 use super::report::ReportArgs;
-use super::{columns, doctor, hanging_paragraph, report, run, say};
+use super::{doctor, report, run};
 use anyhow::{Context, Result};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::{Comparison, MeasuredFigure};

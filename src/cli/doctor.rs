@@ -2,7 +2,7 @@
 //! that supplies each. It only looks and changes nothing. It works without root and says what it
 //! cannot see.
 
-use super::{hanging_paragraph, say};
+use super::output::{hanging_paragraph, say};
 use anyhow::Result;
 use iotax_host::Missing;
 use iotax_host::facts::{self, Facts};

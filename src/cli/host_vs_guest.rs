@@ -2,8 +2,9 @@
 //! hosts: disk, processors, memory, kernel, wake-ups, network, each with a verdict. It is a `run`
 //! with chosen stacks, loads and times.
 
+use super::output::say_aside;
 use super::progress::ProgressPrinter;
-use super::{plan, report, run, say_aside};
+use super::{plan, report, run};
 use anyhow::Result;
 use iotax_layers::guest::{FINDINGS, NETWORK_NEEDS};
 use iotax_layers::needs;

@@ -2,7 +2,8 @@
 //! says which systems were recognised, which lines could not be read, and how to read the run. Only
 //! the id goes to standard output.
 
-use super::{say, say_aside, stop, typed};
+use super::output::{say, say_aside, typed};
+use super::stop;
 use anyhow::Result;
 use iotax_import::{
     ImportRequest, ImportedRun, NamedSource, STDIN, import, parse_named, some_names,

@@ -1,7 +1,8 @@
 //! `iotax lab`: the root image of the lab guest: shows the cache, builds the image, removes old
 //! ones.
 
-use super::{columns, hanging_paragraph, say, say_aside, stop};
+use super::output::{columns, hanging_paragraph, say, say_aside};
+use super::stop;
 use anyhow::{Context, Result};
 use iotax_layers::guest::kernel::{self, KernelSource};
 use iotax_layers::lab::{self, Build, Image};

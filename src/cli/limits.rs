@@ -1,8 +1,9 @@
 //! `iotax limits`: finds the limits of a target, and the bursts before they apply, by courses of
 //! load. Limits that are set are shown too if they can be read.
 
+use super::output::{say, say_aside};
 use super::progress::ProgressPrinter;
-use super::{report, run, say, say_aside};
+use super::{report, run};
 use anyhow::{Context, Result};
 use iotax_analysis::limits::limits;
 use iotax_measure::limit_courses::qemu_limits;

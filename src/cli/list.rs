@@ -1,6 +1,6 @@
 //! `iotax list`: the stored runs, newest last: when each began, how it ended, what it measured.
 
-use super::{columns, say, typed};
+use super::output::{columns, say, typed};
 use anyhow::Result;
 use iotax_model::record::RunStart;
 use iotax_model::record::state::RunState;

@@ -14,12 +14,14 @@ mod lab;
 mod limits;
 mod list;
 mod network;
+mod output;
 mod plan;
 mod progress;
 mod ratings;
 mod report;
 mod resume;
 mod run;
+mod run_folder;
 mod selfcheck;
 mod stop;
 
@@ -28,16 +30,13 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 use iotax_layers::guest;
 use iotax_model::layer as catalog;
-use iotax_report::ink::lines_in_colour;
-use iotax_store::StoreError;
 use iotax_sys::ulimit;
 use iotax_units::exit::{self, DONE, Failed};
-use iotax_units::harmless::{acts, lines};
-use iotax_units::shell;
-use std::io::{IsTerminal, Write};
-use std::os::unix::fs::MetadataExt;
+use iotax_units::harmless::acts;
+use output::{columns, fitted, say_aside};
+use std::io::IsTerminal;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -151,62 +150,6 @@ fn plain(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns a command on a run as a user types it, with the folder of runs if it is not the usual
-/// one.
-pub(crate) fn typed(verb: &str, run: &Path) -> String {
-    let usual = iotax_store::default_runs_dir().ok();
-    let id = iotax_store::run_id_of(run);
-    match run.parent().filter(|runs| usual.as_deref() != Some(*runs)) {
-        Some(runs) => format!("iotax --runs {} {verb} {}", shell::path(runs), shell::word(&id)),
-        None => format!("iotax {verb} {}", shell::word(&id)),
-    }
-}
-
-/// Returns a folder of runs, or of one run, for a command that does what is written there. Only a
-/// folder that nobody else can have written to is accepted.
-///
-/// # Errors
-/// Bad input with the owner, and who may use it.
-pub(crate) fn own_folder(folder: &Path, verb: &str) -> Result<PathBuf> {
-    iotax_store::ours(folder).map_err(|error| {
-        let (user, own) =
-            (folder.symlink_metadata().map(|meta| meta.uid()), rustix::process::geteuid().as_raw());
-        let StoreError::Unsafe { path, why, .. } = error else { return exit::Failed::from(error).into() };
-        let hint = match user {
-            Ok(user) if user != own => {
-                let is_run = iotax_store::run_id_of(folder).starts_with(|sign: char| sign.is_ascii_digit());
-                let command = match is_run {
-                    true => typed(verb, folder),
-                    false => format!("iotax --runs {} {verb}", shell::path(folder)),
-                };
-                format!("as that user: sudo -u '#{user}' {command}")
-            }
-            _ => "look who wrote what is in it; if all of it is yours, chmod go-w it".into(),
-        };
-        exit::Failed::input(format!(
-            "refused to {verb} {}: {why}; a journal says which files to remove and which processes to end, so iotax obeys only \
-             your own; hint: {hint}",
-            path.display(),
-        ))
-        .into()
-    })
-}
-
-/// Refuses a run whose folder was renamed if something of the run may remain.
-///
-/// # Errors
-/// Bad input.
-pub(crate) fn check_id(id: &str, verb: &str) -> Result<()> {
-    if iotax_store::is_new_id(id) {
-        return Ok(());
-    }
-    let why = "its folder was renamed, and the names of what a run made carry its id; hint: rename the folder back";
-    Err(exit::Failed::input(format!(
-        "refused to {verb} the run {id}: {why} (like 20260102-030405-a1b2)"
-    ))
-    .into())
-}
-
 /// Returns a hint that names the layers with that option.
 fn tip_of_layer(written: &str) -> Option<String> {
     let word = written.trim_start_matches('-').split('=').next()?;
@@ -259,99 +202,10 @@ fn complain(error: &anyhow::Error) {
     }
 }
 
-/// Wraps text to `width` columns, including the indent of [`aside`]. Indented lines stay as they
-/// are: carets below a word, commands to copy.
-fn fitted(text: &str, width: usize) -> String {
-    let fit = |line: &str| match line.starts_with([' ', '\t']) {
-        true => line.to_owned(),
-        false => iotax_report::wrapped(line, width.saturating_sub(2), "").trim_end().to_owned(),
-    };
-    text.split('\n').map(fit).collect::<Vec<_>>().join("\n")
-}
-
-/// Prints to standard output; if the reader goes away (`| head`), the program ends quietly.
-///
-/// # Errors
-/// When standard output cannot be written for another reason: a full disk behind a redirection.
-pub fn say(text: &str) -> Result<()> {
-    write_out(&lines(text))
-}
-
-/// Prints text with our own colours in it, which are kept.
-///
-/// # Errors
-/// Fails as [`say`] does.
-pub fn say_in_colour(text: &str) -> Result<()> {
-    write_out(&lines_in_colour(text))
-}
-
-fn write_out(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(exit::Failed {
-            code: DONE,
-            message: "the reader of standard output went away".into(),
-        }
-        .into()),
-        other => Ok(other.map_err(|error| {
-            exit::Failed::measurement(format!("cannot write to standard output: {error}"))
-        })?),
-    }
-}
-
-/// Prints a line on standard error, apart from the output.
-pub fn say_aside(text: &str) {
-    // A closed standard error cannot be written to.
-    let _ = writeln!(std::io::stderr(), "{}", aside(text));
-}
-
-/// Formats a message for standard error. Only the first line begins at the margin, so that no name
-/// with a line end in it speaks for iotax.
-fn aside(text: &str) -> String {
-    let text = lines(text);
-    let indented = |(at, line): (usize, &str)| match at > 0
-        && !line.starts_with([' ', '\t'])
-        && !line.is_empty()
-    {
-        true => format!("  {line}"),
-        false => line.to_owned(),
-    };
-    text.split('\n').enumerate().map(indented).collect::<Vec<_>>().join("\n")
-}
-
-/// Formats a paragraph after a first column, with its further lines indented below its start. A
-/// word longer than a line gets its own line: it may have to be copied.
-pub fn hanging_paragraph(first: &str, text: &str, width: usize) -> String {
-    let indent = first.chars().count();
-    let paragraph = iotax_report::wrapped(text, width.saturating_sub(indent), "");
-    let lines = paragraph.lines().enumerate().map(|(at, line)| match at {
-        0 => format!("{first}{line}"),
-        _ => format!("{:indent$}{line}", ""),
-    });
-    lines.map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-/// Returns the columns of the terminal. Without one, returns those that `COLUMNS` asks for, or 80.
-pub fn columns() -> usize {
-    let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    terminal.or_else(asked).unwrap_or(80)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_long_error_fits_the_terminal_and_what_is_indented_stays() {
-        let long = format!("iotax: {}\n  {}\n  ^^^", "why ".repeat(40), "x  y".repeat(40));
-        let fitted = aside(&fitted(&long, 80));
-        let (excerpt, sentence): (Vec<&str>, Vec<&str>) =
-            fitted.lines().partition(|line| line.starts_with("  x") || line.ends_with('^'));
-        assert_eq!(excerpt, long.lines().skip(1).collect::<Vec<_>>());
-        assert_eq!(sentence.join(" ").matches("why").count(), 40);
-        assert!(sentence.len() == 3 && sentence.iter().all(|line| line.len() <= 80), "{fitted}");
-    }
+    use std::path::Path;
 
     /// Words of a command as a shell takes them; a comment ends it.
     fn shell_words(line: &str) -> Vec<String> {
@@ -425,26 +279,5 @@ mod tests {
         );
         assert!(!cache.contains("attaches"), "{cache}");
         assert!(complaint("--budgett=1s").contains("--budget"), "what is alike is still told");
-    }
-
-    #[test]
-    fn what_is_said_aside_does_nothing_and_begins_no_line() {
-        assert_eq!(
-            aside("iotax: a\u{1b}[2J\niotax: b\r\n  c\n\nd"),
-            "iotax: a\\u{1b}[2J\n  iotax: b\\u{d}\n  c\n\n  d"
-        );
-    }
-
-    #[test]
-    fn a_command_on_a_run_says_where_the_run_is_unless_that_is_usual() {
-        let id = "20260101-000000-abcd";
-        let elsewhere = Path::new("/srv/runs").join(id);
-        assert_eq!(typed("resume", &elsewhere), format!("iotax --runs /srv/runs resume {id}"));
-        assert_eq!(
-            typed("clean", Path::new("/srv/a b;reboot/x")),
-            "iotax --runs '/srv/a b;reboot' clean x",
-        );
-        let Ok(usual) = iotax_store::default_runs_dir() else { return };
-        assert_eq!(typed("clean", &usual.join(id)), format!("iotax clean {id}"));
     }
 }

@@ -5,7 +5,7 @@ mod precondition;
 mod set;
 
 use super::asked::MeasureArgs;
-use super::{columns, hanging_paragraph, say, say_aside, say_in_colour};
+use super::output::{columns, hanging_paragraph, say, say_aside, say_in_colour};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_host::guard::judge::Intent;

@@ -1,7 +1,7 @@
 //! Live progress on standard error: on a terminal the time left and the narrowing interval of every
 //! stack, plain lines elsewhere. Standard output is kept for the report.
 
-use super::{columns, say_aside};
+use super::output::{columns, say_aside};
 use indicatif::{ProgressBar, ProgressStyle};
 use iotax_measure::observer::{LiveComparison, LiveState, Observer, OperatorAnswer, RunEvent};
 use iotax_report::wrapped;

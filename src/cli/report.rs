@@ -1,7 +1,8 @@
 //! `iotax report`: stored runs in any form. It uses the record alone, so the run may still be
 //! going, may have been killed, or may have been measured elsewhere.
 
-use super::{columns, ratings, say, say_aside, typed};
+use super::output::{columns, say, say_aside, typed};
+use super::ratings;
 use anyhow::{Context, Result};
 use iotax_analysis::{self as bill, Findings};
 use iotax_model::scenario::error::Origin;

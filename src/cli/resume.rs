@@ -2,9 +2,11 @@
 //! ended part left; the measurements of that part count.
 
 use super::clean::say_waits;
+use super::output::{say, say_aside};
 use super::progress::ProgressPrinter;
 use super::run::{finish, guest_parts, session};
-use super::{check_id, own_folder, plan, report, say, say_aside};
+use super::run_folder::{check_id, own_folder};
+use super::{plan, report};
 use anyhow::Result;
 use iotax_measure::places;
 use iotax_measure::resume_state::ResumeState;

@@ -1,8 +1,9 @@
 //! `iotax run`: checks the scenario, consults the guard and the needs, measures, prints the report.
 
 use super::asked::MeasureArgs;
+use super::output::{columns, say, say_aside};
 use super::progress::ProgressPrinter;
-use super::{columns, plan, ratings, report, say, say_aside, stop};
+use super::{plan, ratings, report, stop};
 use anyhow::{Context, Result};
 use iotax_analysis::slo;
 use iotax_host::guard::admit::Admitted;
@@ -79,7 +80,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
     let empty = ended_early && store::load(dir).is_ok_and(|data| nothing(&data));
     let result = result.map_err(|error| match code_of(&error) {
         code @ UNDO_INCOMPLETE => {
-            let clean = super::typed("clean", dir);
+            let clean = super::output::typed("clean", dir);
             anyhow::Error::new(Failed {
                 code,
                 message: format!("{error:#}\nto undo the rest: {clean}"),
@@ -123,7 +124,7 @@ pub fn finish(dir: &Path, result: Result<RunOutcome>, output: &report::OutputArg
 fn to_go_on(dir: &Path) -> String {
     let why = store::load(dir).ok().and_then(|data| not_resumable(&data.start.scenario));
     match why {
-        None => format!("to go on: {}", super::typed("resume", dir)),
+        None => format!("to go on: {}", super::output::typed("resume", dir)),
         Some(why) => format!("run it again ({why})"),
     }
 }

@@ -1,6 +1,6 @@
 //! Handles Ctrl-C: the first one ends a command in an orderly way.
 
-use super::say_aside;
+use super::output::say_aside;
 use anyhow::Result;
 use iotax_units::exit::{Failed, UNDO_INCOMPLETE};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

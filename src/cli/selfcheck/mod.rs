@@ -3,9 +3,10 @@
 
 mod own;
 
+use super::output::columns;
 use super::progress::Simulating;
 use super::report::Destination;
-use super::{columns, stop};
+use super::stop;
 use anyhow::Result;
 use iotax_stats::selfcheck::cell::repeat;
 use iotax_stats::selfcheck::kinds::NoiseSource;

@@ -1,8 +1,9 @@
 //! Noise series of one's own machine: their folder, reading and recording them. A damaged series is
 //! refused with file and line, and none is overwritten.
 
+use crate::cli::output::say_aside;
 use crate::cli::progress::Recording;
-use crate::cli::{say_aside, stop};
+use crate::cli::stop;
 use anyhow::{Context, Result};
 use iotax_measure::noise;
 use iotax_stats::selfcheck::kinds::NoiseSource;
