@@ -16,8 +16,9 @@ use iotax_measure::series;
 use iotax_model::scenario::{
     DurabilitySpec, Engine, LabSpec, LoadIssuer, Medium, Published, Regime, Scenario, Workload,
 };
-use iotax_plan::ground::{PlanGround, SetPlan, filled};
+use iotax_plan::ground::filled;
 use iotax_plan::ready::{ReadyScenario, ready};
+use iotax_plan::set_plan::{PlanGround, SetPlan};
 use iotax_plan::sets::{SetLayout, StackSet};
 use iotax_plan::survey;
 use iotax_plan::trial_room;

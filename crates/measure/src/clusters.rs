@@ -8,7 +8,7 @@ use iotax_load::clock;
 use iotax_model::record::{ClusterReading, RunRecord};
 use iotax_model::scenario::{Medium, Scenario};
 use iotax_plan::foreign_image;
-use iotax_plan::ground::SetPlan;
+use iotax_plan::set_plan::SetPlan;
 use iotax_steps::ceph::{Cluster, ClusterStatus};
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //! guest, stack by stack.
 
 use super::places::ReachedPlace;
-use super::visit_workers::StackUnderLoad;
+use super::under_load::StackUnderLoad;
 use anyhow::{Context, Result};
 use iotax_host::facts::{Device, Facts};
 use iotax_layers::guest::GuestPlan;
@@ -10,7 +10,7 @@ use iotax_layers::guest::qemu::{DiskServer, DiskSpec};
 use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::settings::{self, GuestSettings};
 use iotax_model::record::{GuestDisk, SpdkTarget};
-use iotax_plan::ground::SetPlan;
+use iotax_plan::set_plan::SetPlan;
 use iotax_steps::process::started_process;
 use iotax_steps::{ceph, spdk};
 use iotax_units::exit::Failed;

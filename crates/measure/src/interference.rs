@@ -2,7 +2,8 @@
 //! QMP) are stopped. The baseline then gains what the others take from it merely by being up, which
 //! would be hidden in every cost.
 
-use super::rounds::{Visit, VisitEnd, WorkloadProgress};
+use super::progress::{VisitEnd, WorkloadProgress};
+use super::rounds::Visit;
 use super::visit_workers::SlicePosition;
 use anyhow::Result;
 use iotax_model::record::Purpose;

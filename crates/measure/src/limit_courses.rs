@@ -9,7 +9,7 @@ use super::network_peer;
 use super::observer::RunEvent;
 use super::places::Places;
 use super::session::{PlannedVisit, RunOutcome, Session};
-use super::visit_workers::{LoadedMember, PREPARE_LIMIT, StackUnderLoad};
+use super::under_load::{LoadedMember, PREPARE_LIMIT, StackUnderLoad};
 use anyhow::{Context, Result, ensure};
 use iotax_host::limits::{LimitUnit, SetLimit, processors};
 use iotax_host::probe::Probe;

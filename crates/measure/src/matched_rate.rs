@@ -2,7 +2,7 @@
 //! the same times. The rate is a part of what the slowest stack did in a closed loop, so that all
 //! can keep up with it.
 
-use super::rounds::VisitLimit;
+use super::progress::VisitLimit;
 use iotax_load::Job;
 use iotax_model::scenario::{MeasureSpec, Workload};
 use iotax_stats::rounds::{Round, RoundKind, SliceValue};

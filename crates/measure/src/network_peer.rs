@@ -2,10 +2,9 @@
 //! which it may be reached, and the counts of an exchange with it.
 
 use super::places::Places;
-use super::visit_workers::{PREPARE_LIMIT, StackUnderLoad, sample};
+use super::under_load::{FarEnd, PREPARE_LIMIT, StackUnderLoad};
 use anyhow::{Result, ensure};
 use iotax_model::record::{Better, ON_WIRE, SampleValue, SliceSample};
-use iotax_model::scenario::Medium;
 use iotax_probe::ProbeSpec;
 use iotax_probe::net::{Exchange, ExchangeDirection};
 use iotax_steps::Place;
@@ -13,27 +12,6 @@ use iotax_steps::wire::message::Prepared;
 use iotax_steps::wire::{Peer, WireError};
 use iotax_units::exit::Failed;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-
-/// The place that answers network probes.
-#[derive(Clone, Debug)]
-pub struct FarEnd {
-    pub(super) place: Place,
-    address: Option<IpAddr>,
-    port: Option<u16>,
-}
-
-impl FarEnd {
-    /// Returns the other end of a medium that is a network.
-    pub fn network_medium(medium: &Medium) -> Option<FarEnd> {
-        let Medium::Net { to, address, port, .. } = medium else { return None };
-        Some(FarEnd { place: to.clone(), address: *address, port: *port })
-    }
-
-    /// Returns the other end of a stack: this host, if the stack names none.
-    pub(super) fn of_ready(ready: &StackUnderLoad) -> FarEnd {
-        ready.far_end.clone().unwrap_or(FarEnd { place: Place::Host, address: None, port: None })
-    }
-}
 
 /// Starts to listen at the other end. Returns the probe, once for each of the addresses at which
 /// that end may be reached.
@@ -132,9 +110,10 @@ pub(super) fn samples(exchange: &Exchange) -> Vec<SliceSample> {
         ("net.retransmits", sum(|way| way.retransmits)),
     ];
     let peer_ns = (exchange.peer_cpu_user_ns + exchange.peer_cpu_system_ns) as f64;
-    let one =
-        |(name, value): (&str, f64)| sample(name, "1", Better::Lower, SampleValue::Value(value));
-    let peer = sample("net.peer_cpu", "ns", Better::Lower, SampleValue::Value(peer_ns));
+    let one = |(name, value): (&str, f64)| {
+        SliceSample::new(name, "1", Better::Lower, SampleValue::Value(value))
+    };
+    let peer = SliceSample::new("net.peer_cpu", "ns", Better::Lower, SampleValue::Value(peer_ns));
     let on_wire = exchange.on_wire().map(|share| one((ON_WIRE, share)));
     counted.into_iter().map(one).chain([peer]).chain(on_wire).collect()
 }

@@ -6,7 +6,7 @@ use super::guests;
 use super::observer::RunEvent;
 use super::places::Places;
 use super::session::Session;
-use super::visit_workers::StackUnderLoad;
+use super::under_load::StackUnderLoad;
 use anyhow::{Context, Result};
 use iotax_host::facts::{self, Device, Facts};
 use iotax_layers::guest::GuestPlan;
@@ -15,7 +15,7 @@ use iotax_model::record::{
     GuestDisk, LayerUp, PlaceFacts, RunRecord, Serving, SpdkTarget, ThreadGroup,
 };
 use iotax_model::scenario::Stack;
-use iotax_plan::ground::SetPlan;
+use iotax_plan::set_plan::SetPlan;
 use iotax_plan::survey;
 use iotax_steps::guest::throttle;
 use iotax_steps::hypervisor;

@@ -8,7 +8,7 @@ use super::observer::RunEvent;
 use super::places::Places;
 use super::session::Session;
 use super::suspend;
-use super::visit_workers::LoadedMember;
+use super::under_load::LoadedMember;
 use anyhow::Result;
 use iotax_load::{Job, Rw, TargetSpec};
 use iotax_model::record::RunRecord;

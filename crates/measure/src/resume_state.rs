@@ -1,7 +1,7 @@
 //! Counts what the earlier parts of a resumed run did, as the session counts it, from the record
 //! and the journal.
 
-use super::rounds::WorkloadProgress;
+use super::progress::WorkloadProgress;
 use anyhow::Result;
 use iotax_host::guard::found::DATA;
 use iotax_model::record::precondition::{PassedDrive, Passes};

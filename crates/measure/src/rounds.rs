@@ -6,8 +6,10 @@
 use super::interference::Interference;
 use super::matched_rate;
 use super::observer::{LiveComparison, LiveState, Observer, RunEvent};
+use super::progress::{VisitEnd, VisitLimit, WorkloadProgress};
 use super::series::{self, SettledSlices};
-use super::visit_workers::{Bench, OfferedLoad, SliceOutcome, SlicePosition, StackUnderLoad};
+use super::under_load::StackUnderLoad;
+use super::visit_workers::{Bench, OfferedLoad, SliceOutcome, SlicePosition};
 use anyhow::Result;
 use iotax_host::caches::WriteCache;
 use iotax_load::SliceBound;
@@ -16,13 +18,11 @@ use iotax_model::scenario::{Engine, MeasureSpec, Precondition, Workload};
 use iotax_stats::checks;
 use iotax_stats::pilot::{self, Design, DesignBounds, Pattern, PilotSlice};
 use iotax_stats::rounds::{Round, RoundKind, RoundPart, SliceValue};
-use iotax_stats::steady::{SteadySpec, WrittenRound};
+use iotax_stats::steady::SteadySpec;
 use iotax_stats::stop::{self, Decision, StopReason, StopSpec};
 use iotax_stats::trial::{Planned, RoundTrial, TrialSpec};
 use iotax_stats::{ratio, sequence};
-use iotax_steps::Place;
 use iotax_units::show_ns;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Most bytes of the first slice of writes, where writes are limited.
@@ -37,115 +37,6 @@ const LONGER_NS: u64 = 1_000_000_000;
 pub const LEAST_BUDGET_FOR_A_PILOT_S: f64 = 10.0 * pilot::LEAST_S;
 /// Longest slice that may have rounds of slices four times as long.
 const LONGEST_FOR_LONG_ROUNDS_NS: u64 = 500_000_000;
-
-/// Measurements of a workload so far; they continue over visits and resumes.
-#[derive(Clone, Debug, Default)]
-pub struct WorkloadProgress {
-    /// Rounds at the stated depth, with the scenario's numbers of stacks.
-    pub rounds: Vec<Round>,
-    /// Rounds at the matched rate: amounts are I/Os, seconds the sum of their latencies.
-    pub matched_rounds: Vec<Round>,
-    /// Number of the next round in the record; after a resume a half round may lie before it.
-    pub next_round: u32,
-    /// Time since rounds at the stated depth began, of all visits together, without set-up and
-    /// warm-up.
-    pub elapsed_s: f64,
-    pub matched_s: f64,
-    /// Length and order of slices, once it is chosen.
-    pub design: Option<Design>,
-    /// Design of the series in which stacks take turns, if they do.
-    pub series: Option<SeriesDesign>,
-    /// Bytes of a write slice, fixed by the first warm-up.
-    pub slice_bytes: Option<u64>,
-    /// The rate at which latencies are compared, once it is known.
-    pub matched: Option<Matched>,
-    /// Rounds of preconditioning before the rounds of a visit.
-    pub preconditioned: Vec<WrittenRound>,
-    /// Bytes that plain rounds of each stack read and wrote, and their seconds.
-    pub by_direction: BTreeMap<usize, [f64; 3]>,
-    /// Places that were lost when all these rounds were measured. Rounds with other lost places are
-    /// not part of them.
-    pub lost: BTreeSet<Place>,
-}
-
-impl WorkloadProgress {
-    fn add_by_direction(&mut self, slices: Vec<(usize, [f64; 3])>) {
-        for (stack, one) in slices {
-            let sums = self.by_direction.entry(stack).or_default();
-            sums.iter_mut().zip(one).for_each(|(sum, one)| *sum += one);
-        }
-    }
-
-    /// Returns the cost of the second stack for reads and for writes, by the totals. `None` for a
-    /// load without both.
-    fn cost_by_direction(&self, pair: [usize; 2]) -> Option<[f64; 2]> {
-        let [a, b] = pair.map(|stack| self.by_direction.get(&stack));
-        let (a, b) = (a?, b?);
-        let costs = [0, 1].map(|way| 1.0 - b[way] / b[2] * a[2] / a[way]);
-        costs.iter().all(|cost| cost.is_finite()).then_some(costs)
-    }
-}
-
-/// Limit at which a visit ends.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum VisitLimit {
-    /// Ends when the comparisons are precise, or at the end of the budget.
-    Precise(StopSpec),
-    /// Ends after as many rounds as the first visit had.
-    AsBefore {
-        /// Rounds at the stated depth.
-        rounds: usize,
-        /// Rounds at the matched rate.
-        matched: usize,
-    },
-    /// Ends after this time, in seconds.
-    Time(f64),
-}
-
-impl VisitLimit {
-    /// Returns the most seconds that are left after `spent_s`. `None`: the visit does not end by
-    /// time.
-    pub(super) fn most_s(self, spent_s: f64) -> Option<f64> {
-        match self {
-            VisitLimit::Precise(spec) => Some((spec.budget_s - spent_s).max(0.0)),
-            VisitLimit::Time(seconds) => Some(seconds),
-            VisitLimit::AsBefore { .. } => None,
-        }
-    }
-
-    /// Returns the limit that is left after the pilot and the baseline alone took `taken_s`: at
-    /// least half, so that there is something to report.
-    fn without(self, taken_s: f64) -> VisitLimit {
-        let left = |seconds: f64| (seconds - taken_s).max(seconds / 2.0);
-        match self {
-            VisitLimit::Precise(spec) => {
-                VisitLimit::Precise(StopSpec { budget_s: left(spec.budget_s), ..spec })
-            }
-            // These limits apply to the rounds alone.
-            VisitLimit::Time(_) | VisitLimit::AsBefore { .. } => self,
-        }
-    }
-}
-
-/// Reason for the end of a visit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum VisitEnd {
-    Precision,
-    /// A rate limit set in and hides the cost.
-    RateLimited,
-    /// The time is used up.
-    Budget,
-    /// The rounds or the time of this visit are used up; the workload goes on in another visit.
-    Visit,
-    /// Another round would write more than `max_written`.
-    MaxWritten,
-    /// The baseline runs only at a share of its rate while the others are up.
-    Disturbed {
-        /// The baseline's rate next to the others divided by its rate alone.
-        share: f64,
-    },
-    Interrupted,
-}
 
 /// State that a visit needs to measure.
 pub struct Visit<'a> {

@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::places::Places;
-use crate::visit_workers::{LoadedMember, OfferedLoad};
+use crate::under_load::LoadedMember;
+use crate::visit_workers::OfferedLoad;
 use iotax_host::facts::Facts;
 use iotax_layers::guest::DiskKey;
 use iotax_layers::guest::qmp::Qmp;

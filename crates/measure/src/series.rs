@@ -5,7 +5,8 @@
 
 use super::matched_rate;
 use super::observer::{Observer, RunEvent};
-use super::rounds::{Visit, VisitEnd, VisitLimit, WorkloadProgress};
+use super::progress::{VisitEnd, VisitLimit, WorkloadProgress};
+use super::rounds::Visit;
 use super::serving::{ServedApart, ServedBy, ServedTime, served_apart};
 use super::states::StateKeeper;
 use super::turns::OVERLAPS_ONE_IN;

@@ -5,10 +5,10 @@
 use super::observer::RunEvent;
 use super::places::Places;
 use super::session::{PlannedVisit, Session};
-use super::visit_workers::StackUnderLoad;
+use super::under_load::StackUnderLoad;
 use anyhow::{Context, Result};
 use iotax_layers::state::AskedState;
-use iotax_plan::ground::SetPlan;
+use iotax_plan::set_plan::SetPlan;
 use iotax_plan::sets::SetLayout;
 use iotax_plan::transitions::{arrays_of, state_before, step_ids, steps_into, transition};
 use iotax_steps::ceph::{Cluster, ClusterStatus};

@@ -3,7 +3,8 @@
 //! set up, because setting up writes, too, and a drive that rested recovers. `stats` decides what
 //! is steady.
 
-use super::rounds::{Visit, VisitEnd, WorkloadProgress, in_units};
+use super::progress::{VisitEnd, WorkloadProgress};
+use super::rounds::{Visit, in_units};
 use super::visit_workers::{OfferedLoad, SlicePosition};
 use anyhow::Result;
 use iotax_load::{Job, SliceBound};
@@ -199,7 +200,7 @@ impl Visit<'_> {
         why: &str,
         (took_s, without_rate): (f64, bool),
     ) -> Result<()> {
-        let stack = |(ready, window): (&super::visit_workers::StackUnderLoad, Option<Window>)| {
+        let stack = |(ready, window): (&super::under_load::StackUnderLoad, Option<Window>)| {
             PreconditionedStack {
                 stack: ready.stack.clone(),
                 written: rounds

@@ -3,14 +3,14 @@
 //! ran.
 
 use super::places::{Places, ReachedPlace};
-use super::visit_workers::{LoadedMember, PlaceSlices, cpu_times};
+use super::under_load::LoadedMember;
 use anyhow::{Context, Result};
 use iotax_load::{Histogram, SliceBound, SliceResult, SliceSpec};
-use iotax_model::record::{CpuTimes, OnTarget, SlicePart};
+use iotax_model::record::{CpuTimes, DeviceReading, OnTarget, SlicePart};
 use iotax_steps::Place;
 use iotax_steps::wire::agent::READY_BEFORE_NS;
-use iotax_steps::wire::message::Ran;
-use iotax_steps::wire::peer::slice_limit;
+use iotax_steps::wire::message::{Ran, Response, WireRequest};
+use iotax_steps::wire::peer::{QUICK_LIMIT, slice_limit};
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -74,6 +74,19 @@ pub struct CommonSliceParts {
     ends: [Place; 2],
     apart_ns: u64,
     bound: SliceBound,
+}
+
+/// Slices of one or several places that were asked to run together.
+pub(super) struct PlaceSlices {
+    /// Result of all places as one.
+    pub ran: Ran,
+    /// CPU time of this host during the slice, and of other hosts that load with it, if guests on
+    /// this host are among the places.
+    pub host_cpu: Option<CpuTimes>,
+    /// Timing of the places relative to each other, if there are several.
+    pub together: Option<CommonSliceParts>,
+    /// Readings of the devices below the targets of each place, before and after the slice.
+    pub devices: Vec<[DeviceReading; 2]>,
 }
 
 /// A place's result, and its clock minus that of the host.
@@ -237,6 +250,17 @@ fn ask_all(
 /// bug and is resumed.
 pub(super) fn joined<T>(asked: ScopedJoinHandle<'_, T>) -> T {
     asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Returns the CPU times of a place since its boot. A place without /proc/stat has none, and the
+/// record says so.
+pub(super) fn cpu_times(place: &mut ReachedPlace) -> Result<Option<CpuTimes>> {
+    match place.peer.call(WireRequest::CpuTimes, QUICK_LIMIT) {
+        Ok(Response::CpuTimes(times)) => Ok(Some(times)),
+        Ok(other) => Err(Failed::from(place.peer.unexpected("cpu_times", &other)).into()),
+        Err(_) if place.peer.is_usable() => Ok(None),
+        Err(error) => Err(Failed::from(error).into()),
+    }
 }
 
 /// This host, if its CPU times are wanted.

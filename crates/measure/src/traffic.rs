@@ -5,7 +5,8 @@
 
 use super::places::Places;
 use super::session::Session;
-use super::visit_workers::{Bench, LoadedMember, StackUnderLoad};
+use super::under_load::{LoadedMember, StackUnderLoad};
+use super::visit_workers::Bench;
 use anyhow::Result;
 
 use iotax_load::SliceResult;

@@ -4,18 +4,19 @@
 
 use super::clusters::WatchedCluster;
 use super::matched_rate;
-use super::network_peer::{self, FarEnd};
+use super::network_peer;
 use super::observer::{Observer, RunEvent};
-use super::places::{Places, ReachedPlace, runs_apart};
+use super::places::{Places, runs_apart};
 use super::serving::{ServedApart, ServedBy, served_ns};
 use super::states::{StateKeeper, TRIES};
 use super::suspend;
-use super::together::{self, CommonSlice, CommonSliceParts};
+use super::together::{self, CommonSlice, CommonSliceParts, PlaceSlices, cpu_times};
 use super::traffic::{PlaceReadings, Traffic};
 use super::turns::ClockTurns;
+use super::under_load::FarEnd;
+use super::under_load::{LoadedMember, PREPARE_LIMIT, StackUnderLoad};
 use anyhow::{Result, ensure};
-use iotax_load::{Histogram, Job, SliceBound, SliceResult, SliceSpec, TargetSpec, Transient};
-use iotax_model::record::DeviceReading;
+use iotax_load::{Histogram, Job, SliceBound, SliceResult, SliceSpec, Transient};
 use iotax_model::record::{
     Better, ClockReading, Clocks, CpuTimes, IO_ERRORS, Purpose, QuiesceGate, RunRecord, STOPPED,
     SampleValue, Slice, SliceSample, Warning, WorkerUp,
@@ -26,9 +27,8 @@ use iotax_probe::{ProbeSpec, ProbeUnit};
 use iotax_stats::rounds::RoundPart;
 use iotax_steps::state::ArrayState;
 use iotax_steps::stops::ProcessStop;
-use iotax_steps::threads::ServingThread;
 use iotax_steps::wire::message::{Ran, Response, WireRequest};
-use iotax_steps::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
+use iotax_steps::wire::peer::{SLICE_GRACE, slice_limit};
 use iotax_steps::{Place, engine};
 use iotax_store::Writer;
 use iotax_units::exit::Failed;
@@ -49,10 +49,6 @@ const LEAST_DISCARD_AT_A_RATE_NS: u64 = 25_000_000;
 const GATE_LIMIT: Duration = Duration::from_secs(1);
 /// Most stops of iotax during one slice. If so many tries were stopped, the next one will be, too.
 pub(super) const MOST_STOPS: u32 = 20;
-/// Limit for preparing a worker. Preparing opens files and allocates; fio lays out nothing since
-/// the files are full. Without an agent, the guard's look and fio's trials are a command over ssh
-/// each.
-pub(super) const PREPARE_LIMIT: Duration = Duration::from_secs(150);
 /// Upper limit of a learned start: a guest never waits half of this for a processor.
 const MOST_LEARNED_NS: u64 = 1_000_000_000;
 /// A learned start shrinks by one part in this many with each slice that was on time at the first
@@ -60,54 +56,6 @@ const MOST_LEARNED_NS: u64 = 1_000_000_000;
 const UNLEARNED_PART: u64 = 32;
 /// A slice that exceeds its length by more than this is reported.
 const OVERDUE: Duration = Duration::from_secs(20);
-
-/// A stack that is up, from the view of the load.
-#[derive(Clone, Debug)]
-pub struct StackUnderLoad {
-    /// Index in the scenario.
-    pub index: usize,
-    pub stack: String,
-    /// Places where the load runs: one, or several that begin every slice at the same time.
-    pub members: Vec<LoadedMember>,
-    /// The load generator, if the stack names another than the workload's.
-    pub engine: Option<Engine>,
-    /// The paths that the quiesce gate watches on the host.
-    pub owed: Vec<PathBuf>,
-    /// Places below that work for the stack without load in them: the other ends of fabrics.
-    pub others: Vec<Place>,
-    /// Media at the bottom of the stack, by place.
-    pub media: Vec<(Place, Vec<PathBuf>)>,
-    /// The other end of a network, if the stack names one.
-    pub far_end: Option<FarEnd>,
-    /// Threads that serve the stack's I/O, other than the load, by place.
-    pub serving: BTreeMap<Place, Vec<ServingThread>>,
-}
-
-/// A place that a stack is loaded in.
-#[derive(Clone, Debug)]
-pub struct LoadedMember {
-    pub place: Place,
-    /// Targets of the load in this place; all members of an `each([..])` are loaded at once.
-    pub targets: Vec<TargetSpec>,
-}
-
-impl LoadedMember {
-    fn path(&self, target: usize) -> String {
-        self.targets.get(target).map(|target| target.path.display().to_string()).unwrap_or_default()
-    }
-}
-
-impl StackUnderLoad {
-    /// Returns true if load of this stack runs in `place`.
-    pub fn is_in(&self, place: &Place) -> bool {
-        self.members.iter().any(|member| member.place == *place)
-    }
-
-    /// Iterates over the targets in all places.
-    pub fn targets(&self) -> impl Iterator<Item = &TargetSpec> {
-        self.members.iter().flat_map(|member| &member.targets)
-    }
-}
 
 /// The workers of one visit.
 pub struct Bench<'a> {
@@ -212,19 +160,6 @@ pub struct SliceOutcome {
     run_again: u32,
     /// Number of short slices, as recorded.
     short_slices: u32,
-}
-
-/// Slices of one or several places that were asked to run together.
-pub(super) struct PlaceSlices {
-    /// Result of all places as one.
-    pub ran: Ran,
-    /// CPU time of this host during the slice, and of other hosts that load with it, if guests on
-    /// this host are among the places.
-    pub host_cpu: Option<CpuTimes>,
-    /// Timing of the places relative to each other, if there are several.
-    pub together: Option<CommonSliceParts>,
-    /// Readings of the devices below the targets of each place, before and after the slice.
-    pub devices: Vec<[DeviceReading; 2]>,
 }
 
 /// Position of a slice in the record.
@@ -863,11 +798,11 @@ impl Bench<'_> {
         let mut samples = self.samples(&done.result)?;
         let engine = done
             .engine_ns
-            .map(|ns| sample("engine.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
+            .map(|ns| SliceSample::new("engine.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
         samples.extend(engine);
         let threads = done
             .threads_ns
-            .map(|ns| sample("threads.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
+            .map(|ns| SliceSample::new("threads.cpu", "ns", Better::Lower, SampleValue::Value(ns)));
         samples.extend(threads);
         samples.extend(done.exchange.iter().flat_map(network_peer::samples));
         let mut parts =
@@ -918,20 +853,20 @@ impl Bench<'_> {
             if direction.ios == 0 {
                 continue;
             }
-            samples.push(sample(
+            samples.push(SliceSample::new(
                 &format!("{name}.ios"),
                 "1",
                 Better::Higher,
                 SampleValue::Value(direction.ios as f64),
             ));
-            samples.push(sample(
+            samples.push(SliceSample::new(
                 &format!("{name}.bytes"),
                 "B",
                 Better::Higher,
                 SampleValue::Value(direction.bytes as f64),
             ));
             let at = self.store.histogram(&direction.latency)?;
-            samples.push(sample(
+            samples.push(SliceSample::new(
                 &format!("{name}.latency"),
                 "ns",
                 Better::Lower,
@@ -940,32 +875,57 @@ impl Bench<'_> {
         }
         if result.sync_latency.count() > 0 {
             let at = self.store.histogram(&result.sync_latency)?;
-            samples.push(sample("sync.latency", "ns", Better::Lower, SampleValue::Histogram(at)));
+            samples.push(SliceSample::new(
+                "sync.latency",
+                "ns",
+                Better::Lower,
+                SampleValue::Histogram(at),
+            ));
         }
         for (name, histogram) in
             [("reap_gap", &result.reap_gap), ("service.latency", &result.service)]
         {
             if histogram.count() > 0 {
                 let at = self.store.histogram(histogram)?;
-                samples.push(sample(name, "ns", Better::Lower, SampleValue::Histogram(at)));
+                samples.push(SliceSample::new(
+                    name,
+                    "ns",
+                    Better::Lower,
+                    SampleValue::Histogram(at),
+                ));
             }
         }
         if result.in_flight_ns > 0 {
             // Both are sums over I/Os: one by the queue's own count, one by each I/O's time.
             let (in_flight, served) = (result.in_flight_ns as f64, result.served_ns as f64);
-            samples.push(sample("in_flight", "ns", Better::Higher, SampleValue::Value(in_flight)));
-            samples.push(sample("served", "ns", Better::Lower, SampleValue::Value(served)));
+            samples.push(SliceSample::new(
+                "in_flight",
+                "ns",
+                Better::Higher,
+                SampleValue::Value(in_flight),
+            ));
+            samples.push(SliceSample::new(
+                "served",
+                "ns",
+                Better::Lower,
+                SampleValue::Value(served),
+            ));
         }
         if let Some(flush_ns) = result.flush_ns {
-            samples.push(sample("flush", "ns", Better::Lower, SampleValue::Value(flush_ns as f64)));
+            samples.push(SliceSample::new(
+                "flush",
+                "ns",
+                Better::Lower,
+                SampleValue::Value(flush_ns as f64),
+            ));
         }
-        samples.push(sample(
+        samples.push(SliceSample::new(
             "cpu.user",
             "ns",
             Better::Lower,
             SampleValue::Value(result.cpu_user_ns as f64),
         ));
-        samples.push(sample(
+        samples.push(SliceSample::new(
             "cpu.system",
             "ns",
             Better::Lower,
@@ -1007,21 +967,6 @@ pub(super) fn overdue_after<'a>(
             );
             observer.tell(RunEvent::Warning { text });
         }
-    }
-}
-
-pub(super) fn sample(metric: &str, unit: &str, better: Better, value: SampleValue) -> SliceSample {
-    SliceSample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
-}
-
-/// Returns the CPU times of a place since its boot. A place without /proc/stat has none, and the
-/// record says so.
-pub(super) fn cpu_times(place: &mut ReachedPlace) -> Result<Option<CpuTimes>> {
-    match place.peer.call(WireRequest::CpuTimes, QUICK_LIMIT) {
-        Ok(Response::CpuTimes(times)) => Ok(Some(times)),
-        Ok(other) => Err(Failed::from(place.peer.unexpected("cpu_times", &other)).into()),
-        Err(_) if place.peer.is_usable() => Ok(None),
-        Err(error) => Err(Failed::from(error).into()),
     }
 }
 

@@ -685,6 +685,12 @@ pub struct SliceSample {
 }
 
 impl SliceSample {
+    pub fn new(metric: &str, unit: &str, better: Better, value: SampleValue) -> SliceSample {
+        SliceSample { metric: metric.to_owned(), unit: unit.to_owned(), better, value }
+    }
+}
+
+impl SliceSample {
     fn figure(&self) -> Option<f64> {
         match self.value {
             SampleValue::Value(figure) => Some(figure),

@@ -8,6 +8,7 @@ use iotax_host::pci;
 use iotax_host::routes::Subnet;
 use iotax_layers::Layer;
 use iotax_layers::guest::pin;
+use iotax_layers::medium::FoundMedium;
 use iotax_layers::volume::Loop;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments, from_path};
 use std::fmt::Write as _;

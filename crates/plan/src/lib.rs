@@ -4,7 +4,7 @@
 //!
 //! Modules: [`ready`] is the way in. [`survey`], [`caches`], `foreign_image`, `foreign_socket`: what
 //! is at the bottom of the stacks; [`layer_needs`]: what their layers require. [`sets`], [`prefixes`],
-//! `conflict`: which stacks can be up together. [`ground`]: the steps of a set; [`transitions`]: those
+//! `conflict`: which stacks can be up together. [`set_plan`], `ground`: the steps of a set; [`transitions`]: those
 //! between states of an array; [`write_unit`]: loads that a stack would refuse. [`unwritten`],
 //! [`passes`], [`trial_room`]: how much first writes, preconditioning and durability trials write.
 #![forbid(unsafe_code)]
@@ -18,6 +18,7 @@ pub mod layer_needs;
 pub mod passes;
 pub mod prefixes;
 pub mod ready;
+pub mod set_plan;
 pub mod sets;
 pub mod survey;
 pub mod transitions;

@@ -1,6 +1,6 @@
 //! Drives that are written as a whole, as often as asked for, before the visits begin.
 
-use super::ground::PlanGround;
+use super::set_plan::PlanGround;
 use anyhow::Result;
 use iotax_layers::{PlanContext, medium};
 use iotax_model::scenario::{LoadIssuer, Medium};

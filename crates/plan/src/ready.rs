@@ -3,7 +3,7 @@
 //! consent that was not given, and all that is lacking besides is named at once: `run` refuses, and
 //! `plan` plans with drives of unknown size instead. Nothing is fetched or made.
 
-use super::ground::PlanGround;
+use super::set_plan::PlanGround;
 use super::sets::{SetLayout, layout};
 use super::survey::{self, Survey};
 use anyhow::{Error, Result};

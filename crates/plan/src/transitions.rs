@@ -1,6 +1,6 @@
 //! Steps that bring arrays which are up from one state into the next.
 
-use super::ground::SetPlan;
+use super::set_plan::SetPlan;
 use anyhow::{Context, Result, ensure};
 use iotax_layers::state::{self, AskedState};
 use iotax_layers::{Array, layer_of};

@@ -1,6 +1,6 @@
 //! Room for durability trials: how many there are, and how much each may write.
 
-use super::ground::PlanGround;
+use super::set_plan::PlanGround;
 use anyhow::Result;
 use iotax_layers::guest::GuestPlan;
 use iotax_model::scenario::{DurabilitySpec, Kill};

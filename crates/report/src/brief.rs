@@ -5,10 +5,11 @@
 use super::grouped::{self, One};
 use super::matrix::{MatrixLoad, below};
 use super::number::{Shown, change};
+use super::table::capital;
 use super::table::{LeftOut, TextTable, wrapped};
 use super::verdicts::{self, VerdictSentence};
 use super::{
-    capital, crowd, durability, imported, limits, matrix, probes, sheet, states, sweep, terminal,
+    crowd, durability, imported, limits, matrix, probes, sheet, states, sweep, terminal,
     verification,
 };
 use iotax_analysis::Findings;

@@ -1,7 +1,7 @@
 //! Limits that courses of load show: a row for each course, and what each shows.
 
-use super::capital;
 use super::table::TextTable;
+use super::table::capital;
 use super::verdicts::VerdictSentence;
 use iotax_analysis::Findings;
 use iotax_analysis::findings::MeasuredFigure;

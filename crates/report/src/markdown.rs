@@ -1,11 +1,11 @@
 //! Markdown for a wiki or an issue: the same tables with all their columns.
 
 use super::number::SPREADS;
+use super::table::capital;
 use super::table::escaped;
 use super::{
-    PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator,
-    imported, limits, matrix, probes, published, ratios, sheet, states, sweep, verdicts,
-    verification,
+    PageContext, ReportRenderer, crowd, disks, durability, efficiency, generator, imported, limits,
+    matrix, probes, published, ratios, sheet, states, sweep, verdicts, verification,
 };
 use iotax_analysis::Findings;
 use iotax_analysis::findings::sweep::SweepFindings;

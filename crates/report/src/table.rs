@@ -359,6 +359,12 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     lines.iter().map(|line| format!("{}\n", line.replace('\u{a0}', " "))).collect()
 }
 
+/// Returns the text with a capital, as at the start of a sentence.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,9 +2,10 @@
 //! below.
 
 use super::number::SPREADS;
+use super::table::capital;
 use super::table::{LeftOut, TextTable, wrapped};
 use super::{
-    PageContext, ReportRenderer, capital, crowd, disks, durability, efficiency, generator, grouped,
+    PageContext, ReportRenderer, crowd, disks, durability, efficiency, generator, grouped,
     imported, limits, matrix, probes, published, ratios, sheet, states, sweep, verdicts,
     verification,
 };

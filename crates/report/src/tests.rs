@@ -148,7 +148,7 @@ fn without_v_a_report_is_short_and_says_the_same() {
             let said = found
                 .headline
                 .clone()
-                .or(found.no_headline.as_deref().map(super::capital))
+                .or(found.no_headline.as_deref().map(super::table::capital))
                 .unwrap();
             match found.no_headline.as_deref() == Some(iotax_analysis::EMULATED) {
                 true => assert!(

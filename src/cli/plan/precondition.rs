@@ -5,8 +5,8 @@ use super::{View, long_time};
 use anyhow::Result;
 use iotax_model::scenario::precondition::LEAST_ROUNDS;
 use iotax_model::scenario::{DriveRatings, Scenario, SteadyLimit, Workload};
-use iotax_plan::ground::PlanGround;
 use iotax_plan::passes::{BLOCK, Batch, batches};
+use iotax_plan::set_plan::PlanGround;
 use iotax_units::{counted, show_bytes, show_ns};
 
 /// Describes the passes and the rounds; empty if neither is requested.

@@ -4,7 +4,7 @@
 use super::View;
 use iotax_layers::guest::GuestPlan;
 use iotax_model::scenario::Stack;
-use iotax_plan::ground::SetPlan;
+use iotax_plan::set_plan::SetPlan;
 use iotax_steps::op::{MakeByTool, Op};
 use iotax_steps::{PathRef, Place, Step};
 use iotax_units::shell;
@@ -276,7 +276,7 @@ mod tests {
     use iotax_layers::medium::FoundMedium;
     use iotax_model::scenario::Medium;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
-    use iotax_plan::ground::PlanGround;
+    use iotax_plan::set_plan::PlanGround;
     use iotax_plan::sets::layout;
     use iotax_steps::RunTag;
 

@@ -15,7 +15,7 @@ use iotax_load::{Random, TargetSpec};
 use iotax_model::record::RunRecord;
 use iotax_model::record::trial::DurabilityTrial;
 use iotax_model::scenario::{DurabilitySpec, Kill};
-use iotax_plan::ground::SetPlan;
+use iotax_plan::set_plan::SetPlan;
 use iotax_plan::sets::SetLayout;
 use iotax_plan::trial_room::{kills_of, most_batches, number_of_trials};
 use iotax_steps::wire::message::{Response, WireRequest};

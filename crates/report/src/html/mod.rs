@@ -21,9 +21,10 @@ use super::ratios;
 use super::sheet;
 use super::states;
 use super::table::TextTable;
+use super::table::capital;
 use super::verdicts::{self, VerdictSentence, class_of};
 use super::verification;
-use super::{PageContext, ReportRenderer, capital};
+use super::{PageContext, ReportRenderer};
 use iotax_analysis::Findings;
 use iotax_analysis::findings::states::ArrayStates;
 use iotax_analysis::findings::{

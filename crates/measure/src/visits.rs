@@ -1,0 +1,400 @@
+//! Visits the sets of stacks: each is brought up, measured with every workload, and removed.
+
+use super::clusters;
+use super::matched_rate::left_for_depth;
+use super::observer::RunEvent;
+use super::operator;
+use super::places::Places;
+use super::progress::{VisitEnd, VisitLimit};
+use super::rounds::Visit;
+use super::session::{PlannedVisit, RunOutcome, Session};
+use super::states;
+use super::under_load::StackUnderLoad;
+use super::visit_workers::{Bench, OfferedLoad};
+use anyhow::Result;
+use iotax_model::record::RunRecord;
+use iotax_model::scenario::{Regime, Stack, Workload};
+use iotax_plan::set_plan::SetPlan;
+use iotax_plan::sets::SetLayout;
+use iotax_stats::rounds::{Round, RoundKind};
+use iotax_stats::schedule::Schedule;
+use iotax_stats::steady::SteadySpec;
+use iotax_stats::stop::StopSpec;
+use iotax_steps::stops;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+/// Outcome of a visit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum VisitOutcome {
+    Done,
+    Interrupted,
+    /// The baseline runs at this share of its rate while the other stacks are up.
+    Disturbed(f64),
+}
+
+impl Session<'_> {
+    pub(super) fn visits(
+        &mut self,
+        layout: &SetLayout,
+        places: &mut Places,
+        region: u64,
+    ) -> Result<RunOutcome> {
+        let mut manual_steps = 0;
+        for chain in self.planned_visits(layout) {
+            let before = manual_steps;
+            manual_steps += operator::steps_of(self.scenario, &layout.sets[chain[0].set]);
+            match self.visit(layout, places, (&chain, before), region)? {
+                VisitOutcome::Done => {}
+                VisitOutcome::Interrupted => return self.interrupted(),
+                VisitOutcome::Disturbed(share) => {
+                    return self.visits_apart(layout, places, region, share);
+                }
+            }
+        }
+        for workload in self.scenario.workloads.clone() {
+            let ends = self.past.workloads_done.insert(workload.name.clone());
+            if ends && !self.past.ended.is_empty() {
+                self.end_workload(&workload.name, "visits")?;
+            }
+        }
+        Ok(RunOutcome::Complete)
+    }
+
+    /// Visits the stacks one at a time from here on, because stacks that are merely up slow the
+    /// baseline down.
+    fn visits_apart(
+        &mut self,
+        layout: &SetLayout,
+        places: &mut Places,
+        region: u64,
+        share: f64,
+    ) -> Result<RunOutcome> {
+        let reason = format!(
+            "the baseline runs at {:.1} % of its rate while the other stacks are up, though they do nothing",
+            100.0 * share
+        );
+        self.observer.tell(RunEvent::Warning {
+            text: format!("{reason}: each is measured by itself, in visits"),
+        });
+        self.store.append(&RunRecord::Apart { reason })?;
+        self.past.apart = true;
+        self.visits(&layout.apart(&self.scenario.stacks), places, region)
+    }
+
+    fn interrupted(&mut self) -> Result<RunOutcome> {
+        for workload in self.scenario.workloads.clone() {
+            if self.past.progress.contains_key(&workload.name)
+                && !self.past.workloads_done.contains(&workload.name)
+            {
+                self.end_workload(&workload.name, "interrupted")?;
+            }
+        }
+        Ok(RunOutcome::Interrupted)
+    }
+
+    /// Returns the number of visits of the only set: one on each of the equal siblings, times the
+    /// attaches that were asked for.
+    pub(super) fn ways(&self, layout: &SetLayout) -> usize {
+        layout.visits_of_a_set(&self.scenario.measure) as usize
+    }
+
+    /// Plans the visits. Stacks that can be up together have one visit, or as many as there are
+    /// equal siblings if these are swapped (two: at half time), and that for every attach. Sets
+    /// that take turns have several visits in random order. Sets of one chain are in one visit.
+    fn planned_visits(&self, layout: &SetLayout) -> Vec<Vec<PlannedVisit>> {
+        if layout.sets.len() == 1 {
+            // This is a Latin square: every stack once on every one of the equal files.
+            let last = self.past.first_visit + self.ways(layout) as u32 - 1;
+            return (self.past.first_visit..=last)
+                .map(|number| vec![PlannedVisit { number, set: 0 }])
+                .collect();
+        }
+        let chains = layout.chains();
+        let mut made = vec![0; chains.len()];
+        let mut schedule = Schedule::new(self.scenario.measure.seed, u64::MAX);
+        schedule
+            .visits(chains.len(), self.scenario.measure.visits as usize)
+            .into_iter()
+            .map(|chain| {
+                made[chain] += 1;
+                let number = made[chain] - 1;
+                chains[chain].iter().map(|set| PlannedVisit { number, set: *set }).collect()
+            })
+            .collect()
+    }
+
+    /// Returns the workloads that a visit is still to measure on a set.
+    fn todo(&self, planned: PlannedVisit) -> Vec<usize> {
+        let is_left = |index: &usize| {
+            let name = &self.scenario.workloads[*index].name;
+            !self.past.workloads_done.contains(name)
+                && !self.past.ended.contains(&(planned.number, planned.set as u32, name.clone()))
+        };
+        (0..self.scenario.workloads.len()).filter(is_left).collect()
+    }
+
+    /// Brings a set up, measures every workload on it, in one state after the other if it has
+    /// states, and removes it.
+    fn visit(
+        &mut self,
+        layout: &SetLayout,
+        places: &mut Places,
+        (chain, manual_steps): (&[PlannedVisit], usize),
+        region: u64,
+    ) -> Result<VisitOutcome> {
+        let Some(last) = chain.iter().rposition(|planned| !self.todo(*planned).is_empty()) else {
+            return Ok(VisitOutcome::Done);
+        };
+        let (planned, further) = (chain[0], &chain[1..=last]);
+        let before = self.executor.mark();
+        let set = &layout.sets[planned.set];
+        let most = operator::most_steps(self.scenario, layout);
+        if !self.await_operator(places, set, (manual_steps, most))? {
+            return Ok(VisitOutcome::Interrupted);
+        }
+        let mark = self.executor.mark();
+        let up = self.bring_up(layout, places, planned)?;
+        self.record_drives(places, &up)?;
+        let mut ready = self.ready(places, &up, region)?;
+        for one in &mut ready {
+            one.serving = self.serving(places, &up, one.index)?;
+        }
+        self.record_guests(places, &up, &ready)?;
+        self.record_layers(places, planned.set, &up)?;
+        self.record_serving(&ready)?;
+        self.write_first(places, planned, &up, &ready, region)?;
+        self.warn_of_unwritten(places, &ready, region)?;
+        let mut outcome = self.measure_all(layout, places, planned, &up, &ready)?;
+        for planned in further {
+            if outcome != VisitOutcome::Done {
+                break;
+            }
+            let ready = self.in_next_state(layout, places, *planned, &up, &ready)?;
+            self.record_serving(&ready)?;
+            outcome = self.measure_all(layout, places, *planned, &up, &ready)?;
+        }
+        self.leave_set(places, &up, mark)?;
+        self.leave_operators_places(places, set);
+        self.take_down(before)?;
+        Ok(outcome)
+    }
+
+    /// Measures every workload that is left on a set that is up.
+    fn measure_all(
+        &mut self,
+        layout: &SetLayout,
+        places: &mut Places,
+        planned: PlannedVisit,
+        up: &SetPlan,
+        ready: &[StackUnderLoad],
+    ) -> Result<VisitOutcome> {
+        for index in self.todo(planned) {
+            match self.measure(layout, places, planned, up, ready, index)? {
+                VisitEnd::Interrupted => return Ok(VisitOutcome::Interrupted),
+                VisitEnd::Disturbed { share } => return Ok(VisitOutcome::Disturbed(share)),
+                _ => {}
+            }
+        }
+        Ok(VisitOutcome::Done)
+    }
+
+    fn measure(
+        &mut self,
+        layout: &SetLayout,
+        places: &mut Places,
+        planned: PlannedVisit,
+        up: &SetPlan,
+        ready: &[StackUnderLoad],
+        index: usize,
+    ) -> Result<VisitEnd> {
+        let workload = &self.scenario.workloads[index];
+        let is_for = |one: &&StackUnderLoad| {
+            workload.is_for(&self.scenario.stacks[one.index], &self.scenario.stacks)
+        };
+        let ready: &[StackUnderLoad] = &ready.iter().filter(is_for).cloned().collect::<Vec<_>>();
+        if ready.is_empty() {
+            return self.after_visit(layout, planned, &workload.name.clone(), VisitEnd::Visit);
+        }
+        let until = match self.until(layout, planned, workload.name.as_str()) {
+            // There is nothing to compare.
+            VisitLimit::Precise(spec) if ready.len() == 1 => VisitLimit::Time(spec.min_time_s),
+            until => until,
+        };
+        let spent_s =
+            self.past.progress.get(&workload.name).map_or(0.0, |progress| progress.elapsed_s);
+        let budget_s = match until {
+            VisitLimit::Precise(spec) => (spec.budget_s - spent_s).max(0.0),
+            VisitLimit::Time(seconds) => seconds,
+            VisitLimit::AsBefore { .. } => {
+                self.seconds(&workload.name).budget_s / self.ways(layout) as f64
+            }
+        };
+        let subject = workload.subject() + &self.part_of(layout, planned, workload);
+        self.observer.tell(RunEvent::Workload { subject, spent_s, budget_s });
+        let mut progress = self.past.progress.remove(&workload.name).unwrap_or_default();
+        // Every visit has a stream of its own: a resumed run must not draw the same orders again.
+        let stream = (index as u64) << 32 | u64::from(planned.number) << 8 | planned.set as u64;
+        let largest = self.survey.write_caches.first();
+        let steady =
+            (self.scenario.measure.regime == Regime::Steady && workload.writes()).then(|| {
+                SteadySpec {
+                    known_cache: largest.map(|cache| cache.bytes as f64),
+                    reaches: self.scenario.reaches(),
+                }
+            });
+        let members: Vec<u64> = self.scenario.stacks.iter().map(Stack::targets).collect();
+        let names: Vec<&str> =
+            self.scenario.stacks.iter().map(|stack| stack.name.as_str()).collect();
+        let watched = self.watched(up, ready)?;
+        let indices: Vec<usize> = ready.iter().map(|ready| ready.index).collect();
+        // Further states of an array come right after the first, and some do not last.
+        let first = layout.sets[planned.set].after.is_none();
+        let precondition = self.scenario.measure.precondition;
+        let precondition =
+            Some(precondition).filter(|spec| spec.steady && first && workload.writes());
+        let mut visit = Visit {
+            write_caches: &self.survey.write_caches,
+            steady,
+            precondition,
+            bench: Bench {
+                visit: planned.number,
+                set: planned.set as u32,
+                ready,
+                workload,
+                allowance: &mut self.allowance,
+                places,
+                store: &mut self.store,
+                spent_s: 0.0,
+                starts: BTreeMap::new(),
+                clocks: BTreeMap::new(),
+                prepared: BTreeSet::new(),
+                offered: OfferedLoad::Jobs(Vec::new()),
+                keeper: Some(states::keeper(&mut self.executor, watched)),
+                clusters: clusters::below(self.scenario, up, &indices),
+                failing: Default::default(),
+                traffic: Default::default(),
+                transients: Default::default(),
+                turns: Default::default(),
+                placed: 0,
+                recorded: Vec::new(),
+                stops: &stops::since,
+            },
+            baseline: self.scenario.baseline,
+            names: &names,
+            members: &members,
+            ruler: self.scenario.ruler(),
+            workload,
+            measure: &self.scenario.measure,
+            stream,
+            observer: self.observer,
+            stop: self.stop,
+        };
+        let mut ended = visit.measure(&mut progress, until);
+        if ended.is_ok() {
+            ended = visit.bench.read_all_clusters().and(ended);
+        }
+        self.past.progress.insert(workload.name.clone(), progress);
+        match ended {
+            Ok(ended) => self.after_visit(layout, planned, &workload.name.clone(), ended),
+            Err(error) => {
+                // A slice that Ctrl-C made fail says nothing about the stack.
+                let stopped = self.stop.load(Ordering::Relaxed);
+                let reason = if stopped { "interrupted".to_owned() } else { format!("{error:#}") };
+                self.end_workload(&workload.name.clone(), &reason)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Formats the part of a workload that this visit measures, if one set is visited several
+    /// times: `, half 1 of 2 (the stacks swap their equal files in between)`. Probes have no files.
+    fn part_of(&self, layout: &SetLayout, planned: PlannedVisit, workload: &Workload) -> String {
+        let ways = self.ways(layout);
+        if layout.sets.len() > 1 || ways == 1 {
+            return String::new();
+        }
+        let part = if ways == 2 { "half" } else { "part" };
+        let between = match layout.siblings() {
+            _ if workload.probe.is_some() => "",
+            1 => " (the stacks are set up again in between)",
+            _ => " (the stacks swap their equal files in between)",
+        };
+        format!(", {part} {} of {ways}{between}", planned.number + 1)
+    }
+
+    fn after_visit(
+        &mut self,
+        layout: &SetLayout,
+        planned: PlannedVisit,
+        workload: &str,
+        ended: VisitEnd,
+    ) -> Result<VisitEnd> {
+        if matches!(ended, VisitEnd::Interrupted | VisitEnd::Disturbed { .. }) {
+            return Ok(ended);
+        }
+        let set = planned.set as u32;
+        self.store.append(&RunRecord::VisitEnd {
+            visit: planned.number,
+            set,
+            workload: workload.to_owned(),
+        })?;
+        if layout.sets.len() > 1 {
+            self.past.ended.insert((planned.number, set, workload.to_owned()));
+            return Ok(ended);
+        }
+        let goes_on = planned.number + 1 < self.ways(layout) as u32;
+        if !goes_on {
+            let reason = match ended {
+                VisitEnd::Precision => "precision",
+                VisitEnd::RateLimited => "rate_limited",
+                VisitEnd::Budget => "budget",
+                VisitEnd::MaxWritten => "max_written",
+                _ => "time",
+            };
+            self.past.workloads_done.insert(workload.to_owned());
+            self.end_workload(workload, reason)?;
+        }
+        Ok(ended)
+    }
+
+    fn until(&self, layout: &SetLayout, planned: PlannedVisit, workload: &str) -> VisitLimit {
+        let spec = self.seconds(workload);
+        let k = f64::from(self.scenario.measure.visits.max(1)) * layout.sets.len() as f64;
+        match (layout.sets.len(), self.ways(layout)) {
+            (1, 1) if self.scenario.stacks.len() == 1 => VisitLimit::Time(spec.min_time_s),
+            (1, 1) => VisitLimit::Precise(spec),
+            // Each way round gets an equal part of the time; the later ones last as long as the
+            // first.
+            (1, ways) if planned.number == 0 => VisitLimit::Precise(StopSpec {
+                precision: spec.precision * (ways as f64).sqrt(),
+                min_time_s: spec.min_time_s / ways as f64,
+                budget_s: spec.budget_s / ways as f64,
+            }),
+            (1, _) => {
+                let progress = self.past.progress.get(workload);
+                let plain = |round: &&Round| round.kind == RoundKind::Plain;
+                let of = |rounds: &[Round]| {
+                    (rounds.iter().filter(plain).count() / planned.number as usize).max(1)
+                };
+                let (rounds, matched) =
+                    progress.map_or((1, 1), |past| (of(&past.rounds), of(&past.matched_rounds)));
+                VisitLimit::AsBefore { rounds, matched }
+            }
+            _ => VisitLimit::Time(spec.min_time_s.min(spec.budget_s / k)),
+        }
+    }
+
+    fn seconds(&self, workload: &str) -> StopSpec {
+        let measure = &self.scenario.measure;
+        let named = self.scenario.workloads.iter().find(|one| one.name == workload);
+        let is_probe = named.is_some_and(|one| one.probe.is_some());
+        StopSpec {
+            precision: measure.precision,
+            min_time_s: measure.min_time_ns as f64 / 1e9,
+            budget_s: match is_probe {
+                true => measure.budget_ns as f64 / 1e9,
+                false => left_for_depth(measure.budget_ns as f64 / 1e9, measure),
+            },
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The shape of a renderer: findings in, text out.
+
+use iotax_analysis::Findings;
+
+/// Properties of the destination that a renderer may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageContext {
+    /// Columns of the terminal; at least 40 are used.
+    pub width: usize,
+}
+
+impl Default for PageContext {
+    fn default() -> Self {
+        PageContext { width: 80 }
+    }
+}
+
+pub struct ReportRenderer {
+    pub name: &'static str,
+    /// Endings of the files it is written to, without a dot and in small letters; the usual one
+    /// first.
+    pub endings: &'static [&'static str],
+    /// Makes the text of one run or of several, in the order given.
+    pub render: fn(&[Findings], &PageContext) -> String,
+}
