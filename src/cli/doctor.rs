@@ -528,7 +528,8 @@ mod tests {
     use iotax_host::guard::found::{Finding, Signature, TargetUse, UncheckedPoint};
     use iotax_host::kvm::KvmState;
     use iotax_host::made_up::{complete_server, server};
-    use iotax_model::layer::{Face, OptionKind};
+    use iotax_model::layer::OptionKind;
+    use iotax_model::stack::Face;
 
     fn device(name: &str, serial: Option<&str>) -> Inspection {
         let identity = Identity {

@@ -14,8 +14,9 @@ use iotax_measure::matched_rate;
 use iotax_measure::operator;
 use iotax_measure::series;
 use iotax_model::scenario::{
-    DurabilitySpec, Engine, LabSpec, LoadIssuer, Medium, Published, Regime, Scenario, Workload,
+    DurabilitySpec, Engine, LabSpec, Published, Regime, Scenario, Workload,
 };
+use iotax_model::stack::{LoadIssuer, Medium};
 use iotax_plan::ground::filled;
 use iotax_plan::ready::{ReadyScenario, ready};
 use iotax_plan::set_plan::{PlanGround, SetPlan};

@@ -4,7 +4,7 @@
 use super::reading::WorkloadView;
 use iotax_load::Job;
 use iotax_model::layer::MemoryCache;
-use iotax_model::scenario::{LayerSpec, Stack, in_guest};
+use iotax_model::stack::{LayerSpec, Stack, in_guest};
 use iotax_units::show_bytes;
 
 /// Returns the reason why reads of a stack may measure memory: a cache of one of its layers has

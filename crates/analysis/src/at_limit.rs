@@ -353,12 +353,8 @@ mod tests {
         let to = iotax_model::record::Place::Ssh("b".into());
         let far = iotax_model::record::PlaceFacts { place: to.clone(), ..run.places[0].clone() };
         run.places.push(far);
-        let net = iotax_model::scenario::Medium::Net {
-            place: "host".into(),
-            to,
-            address: None,
-            port: None,
-        };
+        let net =
+            iotax_model::stack::Medium::Net { place: "host".into(), to, address: None, port: None };
         run.start.scenario.stacks.iter_mut().for_each(|stack| stack.medium = net.clone());
         let probe = iotax_probe::ProbeSpec::parse("tcp(receive)").unwrap();
         run.start.scenario.workloads[0].probe = Some(probe);

@@ -7,7 +7,7 @@ use super::gather::{self, RoundTotal};
 use super::reading::WorkloadView;
 use iotax_load::Transient;
 use iotax_model::record::Purpose;
-use iotax_model::scenario::Stack;
+use iotax_model::stack::Stack;
 use iotax_stats::conclusion::{size_words as said_size, width};
 use iotax_stats::pilot::Pattern;
 use iotax_stats::round::percent_up;

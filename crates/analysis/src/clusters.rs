@@ -5,7 +5,7 @@ use super::findings::WarningReport;
 use super::findings::clusters::{ClusterChange, ClusterFindings};
 use super::reading::WorkloadView;
 use iotax_model::record::{ClusterReading, ClusterStatus, Purpose, Slice};
-use iotax_model::scenario::Stack;
+use iotax_model::stack::Stack;
 use iotax_model::state::AskedState;
 use iotax_stats::alike;
 use iotax_units::counted;

@@ -7,7 +7,7 @@ use super::efficiency::{self, Layout, LayoutSpread};
 use super::machines;
 use super::reading::WorkloadView;
 use iotax_model::layer::comparable::{Concept, Setting};
-use iotax_model::scenario::{LayerSpec, Stack};
+use iotax_model::stack::{LayerSpec, Stack};
 use iotax_units::show_bytes;
 use std::collections::BTreeSet;
 
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::twin::{drives as many, layer};
     use crate::{RunData, findings, twin};
-    use iotax_model::scenario::Medium;
+    use iotax_model::stack::Medium;
 
     type Layers = Vec<LayerSpec>;
 

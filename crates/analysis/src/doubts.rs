@@ -11,7 +11,7 @@ use super::{
 use iotax_facts::machine::{Device, Facts};
 use iotax_model::layer::spdk::SOCKET;
 use iotax_model::record::{Generator, MACHINES, Place, Slice, SpdkTarget, TRAFFIC};
-use iotax_model::scenario::{LayerSpec, Stack};
+use iotax_model::stack::{LayerSpec, Stack};
 use iotax_stats::{Verdict, alike};
 use iotax_store::RunData;
 use iotax_units::{counted, distinct, show_bytes};

@@ -5,8 +5,8 @@
 
 use super::confounders::bases;
 use super::reading::WorkloadView;
-use iotax_model::layer::Face;
-use iotax_model::scenario::{LayerSpec, Medium, Stack};
+use iotax_model::stack::Face;
+use iotax_model::stack::{LayerSpec, Medium, Stack};
 
 /// Kind of these doubts.
 pub const KIND: &str = "found_data";

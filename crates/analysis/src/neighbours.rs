@@ -5,7 +5,7 @@
 use super::reading::WorkloadView;
 use iotax_facts::machine::TargetFacts;
 use iotax_model::record::Place;
-use iotax_model::scenario::Medium;
+use iotax_model::stack::Medium;
 use iotax_stats::Refusal;
 use std::path::Path;
 
@@ -106,7 +106,7 @@ fn polls(reading: &WorkloadView) -> bool {
 mod tests {
     use crate::{findings, twin};
     use iotax_facts::machine::{Device, FileSystem, TargetFacts};
-    use iotax_model::scenario::Medium;
+    use iotax_model::stack::Medium;
     use iotax_store::RunData;
 
     /// Neighbours that take so many processors all the time.

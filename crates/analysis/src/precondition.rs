@@ -5,7 +5,7 @@ use super::findings::WarningReport;
 use super::findings::precondition::{LoadReport, PassesReport, PreconditionReport};
 use iotax_model::record::Place;
 use iotax_model::record::precondition::{PassedDrive, Passes, Preconditioned, PreconditionedStack};
-use iotax_model::scenario::{Medium, Stack};
+use iotax_model::stack::{Medium, Stack};
 use iotax_stats::steady::Window;
 use iotax_store::RunData;
 use iotax_units::{counted, show_bytes, show_names, show_ns};

@@ -12,7 +12,8 @@ use iotax_load::{EngineName, Rw};
 use iotax_model::record::{
     Generator, IO_ERRORS, Place, PlaceFacts, Purpose, Slice, Warning, WorkerUp, ended_as_asked,
 };
-use iotax_model::scenario::{Stack, Workload};
+use iotax_model::scenario::Workload;
+use iotax_model::stack::Stack;
 use iotax_stats::Refusal;
 use iotax_store::RunData;
 use iotax_units::grouped;

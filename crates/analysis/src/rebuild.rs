@@ -5,7 +5,7 @@
 use super::findings::states::Rebuild;
 use super::reading::WorkloadView;
 use iotax_model::record::Slice;
-use iotax_model::scenario::InState;
+use iotax_model::stack::InState;
 use iotax_store::RunData;
 use iotax_units::{self as units, counted};
 

@@ -7,7 +7,8 @@ use super::reading::WorkloadView;
 use super::rebuild;
 use super::subject::{marked, who};
 use iotax_model::record::{Purpose, Slice};
-use iotax_model::scenario::{InState, told_by};
+use iotax_model::scenario::told_by;
+use iotax_model::stack::InState;
 use iotax_stats::{Verdict, alike};
 
 /// Returns all arrays of a workload that have states, and adds their estimates to the others.

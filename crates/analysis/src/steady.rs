@@ -9,7 +9,8 @@ use super::precondition;
 use super::subject::Quantity;
 use iotax_facts::machine::WriteCache;
 use iotax_model::record::Purpose;
-use iotax_model::scenario::{Regime, Stack, Workload};
+use iotax_model::scenario::{Regime, Workload};
+use iotax_model::stack::Stack;
 use iotax_stats::steady::{
     self, LastingFall, Steady, SteadySpec, Why, Window, WrittenRound, Wrote,
 };

@@ -277,7 +277,7 @@ fn preconditioned(mut run: RunData, steady: bool) -> RunData {
         // The made-up drive drifts more than is level.
         slice.window_ns = 90_000_000 + if steady { 0 } else { 30_000_000 * u64::from(slice.round) };
     });
-    let stack = |stack: &iotax_model::scenario::Stack| PreconditionedStack {
+    let stack = |stack: &iotax_model::stack::Stack| PreconditionedStack {
         stack: stack.name.clone(),
         steady,
         ..PreconditionedStack::default()

@@ -4,7 +4,8 @@
 use super::findings::verification::{Verification, VerifiedRow};
 use iotax_load::verify::{BlockFault, Example, VerifiedBlocks};
 use iotax_model::record::verification::Verification as Record;
-use iotax_model::scenario::{Stack, Workload};
+use iotax_model::scenario::Workload;
+use iotax_model::stack::Stack;
 use iotax_store::RunData;
 use iotax_units::{grouped, show_bytes};
 use std::collections::BTreeSet;

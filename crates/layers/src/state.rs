@@ -3,7 +3,7 @@
 use crate::Layer;
 use anyhow::{Result, anyhow, ensure};
 use iotax_model::layer::with_states;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 pub use iotax_model::state::AskedState;
 use iotax_steps::PathRef;
 use iotax_steps::op::Op;

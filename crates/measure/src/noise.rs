@@ -5,8 +5,9 @@
 use anyhow::{Context, Result};
 use iotax_host::guard::judge::Intent;
 use iotax_load::{Job, Rw, SliceBound, SliceResult, SliceSpec, TargetSpec, Worker};
+use iotax_model::scenario::Scenario;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
-use iotax_model::scenario::{Medium, Scenario, Stack};
+use iotax_model::stack::{Medium, Stack};
 use iotax_plan::survey::admitted;
 use iotax_stats::selfcheck::series::SeriesRow;
 use iotax_units::exit::Failed;

@@ -14,7 +14,7 @@ use iotax_layers::readback_owner;
 use iotax_model::record::{
     GuestDisk, LayerUp, PlaceFacts, RunRecord, Serving, SpdkTarget, ThreadGroup,
 };
-use iotax_model::scenario::Stack;
+use iotax_model::stack::Stack;
 use iotax_plan::set_plan::SetPlan;
 use iotax_plan::survey;
 use iotax_steps::guest::throttle;

@@ -13,7 +13,7 @@ use anyhow::Result;
 use iotax_load::{Job, Rw, TargetSpec};
 use iotax_model::record::RunRecord;
 use iotax_model::record::precondition::{PassedDrive, Passes};
-use iotax_model::scenario::LoadIssuer;
+use iotax_model::stack::LoadIssuer;
 use iotax_plan::passes::{BLOCK, Batch, DriveOwner, batches};
 use iotax_plan::sets::{SetLayout, StackSet};
 use iotax_steps::Place;

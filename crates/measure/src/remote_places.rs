@@ -8,7 +8,7 @@ use super::session::Session;
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::medium::FoundMedium;
-use iotax_model::scenario::{LoadIssuer, Medium, Stack};
+use iotax_model::stack::{LoadIssuer, Medium, Stack};
 use iotax_plan::sets::StackSet;
 use iotax_plan::survey::{self, RemoteDrive};
 use iotax_steps::op::{ChangeMachine, Op, RemoteAgent};

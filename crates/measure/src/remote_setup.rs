@@ -8,7 +8,7 @@ use super::session::Session;
 use anyhow::Result;
 use iotax_host::needs::AskedNeed;
 use iotax_layers::{NamedProgram, needs};
-use iotax_model::scenario::in_guest;
+use iotax_model::stack::in_guest;
 use iotax_plan::layer_needs::{hosts_with_steps, needs_of, programs_of};
 use iotax_plan::set_plan::{LabPlan, SetPlan};
 use iotax_plan::sets::SetLayout;

@@ -11,7 +11,7 @@ use iotax_host::guard::fill;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::{ExposedDevice, guest};
 use iotax_load::TargetSpec;
-use iotax_model::scenario::Medium;
+use iotax_model::stack::Medium;
 use iotax_plan::set_plan::SetPlan;
 use iotax_plan::sets::{SetLayout, StackSet};
 use iotax_plan::survey::{self};
@@ -137,7 +137,7 @@ impl Session<'_> {
             Medium::File { path, .. } if place.is_host() => path.parent().map(PathBuf::from),
             Medium::Device { path } if place.is_host() => Some(path.clone()),
             Medium::Remote { host, path, size, agent, .. } if place.ssh_host() == Some(host) => {
-                let made = size.is_some() && *agent == iotax_model::scenario::LoadIssuer::Iotax;
+                let made = size.is_some() && *agent == iotax_model::stack::LoadIssuer::Iotax;
                 path.parent().filter(|_| made).map(PathBuf::from).or_else(|| Some(path.clone()))
             }
             Medium::Drive { place: lab, name } if place == lab => Some(guest::lab::link_of(name)),

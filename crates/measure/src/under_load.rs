@@ -1,7 +1,8 @@
 //! A stack that is up, as the load sees it: places, targets, the other end of a network.
 
 use iotax_load::TargetSpec;
-use iotax_model::scenario::{Engine, Medium};
+use iotax_model::scenario::Engine;
+use iotax_model::stack::Medium;
 use iotax_steps::Place;
 use iotax_steps::threads::ServingThread;
 use std::collections::BTreeMap;

@@ -6,13 +6,14 @@
 //! `scenario/check` and its neighbours check what they mean. `scenario/fio` and `profile` have
 //! loads that others wrote. `layer/` has one file per layer, with `comparable`, `layout` and
 //! `option` for what layers have in common. `record/` has one file for each kind of record that has
-//! several parts.
-//! in common; `record/` one file for each kind of record that has several parts.
+//! several parts. [`stack`] and [`tool_spec`] are what scenarios and layers have in common.
 #![forbid(unsafe_code)]
 
 pub mod layer;
 pub mod record;
 pub mod scenario;
+pub mod stack;
 pub mod state;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod tool_spec;

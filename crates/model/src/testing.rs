@@ -1,7 +1,7 @@
 //! Made-up parts of scenarios, for tests.
 
 use crate::scenario::check::{ScenarioRequest, from_arguments};
-use crate::scenario::{LayerSpec, Medium, Stack};
+use crate::stack::{LayerSpec, Medium, Stack};
 
 /// Returns the stack that the words mean.
 pub fn stack(text: &str) -> Stack {

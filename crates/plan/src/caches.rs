@@ -6,8 +6,9 @@ use iotax_host::facts;
 use iotax_host::probe::Probe;
 use iotax_layers::{OwnCache, layer_of};
 use iotax_model::layer::ceph::held_back;
+use iotax_model::scenario::Scenario;
 use iotax_model::scenario::bdev;
-use iotax_model::scenario::{Medium, Scenario, Stack};
+use iotax_model::stack::{Medium, Stack};
 use iotax_steps::Place;
 
 /// Returns the known write caches, the largest first; none if nothing writes. Caches of other hosts

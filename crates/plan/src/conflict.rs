@@ -5,8 +5,9 @@
 
 use super::prefixes::{Prefixes, is_set_up};
 use iotax_layers::{Claim, layer_of};
+use iotax_model::scenario::Scenario;
 use iotax_model::scenario::bdev;
-use iotax_model::scenario::{LayerSpec, Location, Medium, Scenario, Stack};
+use iotax_model::stack::{LayerSpec, Location, Medium, Stack};
 use std::collections::{HashMap, HashSet};
 
 /// Properties of the load that decide which stacks are up together.

@@ -4,7 +4,8 @@ use super::*;
 use crate::sets::{Sibling, StackSet, layout};
 use iotax_layers::state::AskedState;
 use iotax_load::{Job, Rw};
-use iotax_model::scenario::{InState, Medium, Workload};
+use iotax_model::scenario::Workload;
+use iotax_model::stack::{InState, Medium};
 use proptest::prelude::*;
 
 /// Defines when two stacks conflict.

@@ -5,7 +5,8 @@
 use super::survey;
 use anyhow::Result;
 use iotax_host::guard::judge::Intent;
-use iotax_model::scenario::{Scenario, Stack};
+use iotax_model::scenario::Scenario;
+use iotax_model::stack::Stack;
 use iotax_steps::ceph::{self, Before, Cluster, ClusterStatus, Image};
 use iotax_units::UNKNOWN_BYTES;
 use iotax_units::exit::Failed;

@@ -3,7 +3,7 @@
 //! removed.
 
 use anyhow::Result;
-use iotax_model::scenario::Stack;
+use iotax_model::stack::Stack;
 use iotax_steps::vhost_user;
 use iotax_units::exit::Failed;
 use std::path::Path;

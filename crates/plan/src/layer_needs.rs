@@ -2,7 +2,8 @@
 
 use super::prefixes::is_set_up;
 use iotax_layers::{NamedProgram, layer_of};
-use iotax_model::scenario::{Scenario, Stack, in_guest};
+use iotax_model::scenario::Scenario;
+use iotax_model::stack::{Stack, in_guest};
 use iotax_steps::Place;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 use super::set_plan::PlanGround;
 use anyhow::Result;
 use iotax_layers::{PlanContext, medium};
-use iotax_model::scenario::{LoadIssuer, Medium};
+use iotax_model::stack::{LoadIssuer, Medium};
 use iotax_steps::Place;
 use iotax_units::{KIB, is_unknown, show_names};
 use std::collections::{BTreeSet, HashSet};

@@ -3,7 +3,8 @@
 //! it, so that stacks need not be compared pair by pair.
 
 use iotax_layers::layer_of;
-use iotax_model::scenario::{LayerSpec, Medium, Scenario, Stack};
+use iotax_model::scenario::Scenario;
+use iotax_model::stack::{LayerSpec, Medium, Stack};
 use std::collections::{HashMap, HashSet};
 
 /// Prefixes of all stacks.

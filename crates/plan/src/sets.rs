@@ -6,7 +6,8 @@
 
 use super::conflict::{LoadKind, Meetings};
 use super::prefixes::{PrefixAbove, Prefixes};
-use iotax_model::scenario::{Location, MeasureSpec, Medium, Scenario, Stack};
+use iotax_model::scenario::{MeasureSpec, Scenario};
+use iotax_model::stack::{Location, Medium, Stack};
 use std::collections::{BTreeMap, HashMap};
 
 /// Stacks that are up at the same time.
@@ -247,7 +248,8 @@ mod tests {
     use super::*;
     use iotax_layers::state::AskedState;
     use iotax_load::{Job, Rw};
-    use iotax_model::scenario::{InState, LayerSpec, Workload};
+    use iotax_model::scenario::Workload;
+    use iotax_model::stack::{InState, LayerSpec};
 
     fn file(name: &str) -> Medium {
         Medium::File { path: format!("/srv/{name}.img").into(), size: Some(1 << 30), keep: false }

@@ -5,7 +5,8 @@
 use super::unwritten::BLOCK;
 use anyhow::{Result, bail};
 use iotax_layers::ExposedDevice;
-use iotax_model::scenario::{LayerSpec, Scenario, Stack};
+use iotax_model::scenario::Scenario;
+use iotax_model::stack::{LayerSpec, Stack};
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 

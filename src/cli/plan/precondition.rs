@@ -118,8 +118,9 @@ fn rounds(ground: &PlanGround) -> Option<String> {
 mod tests {
     use super::*;
     use iotax_layers::medium::FoundMedium;
+    use iotax_model::scenario::Rating;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
-    use iotax_model::scenario::{Medium, Rating};
+    use iotax_model::stack::Medium;
     use iotax_plan::sets::layout;
     use iotax_steps::RunTag;
 
@@ -140,7 +141,7 @@ mod tests {
             Medium::Remote { .. } => FoundMedium::bare(iotax_units::UNKNOWN_BYTES, true, true),
             _ => FoundMedium::bare(1 << 40, true, true),
         };
-        let of_stack = |stack: &iotax_model::scenario::Stack| {
+        let of_stack = |stack: &iotax_model::stack::Stack| {
             stack.medium.members().iter().map(found_of).collect()
         };
         let found: Vec<Vec<FoundMedium>> = scenario.stacks.iter().map(of_stack).collect();

@@ -3,7 +3,7 @@
 
 use super::View;
 use iotax_layers::guest::GuestPlan;
-use iotax_model::scenario::Stack;
+use iotax_model::stack::Stack;
 use iotax_plan::set_plan::SetPlan;
 use iotax_steps::op::{MakeByTool, Op};
 use iotax_steps::{PathRef, Place, Step};
@@ -274,8 +274,8 @@ mod tests {
     use super::*;
     use iotax_layers::guest::GuestParts;
     use iotax_layers::medium::FoundMedium;
-    use iotax_model::scenario::Medium;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
+    use iotax_model::stack::Medium;
     use iotax_plan::set_plan::PlanGround;
     use iotax_plan::sets::layout;
     use iotax_steps::RunTag;

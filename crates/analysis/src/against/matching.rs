@@ -4,7 +4,8 @@
 use super::{OnlyIn, RunMismatch, WORDS, names};
 use crate::findings::WarningReport;
 use iotax_load::Job;
-use iotax_model::scenario::{Scenario, Stack, Workload};
+use iotax_model::scenario::{Scenario, Workload};
+use iotax_model::stack::Stack;
 
 /// Indices into the old and the new run, what is left over, and what must be said about the pairs.
 pub(super) struct MatchedPairs {

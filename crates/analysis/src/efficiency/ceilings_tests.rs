@@ -450,7 +450,7 @@ fn added_latency_is_held_against_the_networks_round_trip() {
             port: None,
         };
         let net = scenario.stacks[0].clone();
-        scenario.stacks.push(iotax_model::scenario::Stack {
+        scenario.stacks.push(iotax_model::stack::Stack {
             name: "net".into(),
             medium,
             layers: Vec::new(),

@@ -5,7 +5,7 @@
 use iotax_facts::machine::{Device, TargetFacts};
 use iotax_hardware::ratings::{DriveMatch, Ratings};
 use iotax_model::record::PlaceFacts;
-use iotax_model::scenario::{Medium, Stack};
+use iotax_model::stack::{Medium, Stack};
 use iotax_store::RunData;
 
 /// Drives of a stack, one per member of its medium, all of them different.

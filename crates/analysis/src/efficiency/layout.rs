@@ -2,7 +2,7 @@
 //! layout that says nothing about what the drives allow is refused with the reason.
 
 use iotax_model::layer::layout::{Join, Joined};
-use iotax_model::scenario::{InState, LayerSpec, Medium, Stack};
+use iotax_model::stack::{InState, LayerSpec, Medium, Stack};
 
 pub use iotax_model::layer::layout::LayoutSpread;
 

@@ -32,7 +32,8 @@ use cover::{CoveredPart, LoadRegion};
 use hardware::Hardware;
 use iotax_facts::machine::Device;
 use iotax_load::{Job, Rw};
-use iotax_model::scenario::{Medium, Workload};
+use iotax_model::scenario::Workload;
+use iotax_model::stack::Medium;
 use iotax_stats::{Digits, unpaired};
 use std::path::PathBuf;
 
@@ -102,7 +103,7 @@ struct ReachedBound {
 }
 
 impl EfficiencyCase<'_> {
-    fn stack(&self) -> &iotax_model::scenario::Stack {
+    fn stack(&self) -> &iotax_model::stack::Stack {
         &self.reading.run.start.scenario.stacks[self.stack]
     }
 

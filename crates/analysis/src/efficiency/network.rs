@@ -11,7 +11,7 @@ use crate::subject::Quantity;
 use iotax_hardware::{HardwareLink, rate_text};
 use iotax_load::Job;
 use iotax_model::record::Place;
-use iotax_model::scenario::{LayerSpec, Medium, Stack};
+use iotax_model::stack::{LayerSpec, Medium, Stack};
 use iotax_stats::Digits;
 use iotax_stats::round::three_digits;
 use iotax_store::RunData;

@@ -12,7 +12,8 @@ use iotax_model::record::verification::Verification;
 use iotax_model::record::{
     Better, DeviceCounts, DeviceReading, DeviceTraffic, IssuedIo, LayerUp, PlaceTraffic,
 };
-use iotax_model::scenario::{InState, Kill, Rating, TableGroup, TableSpec, rating};
+use iotax_model::scenario::{Kill, Rating, TableGroup, TableSpec, rating};
+use iotax_model::stack::InState;
 use iotax_model::state::AskedState;
 use iotax_probe::ProbeSpec;
 

@@ -10,9 +10,9 @@ use iotax_model::record::{
 };
 use iotax_model::scenario::sweep::SWEPT;
 use iotax_model::scenario::{
-    Coordinate, LayerSpec, MeasureSpec, Medium, Published, PublishedFigure, Scenario, Stack,
-    SweepPoint, Workload,
+    Coordinate, MeasureSpec, Published, PublishedFigure, Scenario, SweepPoint, Workload,
 };
+use iotax_model::stack::{LayerSpec, Medium, Stack};
 use iotax_stats::noise::Noise;
 use iotax_stats::pilot::Pattern;
 use iotax_stats::schedule::Schedule;

@@ -5,7 +5,7 @@ use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::iscsi::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::Place;
 use iotax_steps::op::{ConnectIscsi, ExportIscsi, Op, StartIscsid};
 use std::net::SocketAddr;

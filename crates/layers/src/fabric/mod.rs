@@ -12,7 +12,7 @@ pub use nvmf::Nvmf;
 
 use super::{ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result, bail, ensure};
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{
     ExportIscsi, ExportNbd, ExportNvmf, ExportSpdkNvmf, NbdServer, Op, RdmaOn, SoftRdma,
 };

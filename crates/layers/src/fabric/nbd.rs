@@ -6,7 +6,7 @@ use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Context, Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::nbd::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
 use std::path::Path;

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::nvmf::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{ConnectNvmf, ExportNvmf, ExportSpdkNvmf, Op, SPDK_NVMF_METHODS};
 use iotax_steps::{PathRef, spdk};
 use iotax_units as units;

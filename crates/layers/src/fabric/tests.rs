@@ -3,8 +3,9 @@
 use super::*;
 use crate::{Layer, layer_of};
 use iotax_load::Hold;
+use iotax_model::scenario::Scenario;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
-use iotax_model::scenario::{Scenario, Stack};
+use iotax_model::stack::Stack;
 use iotax_steps::{Place, RunTag, Step};
 use std::fmt::Write as _;
 

@@ -6,7 +6,8 @@ pub use iotax_steps::guest::system_image::{Format, SystemImage};
 
 use anyhow::Result;
 use iotax_host::block::devnum;
-use iotax_model::scenario::{LayerSpec, Medium, Scenario};
+use iotax_model::scenario::Scenario;
+use iotax_model::stack::{LayerSpec, Medium};
 use iotax_units::exit::Failed;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};

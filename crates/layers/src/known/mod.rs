@@ -5,9 +5,9 @@ use super::{ExposedDevice, Layer, PlanContext, word};
 use anyhow::{Error, Result, anyhow};
 use iotax_load::Hold;
 use iotax_model::layer::{LayerHelp, delay, engine, microseconds_as_ns, null, percent_as_ppm};
-use iotax_model::scenario::LayerSpec;
 use iotax_model::scenario::error::Fault;
 use iotax_model::scenario::values::parse_engine;
+use iotax_model::stack::LayerSpec;
 
 /// Table of all layers of known cost.
 pub const ALL: &[&dyn Layer] = &[&Null, &Delay, &EngineLayer];

@@ -5,7 +5,8 @@
 use super::{ExposedDevice, PlanContext, guest};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_load::Hold;
-use iotax_model::scenario::{Engine, LoadIssuer, Medium};
+use iotax_model::scenario::Engine;
+use iotax_model::stack::{LoadIssuer, Medium};
 use iotax_steps::op::{ForgetFill, MakeFile, MakeFileAfar, Op};
 use iotax_steps::{PathRef, Place, RbdImage};
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use iotax_host::caches::WriteCache;
 use iotax_host::probe::Probe;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::bcache::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{Drives, MakeBcache, MakeLinear, Op, Stretch};
 use iotax_units::{KIB, MIB, show_bytes};

@@ -12,7 +12,7 @@ use anyhow::{Result, bail, ensure};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::ceph::{HELP, min_size};
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{AttachLoop, CephChange, ChangeCeph, Drives, MakeCeph, MakeRbdImage, Op};
 use iotax_steps::{PathRef, RbdImage, ceph};
 use iotax_units::{GIB, KIB, MIB, show_bytes};

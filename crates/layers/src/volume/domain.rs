@@ -6,7 +6,7 @@ use crate::{Claim, ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::domain::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{ChangeMachine, Op};
 use iotax_steps::{Place, hypervisor};
 

@@ -7,7 +7,7 @@ use crate::{Claim, ExposedDevice, Layer, PlanContext, size, word};
 use anyhow::{Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::fs::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::Place;
 use iotax_steps::op::{MakeFilesystem, Mount, Op};
 use iotax_units::{KIB, MIB, show_bytes};

@@ -5,7 +5,7 @@ use crate::{Claim, ExposedDevice, Layer, PlanContext, number, word};
 use anyhow::Result;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::krbd::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{MapRbd, Op};
 use iotax_steps::{PathRef, RbdImage};
 

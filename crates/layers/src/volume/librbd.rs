@@ -6,7 +6,7 @@ use crate::{Claim, ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::librbd::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{ExportLibrbd, Op, Spawn};
 use iotax_steps::{PathRef, RbdImage};
 use std::path::Path;

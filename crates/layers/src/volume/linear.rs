@@ -4,7 +4,7 @@
 use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
 use iotax_model::layer::{LayerHelp, linear, split};
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{MakeLinear, Op, Stretch};
 use iotax_units::{MIB, show_bytes};

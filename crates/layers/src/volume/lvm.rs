@@ -12,7 +12,7 @@ use iotax_host::caches::WriteCache;
 use iotax_host::probe::Probe;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::lvm::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{Drives, EXTENT, LvmVolume, MakeLvm, Op, Stripes};
 use iotax_units::{GIB, KIB, MIB, show_bytes};

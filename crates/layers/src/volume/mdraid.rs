@@ -8,7 +8,7 @@ use crate::{Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, number
 use anyhow::{Context, Result, bail, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::mdraid::{HELP, copies};
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::md::UNEVEN_HINT;
 use iotax_steps::op::{AwaitSync, CreateArray, Drives, FailMember, Op, Rebuild, SyncBounds};
 use iotax_steps::{PathRef, short_id};

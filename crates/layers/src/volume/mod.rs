@@ -36,7 +36,7 @@ pub use zfs::Zfs;
 
 use super::{Array, ExposedDevice, Layer, PlanContext, word};
 use anyhow::{Result, bail};
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{MakeDirectory, MakeFile, Mount, Op};
 use iotax_steps::{PathRef, StepId};
 

@@ -4,7 +4,7 @@ use crate::{Claim, ExposedDevice, Layer, PlanContext, bytes, size, word};
 use anyhow::{Result, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::partition::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{Drives, MakePartition, Op};
 use iotax_steps::partition::id_from;

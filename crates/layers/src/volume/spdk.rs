@@ -11,7 +11,7 @@ use anyhow::{Result, bail, ensure};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::spdk::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{ChangeSpdkArray, JoinSpdk, Op, SpdkChange, SpdkLvol, SpdkRaid};
 use iotax_steps::{PathRef, spdk};
 use iotax_units::{KIB, MIB, show_bytes};

@@ -1,7 +1,7 @@
 use super::*;
 use crate::volume::rig::over;
 use iotax_facts::tool::{MadePath, StateQuery, ToolCommands};
-use iotax_model::layer::tool::{Capacity, MemberShare, ToolOption};
+use iotax_model::tool_spec::{Capacity, MemberShare, ToolOption};
 use iotax_steps::{RunTag, Step};
 use iotax_units::GIB;
 

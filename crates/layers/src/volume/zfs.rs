@@ -13,7 +13,7 @@ use iotax_host::caches;
 use iotax_host::probe::Probe;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::zfs::{HELP, block_option, is_dataset};
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{
     AwaitResilver, Drives, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline,

@@ -1,8 +1,9 @@
 //! `ceph`: a Ceph cluster over several files or devices, and images of its block device in a pool.
 
 use super::OptionKind::{Count, Size, Word};
-use super::{Capability, Face, LayerHelp, States, option};
-use crate::scenario::LayerSpec;
+use super::{Capability, LayerHelp, States, option};
+use crate::stack::Face;
+use crate::stack::LayerSpec;
 use iotax_facts::need::{Requirement, SearchedThing, debian, everywhere, fedora, program};
 
 pub const HELP: LayerHelp = LayerHelp {

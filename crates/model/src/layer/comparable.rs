@@ -1,7 +1,7 @@
 //! Settings that must be equal on both sides of a comparison of something else. One concept has
 //! many names, one in the options of each layer.
 
-use crate::scenario::{LayerSpec, Stack};
+use crate::stack::{LayerSpec, Stack};
 
 /// Setting of one side.
 #[derive(Clone, Debug, PartialEq)]

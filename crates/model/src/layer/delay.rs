@@ -1,7 +1,8 @@
 //! `delay`: a layer of known cost.
 
 use super::OptionKind::{Microseconds, Percent};
-use super::{Face, LayerHelp, LayerRole, option};
+use super::{LayerHelp, option};
+use crate::stack::{Face, LayerRole};
 
 pub const HELP: LayerHelp = LayerHelp {
     name: "delay",

@@ -1,7 +1,8 @@
 //! `engine`: another load generator.
 
 use super::OptionKind::Word;
-use super::{Capability, Face, LayerHelp, LayerRole, option};
+use super::{Capability, LayerHelp, option};
+use crate::stack::{Face, LayerRole};
 use iotax_facts::need::program;
 use iotax_load::engine;
 

@@ -2,7 +2,7 @@
 
 use super::comparable::Setting;
 use super::{OptionDef, OptionKind, option};
-use crate::scenario::LayerSpec;
+use crate::stack::LayerSpec;
 
 /// Address on which a target listens.
 pub const ADDRESS: OptionDef = option("address", OptionKind::Address).also(&["traddr"]);

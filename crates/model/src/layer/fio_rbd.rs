@@ -2,7 +2,8 @@
 
 use super::OptionKind::Word;
 use super::comparable::{Concept, How};
-use super::{Face, LayerHelp, librbd, option};
+use super::{LayerHelp, librbd, option};
+use crate::stack::Face;
 
 pub const HELP: LayerHelp = LayerHelp {
     name: "fio-rbd",

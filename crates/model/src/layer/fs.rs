@@ -2,8 +2,9 @@
 
 use super::OptionKind::{Size, Word};
 use super::layout::{Joined, LayoutSpread};
-use super::{Capability, Face, LayerHelp, option};
-use crate::scenario::LayerSpec;
+use super::{Capability, LayerHelp, option};
+use crate::stack::Face;
+use crate::stack::LayerSpec;
 use iotax_facts::need::program;
 use iotax_units::GIB;
 

@@ -2,7 +2,7 @@
 
 use super::OptionKind::{Count, Word};
 use super::{Capability, InFlight, LayerHelp, option};
-use crate::layer::Face;
+use crate::stack::Face;
 use iotax_facts::need::{Requirement, SearchedThing, everywhere};
 
 pub const HELP: LayerHelp = LayerHelp {

@@ -1,6 +1,6 @@
 //! Layout of data over the drives that a layer joins.
 
-use crate::scenario::LayerSpec;
+use crate::stack::LayerSpec;
 
 /// Drives that an I/O affects.
 #[derive(Clone, Copy, Debug, PartialEq)]

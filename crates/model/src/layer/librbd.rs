@@ -2,8 +2,9 @@
 
 use super::OptionKind::Word;
 use super::comparable::{Concept, How, Setting};
-use super::{Capability, Face, LayerHelp, option};
-use crate::scenario::LayerSpec;
+use super::{Capability, LayerHelp, option};
+use crate::stack::Face;
+use crate::stack::LayerSpec;
 use iotax_facts::need::{Requirement, SearchedThing, everywhere};
 
 /// Remark on the export. One process serves the file, up to QEMU 10.0 one I/O at a time.

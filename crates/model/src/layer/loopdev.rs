@@ -1,7 +1,8 @@
 //! `loop`: a block device over a file.
 
 use super::OptionKind::Flag;
-use super::{Capability, Face, LayerHelp, option};
+use super::{Capability, LayerHelp, option};
+use crate::stack::Face;
 use iotax_facts::need::{Requirement, SearchedThing, everywhere, program};
 
 pub const HELP: LayerHelp = LayerHelp {

@@ -4,7 +4,7 @@ use super::OptionKind::{Count, Flag, Size, Word};
 use super::comparable::{Concept, How, Setting};
 use super::layout::{Joined, LayoutSpread};
 use super::{Capability, LayerHelp, option};
-use crate::scenario::LayerSpec;
+use crate::stack::LayerSpec;
 use iotax_facts::need::{Requirement, SearchedThing, everywhere, program};
 
 pub const HELP: LayerHelp = LayerHelp {

@@ -4,7 +4,7 @@ use super::OptionKind::{Size, Word};
 use super::comparable::{Concept, How};
 use super::layout::{Joined, LayoutSpread};
 use super::{Capability, LayerHelp, States, option};
-use crate::scenario::LayerSpec;
+use crate::stack::LayerSpec;
 use iotax_facts::need::{module, program};
 
 pub const HELP: LayerHelp = LayerHelp {

@@ -34,7 +34,7 @@ pub mod zfs;
 
 pub use option::{OptionDef, OptionKind, microseconds_as_ns, option, percent_as_ppm};
 
-use crate::scenario::{LayerSpec, Stack};
+use crate::stack::{Face, LayerRole, LayerSpec, Stack};
 use comparable::Comparable;
 use iotax_facts::need::Requirement;
 use iotax_units::parse_bytes;
@@ -66,40 +66,6 @@ pub const ALL: &[LayerHelp] = &[
     iscsi::HELP,
     nbd::HELP,
 ];
-
-/// Interface that a layer needs below it, or offers to the layer above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Face {
-    Block,
-    File,
-    /// A bdev of an SPDK target, which no kernel has.
-    Bdev,
-    /// A pool of a Ceph cluster, or an image in it, which no kernel has.
-    Rbd,
-    /// A vhost-user socket, which only a guest can use as a disk.
-    VhostUser,
-    /// Storage that fio reaches as a client itself; no layer goes on it.
-    Client,
-    /// A place without a device: only a guest goes on it.
-    Place,
-    /// Needs: a device or a file. Gives: what it got.
-    Any,
-}
-
-/// Role of a layer with respect to the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LayerRole {
-    /// Storage that the load is on.
-    Storage,
-    /// A guest, in which the load runs.
-    Guest,
-    /// Another load generator on the same storage.
-    Generator,
-    /// The generator holds each I/O back.
-    Delay,
-    /// No role: two stacks that differ only in this layer are equal.
-    Null,
-}
 
 #[derive(Debug)]
 pub struct LayerHelp {

@@ -3,7 +3,8 @@
 use super::OptionKind::{Count, Word};
 use super::comparable::{Concept, How};
 use super::fabric::{ADDRESS, PORT, digests, transport};
-use super::{Capability, Face, LayerHelp, option};
+use super::{Capability, LayerHelp, option};
+use crate::stack::Face;
 use iotax_facts::need::{module, program};
 
 pub const HELP: LayerHelp = LayerHelp {

@@ -1,6 +1,7 @@
 //! `null`: A against A.
 
-use super::{Face, LayerHelp, LayerRole};
+use super::LayerHelp;
+use crate::stack::{Face, LayerRole};
 
 pub const HELP: LayerHelp = LayerHelp {
     name: "null",

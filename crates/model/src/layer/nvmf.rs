@@ -3,7 +3,8 @@
 use super::OptionKind::{Count, Flag, Path, Size, Word};
 use super::comparable::{Concept, How};
 use super::fabric::{ADDRESS, PORT, digests, transport};
-use super::{Capability, Face, InFlight, LayerHelp, option};
+use super::{Capability, InFlight, LayerHelp, option};
+use crate::stack::Face;
 use iotax_facts::need::module;
 
 pub const HELP: LayerHelp = LayerHelp {

@@ -1,7 +1,7 @@
 //! Options of layers: their kinds, and the check of their values.
 
-use super::vm::SMALLEST_MEMORY;
 use crate::scenario::error::{Fault, nearest};
+use iotax_facts::guest::SMALLEST_MEMORY;
 use iotax_load::cpu_list;
 use iotax_units as units;
 use std::net::{IpAddr, Ipv4Addr};

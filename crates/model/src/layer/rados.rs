@@ -1,7 +1,8 @@
 //! `rados`: objects of a Ceph cluster's pool, which fio reaches as a client by librados.
 
 use super::OptionKind::Size;
-use super::{Capability, Face, LayerHelp, option};
+use super::{Capability, LayerHelp, option};
+use crate::stack::Face;
 use iotax_facts::need::{Requirement, SearchedThing, debian, everywhere};
 
 pub const HELP: LayerHelp = LayerHelp {

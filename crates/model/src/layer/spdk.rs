@@ -3,8 +3,9 @@
 use super::OptionKind::{Path, Size, Word};
 use super::comparable::{Concept, How, Setting};
 use super::layout::{Joined, LayoutSpread};
-use super::{Capability, Face, LayerHelp, States, option};
-use crate::scenario::LayerSpec;
+use super::{Capability, LayerHelp, States, option};
+use crate::stack::Face;
+use crate::stack::LayerSpec;
 
 pub use iotax_facts::spdk::USUAL_SOCKET;
 

@@ -2,8 +2,9 @@
 
 use super::OptionKind::{Count, CpuMask, Cpus, Flag, Memory, Number, Path, Size, Word};
 use super::comparable::{Concept, How, Setting};
-use super::{Capability, Face, LayerHelp, LayerRole, option};
-use crate::scenario::LayerSpec;
+use super::{Capability, LayerHelp, option};
+use crate::stack::LayerSpec;
+use crate::stack::{Face, LayerRole};
 
 pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 

@@ -4,7 +4,7 @@ use super::OptionKind::{Count, Flag, Size, Word};
 use super::comparable::{Concept, How, Setting};
 use super::layout::{Joined, LayoutSpread, enough};
 use super::{Capability, LayerHelp, MemoryCache, States, option};
-use crate::scenario::LayerSpec;
+use crate::stack::LayerSpec;
 use iotax_facts::need::{Requirement, SearchedThing, debian, everywhere};
 
 pub const HELP: LayerHelp = LayerHelp {

@@ -3,9 +3,10 @@
 //! can use one gets the target's socket.
 
 use super::error::{Fault, InputError};
-use super::{LayerSpec, Medium, Stack};
 use crate::layer::spdk::SOCKET;
-use crate::layer::{Face, LayerHelp, LayerRole, vm};
+use crate::layer::{LayerHelp, vm};
+use crate::stack::{Face, LayerRole};
+use crate::stack::{LayerSpec, Medium, Stack};
 
 /// A kind of storage that no kernel has.
 struct Foreign {

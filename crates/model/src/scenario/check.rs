@@ -16,11 +16,12 @@ use super::values::{Dialect, parse_engine, parse_extent};
 use super::verify;
 use super::words::JobWords;
 use super::{
-    Consent, DurabilitySpec, Engine, MeasureSpec, Medium, Operator, Rating, Scenario, Stack,
-    Workload, durability, grammar, jobfile, measure, names, operator, probes, profile, published,
-    remote, slo, states, sweep, table, toml,
+    Consent, DurabilitySpec, Engine, MeasureSpec, Operator, Rating, Scenario, Workload, durability,
+    grammar, jobfile, measure, names, operator, probes, profile, published, remote, slo, states,
+    sweep, table, toml,
 };
-use crate::layer::LayerRole;
+use crate::stack::LayerRole;
+use crate::stack::{Medium, Stack};
 use crate::state::AskedState;
 use iotax_load::{EngineName, Job};
 use std::collections::BTreeMap;

@@ -2,8 +2,9 @@
 
 use super::super::LayerSpec;
 use super::*;
-use crate::layer::{self, Face};
+use crate::layer;
 use crate::scenario::Regime;
+use crate::stack::Face;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -3,8 +3,8 @@
 //! nobody would measure.
 
 use super::error::Fault;
-use super::{LayerSpec, Stack};
-use crate::layer::LayerRole;
+use crate::stack::LayerRole;
+use crate::stack::{LayerSpec, Stack};
 pub use iotax_facts::trial::Kill;
 use iotax_units as units;
 use serde::{Deserialize, Serialize};

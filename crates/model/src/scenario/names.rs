@@ -2,8 +2,8 @@
 //! others.
 
 use super::stacks::StackCell;
-use super::{LayerSpec, Medium};
 use crate::layer::LayerHelp;
+use crate::stack::{LayerSpec, Medium};
 use iotax_facts::place::Place;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

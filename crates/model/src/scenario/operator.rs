@@ -3,7 +3,7 @@
 
 use super::error::Fault;
 use super::media::size_of;
-use super::{Location, Medium, Stack};
+use crate::stack::{Location, Medium, Stack};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -4,10 +4,11 @@
 use super::ast::MediumExpr;
 use super::error::{Fault, TextFault, nearest};
 use super::stacks::{StackCell, cells_of};
-use super::{LayerSpec, Medium, Stack, grammar, remote};
-use crate::layer::tool::Tool;
+use super::{grammar, remote};
 use crate::layer::vm::{MOST_DISKS, NET, SMALLEST_MEMORY, TAP};
 use crate::layer::{self, LayerHelp};
+use crate::stack::{LayerSpec, Medium, Stack};
+use crate::tool_spec::Tool;
 use iotax_facts::place::Place;
 use iotax_facts::vm::{Manager, PlaceDescription, Vm, transport_of};
 use iotax_units::{self as units, GIB, MIB, show_bytes};

@@ -1,13 +1,14 @@
 //! Probes as workloads: `integer,copy(128MiB)` of the command line and of `probe = "..."`, and
 //! their names in verdicts.
 
+use super::Workload;
 use super::draft::WorkloadDraft;
 use super::error::{Fault, InputError, Origin};
 use super::values::Dialect;
 use super::words::JobWords;
-use super::{LayerSpec, LoadIssuer, Medium, Stack, Workload};
-use crate::layer::LayerRole;
 use crate::layer::vm::{NET, TAP};
+use crate::stack::LayerRole;
+use crate::stack::{LayerSpec, LoadIssuer, Medium, Stack};
 use iotax_facts::place::Place;
 use iotax_probe::{Argument, ProbeSpec, ProbeUnit};
 use iotax_units::{parse_bytes, show_bytes};

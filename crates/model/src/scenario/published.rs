@@ -2,8 +2,9 @@
 //! the measured ones. An unknown stack, workload, metric or unit is refused: a figure beside the
 //! wrong row misleads.
 
+use super::Workload;
 use super::error::{Fault, InputError, Located};
-use super::{Stack, Workload};
+use crate::stack::Stack;
 use ::toml::Spanned;
 use iotax_units::{self as units, Counted, PrintedValue};
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,8 @@ use super::ast::MediumExpr;
 use super::error::Checked;
 use super::error::{Fault, TextFault};
 use super::media::{absolute, flag, is_device_path, medium_options, size};
-use super::{Engine, LoadIssuer, Medium, Stack, Workload};
+use super::{Engine, Workload};
+use crate::stack::{LoadIssuer, Medium, Stack};
 use iotax_facts::place::is_of_windows;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -169,7 +170,8 @@ pub(super) fn one_engine(stacks: &[Stack], workloads: &mut [Workload]) -> Vec<St
 #[cfg(test)]
 mod tests {
     use crate::scenario::check::{ScenarioRequest, from_stacks};
-    use crate::scenario::{Engine, LoadIssuer, Medium, Scenario};
+    use crate::scenario::{Engine, Scenario};
+    use crate::stack::{LoadIssuer, Medium};
     use iotax_load::EngineName;
 
     fn read(stacks: &[&str], engine: Option<&str>) -> Result<Scenario, String> {

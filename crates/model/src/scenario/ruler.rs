@@ -2,10 +2,12 @@
 //! another generator, which compares the generators (`fio_on_baseline`). No verdict of the run is
 //! about such a stack. A load that fio cannot issue as iotax does is refused.
 
+use super::Scenario;
 use super::error::Fault;
 use super::stacks::StackCell;
-use super::{LayerSpec, LoadIssuer, Scenario, Stack};
-use crate::layer::{LayerRole, engine};
+use crate::layer::engine;
+use crate::stack::LayerRole;
+use crate::stack::{LayerSpec, LoadIssuer, Stack};
 use iotax_load::Job;
 
 /// Key that asks for the baseline under fio.

@@ -2,33 +2,10 @@
 //! measured in all of these states, one after the other, each as a separate stack. The others are
 //! measured as they are.
 
-use super::Stack;
 use super::error::Fault;
 use crate::layer;
+use crate::stack::{InState, Stack};
 use crate::state::AskedState;
-use serde::{Deserialize, Serialize};
-
-/// State in which a stack is measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InState {
-    /// Position among the scenario's states; at 0 the stack is as it was set up.
-    pub position: usize,
-    pub state: AskedState,
-    /// Index of this stack's entry at position 0.
-    pub of: usize,
-}
-
-impl InState {
-    /// Returns the number of members that are lost; `None` while they are being rebuilt, or moved
-    /// to others.
-    pub fn lost(&self) -> Option<u32> {
-        match self.state {
-            AskedState::Healthy => Some(0),
-            AskedState::Failed(count) => Some(count),
-            AskedState::Out(_) | AskedState::Rebuilding => None,
-        }
-    }
-}
 
 /// Parses `healthy,failed(1),rebuilding`.
 ///
@@ -165,7 +142,7 @@ fn check_order(states: &[AskedState]) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::LayerSpec;
+    use crate::stack::LayerSpec;
 
     #[test]
     fn states_follow_each_other_as_arrays_live() {

@@ -2,9 +2,10 @@
 //! use. It has a row per load and a column per system, and each figure also as a percentage of one
 //! column. There is one such table per group of stacks. Unknown names are refused.
 
+use super::Workload;
 use super::error::{Fault, InputError, Located};
 use super::published::{Metric, PublishedDirection};
-use super::{Stack, Workload};
+use crate::stack::Stack;
 use ::toml::Spanned;
 use serde::{Deserialize, Serialize};
 

@@ -15,9 +15,10 @@ use super::sweep::{self, SweepItem};
 use super::values::parse_engine;
 use super::words::{JobWords, known_words};
 use super::{
-    DurabilitySpec, Engine, Medium, Rating, Stack, durability, grammar, jobfile, measure, names,
-    operator, place, probes, profile, published, rating, slo, table, tools,
+    DurabilitySpec, Engine, Rating, durability, grammar, jobfile, measure, names, operator, place,
+    probes, profile, published, rating, slo, table, tools,
 };
+use crate::stack::{Medium, Stack};
 use crate::state::AskedState;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};

@@ -1,8 +1,9 @@
 //! Tests of valid and invalid scenario files.
 
+use super::super::Scenario;
 use super::super::check::{ScenarioRequest, from_path};
 use super::super::published::{Published, PublishedFigure};
-use super::super::{Medium, Scenario};
+use crate::stack::Medium;
 use iotax_facts::place::Place;
 use std::fmt::Write as _;
 use std::path::Path;

@@ -3,8 +3,9 @@
 //! again is refused here.
 
 use super::error::{Fault, nearest};
-use crate::layer::tool::{Capacity, KINDS, MemberShare, SIZE, Tool, ToolOption};
+use crate::layer::tool::{KINDS, SIZE};
 use crate::layer::{self, OptionKind};
+use crate::tool_spec::{Capacity, MemberShare, Tool, ToolOption};
 use ::toml::Spanned;
 use iotax_facts::tool::{
     Argv, CommandScope, DEVICE, EngineGives, MEMBER, MEMBERS, MadePath, NAME, NUMBER, PART, PARTS,

@@ -3,8 +3,9 @@
 //! that workloads name.
 
 use super::error::Fault;
-use super::{Engine, LoadIssuer, Stack, Workload};
-use crate::layer::LayerRole;
+use super::{Engine, Workload};
+use crate::stack::LayerRole;
+use crate::stack::{LoadIssuer, Stack};
 use iotax_load::{EngineName, Job};
 
 /// Returns true if a named generator trims; a generator that iotax chooses does.
@@ -68,7 +69,7 @@ fn on_stack(stack: &Stack, job: &Job) -> Result<(), Fault> {
             "leave out agent=fio: the agent of iotax trims",
         );
     }
-    let named = |layer: &&super::LayerSpec| {
+    let named = |layer: &&crate::stack::LayerSpec| {
         let word = layer.option("name").filter(|_| layer.is(LayerRole::Generator));
         word.is_some_and(|word| {
             super::values::parse_engine(word).is_ok_and(|engine| !by_engine(engine))

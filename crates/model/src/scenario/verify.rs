@@ -3,8 +3,9 @@
 //! regions.
 
 use super::error::Fault;
-use super::{Engine, LoadIssuer, Stack, Workload};
-use crate::layer::LayerRole;
+use super::{Engine, Workload};
+use crate::stack::LayerRole;
+use crate::stack::{LoadIssuer, Stack};
 use iotax_load::{EngineName, verify};
 
 /// Checks all workloads that verify.

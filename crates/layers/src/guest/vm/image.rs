@@ -7,7 +7,7 @@ use crate::guest::qemu::{
 use crate::{FirstWrites, PlanContext, bytes, flag, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
 use iotax_model::layer::vm::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_steps::op::{MakeImage, Op};
 use iotax_units::show_bytes;

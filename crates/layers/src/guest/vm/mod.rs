@@ -24,7 +24,7 @@ use iotax_host::Missing;
 use iotax_host::pci::PciDrive;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::vm::HELP;
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::op::{Op, SplitSpdk, spdk_kind};
 use iotax_steps::{PathRef, spdk};
 use iotax_units::exit::Failed;

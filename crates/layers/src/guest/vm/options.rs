@@ -14,7 +14,7 @@ use crate::{ExposedDevice, flag, number, word};
 use anyhow::{Context, Result, anyhow};
 use iotax_host::pci::PciDrive;
 use iotax_model::layer::vm::{NET, SOCKET, TAP};
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::PathRef;
 use iotax_units as units;
 use iotax_units::exit::Failed;

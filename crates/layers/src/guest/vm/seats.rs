@@ -17,7 +17,7 @@ use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, anyhow};
 use iotax_host::probe::Probe;
 use iotax_host::routes::{Subnet, free_subnet};
-use iotax_model::scenario::LayerSpec;
+use iotax_model::stack::LayerSpec;
 pub use iotax_steps::guest::below;
 use iotax_steps::op::{
     BuildInitramfs, BuildSeed, MOST_TAPS, MakeBridge, MakeTap, Op, Spawn, bridge_name, tap_name,

@@ -5,9 +5,9 @@ use crate::{ExposedDevice, Layer, PlanContext};
 use anyhow::Result;
 use iotax_load::Hold;
 use iotax_model::layer as catalog;
-use iotax_model::scenario::LayerSpec;
 use iotax_model::scenario::ast::OptionExpr;
 use iotax_model::scenario::grammar::parse_layer;
+use iotax_model::stack::LayerSpec;
 use iotax_steps::{PathRef, Place, RunTag, Step};
 
 /// Makes up `members` devices of `bytes` bytes each.

@@ -1,0 +1,453 @@
+//! A stack with its medium and layers, checked: what scenarios and layers have in common.
+
+use crate::state::AskedState;
+use crate::tool_spec::Tool;
+use iotax_facts::place::Place;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// Interface that a layer needs below it, or offers to the layer above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    Block,
+    File,
+    /// A bdev of an SPDK target, which no kernel has.
+    Bdev,
+    /// A pool of a Ceph cluster, or an image in it, which no kernel has.
+    Rbd,
+    /// A vhost-user socket, which only a guest can use as a disk.
+    VhostUser,
+    /// Storage that fio reaches as a client itself; no layer goes on it.
+    Client,
+    /// A place without a device: only a guest goes on it.
+    Place,
+    /// Needs: a device or a file. Gives: what it got.
+    Any,
+}
+
+/// Role of a layer with respect to the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerRole {
+    /// Storage that the load is on.
+    Storage,
+    /// A guest, in which the load runs.
+    Guest,
+    /// Another load generator on the same storage.
+    Generator,
+    /// The generator holds each I/O back.
+    Delay,
+    /// No role: two stacks that differ only in this layer are equal.
+    Null,
+}
+
+/// Returns the place of whatever is set up in a guest whose name only a plan knows.
+pub fn in_guest() -> Place {
+    Place::Guest("in the guest".into())
+}
+
+/// A stack from its medium up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Short unique name used in tables: the last layer, or the name given in TOML.
+    pub name: String,
+    /// Canonical one-line form of the stack.
+    pub text: String,
+    pub medium: Medium,
+    /// The layers from the bottom up.
+    pub layers: Vec<LayerSpec>,
+    /// `own = true`: no prefix is shared with another stack.
+    pub own: bool,
+    /// State in which the stack is measured, if the scenario names states and the stack has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<InState>,
+}
+
+impl Stack {
+    /// Returns true if `word` is the name or the text of the stack.
+    pub fn is_called(&self, word: &str) -> bool {
+        self.name == word || self.text == word
+    }
+
+    /// Returns the layers, each with the place of what is below it.
+    pub fn layers_in_places(&self) -> impl Iterator<Item = (&LayerSpec, Place)> {
+        let mut place = self.medium.place();
+        self.layers.iter().map(move |layer| {
+            let near = place.clone();
+            place = match &layer.far {
+                Some(far) => far.clone(),
+                None if layer.is(LayerRole::Guest) => in_guest(),
+                None => near.clone(),
+            };
+            (layer, near)
+        })
+    }
+
+    /// Returns all places that the stack has a part in.
+    pub fn places(&self) -> BTreeSet<Place> {
+        let far = self.layers.iter().filter_map(|layer| layer.far.clone());
+        let ends = self.medium.members().iter().filter_map(Medium::far_end).cloned();
+        self.medium.places().into_iter().chain(far).chain(ends).collect()
+    }
+
+    /// Returns true if the stack goes through states, in which members are rewritten even if no
+    /// load writes.
+    pub fn may_be_rebuilt(&self) -> bool {
+        self.state.is_some()
+    }
+
+    /// Returns the number of guests side by side in which the load runs; 1 if there is no guest.
+    pub fn guests(&self) -> u32 {
+        self.layers.iter().map(|layer| layer.copies).max().unwrap_or(1)
+    }
+
+    /// Returns the number of places that load the stack at once: guests, or the hosts and labs of
+    /// its members.
+    pub fn clients(&self) -> u32 {
+        self.guests() * self.medium.places().len().max(1) as u32
+    }
+
+    /// Returns true if the stack differs from `other`, which loads more places, only in the number
+    /// of guests or in which of its places load.
+    pub fn is_but_for_copies(&self, other: &Stack) -> bool {
+        // An option that is written as its default is the default.
+        let same = |(a, b): (&LayerSpec, &LayerSpec)| {
+            (&a.name, &a.place, &a.far) == (&b.name, &b.place, &b.far)
+                && a.options
+                    .keys()
+                    .chain(b.options.keys())
+                    .all(|name| a.option(name) == b.option(name))
+        };
+        let of_its_places = || {
+            let ours = self.medium.places();
+            let theirs =
+                other.medium.members().iter().filter(|member| ours.contains(&member.place()));
+            theirs.eq(self.medium.members())
+        };
+        (self.medium == other.medium || of_its_places())
+            && self.layers.len() == other.layers.len()
+            && self.layers.iter().zip(&other.layers).all(same)
+    }
+}
+
+/// Location that two media on one file or device have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Location<'a> {
+    /// A path on this host, or on the named one.
+    Path(Option<&'a str>, &'a Path),
+    /// An emulated drive of a guest: the guest, and the drive's name there.
+    Drive(&'a Place, &'a str),
+    /// A Ceph image: the configuration of its cluster, its pool and its name.
+    Rbd(&'a Path, &'a str, &'a str),
+}
+
+/// The bottom of a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "medium", rename_all = "lowercase")]
+pub enum Medium {
+    /// `file:/srv/x.img,size=4GiB`: created new, or reused with our marker in it.
+    File {
+        path: PathBuf,
+        /// Bytes; `None`: the existing file's own size.
+        size: Option<u64>,
+        /// `keep=true`: not removed after the run.
+        keep: bool,
+    },
+    /// `/dev/nvme1n1` on this host.
+    Device { path: PathBuf },
+    /// `ssh:host1:/dev/vdb`: a device of another machine, or a file there.
+    Remote {
+        /// Destination as given to ssh (`user@host`, an alias of ssh's config).
+        host: String,
+        /// Absolute path there, a device or a file.
+        path: PathBuf,
+        /// Bytes; `None`: the existing file's own size.
+        size: Option<u64>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        keep: bool,
+        /// Program that issues the load there.
+        #[serde(default, skip_serializing_if = "LoadIssuer::is_iotax")]
+        agent: LoadIssuer,
+    },
+    /// `nvme0 @lab`: an emulated drive of a guest of the run.
+    Drive {
+        place: Place,
+        /// Name of the drive there, which is also its serial number.
+        name: String,
+    },
+    /// `rbd:POOL/IMAGE@CONF`: an image of a Ceph cluster. Neither was made by iotax.
+    Rbd {
+        pool: String,
+        image: String,
+        /// Configuration by which the cluster is reached.
+        conf: PathBuf,
+    },
+    /// `cpu`, `cpu @ssh:HOST`: a place without a device, for probes.
+    Cpu { place: Place },
+    /// `net:ssh:b @ssh:a`: the network from one place, where probes run, to another, which answers.
+    Net {
+        place: Place,
+        /// Place in which the probes are answered.
+        to: Place,
+        /// `address=10.0.0.2`: the address of that place to use; `None`: the first one that is
+        /// reached.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<IpAddr>,
+        /// `port=5201`; `None`: a free port.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        port: Option<u16>,
+    },
+    /// `vhost-user:/run/x.sock`: a disk that another process serves to a guest.
+    #[serde(rename = "vhost-user")]
+    VhostUser { path: PathBuf },
+    /// `[a,b,c]`: several media for a layer that joins them. Without such a layer, `each([a,b,c])`:
+    /// the same load on all of them at once.
+    Many {
+        /// At least one, all in one place, or on hosts over SSH if nothing joins them.
+        members: Vec<Medium>,
+        /// Number of lists of equal length into which the members are divided, one after the other.
+        /// Each list is joined separately.
+        #[serde(default = "one_group", skip_serializing_if = "is_one_group")]
+        groups: usize,
+    },
+}
+
+fn one_group() -> usize {
+    1
+}
+
+fn is_one_group(groups: &usize) -> bool {
+    *groups == 1
+}
+
+impl Medium {
+    /// Returns the number of lists in which the members are joined, each list separately.
+    pub fn groups(&self) -> usize {
+        match self {
+            Medium::Many { groups, .. } => (*groups).max(1),
+            _ => 1,
+        }
+    }
+
+    /// Returns the media that this one is made of; a single medium returns itself.
+    pub fn members(&self) -> &[Medium] {
+        match self {
+            Medium::Many { members, .. } => members,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    pub(crate) fn members_mut(&mut self) -> &mut [Medium] {
+        match self {
+            Medium::Many { members, .. } => members,
+            one => std::slice::from_mut(one),
+        }
+    }
+
+    /// Returns the SSH host of the medium, or of its first member; `None`: this host.
+    pub fn host(&self) -> Option<&str> {
+        match self.members().first()? {
+            Medium::Remote { host, .. } => Some(host),
+            Medium::Cpu { place } | Medium::Net { place, .. } => place.ssh_host(),
+            _ => None,
+        }
+    }
+
+    /// Returns the place of the medium, or of its first member: `host`, a guest of the run, or
+    /// `ssh:HOST`.
+    pub fn place(&self) -> Place {
+        match self.members().first() {
+            Some(Medium::Remote { host, .. }) => Place::Ssh(host.clone()),
+            Some(
+                Medium::Drive { place, .. } | Medium::Cpu { place } | Medium::Net { place, .. },
+            ) => place.clone(),
+            _ => Place::Host,
+        }
+    }
+
+    /// Returns the place at the other end of a network.
+    pub fn far_end(&self) -> Option<&Place> {
+        match self {
+            Medium::Net { to, .. } => Some(to),
+            _ => None,
+        }
+    }
+
+    /// Returns the places of all members.
+    pub fn places(&self) -> BTreeSet<Place> {
+        self.members().iter().map(Medium::place).collect()
+    }
+
+    /// Returns the program that issues the load on the medium.
+    pub fn agent(&self) -> LoadIssuer {
+        match self.members().first() {
+            Some(Medium::Remote { agent, .. }) => *agent,
+            _ => LoadIssuer::Iotax,
+        }
+    }
+
+    /// Returns the locations of the members. Media that have one of these in common overlap.
+    pub fn locations(&self) -> impl Iterator<Item = Location<'_>> {
+        self.members().iter().filter_map(Medium::location)
+    }
+
+    /// Returns the location of a medium without members, whatever its options.
+    fn location(&self) -> Option<Location<'_>> {
+        match self {
+            Medium::File { path, .. } | Medium::Device { path } | Medium::VhostUser { path } => {
+                Some(Location::Path(None, path))
+            }
+            Medium::Remote { host, path, .. } => Some(Location::Path(Some(host), path)),
+            Medium::Drive { place, name } => Some(Location::Drive(place, name)),
+            Medium::Rbd { pool, image, conf } => Some(Location::Rbd(conf, pool, image)),
+            Medium::Cpu { .. } | Medium::Net { .. } | Medium::Many { .. } => None,
+        }
+    }
+
+    /// Returns true if both are at one path of one place, whatever their options.
+    pub(crate) fn is_at(&self, other: &Medium) -> bool {
+        self.location().is_some_and(|location| other.location() == Some(location))
+    }
+
+    /// Returns how much of a byte written through `other` reaches each drive below this one: all of
+    /// it if both are the same file or device, or files in one folder. It is divided if one of them
+    /// has several members. A medium elsewhere counts as another drive, so that no drive is thought
+    /// fuller than it is.
+    pub fn receives(&self, other: &Medium) -> f64 {
+        let (ours, theirs) = (self.members(), other.members());
+        let beside = |one: &Medium| theirs.iter().filter(|other| one.is_on_drive_of(other)).count();
+        // The member that gets least: all members must get past their caches.
+        let least = ours.iter().map(beside).min().unwrap_or(0);
+        least as f64 / theirs.len().max(1) as f64
+    }
+
+    fn is_on_drive_of(&self, other: &Medium) -> bool {
+        let folder = |medium: &Medium| match medium {
+            Medium::File { path, .. } => path.parent().map(Path::to_owned),
+            _ => None,
+        };
+        self.is_at(other) || (folder(self).is_some() && folder(self) == folder(other))
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Medium::File { path, .. } | Medium::Device { path } | Medium::Remote { path, .. } => {
+                Some(path)
+            }
+            Medium::Drive { .. }
+            | Medium::Cpu { .. }
+            | Medium::Net { .. }
+            | Medium::VhostUser { .. }
+            | Medium::Rbd { .. }
+            | Medium::Many { .. } => None,
+        }
+    }
+
+    /// Returns the name that a consent to write the medium uses, if no kernel has it and it thus
+    /// has no serial.
+    pub fn foreign_name(&self) -> Option<String> {
+        match self {
+            Medium::Rbd { pool, image, .. } => Some(format!("rbd:{pool}/{image}")),
+            Medium::VhostUser { path } => Some(format!("vhost-user:{}", path.display())),
+            _ => None,
+        }
+    }
+
+    /// Returns what the medium offers to the layer above.
+    pub fn face(&self) -> Face {
+        match self {
+            Medium::File { .. } => Face::File,
+            Medium::Rbd { .. } => Face::Rbd,
+            Medium::VhostUser { .. } => Face::VhostUser,
+            Medium::Cpu { .. } | Medium::Net { .. } => Face::Place,
+            _ => Face::Block,
+        }
+    }
+}
+
+/// Path at which Ceph's own tools find the configuration of the cluster that a machine is a client
+/// of.
+pub const USUAL_CEPH_CONF: &str = "/etc/ceph/ceph.conf";
+
+/// Program that issues the load in a place over SSH.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadIssuer {
+    /// The iotax binary, copied there.
+    #[default]
+    Iotax,
+    /// The fio that is installed there: `agent=fio`.
+    Fio,
+}
+
+impl LoadIssuer {
+    pub(crate) fn is_iotax(&self) -> bool {
+        *self == LoadIssuer::Iotax
+    }
+}
+
+/// A layer with its checked options as words, ready for the layer's own `build`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerSpec {
+    /// Name of the layer in `layer::ALL`.
+    pub name: String,
+    /// Options by name. The layer's table of options says which exist and of which kind they are.
+    pub options: BTreeMap<String, String>,
+    /// `@PLACE`; `None`: the place of the layer below.
+    pub place: Option<Place>,
+    /// `@A>PLACE`: the place of the far end of a layer with two ends; `None`: the same place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far: Option<Place>,
+    /// `x4`: number of copies side by side, each on an equal part of what is below.
+    #[serde(default = "one_copy", skip_serializing_if = "is_one")]
+    pub copies: u32,
+    /// Description of the layer, if it is not one of iotax's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Box<Tool>>,
+    /// File, line and key, or the position in the one-line stack, for messages.
+    pub origin: String,
+}
+
+impl LayerSpec {
+    /// Returns the key of the instance that the layer makes. Layers with equal keys on the same
+    /// thing below can share one instance.
+    pub fn key(&self) -> String {
+        format!("{}{:?}{:?}{:?}{}", self.name, self.options, self.place, self.far, self.copies)
+    }
+
+    /// Returns the places that the layer names.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        [&self.place, &self.far].into_iter().flatten()
+    }
+}
+
+fn one_copy() -> u32 {
+    1
+}
+
+fn is_one(copies: &u32) -> bool {
+    *copies == 1
+}
+
+/// State in which a stack is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InState {
+    /// Position among the scenario's states; at 0 the stack is as it was set up.
+    pub position: usize,
+    pub state: AskedState,
+    /// Index of this stack's entry at position 0.
+    pub of: usize,
+}
+
+impl InState {
+    /// Returns the number of members that are lost; `None` while they are being rebuilt, or moved
+    /// to others.
+    pub fn lost(&self) -> Option<u32> {
+        match self.state {
+            AskedState::Healthy => Some(0),
+            AskedState::Failed(count) => Some(count),
+            AskedState::Out(_) | AskedState::Rebuilding => None,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Description of an engine that iotax does not know, by the commands of its own program.
+
+use iotax_facts::tool::ToolCommands;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Name of the tool in stacks.
+    pub name: String,
+    /// Remark that a reader of a report must know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    #[serde(default)]
+    pub options: Vec<ToolOption>,
+    /// Option that a lone word sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positional: Option<String>,
+    /// Smallest and largest number of members.
+    pub members: (usize, usize),
+    /// Share of the members' bytes that the tool gives.
+    pub capacity: Capacity,
+    /// Bytes of each member that the tool keeps for itself.
+    pub reserve: u64,
+    /// True if the tool gives blocks that were never written.
+    pub unwritten: bool,
+    /// True if the members may be files.
+    #[serde(default)]
+    pub files: bool,
+    /// True if the names of its volumes must be short.
+    pub short_names: bool,
+    /// Commands of the tool's program.
+    pub commands: ToolCommands,
+    /// Name of what a plan makes with the tool; set only for the layer in that plan.
+    #[serde(skip)]
+    pub made: Option<String>,
+}
+
+/// An option of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolOption {
+    pub name: String,
+    pub kind: String,
+    /// Allowed values of a `word`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// Value if the option is not written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+/// Share of the members' bytes that a tool gives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capacity {
+    Fixed(MemberShare),
+    /// The value of an option decides.
+    By {
+        option: String,
+        shares: BTreeMap<String, MemberShare>,
+    },
+}
+
+/// Share of the bytes of members of equal size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberShare {
+    /// The bytes of all members but this many, which may fail.
+    AllBut(u32),
+    /// The bytes of half the members: each has a copy, which the tool knows.
+    Half,
+    /// The bytes of one member: all have the same data.
+    One,
+}
+
+impl MemberShare {
+    /// Parses `sum`, `sum-1`, `half`, `smallest`.
+    pub fn parse(word: &str) -> Option<MemberShare> {
+        match word {
+            "smallest" => Some(MemberShare::One),
+            "half" => Some(MemberShare::Half),
+            "sum" => Some(MemberShare::AllBut(0)),
+            _ => word.strip_prefix("sum-")?.parse().ok().map(MemberShare::AllBut),
+        }
+    }
+}
