@@ -34,11 +34,11 @@ pub(super) struct HtmlRow {
 impl HtmlRows {
     /// Reads the content of a table that begins at a line. `cell` makes the cells, and content
     /// outside cells is returned beside it.
-    pub fn read<'t>(
-        tokens: &'t [PlacedNode],
+    pub fn read(
+        tokens: &[PlacedNode],
         mut line: usize,
         mut cell: impl FnMut(&[PlacedNode]) -> Rc<str>,
-    ) -> (HtmlRows, Vec<&'t PlacedNode>) {
+    ) -> (HtmlRows, Vec<&PlacedNode>) {
         let mut asides = Vec::new();
         let mut table =
             HtmlRows { rows: Vec::new(), open: Vec::new(), below: Vec::new(), copies: COPIES };
