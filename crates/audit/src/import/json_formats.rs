@@ -2,7 +2,7 @@
 
 use super::{Format, ImportedOutputs, ToolReport};
 use crate::json::{self, JsonNode};
-use crate::page::{AuditedPage, UnreadRange};
+use crate::page::AuditedPage;
 
 pub struct JsonFormat {
     pub name: &'static str,
@@ -10,8 +10,7 @@ pub struct JsonFormat {
     pub example: &'static str,
     /// Returns true if the object is one of this format, by its keys.
     pub knows: fn(&JsonNode) -> bool,
-    /// Reads it and adds lines that cannot be read.
-    pub read: fn(&AuditedPage, &JsonNode, &mut Vec<UnreadRange>) -> Option<ToolReport>,
+    pub read: fn(&AuditedPage, &JsonNode) -> ToolReport,
 }
 
 pub const ALL: &[&JsonFormat] = &[&super::fio::json::FORMAT, &super::iperf3::json::FORMAT];
@@ -46,11 +45,10 @@ fn read(page: &AuditedPage, line: usize) -> Option<ImportedOutputs> {
     let parsed = json::parse(text, from)?;
     let format = ALL.iter().find(|format| (format.knows)(&parsed.node))?;
     let last = page.spot_near(parsed.end.saturating_sub(1)..parsed.end, line).index();
-    let mut unread = Vec::new();
-    let said = (format.read)(page, &parsed.node, &mut unread)?;
-    if let Some((at, why)) = parsed.broken {
+    let unread = parsed.broken.map(|(at, why)| {
         let broken = page.spot_near(at..at + 1, line).index();
-        unread.push(page.unread(broken..broken + 1, format!("{}: {why}", format.name)));
-    }
+        page.unread(broken..broken + 1, format!("{}: {why}", format.name))
+    });
+    let (said, unread) = ((format.read)(page, &parsed.node), unread.into_iter().collect());
     Some(ImportedOutputs { said, end: last + 1, unread })
 }

@@ -62,23 +62,18 @@ pub enum LinkReason {
 impl LinkEnds {
     /// Returns the result of the printed operands, in the unit of the derived figure.
     pub fn recomputed(&self) -> Option<Interval> {
-        let given = self.form.quotient(
-            self.numerator.interval(),
-            self.denominator.interval(),
-            self.derived.unit,
-        )?;
-        Some(self.signed(given))
+        self.result(self.numerator.interval(), self.denominator.interval())
     }
 
     /// Returns the result of the operands' printed values, without their rounding.
     pub fn central(&self) -> Option<f64> {
-        let exact = |quantity: &Quantity| Interval::exact(quantity.figure.value);
-        let given = self.form.quotient(
-            exact(&self.numerator),
-            exact(&self.denominator),
-            self.derived.unit,
-        )?;
-        Some(self.signed(given).middle())
+        let [above, below] = [&self.numerator, &self.denominator]
+            .map(|operand| Interval::exact(operand.figure.value));
+        Some(self.result(above, below)?.middle())
+    }
+
+    fn result(&self, numerator: Interval, denominator: Interval) -> Option<Interval> {
+        Some(self.signed(self.form.quotient(numerator, denominator, self.derived.unit)?))
     }
 
     /// Gives a change of open direction the sign that is printed.
@@ -143,8 +138,8 @@ impl LinkEnds {
             return false;
         }
         let numerator = above.interval().scaled(1.024f64.powi(power));
-        let given = self.form.quotient(numerator, below.interval(), self.derived.unit);
-        given.is_some_and(|given| self.signed(given).meets(self.derived.interval()))
+        let given = self.result(numerator, below.interval());
+        given.is_some_and(|given| given.meets(self.derived.interval()))
     }
 }
 

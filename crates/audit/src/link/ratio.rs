@@ -7,7 +7,7 @@ use super::grid::{Grid, GridColumn, GridHead};
 use super::names::names_it;
 use super::near;
 use super::words::{
-    BASE, CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE, VERSUS,
+    CHANGE, GAIN, LEAST, LOSS, List, MEAN, MEDIAN, METRICS, MOST, RATIO, SUM, USE, VERSUS,
 };
 use super::{DerivedLink, LinkEnds, LinkForm, LinkReason, comparable, is_ratio, mentions, parts};
 use crate::number::{NumberUnit, Quantity};
@@ -527,20 +527,16 @@ enum RatioBase {
     First,
     /// Last item before it, else the first after it, that is 100 %, 1.0x or has no ratio.
     Marked,
-    Named,
 }
 
 impl RatioBase {
-    const ALL: [RatioBase; 3] = [RatioBase::First, RatioBase::Marked, RatioBase::Named];
+    const ALL: [RatioBase; 2] = [RatioBase::First, RatioBase::Marked];
 
     fn base_of_items(self, items: &[RatioItem]) -> Vec<Option<usize>> {
         let has = |item: &RatioItem| item.value.is_some();
         let alone = |at: Option<usize>| vec![at; items.len()];
         let mut bases = match self {
             RatioBase::First => alone(items.iter().position(has)),
-            RatioBase::Named => {
-                alone(items.iter().position(|item| item.lists & BASE != 0 && has(item)))
-            }
             RatioBase::Marked => {
                 let is =
                     |item: &RatioItem| has(item) && item.ratio.is_none_or(|ratio| is_whole(&ratio));
@@ -568,7 +564,6 @@ impl RatioBase {
         match self {
             RatioBase::Marked if marked => 3.0,
             RatioBase::Marked if bare == 1 => 2.0,
-            RatioBase::Named => 2.0,
             RatioBase::First => 1.5,
             RatioBase::Marked => 0.0,
         }

@@ -34,10 +34,7 @@ pub(super) fn json(format: &'static JsonFormat, bytes: &[u8]) {
         return;
     };
     let mut imported = PageOutputs::default();
-    if let Some(said) = (format.knows)(&parsed.node)
-        .then(|| (format.read)(&page, &parsed.node, &mut imported.unread))
-        .flatten()
-    {
+    if let Some(said) = (format.knows)(&parsed.node).then(|| (format.read)(&page, &parsed.node)) {
         imported.outputs.push(ToolOutput { format: format.name, lines: 0..page.len(), said });
     }
     figures_stand_where_they_say(&page, &imported);

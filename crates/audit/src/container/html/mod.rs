@@ -10,8 +10,6 @@ use crate::page::AuditedPage;
 use encoding_rs::Encoding;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-pub(crate) use rows::HtmlRows;
-
 const LOOKED_AT: usize = 64 << 10;
 /// Number of tags that a page without `<html>` must have in the part that is examined.
 const TAGS: usize = 10;
@@ -48,7 +46,7 @@ pub fn knows(bytes: &[u8]) -> bool {
 }
 
 /// A tag or a text, with the lines on which it begins and ends.
-pub(crate) struct PlacedNode {
+struct PlacedNode {
     pub token: Token<usize>,
     pub line: usize,
     pub last: usize,
@@ -65,9 +63,15 @@ impl PlacedNode {
     }
 }
 
-/// Returns the tags and texts of HTML. `line_of` is called for each byte in order and returns its
-/// line.
-pub(crate) fn placed(text: &str, mut line_of: impl FnMut(usize) -> usize) -> Vec<PlacedNode> {
+/// Returns the tags and texts of HTML, with their lines, which are counted on from token to token.
+fn placed(text: &str) -> Vec<PlacedNode> {
+    let (mut reached, mut line) = (0, 1);
+    let mut line_of = |byte: usize| {
+        let to = byte.clamp(reached, text.len());
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[reached..to]).count();
+        reached = to;
+        line
+    };
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
     emitter.naively_switch_states(true);
     let tokens = Tokenizer::new_with_emitter(text, emitter).map(|Ok(token)| token);

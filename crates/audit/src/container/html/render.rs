@@ -1,6 +1,7 @@
 //! Turns HTML tokens into lines.
 
-use super::{HtmlRows, PlacedNode, placed};
+use super::rows::HtmlRows;
+use super::{PlacedNode, placed};
 use crate::page::UnreadRange;
 use html5gum::Token;
 use std::rc::Rc;
@@ -25,15 +26,7 @@ const CELL_BYTES: usize = 400;
 
 /// Returns the lines that a page shows, and the part that is lost.
 pub(super) fn lines(text: &str) -> (Vec<NumberedLine>, Option<UnreadRange>) {
-    // Lines are counted on from token to token.
-    let (mut reached, mut line) = (0, 1);
-    let line_of = |byte: usize| {
-        let to = byte.clamp(reached, text.len());
-        line += memchr::memchr_iter(b'\n', &text.as_bytes()[reached..to]).count();
-        reached = to;
-        line
-    };
-    let all = placed(text, line_of);
+    let all = placed(text);
     let mut renderer = HtmlRenderer::default();
     renderer.render(&all);
     (renderer.shown, renderer.lost)
@@ -205,8 +198,8 @@ impl HtmlRenderer {
 
     /// Shows a table; `None` if it lays out a page.
     fn table(&mut self, tokens: &[PlacedNode]) -> Option<()> {
-        let (mut asides, mut layout, mut lost) = (Vec::new(), false, None);
-        let mut cell = |tokens: &[PlacedNode]| -> Rc<str> {
+        let (mut layout, mut lost) = (false, None);
+        let cell = |tokens: &[PlacedNode]| -> Rc<str> {
             let mut inner = HtmlRenderer::default();
             inner.render(tokens);
             let lines = inner.shown.iter().map(|(_, line)| line.trim());
@@ -216,12 +209,7 @@ impl HtmlRenderer {
             lost = inner.lost.or(lost.take());
             parts.join(" ").replace('|', "\\|").into()
         };
-        let table = HtmlRows::read(
-            tokens,
-            self.line as usize,
-            |_, tokens| cell(tokens),
-            |aside| asides.push(aside),
-        );
+        let (table, asides) = HtmlRows::read(tokens, self.line as usize, cell);
         let (heads, rows) = (table.heads(), table.rows);
         let wide =
             rows.iter().map(|row| row.cells.len()).max().filter(|wide| *wide > 1 && !layout)?;

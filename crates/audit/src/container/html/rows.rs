@@ -3,6 +3,7 @@
 
 use super::PlacedNode;
 use html5gum::{StartTag, Token};
+use std::rc::Rc;
 
 /// Limit of columns; further ones are cut, as nobody reads them.
 const MOST_COLUMNS: usize = 512;
@@ -16,29 +17,29 @@ fn span(tag: &StartTag<usize>, name: &[u8]) -> usize {
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(1).clamp(1, 65_534)
 }
 
-pub(crate) struct HtmlRows<T> {
-    pub rows: Vec<HtmlRow<T>>,
-    open: Vec<T>,
+pub(super) struct HtmlRows {
+    pub rows: Vec<HtmlRow>,
+    open: Vec<Rc<str>>,
     /// For each column, the number of further rows that its cell extends to, and that cell.
-    below: Vec<(usize, T)>,
+    below: Vec<(usize, Rc<str>)>,
     copies: usize,
 }
 
-pub(crate) struct HtmlRow<T> {
+pub(super) struct HtmlRow {
     pub line: usize,
-    pub cells: Vec<T>,
+    pub cells: Vec<Rc<str>>,
     head: bool,
 }
 
-impl<T: Clone + Default> HtmlRows<T> {
+impl HtmlRows {
     /// Reads the content of a table that begins at a line. `cell` makes the cells, and content
-    /// outside cells goes to `aside`.
-    pub fn read<'t>(
-        tokens: &'t [PlacedNode],
+    /// outside cells is returned beside it.
+    pub fn read(
+        tokens: &[PlacedNode],
         mut line: usize,
-        mut cell: impl FnMut(&StartTag<usize>, &'t [PlacedNode]) -> T,
-        mut aside: impl FnMut(&'t PlacedNode),
-    ) -> HtmlRows<T> {
+        mut cell: impl FnMut(&[PlacedNode]) -> Rc<str>,
+    ) -> (HtmlRows, Vec<&PlacedNode>) {
+        let mut asides = Vec::new();
         let mut table =
             HtmlRows { rows: Vec::new(), open: Vec::new(), below: Vec::new(), copies: COPIES };
         let (mut in_head, mut all_heads, mut at) = (false, true, 0);
@@ -52,7 +53,7 @@ impl<T: Clone + Default> HtmlRows<T> {
                         matches!(one.name(), b"td" | b"th" | b"tr" | b"thead" | b"tbody" | b"tfoot")
                     };
                     let inner = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
-                    table.cell(cell(tag, inner), span(tag, b"colspan"), span(tag, b"rowspan"));
+                    table.cell(cell(inner), span(tag, b"colspan"), span(tag, b"rowspan"));
                     at += inner.len();
                 }
                 (_, b"tr") => {
@@ -62,14 +63,14 @@ impl<T: Clone + Default> HtmlRows<T> {
                 (token, b"thead" | b"tbody" | b"tfoot") => {
                     in_head = placed.name() == b"thead" && matches!(token, Token::StartTag(_));
                 }
-                _ => aside(placed),
+                _ => asides.push(placed),
             }
         }
         table.row_ends(line, in_head || all_heads);
-        table
+        (table, asides)
     }
 
-    fn cell(&mut self, cell: T, columns: usize, rows: usize) {
+    fn cell(&mut self, cell: Rc<str>, columns: usize, rows: usize) {
         self.go_on_from_above();
         self.copies += 1;
         for _ in 0..columns.min(MOST_COLUMNS) {
@@ -78,7 +79,7 @@ impl<T: Clone + Default> HtmlRows<T> {
             }
             if rows > 1 {
                 let column = self.open.len();
-                self.below.resize(self.below.len().max(column + 1), (0, T::default()));
+                self.below.resize(self.below.len().max(column + 1), (0, "".into()));
                 self.below[column] = (rows - 1, cell.clone());
             }
             self.copies -= 1;

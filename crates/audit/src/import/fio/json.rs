@@ -19,7 +19,7 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
     name: "fio JSON",
     example: include_str!("../../../fixtures/fio/randrw.json"),
     knows: |node| !outputs(node).is_empty(),
-    read: |page, node, _| {
+    read: |page, node| {
         let found = outputs(node);
         let version =
             found.iter().find_map(|output| FioVersion::read(output.get("fio version")?.text()?));
@@ -27,7 +27,7 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
         let mut reader =
             FioJsonReader { printed, fio: Fio { form: FioForm::Json, version, ..Fio::default() } };
         found.into_iter().for_each(|output| reader.output(output));
-        Some(ToolReport::Fio(Box::new(reader.fio)))
+        ToolReport::Fio(Box::new(reader.fio))
     },
 };
 

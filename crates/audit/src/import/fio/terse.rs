@@ -125,13 +125,11 @@ impl<'p> TerseValues<'p> {
         self.line.figure(text, 1.0)
     }
 
-    fn figures<const N: usize>(&mut self, unit: f64) -> [Option<PrintedNumber>; N] {
-        [(); N].map(|()| self.figure(unit))
-    }
-
     fn latency(&mut self) -> Option<FioLatency> {
-        let [min, max, mean, deviation] = known_summary(self.figures(US))?;
-        Some(FioLatency { min, max, mean, deviation })
+        let [min, max, mean, deviation] = [(); 4].map(|()| self.figure(US));
+        let latency = FioLatency { min: min?, max: max?, mean: mean?, deviation: deviation? };
+        // Zeros mean that there was no I/O.
+        [min, max, mean].iter().flatten().any(|one| one.value > 0.0).then_some(latency)
     }
 
     /// Reads `99.000000%=1286`; a percentile that was not requested is `0%=0`.
@@ -165,10 +163,4 @@ impl<'p> TerseValues<'p> {
         self.rest.by_ref().take(if counts { 8 } else { 2 }).for_each(drop);
         Some(made)
     }
-}
-
-/// Returns least, most, mean and deviation, if there was any I/O.
-fn known_summary(all: [Option<PrintedNumber>; 4]) -> Option<[PrintedNumber; 4]> {
-    let [min, max, mean, deviation] = all;
-    Some([min?, max?, mean?, deviation?]).filter(|all| all[..3].iter().any(|one| one.value > 0.0))
 }

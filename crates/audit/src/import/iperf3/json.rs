@@ -13,7 +13,7 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
         let version = node.node_at(&["start", "version"]).and_then(JsonNode::text);
         version.is_some_and(|version| version.starts_with("iperf"))
     },
-    read: |page, node, _| {
+    read: |page, node| {
         let line = page.spot(node.bytes.clone()).index();
         let test = IperfTest { line, ..IperfTest::default() };
         let mut reader =
@@ -28,7 +28,7 @@ pub(crate) const FORMAT: JsonFormat = JsonFormat {
         if !test.bidirectional {
             test.intervals.iter_mut().chain(&mut test.ends).for_each(|row| row.role = None);
         }
-        Some(ToolReport::Iperf3(Box::new(Iperf3 { tests: vec![test] })))
+        ToolReport::Iperf3(Box::new(Iperf3 { tests: vec![test] }))
     },
 };
 

@@ -10,7 +10,7 @@ use crate::link::near;
 use crate::number::{Interval, NumberUnit, PrefixBase, Quantity};
 use crate::page::AuditedPage;
 use crate::prose::{BlockSize, size_of};
-use crate::rule::table::like;
+use crate::rule::table::{like, uncut};
 use crate::slip;
 use std::collections::BTreeMap;
 
@@ -157,10 +157,6 @@ fn agrees(pair: &RatePair, base: usize) -> bool {
 /// Returns true if the pair agrees. Figures may have been truncated instead of rounded: fio prints
 /// 84 I/Os a second for 84.7.
 fn agrees_by(pair: &RatePair, size: f64, factor: f64) -> bool {
-    let uncut = |figure: &Quantity| {
-        let Interval { low, high } = figure.interval();
-        Interval { low, high: high + 0.5 * (high - low) }
-    };
     uncut(pair.rate).scaled(size).wider(SLACK).meets(uncut(pair.bandwidth).scaled(factor))
 }
 

@@ -4,7 +4,7 @@
 pub mod copies;
 pub mod ratios;
 
-use crate::number::Quantity;
+use crate::number::{Interval, Quantity};
 
 /// Formats a value in the unit and digits of a printed figure: `94.1 %`, `26.0k`; with more digits
 /// if these would leave nothing of it.
@@ -24,4 +24,11 @@ pub fn like(printed: &str, quantity: &Quantity, value: f64) -> String {
         |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | ',' | '-' | '−' | '–');
     let start = printed.find(digits).unwrap_or(printed.len());
     format!("{}{number}{}", &printed[..start], printed[start..].trim_start_matches(digits))
+}
+
+/// Returns the values of a printed figure that may have been truncated instead of rounded: `76` for
+/// 76.7.
+pub fn uncut(quantity: &Quantity) -> Interval {
+    let Interval { low, high } = quantity.interval();
+    Interval { low, high: high + 0.5 * (high - low) }
 }

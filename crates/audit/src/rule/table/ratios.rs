@@ -1,7 +1,7 @@
 //! Ratios, losses and overheads of tables: T1 with its slips N4, N6 and N7, and N10 if an operand
 //! is itself wrong.
 
-use super::like;
+use super::{like, uncut};
 use crate::evidence::{Evidence, EvidenceSink};
 use crate::finding::{Finding, Severity, Slip};
 use crate::link::{DerivedLink, LinkForm, LinkReason, near};
@@ -44,11 +44,6 @@ fn judged(link: &DerivedLink) -> Option<RatioVerdict> {
     if below > 0.0 && below < digit && cut < digit {
         return Some(RatioVerdict::CutOff);
     }
-    // Operands may have been truncated before they were printed: `76` for 76.7.
-    let uncut = |quantity: &Quantity| {
-        let Interval { low, high } = quantity.interval();
-        Interval { low, high: high + 0.5 * (high - low) }
-    };
     let of_cut =
         link.form.quotient(uncut(&link.numerator), uncut(&link.denominator), link.derived.unit);
     (!of_cut.is_some_and(|of_cut| of_cut.meets(printed))).then_some(RatioVerdict::Off(recomputed))
