@@ -7,25 +7,25 @@ mod set;
 use super::asked::MeasureArgs;
 use super::{columns, hanging_paragraph, say, say_aside, say_in_colour};
 use anyhow::Result;
+use iotax_facts::place::Place;
 use iotax_host::caches::WriteCache;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::{FirstWrites, guest};
-use iotax_measure::durability;
 use iotax_measure::first_writes::{Unwritten, of_set};
-use iotax_measure::matched_rate;
-use iotax_measure::operator;
 use iotax_measure::plan::{PlanGround, SetPlan, filled};
 use iotax_measure::ready::{ReadyScenario, ready};
-use iotax_measure::series;
 use iotax_measure::sets::{SetLayout, StackSet};
-use iotax_measure::survey;
+use iotax_measure::{durability, matched_rate, operator, series, survey};
 use iotax_model::scenario::{
     DurabilitySpec, Engine, LabSpec, LoadIssuer, Medium, Published, Regime, Scenario, Workload,
 };
 use iotax_report::ink::Ink;
 use iotax_steps::hypervisor;
-use iotax_steps::op::{Op, Operation, RemoteAgent};
-use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
+use iotax_steps::op::{Op, RemoteAgent};
+use iotax_steps::operation::Operation;
+use iotax_steps::path_ref::{PathRef, StepId};
+use iotax_steps::run_tag::RunTag;
+use iotax_steps::step::Step;
 use iotax_units::exit::{DONE, UNMET_NEED};
 use iotax_units::harmless::shown;
 use iotax_units::{

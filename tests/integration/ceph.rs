@@ -3,10 +3,12 @@
 use crate::crash::killed_around;
 use crate::nested::{killed_at_each, lab};
 use crate::rig::{Rig, can_boot, can_loop, can_run, disks, traces, wait};
-use iotax_steps::op::{Drives, MakeCeph};
+use iotax_steps::ceph::cluster::MakeCeph;
+use iotax_steps::drives::Drives;
+use iotax_steps::path_ref::PathRef;
 use iotax_steps::resource::ManagedResource;
+use iotax_steps::run_tag::RunTag;
 use iotax_steps::system::RealSystem;
-use iotax_steps::{PathRef, RunTag};
 use serde_json::Value;
 use std::path::Path;
 
@@ -189,7 +191,7 @@ impl Theirs {
 
 impl Drop for Theirs {
     fn drop(&mut self) {
-        let made = iotax_steps::StepOutput::default();
+        let made = iotax_steps::step_output::StepOutput::default();
         let ended = self.cluster.unmake(&mut self.system, &self.tag, &made);
         self.loops.iter().for_each(|device| drop(tool("losetup", &["--detach", device])));
         ended.unwrap();

@@ -20,6 +20,7 @@ pub mod volume;
 
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_facts::need::SearchedThing;
+use iotax_facts::place::Place;
 use iotax_facts::vm::Vm;
 use iotax_host::Missing;
 use iotax_host::caches::WriteCache;
@@ -29,7 +30,9 @@ use iotax_load::{DataKind, Hold};
 use iotax_model::layer::{LayerHelp, tool};
 use iotax_model::scenario::{Engine, LayerSpec};
 use iotax_steps::op::{FillFile, MakeDirectory, Op};
-use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
+use iotax_steps::path_ref::{PathRef, StepId};
+use iotax_steps::run_tag::RunTag;
+use iotax_steps::step::Step;
 use state::StateMove;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -13,7 +13,7 @@ use iotax_layers::{ExposedDevice, FirstWrites};
 use iotax_load::{DataKind, Job, Rw, SliceBound, SliceSpec, TargetSpec};
 use iotax_model::record::{LaidOut, LayingOut, RunRecord};
 use iotax_steps::op::Op;
-use iotax_steps::wire::peer::slice_limit;
+use iotax_steps::wire::message::slice_limit;
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -262,8 +262,8 @@ impl WritePass<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_facts::place::Place;
     use iotax_host::guard::marker;
-    use iotax_steps::Place;
     use std::path::Path;
 
     fn all_of(path: &Path, order: FirstWrites, data: DataKind) -> (LaidOut, Vec<u8>) {

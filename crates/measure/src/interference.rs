@@ -5,11 +5,11 @@
 use super::rounds::{Visit, VisitEnd, WorkloadProgress};
 use super::visit_workers::SlicePosition;
 use anyhow::Result;
+use iotax_facts::place::Place;
 use iotax_model::record::Purpose;
 use iotax_stats::alone::{Decision, decide};
 use iotax_stats::schedule::Schedule;
 use iotax_stats::spread::BATCHES;
-use iotax_steps::Place;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 

@@ -4,13 +4,13 @@
 use super::places::Places;
 use super::visit_workers::{PREPARE_LIMIT, StackUnderLoad, sample};
 use anyhow::{Result, ensure};
+use iotax_facts::place::Place;
 use iotax_model::record::{Better, ON_WIRE, SampleValue, SliceSample};
 use iotax_model::scenario::Medium;
 use iotax_probe::ProbeSpec;
 use iotax_probe::net::{Exchange, ExchangeDirection};
-use iotax_steps::Place;
 use iotax_steps::wire::message::Prepared;
-use iotax_steps::wire::{Peer, WireError};
+use iotax_steps::wire::peer::{Peer, WireError};
 use iotax_units::exit::Failed;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

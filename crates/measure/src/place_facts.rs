@@ -2,14 +2,14 @@
 //! places are emulated. This module measures nothing and changes nothing. It does not repeat what
 //! was recorded or reported already.
 
-use super::guests;
 use super::observer::RunEvent;
 use super::places::Places;
 use super::plan::SetPlan;
 use super::session::Session;
-use super::survey;
 use super::visit_workers::StackUnderLoad;
+use super::{guests, survey};
 use anyhow::{Context, Result};
+use iotax_facts::place::Place;
 use iotax_host::facts::{self, Device, Facts};
 use iotax_layers::guest::GuestPlan;
 use iotax_layers::readback_owner;
@@ -20,7 +20,8 @@ use iotax_model::scenario::Stack;
 use iotax_steps::guest::throttle;
 use iotax_steps::hypervisor;
 use iotax_steps::op::Op;
-use iotax_steps::{PathRef, Place, Step};
+use iotax_steps::path_ref::PathRef;
+use iotax_steps::step::Step;
 use std::path::{Path, PathBuf};
 
 /// Facts about a place that the run itself made.

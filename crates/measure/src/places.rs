@@ -3,21 +3,21 @@
 //! may be written there.
 
 use anyhow::{Context, Result, bail};
+use iotax_facts::place::Place;
 use iotax_host::facts::Facts;
 use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::{self, GuestPlan};
 use iotax_model::layer as catalog;
 use iotax_model::record::ClockReading;
 use iotax_steps::agent_handler::{Allowed, HostHandler};
-use iotax_steps::agentless;
+use iotax_steps::path_ref::PathRef;
 use iotax_steps::place_executor::{PlaceExecutor, PlaceExecutors};
 use iotax_steps::process::{runs, started_process};
 use iotax_steps::remote_executor::RemoteExecutor;
 use iotax_steps::system::StepProgress;
 use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::Peer;
-use iotax_steps::wire::ssh;
-use iotax_steps::{PathRef, Place};
+use iotax_steps::{agentless, serving, ssh};
 use iotax_units::exit::Failed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -82,7 +82,7 @@ impl Places {
     /// # Errors
     /// When no socket pair can be made.
     pub fn reach_host(&mut self, run_id: &str) -> Result<&mut ReachedPlace> {
-        let peer = Peer::in_process("this host", Box::new(HostHandler::default()))
+        let peer = serving::in_process("this host", Box::new(HostHandler::default()))
             .context("cannot start the worker's end")?;
         self.add(&Place::Host, peer, run_id, None, SET_UP_LIMIT)
     }

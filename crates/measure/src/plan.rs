@@ -2,25 +2,23 @@
 //! run. Then each set of stacks has the steps that bring it up and remove it with every visit. An
 //! identical prefix is one instance. Nothing is performed here.
 
-use super::durability;
-use super::first_writes;
-use super::preconditioning;
 use super::prefixes::must_write;
 use super::sets::{SetLayout, StackSet};
-use super::states;
-use super::write_unit;
+use super::{durability, first_writes, preconditioning, states, write_unit};
 use anyhow::{Context, Result};
+use iotax_facts::place::Place;
 use iotax_host::guard::marker;
 use iotax_layers::guest::lab::{LabDrive, LabWish};
 use iotax_layers::guest::qemu::{Memory, overlay_folder};
 use iotax_layers::medium::{self, FoundMedium};
-use iotax_layers::readback_owner;
-use iotax_layers::{ExistingMachine, ExposedDevice, PlanContext, guest, layer_of};
+use iotax_layers::{ExistingMachine, ExposedDevice, PlanContext, guest, layer_of, readback_owner};
 use iotax_model::layer::LayerRole;
 use iotax_model::scenario::place::drive_name;
 use iotax_model::scenario::{LabSpec, LayerSpec, Medium, Scenario, Stack};
 use iotax_steps::op::{Op, WipeSignatures};
-use iotax_steps::{PathRef, Place, RunTag, Step, StepId};
+use iotax_steps::path_ref::{PathRef, StepId};
+use iotax_steps::run_tag::RunTag;
+use iotax_steps::step::Step;
 use iotax_units::exit::Failed;
 use iotax_units::is_unknown;
 use std::cmp::Reverse;

@@ -7,12 +7,14 @@ use super::session::Session;
 use super::sets::StackSet;
 use super::survey::{self, RemoteDrive};
 use anyhow::Result;
+use iotax_facts::place::Place;
 use iotax_host::guard::judge::Intent;
 use iotax_layers::medium::FoundMedium;
 use iotax_model::scenario::{LoadIssuer, Medium, Stack};
 use iotax_steps::op::{ChangeMachine, Op, RemoteAgent};
-use iotax_steps::wire::{WireError, WireFault};
-use iotax_steps::{Place, Step, StepId};
+use iotax_steps::path_ref::StepId;
+use iotax_steps::step::Step;
+use iotax_steps::wire::peer::{WireError, WireFault};
 use iotax_units::exit::Failed;
 use std::path::Path;
 

@@ -4,6 +4,7 @@
 use super::*;
 use crate::places::Places;
 use crate::visit_workers::{LoadedMember, OfferedLoad};
+use iotax_facts::place::Place;
 use iotax_host::facts::Facts;
 use iotax_layers::guest::DiskKey;
 use iotax_layers::guest::qmp::Qmp;
@@ -12,10 +13,10 @@ use iotax_model::record::precondition::Preconditioned;
 use iotax_model::record::{CpuTimes, LOST_PLACE, QuiesceGate, STOPPED, Slice, Warning};
 use iotax_model::scenario::{Regime, SteadyLimit};
 use iotax_stats::noise::Noise;
-use iotax_steps::Place;
 use iotax_steps::engine::{EngineError, LoadEngine};
+use iotax_steps::serving;
+use iotax_steps::serving::{Handler, serve};
 use iotax_steps::stops::ProcessStop;
-use iotax_steps::wire::agent::{Handler, serve};
 use iotax_steps::wire::peer::{Peer, PeerLink};
 use iotax_store::Store;
 use iotax_units::exit::Failed;
@@ -326,7 +327,7 @@ impl Rig {
                 is_guest: control.is_some(),
                 dies: None,
             };
-            let peer = Peer::in_process(name, Box::new(place)).unwrap();
+            let peer = serving::in_process(name, Box::new(place)).unwrap();
             let place = Place::from(name);
             places.simulated(&place, peer, control);
             places.get(&place).unwrap().peer.hello("test", Duration::from_secs(5)).unwrap();

@@ -3,8 +3,8 @@
 
 use super::visit_workers::Bench;
 use anyhow::Result;
+use iotax_facts::place::Place;
 use iotax_model::record::ThreadId;
-use iotax_steps::Place;
 use iotax_steps::threads::ServingThread;
 use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::QUICK_LIMIT;

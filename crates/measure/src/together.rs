@@ -5,12 +5,11 @@
 use super::places::{Places, ReachedPlace};
 use super::visit_workers::{LoadedMember, PlaceSlices, cpu_times};
 use anyhow::{Context, Result};
+use iotax_facts::place::Place;
 use iotax_load::{Histogram, SliceBound, SliceResult, SliceSpec};
 use iotax_model::record::{CpuTimes, OnTarget, SlicePart};
-use iotax_steps::Place;
-use iotax_steps::wire::agent::READY_BEFORE_NS;
-use iotax_steps::wire::message::Ran;
-use iotax_steps::wire::peer::slice_limit;
+use iotax_steps::serving::READY_BEFORE_NS;
+use iotax_steps::wire::message::{Ran, slice_limit};
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

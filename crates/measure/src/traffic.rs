@@ -8,11 +8,11 @@ use super::session::Session;
 use super::visit_workers::{Bench, LoadedMember, StackUnderLoad};
 use anyhow::Result;
 
+use iotax_facts::place::Place;
 use iotax_load::SliceResult;
 use iotax_model::record::{
     DeviceReading, DeviceTraffic, IssuedIo, PlaceTraffic, RunRecord, UNWRITTEN,
 };
-use iotax_steps::Place;
 use iotax_steps::wire::message::{Response, WireRequest};
 use iotax_steps::wire::peer::QUICK_LIMIT;
 use iotax_units::exit::Failed;

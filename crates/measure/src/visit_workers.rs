@@ -3,33 +3,32 @@
 //! begins. `rounds` decides the order of slices.
 
 use super::clusters::WatchedCluster;
-use super::matched_rate;
 use super::network_peer::{self, FarEnd};
 use super::observer::{Observer, RunEvent};
 use super::places::{Places, ReachedPlace, runs_apart};
 use super::serving::{ServedApart, ServedBy, served_ns};
 use super::states::{StateKeeper, TRIES};
-use super::suspend;
 use super::together::{self, CommonSlice, CommonSliceParts};
 use super::traffic::{PlaceReadings, Traffic};
 use super::turns::ClockTurns;
+use super::{matched_rate, suspend};
 use anyhow::{Result, ensure};
+use iotax_facts::array::ArrayState;
+use iotax_facts::place::Place;
 use iotax_load::{Histogram, Job, SliceBound, SliceResult, SliceSpec, TargetSpec, Transient};
-use iotax_model::record::DeviceReading;
 use iotax_model::record::{
-    Better, ClockReading, Clocks, CpuTimes, IO_ERRORS, Purpose, QuiesceGate, RunRecord, STOPPED,
-    SampleValue, Slice, SliceSample, Warning, WorkerUp,
+    Better, ClockReading, Clocks, CpuTimes, DeviceReading, IO_ERRORS, Purpose, QuiesceGate,
+    RunRecord, STOPPED, SampleValue, Slice, SliceSample, Warning, WorkerUp,
 };
 use iotax_model::scenario::{Engine, Workload};
 use iotax_probe::net::Exchange;
 use iotax_probe::{ProbeSpec, ProbeUnit};
 use iotax_stats::rounds::RoundPart;
-use iotax_steps::state::ArrayState;
+use iotax_steps::engine;
 use iotax_steps::stops::ProcessStop;
 use iotax_steps::threads::ServingThread;
-use iotax_steps::wire::message::{Ran, Response, WireRequest};
-use iotax_steps::wire::peer::{QUICK_LIMIT, SLICE_GRACE, slice_limit};
-use iotax_steps::{Place, engine};
+use iotax_steps::wire::message::{Ran, Response, SLICE_GRACE, WireRequest, slice_limit};
+use iotax_steps::wire::peer::QUICK_LIMIT;
 use iotax_store::Writer;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;

@@ -1,8 +1,8 @@
 //! Abilities of the agent's end of the wire, in any place: the machine's facts, its steps, the
 //! guard's look at a path, the quiesce gate.
 
-use super::wire::{Handler, ProgressLine};
-use crate::guest::disk::{self, DiskKey};
+use crate::disk_key::{self as disk, DiskKey};
+use crate::serving::{Handler, ProgressLine};
 use crate::system::RealSystem;
 use anyhow::{Context, Result, bail};
 use iotax_facts::Consent;
@@ -10,10 +10,8 @@ use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_host::facts::{self, Facts};
 use iotax_host::gauges::Gauges;
 use iotax_host::guard::admit::{Admission, Admitted, Hold, admit, claim};
-use iotax_host::guard::fill;
-use iotax_host::guard::inspect;
 use iotax_host::guard::judge::Intent;
-use iotax_host::guard::marker;
+use iotax_host::guard::{fill, inspect, marker};
 use iotax_host::kernel_threads::KernelThreads;
 use iotax_load::{ReadMachine, TargetSpec};
 use serde::{Deserialize, Serialize};

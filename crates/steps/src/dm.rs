@@ -1,16 +1,36 @@
 //! The device mapper's `linear` by dmsetup. Ours are known by name and by a UUID that says the same
 //! with a prefix of ours.
 
-use super::StepOutput;
-use super::op::{MakeLinear, Stretch};
-use super::system::run;
-use super::system::{NotOurs, NothingMade};
+use crate::step_output::StepOutput;
+
 use super::tool::{load_modules, run_with, settle, tool};
+use crate::path_ref::PathRef;
+use crate::refusal::{NotOurs, NothingMade};
+use crate::tool::run;
 use anyhow::{Context, Result, bail, ensure};
 use iotax_host::block::sys_block;
 use iotax_host::probe::Probe;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeLinear {
+    /// Name of the device. It carries the run's id.
+    pub name: String,
+    /// Stretches that it is made of, from its beginning.
+    pub stretches: Vec<Stretch>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
+}
+
+/// Stretch of a device below.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stretch {
+    pub device: PathRef,
+    pub offset: u64,
+    pub bytes: u64,
+}
 
 /// The table's unit, whatever the devices' blocks are.
 const SECTOR: u64 = 512;
@@ -112,7 +132,7 @@ fn host_probe() -> Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PathRef;
+    use crate::path_ref::PathRef;
     use iotax_host::made_up::server;
 
     fn stretch(device: &str, offset: u64, bytes: u64) -> Stretch {

@@ -4,14 +4,18 @@
 
 use super::journal::{Journal, Open};
 use super::leftover_superblocks;
-use super::op::Undoing;
 use super::place_executor::{PlaceExecutor, PlaceExecutors};
 use super::settings::ThingSettings;
-use super::state::ArrayState;
-use super::system::{NotOurs, NothingMade};
 use super::threads::ServingThread;
-use super::{PathRef, Place, RunTag, Step, StepId, StepOutput};
+use crate::operation::Undoing;
+use crate::path_ref::{PathRef, StepId};
+use crate::refusal::{NotOurs, NothingMade};
+use crate::run_tag::RunTag;
+use crate::step::Step;
+use crate::step_output::StepOutput;
 use anyhow::{Context, Result, anyhow};
+use iotax_facts::array::ArrayState;
+use iotax_facts::place::Place;
 use iotax_units::exit::{Failed, UNDO_INCOMPLETE};
 use iotax_units::shell;
 use std::collections::BTreeMap;

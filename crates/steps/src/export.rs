@@ -1,8 +1,8 @@
 //! Common parts of exports to other machines: configfs, through which the kernel's targets are set
 //! up, and the looks at a device and an address before anything is made.
 
-use super::system::run;
 use super::tool::{load_modules, tool};
+use crate::tool::run;
 use anyhow::{Context, Result, anyhow, bail};
 use std::fs;
 use std::io::ErrorKind;

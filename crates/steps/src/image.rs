@@ -1,17 +1,46 @@
 //! Images made by QEMU's storage daemon, which takes its orders by QMP and ends when the image is
 //! made, or when we do. It sees only the stretch that the image may take and refuses to go beyond.
 
-use super::op::MakeImage;
 use crate::guest::qemu::{Backend, EMPTY_DAEMON, STORAGE_DAEMON, Span, room_node};
 use crate::guest::qmp::Qmp;
+use crate::path_ref::PathRef;
 use anyhow::{Context, Result, bail};
 use iotax_sys::child::{ends_with_us, last_words};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+/// Runs QEMU's `blockdev-create` with `driver=qcow2`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeImage {
+    /// File or device that the image is in.
+    pub on: PathRef,
+    /// True if `on` is a block device.
+    pub block: bool,
+    /// Offset of the image there.
+    pub offset: u64,
+    /// Most bytes that the image may take.
+    pub room: u64,
+    /// Bytes of the disk in the image.
+    pub bytes: u64,
+    /// Bytes of a cluster.
+    pub cluster: u64,
+    /// True if every cluster has its place from the start (QEMU's `preallocation=metadata`).
+    pub mapped: bool,
+    /// True if refcounts are not kept up to date with every write.
+    pub lazy_refcounts: bool,
+}
+
+impl MakeImage {
+    /// Returns QEMU's word for the preallocation of clusters.
+    pub fn preallocation(&self) -> &'static str {
+        if self.mapped { "metadata" } else { "off" }
+    }
+}
 
 /// Time limit of an answer of the daemon's; places for the clusters of a large image are reckoned
 /// between two of them.
@@ -81,9 +110,9 @@ fn converse(image: &MakeImage, socket: UnixStream) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PathRef;
     use crate::guest::qemu::{Aio, Cache, DiskSpec, Qcow2, lay_out};
     use crate::guest::settings::{of_node, of_node_differing};
+    use crate::path_ref::PathRef;
     use iotax_host::guard::rig;
     use iotax_host::probe::program_path;
     use iotax_units::MIB;

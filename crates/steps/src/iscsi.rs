@@ -2,17 +2,32 @@
 //! system's, a node record, and the session. Records and sessions of others are never touched; the
 //! session is known by the target's name.
 
-use super::op::ConnectIscsi;
 use super::settings::{self, ThingSettings};
-use super::system::{run, wait_until};
 use super::tool::{checked_output, load_modules, output, settle, tool};
+use crate::tool::run;
+use crate::wait::wait_until;
 use anyhow::{Context, Result, bail};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
+use serde::{Deserialize, Serialize};
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
+
+/// Session with such a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectIscsi {
+    pub iqn: String,
+    pub portal: SocketAddr,
+    /// Name of the interface record.
+    pub iface: String,
+    pub initiator: String,
+    pub iser: bool,
+    /// Settings of the node record, by open-iscsi's names.
+    pub settings: Vec<(String, String)>,
+}
 
 /// Socket on which iscsid listens, in the abstract namespace.
 const DAEMON: &str = "@ISCSIADM_ABSTRACT_NAMESPACE";

@@ -6,8 +6,8 @@
 //! environment, which every process that they start inherits. A process that drops both marks, or
 //! that another service starts, is not found.
 
-use super::ProcessId;
 use super::process::{is_mine, process_id, runs, stat};
+use crate::process::ProcessId;
 use anyhow::{Context, Result};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File};
@@ -97,7 +97,7 @@ fn is_started_for(folder: &Path, pid: u32, run_id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::wait_until;
+    use crate::wait::wait_until;
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Stdio};
     use std::time::Duration;

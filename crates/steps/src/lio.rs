@@ -5,7 +5,7 @@
 pub mod iscsi;
 
 use super::export;
-use super::system::tell_kernel;
+use crate::plain_file::tell_kernel;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};

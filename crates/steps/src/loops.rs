@@ -1,8 +1,10 @@
 //! Loop devices as the kernel shows them, and what distinguishes ours from a person's: the file
 //! below, whatever its name is by now, and how much of it is shown.
 
-use super::system::{NotOurs, run, wait_until};
 use super::tool::tool;
+use crate::refusal::NotOurs;
+use crate::tool::run;
+use crate::wait::wait_until;
 use anyhow::{Context, Result, bail};
 use iotax_sys::loopdev;
 use serde::{Deserialize, Serialize};

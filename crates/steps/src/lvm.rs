@@ -4,8 +4,10 @@
 //! is known by the UUIDs of the physical volumes, which are made of the run's id.
 
 use super::settings::{self, ThingSettings};
-use super::system::{NotOurs, NothingMade, run, wait_until};
 use super::tool::{output, tool};
+use crate::refusal::{NotOurs, NothingMade};
+use crate::tool::run;
+use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,9 @@
 //! Linux 6.1 in a lab.
 
 use super::*;
-use crate::PathRef;
-use crate::op::{Drives, SyncBounds};
+use crate::drives::Drives;
+use crate::md::SyncBounds;
+use crate::path_ref::PathRef;
 use iotax_host::made_up::{MadeUpMachine, server};
 
 fn array() -> CreateArray {

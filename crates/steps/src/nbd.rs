@@ -1,10 +1,11 @@
 //! The kernel's NBD client by nbd-client: a connection to a named export, known by the process that
 //! holds it, whose command line carries that name.
 
-use super::ProcessId;
 use super::process;
-use super::system::{run, wait_until};
 use super::tool::{load_modules, run_within, settle, tool};
+use crate::process::ProcessId;
+use crate::tool::run;
+use crate::wait::wait_until;
 use anyhow::{Context, Result, bail};
 use iotax_host::probe::Probe;
 use std::ffi::OsStr;

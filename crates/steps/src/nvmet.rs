@@ -3,13 +3,36 @@
 //! the discovery.
 
 use super::export::{self, CONFIGFS};
-use super::op::ExportNvmf;
+
 use super::settings::{self, ThingSettings};
-use super::system::{NothingMade, tell_kernel};
+use crate::path_ref::PathRef;
+use crate::plain_file::tell_kernel;
+use crate::refusal::NothingMade;
 use anyhow::{Context, Result, anyhow};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+
+/// Subsystem with one namespace, one host that may connect, and a port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportNvmf {
+    pub device: PathRef,
+    pub nqn: String,
+    /// NQN of the only host that may connect.
+    pub host_nqn: String,
+    /// Number of the port in configfs.
+    pub port_id: u16,
+    /// Transport: `tcp`, `rdma` or `loop`.
+    pub transport: String,
+    /// Address and port where it listens; `None` for `loop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<(IpAddr, u16)>,
+    /// Bytes of data that come with a command; `None` for the kernel's choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline_data_size: Option<u64>,
+}
 
 fn root() -> PathBuf {
     Path::new(CONFIGFS).join("nvmet")

@@ -1,16 +1,33 @@
 //! The kernel's NVMe host over a fabric, driven through /dev/nvme-fabrics: one controller of a
 //! subsystem, known by the subsystem's NQN. Controllers of any other NQN are never touched.
 
-use super::op::ConnectNvmf;
 use super::settings::{self, ThingSettings};
-use super::system::{tell_kernel, wait_until};
 use super::tool::{load_modules, settle};
+use crate::plain_file::tell_kernel;
+use crate::wait::wait_until;
 use anyhow::{Context, Result, ensure};
 use iotax_host::probe::Probe;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{Read, Write};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Controller of such a subsystem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectNvmf {
+    pub nqn: String,
+    /// Transport: `tcp`, `rdma` or `loop`.
+    pub transport: String,
+    /// Address and port where the target listens; `None` for `loop`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<(IpAddr, u16)>,
+    pub host_nqn: String,
+    pub host_id: String,
+    /// Further options in the kernel's words.
+    pub options: Vec<String>,
+}
 
 /// Time for devices to show up after the connection, as the kernel looks for namespaces.
 const SHOWS_WITHIN: Duration = Duration::from_secs(30);

@@ -1,16 +1,37 @@
 //! Partition tables by sfdisk. Ours is known by its id. A device that has a table is refused,
 //! whoever wrote it; of ours only what marks it as a table is wiped again.
 
-use super::StepOutput;
-use super::op::MakePartition;
-use super::system::{NotOurs, NothingMade, run, wait_until};
+use crate::step_output::StepOutput;
+
 use super::tool::{guid, output, run_with, settle, tool};
+use crate::drives::Drives;
+use crate::path_ref::PathRef;
+use crate::refusal::{NotOurs, NothingMade};
+use crate::tool::run;
+use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_host::block::{self, BlockNode, node_path};
 use iotax_host::probe::Probe;
+use serde::{Deserialize, Serialize};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakePartition {
+    pub device: PathRef,
+    pub table: String,
+    /// Id of the table, as sfdisk writes it.
+    pub id: String,
+    /// Name of the partition in a GPT. It carries the run's id.
+    pub name: String,
+    /// First byte of the partition.
+    pub start: u64,
+    pub bytes: u64,
+    /// Identity of the device, recorded with the intent.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
+}
 
 /// Time that the kernel may take to show or forget a partition.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -187,8 +208,8 @@ fn host_probe() -> Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PathRef;
-    use crate::op::Drives;
+    use crate::drives::Drives;
+    use crate::path_ref::PathRef;
 
     fn wanted(table: &str) -> MakePartition {
         MakePartition {

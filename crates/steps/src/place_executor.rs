@@ -4,12 +4,14 @@
 
 use super::op::Op;
 use super::settings::ThingSettings;
-use super::state::ArrayState;
 use super::system::{RealSystem, StepProgress, Watcher};
 use super::threads::ServingThread;
-use super::{Place, RunTag, StepOutput};
-use crate::guest::DiskKey;
+use crate::disk_key::DiskKey;
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
 use anyhow::{Result, anyhow, bail};
+use iotax_facts::array::ArrayState;
+use iotax_facts::place::Place;
 use iotax_host::Missing;
 use iotax_host::needs::{AskedNeed, Need, distribution};
 use iotax_host::probe::Probe;

@@ -1,13 +1,21 @@
 //! A process by its number and its start, so that a number used again is never mistaken for it:
 //! finding one, whether it runs, ending it, and what ended it.
 
-use super::ProcessId;
-use super::system::wait_until;
+use crate::wait::wait_until;
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+
+/// A process, so that a number used again is never mistaken for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    pub pid: u32,
+    /// Field 22 of /proc/PID/stat, clock ticks since boot.
+    pub start_time: u64,
+}
 
 /// Finds the process of this user whose command line carries `tag` as a word: anybody can start one
 /// that does.

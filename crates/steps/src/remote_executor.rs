@@ -4,15 +4,18 @@
 
 use super::wire::message::{Response, WireRequest};
 use super::wire::peer::Peer;
-use crate::guest::{self, DiskKey};
+use crate::disk_key::DiskKey;
+use crate::guest;
 use crate::op::Op;
 use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
+use crate::refusal::{NotOurs, NothingMade};
+use crate::run_tag::RunTag;
 use crate::settings::ThingSettings;
-use crate::state::ArrayState;
-use crate::system::{NotOurs, NothingMade, wait_until};
+use crate::step_output::StepOutput;
 use crate::threads::ServingThread;
-use crate::{RunTag, StepOutput};
+use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow};
+use iotax_facts::array::ArrayState;
 use iotax_host::needs::AskedNeed;
 use iotax_host::probe::Probe;
 use iotax_units::exit::{Failed, code_of};
@@ -350,11 +353,12 @@ mod tests {
     use super::*;
     use crate::agent_handler::HostHandler;
     use crate::op::MakeDirectory;
+    use crate::serving;
     use iotax_facts::need::{Requirement, SearchedThing, Supply, everywhere};
     use iotax_host::needs::{self, Need, OWN};
 
     fn executor() -> RemoteExecutor {
-        let mut peer = Peer::in_process("elsewhere", Box::new(HostHandler::default())).unwrap();
+        let mut peer = serving::in_process("elsewhere", Box::new(HostHandler::default())).unwrap();
         peer.hello("r1", Duration::from_secs(5)).unwrap();
         RemoteExecutor::new(peer, Box::new(|| false))
     }

@@ -3,8 +3,8 @@
 //! says nothing about RDMA hardware.
 
 use super::export;
-use super::system::run;
 use super::tool::{load_modules, tool};
+use crate::tool::run;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use iotax_host::probe::Probe;
 use iotax_units::shell;

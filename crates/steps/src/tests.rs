@@ -7,26 +7,43 @@ use super::executor::Executor;
 use super::journal::{self, Journal, JournalEntry};
 use super::loops::{self, LoopOf};
 use super::op::{
-    AttachLoop, AwaitResilver, AwaitSync, BuildInitramfs, BuildSeed, CephChange, ChangeByTool,
-    ChangeCeph, ChangeMachine, ChangeSpdkArray, ConnectIscsi, ConnectNbd, ConnectNvmf, CreateArray,
-    Drives, ExportIscsi, ExportLibrbd, ExportNbd, ExportNvmf, ExportSpdk, ExportSpdkNvmf,
-    ExportVhostScsi, FailMember, FillFile, ForgetFill, JoinSpdk, LimitArc, LvmVolume, MakeBcache,
-    MakeBridge, MakeByTool, MakeCeph, MakeDirectory, MakeFile, MakeFileAfar, MakeFilesystem,
-    MakeFioTarget, MakeImage, MakeLinear, MakeLvm, MakePartition, MakeRbdImage, MakeTap, MakeZpool,
-    MapRbd, Mount, NbdServer, Op, Operation, PassThrough, RdmaOn, Rebuild, RemoteAgent, SoftRdma,
-    Spawn, SpdkChange, SpdkLvol, SpdkRaid, SplitSpdk, StartIscsid, Stretch, SyncBounds, ToolChange,
+    AttachLoop, AwaitResilver, AwaitSync, BuildInitramfs, BuildSeed, ChangeByTool, ChangeMachine,
+    ConnectNbd, ExportIscsi, ExportLibrbd, ExportNbd, ExportVhostScsi, FailMember, FillFile,
+    ForgetFill, LimitArc, LvmVolume, MakeBcache, MakeBridge, MakeByTool, MakeDirectory, MakeFile,
+    MakeFileAfar, MakeFilesystem, MakeFioTarget, MakeLvm, MakeRbdImage, MakeTap, MakeZpool, MapRbd,
+    Mount, NbdServer, Op, RdmaOn, Rebuild, RemoteAgent, SoftRdma, Spawn, StartIscsid, ToolChange,
     Vdev, WipeSignatures, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
 use super::place_executor::{Lacking, PlaceExecutor, PlaceExecutors};
 use super::settings::ThingSettings;
 use super::simulated::SimulatedSystem;
-use super::state::ArrayState;
 use super::system::RealSystem;
 use super::threads::ServingThread;
 use super::zfs::ArcLimit;
-use super::{PathRef, Place, ProcessId, RunTag, Step, StepId, StepOutput};
-use crate::guest::DiskKey;
+use crate::ceph::cluster::{CephChange, ChangeCeph, MakeCeph};
+use crate::disk_key::DiskKey;
+use crate::dm::{MakeLinear, Stretch};
+use crate::drives::Drives;
+use crate::image::MakeImage;
+use crate::iscsi::ConnectIscsi;
+use crate::md::{CreateArray, SyncBounds};
+use crate::nvmet::ExportNvmf;
+use crate::nvmf::ConnectNvmf;
+use crate::operation::Operation;
+use crate::partition::MakePartition;
+use crate::path_ref::{PathRef, StepId};
+use crate::process::ProcessId;
+use crate::run_tag::RunTag;
+use crate::spdk::export::ExportSpdk;
+use crate::spdk::join::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk};
+use crate::spdk::nvmf::ExportSpdkNvmf;
+use crate::spdk::raid::{ChangeSpdkArray, SpdkChange};
+use crate::step::Step;
+use crate::step_output::StepOutput;
+use crate::vfio::PassThrough;
 use anyhow::Result;
+use iotax_facts::array::ArrayState;
+use iotax_facts::place::Place;
 use iotax_facts::tool::{EngineGives, MadePath, StateQuery, ToolCommands};
 use iotax_facts::vm::{Manager, Vm};
 use iotax_host::guard::rig;
@@ -1037,7 +1054,7 @@ fn nothing_is_undone_that_the_run_cannot_have_made() {
     ];
     for op in forged {
         let error = op.check_own(&tag(Path::new("")), &StepOutput::default()).unwrap_err();
-        assert!(error.is::<super::system::NotOurs>(), "{op:?}: {error:#}");
+        assert!(error.is::<crate::refusal::NotOurs>(), "{op:?}: {error:#}");
     }
     for step in plan() {
         step.op.check_own(&tag(Path::new("")), &StepOutput::default()).unwrap();
@@ -1055,7 +1072,7 @@ fn a_process_of_this_user_is_ended_only_by_a_word_of_its_command_line() {
         RealSystem::default().undo(&spawn, &tag(Path::new("")), &made)
     };
     let refused = undo("iotax-r-vm0").unwrap_err();
-    assert!(refused.is::<super::system::NotOurs>(), "{refused:#}");
+    assert!(refused.is::<crate::refusal::NotOurs>(), "{refused:#}");
     assert!(super::process::runs(&process));
     let reaper = std::thread::spawn(move || child.wait());
     undo("600").unwrap();

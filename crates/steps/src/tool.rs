@@ -3,7 +3,8 @@
 //! them: what is half made by one is worse than what is made.
 
 use super::leftover;
-use super::system::{NotOurs, run};
+use crate::refusal::NotOurs;
+
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_host::probe::{QUIET_LVM, program_path};
 use iotax_sys::child;
@@ -14,6 +15,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
+
+/// Runs a command to its end and returns its standard output.
+///
+/// # Errors
+/// When it cannot be run, does not end, or fails: its words.
+pub(super) fn run(command: &mut Command) -> Result<String> {
+    checked_output(&typed(command), output(command)?)
+}
 
 /// Time limit of a command that only asks: it answers by then, or waits for a device that does not.
 const ASKS_WITHIN: Duration = Duration::from_secs(120);
@@ -222,7 +231,7 @@ pub fn guid(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::process;
-    use crate::system::wait_until;
+    use crate::wait::wait_until;
     use std::time::Instant;
 
     #[test]

@@ -3,18 +3,35 @@
 //! kind changes hands. One that somebody else keeps for a guest, or that a guest has at this
 //! moment, is neither taken nor given back.
 
-use super::op::PassThrough;
-use super::system::{NotOurs, NothingMade, run, tell_kernel, wait_until};
 use super::tool::tool;
+use crate::plain_file::tell_kernel;
+use crate::queue::QueueSettings;
+use crate::refusal::{NotOurs, NothingMade};
+use crate::tool::run;
+use crate::wait::wait_until;
 use anyhow::{Context, Result, bail, ensure};
 use iotax_host::guard::admit::{Hold, claim_free};
 use iotax_host::guard::openers::{self, OpenTarget};
 use iotax_host::pci;
 use iotax_host::probe::Probe;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassThrough {
+    /// Address of the function: `0000:01:00.0`.
+    pub address: String,
+    /// Driver that has it now and gets it back.
+    pub driver: String,
+    /// Disk as the stack names it.
+    pub disk: PathBuf,
+    /// Settings of its queue, observed before it is taken.
+    #[serde(default, skip_serializing_if = "QueueSettings::is_empty")]
+    pub queue: QueueSettings,
+}
 
 /// The driver that keeps a function for a guest.
 pub const DRIVER: &str = "vfio-pci";

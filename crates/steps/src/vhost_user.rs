@@ -2,8 +2,8 @@
 //! disk of vhost-user-blk for its size, sent without a guest's memory, so that nothing is read or
 //! written. The process that listens there is trusted no further than that.
 
-use crate::ProcessId;
 use crate::json_socket::connect_within;
+use crate::process::ProcessId;
 use crate::tool::nobody_else_can_write;
 use anyhow::{Context, Result, bail, ensure};
 

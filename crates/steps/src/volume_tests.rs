@@ -1,15 +1,19 @@
 //! Partitions, parts and arrays made, found and taken away for real, on loop devices of the test's
 //! own.
 
-use super::op::{
-    AwaitSync, CreateArray, Drives, FailMember, MakeLinear, MakePartition, Op, Rebuild, Stretch,
-    SyncBounds,
-};
+use super::op::{AwaitSync, FailMember, Op, Rebuild};
 use super::place_executor::PlaceExecutor;
-use super::state::ArrayState;
-use super::system::{NotOurs, NothingMade, RealSystem};
-use super::{PathRef, RunTag, StepOutput};
+use super::system::RealSystem;
+use crate::dm::{MakeLinear, Stretch};
+use crate::drives::Drives;
+use crate::md::{CreateArray, SyncBounds};
+use crate::partition::MakePartition;
+use crate::path_ref::PathRef;
+use crate::refusal::{NotOurs, NothingMade};
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
 use anyhow::Result;
+use iotax_facts::array::ArrayState;
 use iotax_host::guard::rig::{self, Loop};
 use iotax_host::probe::{Probe, program_path};
 use std::io::Write;

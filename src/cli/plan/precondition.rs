@@ -121,7 +121,7 @@ mod tests {
     use iotax_measure::sets::layout;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
     use iotax_model::scenario::{Medium, Rating};
-    use iotax_steps::RunTag;
+    use iotax_steps::run_tag::RunTag;
 
     fn plan(stacks: &[&str], rw: &str, measure: &[(&str, &str)], rating: Option<Rating>) -> String {
         let texts = |pairs: &[(&str, &str)]| {

@@ -2,13 +2,14 @@
 //! On request it shows every step as it is carried out, with the whole command lines.
 
 use super::View;
+use iotax_facts::place::Place;
 use iotax_layers::guest::GuestPlan;
 use iotax_measure::plan::SetPlan;
 use iotax_model::scenario::Stack;
 use iotax_steps::op::{MakeByTool, Op};
-use iotax_steps::{PathRef, Place, Step};
-use iotax_units::shell;
-use iotax_units::{distinct, show_names};
+use iotax_steps::path_ref::PathRef;
+use iotax_steps::step::Step;
+use iotax_units::{distinct, shell, show_names};
 
 /// Returns the steps of a set, numbered from one. A guest's own steps are one line, unless their
 /// commands are requested.
@@ -278,7 +279,7 @@ mod tests {
     use iotax_measure::sets::layout;
     use iotax_model::scenario::Medium;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
-    use iotax_steps::RunTag;
+    use iotax_steps::run_tag::RunTag;
 
     fn shown(layers: &[&str], commands: bool) -> String {
         let stacks: Vec<String> =

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::{Layer, layer_of};
+use iotax_facts::place::Place;
 use iotax_load::Hold;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_model::scenario::{Scenario, Stack};
-use iotax_steps::{Place, RunTag, Step};
+use iotax_steps::run_tag::RunTag;
+use iotax_steps::step::Step;
 use std::fmt::Write as _;
 
 fn scenario(text: &str) -> Scenario {

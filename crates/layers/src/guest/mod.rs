@@ -16,9 +16,10 @@ pub const LAB_NEEDS: [&str; 3] = ["qemu", "guest-kernel", "lab-image"];
 
 pub use boot::Requested;
 pub use disk::DiskKey;
+pub use iotax_steps::disk_key as disk;
 pub use iotax_steps::guest::{
-    attach, boot, disk, init, initramfs, kernel, modules, ovmf, pin, qemu, qmp, root,
-    seed as seed_disk, settings, signs,
+    attach, boot, init, initramfs, kernel, modules, ovmf, pin, qemu, qmp, root, seed as seed_disk,
+    settings, signs,
 };
 pub use vm::{
     FINDINGS, GuestDraft, GuestParts, GuestPlan, NETWORK_NEEDS, VirtualMachine, below, finish,

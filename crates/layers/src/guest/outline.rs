@@ -47,7 +47,7 @@ mod tests {
     use crate::guest::attach;
     use crate::guest::pin::Pin;
     use iotax_host::pci::PciDrive;
-    use iotax_steps::PathRef;
+    use iotax_steps::path_ref::PathRef;
 
     fn guest(disks: Vec<DiskSpec>) -> GuestPlan {
         let below = vec![PathRef::Path("/srv/x.img".into()); disks.len()];

@@ -9,7 +9,7 @@ use iotax_model::layer::{LayerHelp, fio_rbd, rados};
 use iotax_model::scenario::{Engine, LayerSpec};
 use iotax_steps::engine::fio::{Client, ENDING, PoolPart, has_ioengine};
 use iotax_steps::op::{MakeFioTarget, Op};
-use iotax_steps::{PathRef, RbdImage};
+use iotax_steps::path_ref::{PathRef, RbdImage};
 use iotax_units::{KIB, MIB, show_bytes};
 use std::path::PathBuf;
 
@@ -163,7 +163,7 @@ fn target(
 mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
-    use iotax_steps::PathRef;
+    use iotax_steps::path_ref::PathRef;
     use iotax_units::GIB;
 
     fn pool() -> ExposedDevice {

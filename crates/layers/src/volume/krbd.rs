@@ -7,7 +7,7 @@ use iotax_model::layer::LayerHelp;
 use iotax_model::layer::krbd::HELP;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{MapRbd, Op};
-use iotax_steps::{PathRef, RbdImage};
+use iotax_steps::path_ref::{PathRef, RbdImage};
 
 pub struct Krbd;
 

@@ -8,7 +8,7 @@ use iotax_model::layer::LayerHelp;
 use iotax_model::layer::librbd::HELP;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{ExportLibrbd, Op, Spawn};
-use iotax_steps::{PathRef, RbdImage};
+use iotax_steps::path_ref::{PathRef, RbdImage};
 use std::path::Path;
 
 pub struct Librbd;

@@ -5,8 +5,8 @@ use anyhow::Result;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::loopdev::HELP;
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::PathRef;
 use iotax_steps::op::{AttachLoop, Op};
+use iotax_steps::path_ref::PathRef;
 
 pub struct Loop;
 

@@ -13,8 +13,9 @@ use iotax_host::probe::Probe;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::lvm::HELP;
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::PathRef;
-use iotax_steps::op::{Drives, EXTENT, LvmVolume, MakeLvm, Op, Stripes};
+use iotax_steps::drives::Drives;
+use iotax_steps::op::{EXTENT, LvmVolume, MakeLvm, Op, Stripes};
+use iotax_steps::path_ref::PathRef;
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
 /// Kinds of volume that each option applies to.

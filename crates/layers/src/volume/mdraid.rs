@@ -9,9 +9,11 @@ use anyhow::{Context, Result, bail, ensure};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::mdraid::{HELP, copies};
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::md::UNEVEN_HINT;
-use iotax_steps::op::{AwaitSync, CreateArray, Drives, FailMember, Op, Rebuild, SyncBounds};
-use iotax_steps::{PathRef, short_id};
+use iotax_steps::drives::Drives;
+use iotax_steps::md::{CreateArray, SyncBounds, UNEVEN_HINT};
+use iotax_steps::op::{AwaitSync, FailMember, Op, Rebuild};
+use iotax_steps::path_ref::PathRef;
+use iotax_steps::run_tag::short_id;
 use iotax_units::{KIB, MIB, show_bytes};
 
 /// Hint for uneven members of RAID 0, which has no size option: it takes all of its members.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::state::{AskedState, transition};
 use iotax_load::Hold;
-use iotax_steps::RunTag;
+use iotax_steps::run_tag::RunTag;
 
 const GIB: u64 = 1 << 30;
 

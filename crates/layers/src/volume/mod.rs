@@ -38,7 +38,7 @@ use super::{Array, ExposedDevice, Layer, PlanContext, word};
 use anyhow::{Result, bail};
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{MakeDirectory, MakeFile, Mount, Op};
-use iotax_steps::{PathRef, StepId};
+use iotax_steps::path_ref::{PathRef, StepId};
 
 /// Table of all of these layers.
 pub const ALL: &[&dyn Layer] = &[

@@ -13,7 +13,8 @@ use iotax_model::layer::{LayerHelp, OptionKind};
 use iotax_model::scenario::LayerSpec;
 use iotax_model::scenario::tools::UNITS;
 use iotax_steps::op::{ChangeByTool, MakeByTool, Op, ToolChange};
-use iotax_steps::{PathRef, short_id};
+use iotax_steps::path_ref::PathRef;
+use iotax_steps::run_tag::short_id;
 use iotax_units::{MIB, counted, parse_bytes, show_bytes};
 use std::path::Path;
 

@@ -14,11 +14,11 @@ use iotax_host::probe::Probe;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::zfs::{HELP, block_option, is_dataset};
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::PathRef;
+use iotax_steps::drives::Drives;
 use iotax_steps::op::{
-    AwaitResilver, Drives, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline,
-    ZpoolReplace,
+    AwaitResilver, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
+use iotax_steps::path_ref::PathRef;
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
 /// Kinds that each option applies to.
@@ -322,7 +322,8 @@ mod tests {
     use crate::by_name;
     use crate::state::{AskedState, transition};
     use iotax_host::made_up::server;
-    use iotax_steps::{RunTag, Step};
+    use iotax_steps::run_tag::RunTag;
+    use iotax_steps::step::Step;
 
     fn commands(steps: &[Step]) -> Vec<String> {
         steps.iter().map(|step| step.op.operation().describe()).collect()

@@ -7,9 +7,8 @@ use anyhow::{Context, Result};
 use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::{GuestPlan, boot};
 use iotax_model::scenario::{DurabilitySpec, Kill};
-use iotax_steps::ProcessId;
-use iotax_steps::process::{kill, started_process};
-use iotax_steps::wire::Peer;
+use iotax_steps::process::{ProcessId, kill, started_process};
+use iotax_steps::wire::peer::Peer;
 use iotax_units::exit::Failed;
 use std::time::Duration;
 

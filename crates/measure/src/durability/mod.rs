@@ -6,6 +6,7 @@
 mod kill;
 mod trials;
 
-pub use iotax_steps::durability::{TrialSpec, disk, schedule, stamp, verifier, writer};
+pub use iotax_steps::durability::{disk, stamp, verifier, writer};
+pub use iotax_steps::trial::{self as schedule, TrialSpec};
 pub use kill::kills_of;
 pub use trials::check_room;

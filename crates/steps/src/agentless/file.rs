@@ -3,9 +3,9 @@
 //! makes one.
 
 use super::{Host, QUICK};
-use crate::StepOutput;
-use crate::system::NotOurs;
-use crate::wire::ssh::SshOptions;
+use crate::refusal::NotOurs;
+use crate::ssh::SshOptions;
+use crate::step_output::StepOutput;
 use anyhow::{Context, Result};
 use iotax_host::guard::found::{InspectedKind, Inspection};
 use iotax_host::guard::marker::{self, Marker};

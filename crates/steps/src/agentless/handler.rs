@@ -4,11 +4,11 @@
 use super::site::AgentlessHost as Site;
 use super::{Host, QUICK};
 use crate::agent_handler::Allowed;
+use crate::disk_key::DiskKey;
 use crate::engine::LoadEngine;
 use crate::engine::fio::Fio;
-use crate::guest::DiskKey;
-use crate::wire::Handler;
-use crate::wire::ssh::SharedSsh;
+use crate::serving::Handler;
+use crate::ssh::SharedSsh;
 use anyhow::{Context, Result, bail};
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, QuiesceGate};

@@ -15,7 +15,8 @@ mod windows;
 
 use super::engine::fio::Ioengines;
 use super::wire::peer::Peer;
-use super::wire::ssh::{self, SshOptions};
+use crate::serving;
+use crate::ssh::{self, SshOptions};
 use anyhow::{Context, Result};
 use iotax_facts::place::is_of_windows;
 use iotax_host::facts::Facts;
@@ -233,6 +234,6 @@ pub fn connect(host: &str, path: &Path, socket: &Path) -> Result<Peer> {
         return Err(Failed::need(format!("ssh:{}: {lacking}; hint: {how}", host.name)).into());
     }
     let name = format!("ssh:{}", host.name);
-    let peer = Peer::in_process(name, Box::new(handler::AgentlessHandler::new(host, socket)));
+    let peer = serving::in_process(name, Box::new(handler::AgentlessHandler::new(host, socket)));
     peer.context("cannot start this end of a host without an agent")
 }

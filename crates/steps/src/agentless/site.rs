@@ -3,8 +3,8 @@
 use super::{Host, QUICK, last_words};
 use crate::engine::EngineError;
 use crate::engine::fio::{Filename, Ioengines, Site, output_in_time};
-use crate::wire::agent::monotonic_ns;
 use iotax_host::Missing;
+use iotax_load::clock;
 use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
@@ -80,7 +80,7 @@ impl Site for AgentlessHost {
 
     fn flush(&self, paths: &[&Path]) -> Result<u64, EngineError> {
         let AgentlessHost(host) = self;
-        let before = monotonic_ns();
+        let before = clock::now();
         let ended = host.run(&host.shell.flush(paths), FLUSH_LIMIT + QUICK);
         let ended =
             ended.map_err(|source| EngineError::System { action: "start ssh".into(), source })?;
@@ -93,13 +93,13 @@ impl Site for AgentlessHost {
         let took =
             host.shell.flushed_ns(&output.stdout).map_err(|error| failed(format!("{error:#}")))?;
         // The time as seen from here is longer by the way there and back.
-        Ok(took.unwrap_or_else(|| monotonic_ns() - before))
+        Ok(took.unwrap_or_else(|| clock::now() - before))
     }
 
     /// Returns when the window began. The clock there is not compared with ours: fio ended a moment
     /// ago.
     fn window_start(&self, _: u64, window_ns: u64) -> u64 {
-        monotonic_ns().saturating_sub(window_ns)
+        clock::now().saturating_sub(window_ns)
     }
 
     fn ends_by_itself(&self) -> bool {

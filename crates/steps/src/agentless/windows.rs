@@ -5,7 +5,7 @@
 
 use super::{Created, SeenHost, Shell, ShellRequest};
 use crate::engine::fio::{self, Ioengines};
-use crate::wire::ssh::MARK;
+use crate::ssh::MARK;
 use anyhow::{Context, Result};
 use iotax_host::block::Identity;
 use iotax_host::facts::{Device, Facts, Processor, TargetFacts};

@@ -3,22 +3,99 @@
 
 use super::client::SOCKETS;
 use super::{Cluster, ClusterStatus};
-use crate::ProcessId;
-use crate::op::{CephChange, ChangeCeph, MakeCeph};
+use crate::process::ProcessId;
+
+use crate::drives::Drives;
+use crate::path_ref::PathRef;
+use crate::plain_file::write_file;
 use crate::process;
+use crate::refusal::NothingMade;
 use crate::settings::ThingSettings;
-use crate::state::ArrayState;
-use crate::system::{NothingMade, RealSystem, StepProgress, write_file};
-use crate::tool::{all_of, run_with, tool};
+use crate::system::{RealSystem, StepProgress};
+use crate::tool::{all_of, guid, run_with, tool};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_facts::array::ArrayState;
 use iotax_sys::regular::{LAST_WORDS, tail};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, PermissionsExt, symlink};
-use std::path::Path;
-use std::thread;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+/// Cluster of a mon, a mgr, an OSD for each member, and a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakeCeph {
+    /// Name of the pool. It carries the run's id.
+    pub name: String,
+    /// Folder of everything but the data, within the run's folder.
+    pub directory: PathBuf,
+    /// Block devices, one OSD each.
+    pub members: Vec<PathRef>,
+    /// Number of copies of every object.
+    pub size: u32,
+    /// Number of copies that must be up for I/O to go on.
+    pub min_size: u32,
+    pub pg: u32,
+    pub memory: u64,
+    /// `rbd_cache_policy` of its clients.
+    pub cache_policy: String,
+    /// Base-2 logarithm of the bytes of an object of its images.
+    pub order: u32,
+    /// Identities of the members, recorded with the intent.
+    #[serde(default, skip_serializing_if = "Drives::is_empty")]
+    pub drives: Drives,
+}
+
+impl MakeCeph {
+    /// Returns the path of the configuration through which everything reaches the cluster.
+    pub fn conf(&self) -> PathBuf {
+        conf_in(&self.directory)
+    }
+
+    pub fn fsid(&self) -> String {
+        guid(&self.name).to_ascii_lowercase()
+    }
+
+    /// Returns the UUID of an OSD, which its member begins with.
+    pub fn uuid(&self, at: usize) -> String {
+        guid(&format!("{} osd {at}", self.name)).to_ascii_lowercase()
+    }
+}
+
+/// Returns the path of the configuration of a cluster in that folder.
+fn conf_in(directory: &Path) -> PathBuf {
+    directory.join("ceph.conf")
+}
+
+/// Change of a member of a cluster of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeCeph {
+    /// The cluster's ceph.conf, as a layer made it.
+    pub made: PathRef,
+    pub change: CephChange,
+    /// Most bytes that are written to an OSD that returns; 0 if unknown.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+/// Change of an OSD, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CephChange {
+    /// Ends the OSD's process; the cluster goes on without it.
+    Ends(usize),
+    /// Recreates the OSD on its member, empty as a new drive is. The other OSDs fill it.
+    Returns(usize),
+    /// Makes the OSD get no more data and give what it has to others, while it still serves it:
+    /// `ceph osd out`.
+    Out(usize),
+    /// Makes the OSD a full member again: `ceph osd in`.
+    In(usize),
+    /// Waits until every placement group is clean, twice 5 s apart.
+    AwaitHealthy,
+}
 
 /// Pause between two looks at the state. The mgr reports every 5 s.
 const PAUSE: Duration = Duration::from_millis(500);

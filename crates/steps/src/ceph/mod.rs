@@ -3,7 +3,7 @@
 //! pool. Its processes are known by the path of its ceph.conf in their command lines.
 
 mod client;
-mod cluster;
+pub mod cluster;
 mod image;
 mod mapping;
 mod status;

@@ -2,10 +2,10 @@
 //! verifier must find every lie and accuse no honest disk.
 
 use super::disk::BlockFile;
-use super::schedule::TrialSpec;
 use super::stamp::{BLOCK, SECTOR};
 use super::verifier::{self, Verified};
 use super::writer;
+use crate::trial::TrialSpec;
 use iotax_facts::trial::{MOST_EXAMPLES, ReadBack};
 use iotax_load::Random;
 use proptest::prelude::*;

@@ -3,12 +3,9 @@
 //! a kill.
 
 pub mod disk;
-pub mod schedule;
 pub mod stamp;
 pub mod verifier;
 pub mod writer;
 
 #[cfg(test)]
 mod liars;
-
-pub use schedule::TrialSpec;

@@ -4,8 +4,8 @@
 //! or unreadable before it.
 
 use super::disk::{AlignedPage, BlockFile};
-use super::schedule::TrialSpec;
 use super::stamp::{self, Sector, Stamp};
+use crate::trial::TrialSpec;
 use iotax_facts::trial::{Example, MOST_EXAMPLES, ReadBack};
 use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 //! flush after each. Only what was written before a flush that returned is acknowledged.
 
 use super::disk::{AlignedPage, BlockFile};
-use super::schedule::{TrialSpec, Write};
 use super::stamp::{self, Stamp};
+use crate::trial::{TrialSpec, Write};
 use anyhow::{Context, Result};
 use std::io;
 use std::ops::ControlFlow;

@@ -138,7 +138,7 @@ pub fn initramfs_for(modules: &Path, more: &[String]) -> Result<Vec<u8>> {
         modules: modules.to_owned(),
         origin: Origin::Installed,
     };
-    build(crate::agent::program(), &kernel, more)
+    build(crate::agent_program::program(), &kernel, more)
 }
 
 #[cfg(test)]

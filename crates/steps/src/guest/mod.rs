@@ -4,7 +4,6 @@
 
 pub mod attach;
 pub mod boot;
-pub mod disk;
 mod elf;
 pub mod findings;
 pub mod init;
@@ -24,8 +23,6 @@ pub mod system_image;
 #[cfg(test)]
 mod tests;
 pub mod throttle;
-
-pub use disk::DiskKey;
 
 /// Returns the word that takes the place of a device that only a step will know, in a command line.
 pub fn below(number: usize) -> String {

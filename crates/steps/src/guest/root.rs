@@ -2,8 +2,8 @@
 //! and starts what LVM, md and the links below /dev/disk need: udev. The image carries no program
 //! of ours, so it is not built again with each of them.
 
-use super::disk::{self, DiskKey};
 use super::init::PATH;
+use crate::disk_key::{self as disk, DiskKey};
 use anyhow::{Context, Result, bail, ensure};
 use rustix::mount::{MountFlags, mount, mount_move};
 use std::path::{Path, PathBuf};

@@ -92,7 +92,7 @@ fn add<T: ReadWriteSeek>(
 /// # Errors
 /// When the agent cannot be read.
 pub fn seed(patience: Duration) -> Result<Vec<u8>> {
-    build(crate::agent::program(), patience)
+    build(crate::agent_program::program(), patience)
 }
 
 #[cfg(test)]

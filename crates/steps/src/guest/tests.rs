@@ -6,9 +6,9 @@ use super::boot::{self, BootError, BootFailure, BootLimits, BootedGuest};
 use super::qemu::{
     self, Accel, Aio, Cache, DiskSpec, GuestFiles, GuestSpec, GuestStart, MachineType, Memory,
 };
-use super::{attach, disk, init, initramfs, kernel, pin};
-use crate::ProcessId;
-use crate::process::process_id;
+use super::{attach, init, initramfs, kernel, pin};
+use crate::disk_key as disk;
+use crate::process::{ProcessId, process_id};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

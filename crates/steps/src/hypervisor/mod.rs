@@ -5,8 +5,8 @@ pub(crate) mod esxi;
 pub(crate) mod libvirt;
 pub(crate) mod proxmox;
 
+use crate::ssh::{self, SshOptions};
 use crate::tool;
-use crate::wire::ssh::{self, SshOptions};
 use anyhow::{Context, Result, bail};
 use iotax_facts::machine::Facts;
 use iotax_facts::vm::{Manager, Vm, VmFacts, transport_of};

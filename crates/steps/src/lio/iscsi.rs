@@ -3,8 +3,9 @@
 
 use super::{LINK, Store, TARGET, backstore, has_store, make_store, ready, remove_store};
 use crate::export;
+use crate::plain_file::tell_kernel;
+use crate::refusal::NothingMade;
 use crate::settings::{self, ThingSettings};
-use crate::system::{NothingMade, tell_kernel};
 use anyhow::{Context, Result, anyhow};
 use iotax_host::probe::Probe;
 use iotax_units::shell;

@@ -1,6 +1,11 @@
 //! Limits ZFS's cache (ARC) in a place while a stack is up. The limit is the whole machine's.
 
-use super::{ManagedResource, Observer, Operation, RealSystem, RunTag, StepOutput, Undoing};
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::{Operation, Undoing};
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use crate::zfs::ArcLimit;
 use anyhow::Result;
 use iotax_units::show_bytes;
@@ -22,7 +27,9 @@ impl Operation for LimitArc {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.was = machine.arc();
+        if let Some(MachineAnswer::Arc(limit)) = machine.ask(MachineQuestion::Arc) {
+            self.was = limit;
+        }
     }
 
     fn undoing(&self, _: Option<&StepOutput>) -> Option<Undoing> {

@@ -2,8 +2,11 @@
 //! raised meanwhile, in that array alone. Nothing is left to undo: the bounds disappear with the
 //! array.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
+use crate::operation::Operation;
+use crate::path_ref::PathRef;
+use crate::resource::ResourceChange;
+use crate::system::RealSystem;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 

@@ -2,18 +2,24 @@
 //! UUID of the cache set in the superblocks of both, which is derived from a name that carries the
 //! run's id.
 
-use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
+use super::members::{about_to_write, today};
+use crate::drives::{Drives, left_on};
+use crate::observer::Observer;
+use crate::operation::{Operation, Own, Undoing};
+use crate::path_ref::PathRef;
+use crate::plain_file::tell_kernel;
 use crate::queue;
+use crate::refusal::NothingMade;
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
 use crate::settings::{self, ThingSettings};
-use crate::system::{NothingMade, run, tell_kernel, wait_until};
-use crate::tool::{all_of, guid, load_modules, settle, tool};
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
+use crate::tool::{all_of, guid, load_modules, run, settle, tool};
+use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow};
 use iotax_host::probe::Probe;
-use iotax_units::KIB;
-use iotax_units::shell;
+use iotax_units::{KIB, shell};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -275,7 +281,7 @@ impl Operation for MakeBcache {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.inputs());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

@@ -1,7 +1,11 @@
 //! Makes a directory of the run (a mount point), which is removed only when empty.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::system::gone_is_fine;
+use crate::operation::{Operation, Own, Undoing};
+use crate::plain_file::gone_is_fine;
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use anyhow::{Context, Result};
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,11 @@
 //! Declares a member of an array failed and takes it out, as a dead drive would make the kernel do.
 //! The end of the array undoes it.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
+use crate::operation::Operation;
+use crate::path_ref::PathRef;
+use crate::resource::ResourceChange;
+use crate::system::RealSystem;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 

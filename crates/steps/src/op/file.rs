@@ -1,17 +1,19 @@
 //! Makes files of ours: new, with our marker after their data, filled with incompressible data.
 //! Another's file is never written or removed (guard::marker).
 
-use super::{
-    ManagedResource, Operation, PathRef, RealSystem, ResourceChange, RunTag, StepOutput, Undoing,
-};
 use crate::loops;
-use crate::system::{NotOurs, StepProgress};
+use crate::operation::{Operation, Undoing};
+use crate::path_ref::PathRef;
+use crate::refusal::NotOurs;
+use crate::resource::{ManagedResource, ResourceChange};
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::{RealSystem, StepProgress};
 use anyhow::{Context, Result, bail};
 use iotax_host::guard::fill::{self, FilledRange};
 use iotax_host::guard::marker;
 use iotax_load::DataKind;
-use iotax_units::shell;
-use iotax_units::show_bytes;
+use iotax_units::{shell, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,12 @@
 //! Makes a file system on block devices of ours, and mounts it.
 
-use super::{
-    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
-    Undoing,
-};
-use crate::system::run;
-use crate::tool::tool;
+use crate::operation::{Operation, Own, Undoing};
+use crate::path_ref::PathRef;
+use crate::resource::{ManagedResource, ResourceChange};
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
+use crate::tool::{run, tool};
 use anyhow::{Context, Result, bail};
 use iotax_sys::child;
 use iotax_units::shell;

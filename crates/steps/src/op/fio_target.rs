@@ -1,11 +1,15 @@
 //! Makes what fio reaches as a client of a Ceph cluster: objects in its pool, or an image. A file
 //! in the run's folder describes the target to fio. The objects disappear with the pool.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::ceph;
 use crate::engine::fio::{Client, PoolPart, fill};
+use crate::operation::{Operation, Own, Undoing};
+use crate::plain_file::{remove_file, write_file};
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
 use crate::settings::ThingSettings;
-use crate::system::{remove_file, write_file};
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use anyhow::{Context, Result, anyhow};
 use iotax_sys::regular::read_text;
 use iotax_units::show_bytes;

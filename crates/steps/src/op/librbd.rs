@@ -1,14 +1,19 @@
 //! Exports a Ceph image as a file of this host: a qemu-storage-daemon with librbd shows it over a
 //! file of the run by FUSE.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::ceph;
 use crate::op::Spawn;
+use crate::operation::{Operation, Own, Undoing};
+use crate::plain_file::{remove_file, write_file};
 use crate::process::process_of_tag;
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
 use crate::settings::ThingSettings;
-use crate::system::{remove_file, run, wait_until, write_file};
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use crate::threads::{self, ServingThread};
-use crate::tool::tool;
+use crate::tool::{run, tool};
+use crate::wait::wait_until;
 use anyhow::{Context, Result, bail};
 use iotax_host::mounts;
 use iotax_sys::regular::{LAST_WORDS, tail};

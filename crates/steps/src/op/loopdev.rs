@@ -2,10 +2,14 @@
 //! is found again by its backing file and by the limit of bytes that ours always have, among those
 //! that no other step is known to have made.
 
-use super::{
-    ManagedResource, Observer, Operation, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
 use crate::loops::{self, FileId, LoopOf};
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::{Operation, Undoing};
+use crate::path_ref::PathRef;
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use anyhow::{Context, Result};
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
@@ -47,7 +51,11 @@ impl Operation for AttachLoop {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.file = self.backing.path().ok().and_then(|path| machine.file_id(path));
+        let question = self.backing.path().ok().map(MachineQuestion::File);
+        self.file = match question.and_then(|question| machine.ask(question)) {
+            Some(MachineAnswer::File(file)) => Some(file),
+            _ => None,
+        };
     }
 
     fn undoing(&self, made: Option<&StepOutput>) -> Option<Undoing> {

@@ -1,15 +1,19 @@
 //! Makes an LVM volume group over several devices, and the volume in it: linear, striped, thin or
 //! cached.
 
-use super::drives::{Drives, held_is_lost, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
+use super::members::{about_to_write, today};
+use crate::drives::{Drives, held_is_lost, left_on};
 use crate::lvm::{self, VOLUME, VolumeGroup};
+use crate::observer::Observer;
+use crate::operation::{Operation, Own, Undoing};
+use crate::path_ref::PathRef;
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
 use crate::settings::ThingSettings;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use anyhow::Result;
-use iotax_units::shell;
-use iotax_units::{KIB, size_word};
+use iotax_units::{KIB, shell, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -201,7 +205,7 @@ impl Operation for MakeLvm {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.inputs());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

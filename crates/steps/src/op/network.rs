@@ -1,10 +1,13 @@
 //! Makes the network of the run's guests, as hosts of virtual machines have it: a bridge with an
 //! address of this host, and a tap device for each guest as a port of it. It leads nowhere else.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
-use crate::short_id;
-use crate::system::{NotOurs, NothingMade, run};
-use crate::tool::tool;
+use crate::operation::{Operation, Own, Undoing};
+use crate::refusal::{NotOurs, NothingMade};
+use crate::resource::ManagedResource;
+use crate::run_tag::{RunTag, short_id};
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
+use crate::tool::{run, tool};
 use anyhow::{Result, anyhow, ensure};
 use iotax_host::probe::Probe;
 use iotax_host::routes::{Subnet, routes};

@@ -2,12 +2,16 @@
 //! process is known by pid and start time. One whose start was interrupted is found by a word of
 //! its command line that names the run.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
-use crate::guest;
+use crate::operation::{Operation, Own, Undoing};
+use crate::path_ref::PathRef;
+use crate::plain_file::remove_file;
 use crate::process::process_of_tag;
-use crate::system::remove_file;
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use crate::threads::{self, ServingThread};
-use crate::wire::ssh;
+use crate::{guest, ssh};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

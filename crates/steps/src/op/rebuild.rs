@@ -1,8 +1,11 @@
 //! Brings a member back that was taken out of an array, as if it were a new drive: all of it is
 //! rebuilt, whatever a bitmap knows. The rebuild goes on by itself. The end of the array undoes it.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
 use crate::md;
+use crate::operation::Operation;
+use crate::path_ref::PathRef;
+use crate::resource::ResourceChange;
+use crate::system::RealSystem;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,12 @@
 //! Builds the initramfs or the seed of a guest: scratch files of the run directory.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::guest;
-use crate::system::{remove_file, write_file};
+use crate::operation::{Operation, Own, Undoing};
+use crate::plain_file::{remove_file, write_file};
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use anyhow::Result;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};

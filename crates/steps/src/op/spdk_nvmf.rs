@@ -2,44 +2,15 @@
 //! listens on one address and lets one host in.
 
 use super::spdk::rpc_py;
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
+use crate::observer::{MachineAnswer, MachineQuestion, Observer};
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
 use crate::spdk;
+use crate::spdk::nvmf::ExportSpdkNvmf;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use anyhow::Result;
-use serde::{Deserialize, Serialize};
-use std::net::IpAddr;
-
-/// NVMe-oF subsystem, made in the target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExportSpdkNvmf {
-    pub bdev: PathRef,
-    /// NQN of the subsystem. It carries the run's id.
-    pub nqn: String,
-    /// Serial of at most 20 characters, by which the initiator finds the drive.
-    pub serial: String,
-    /// NQN of the only host that may connect.
-    pub host: String,
-    /// SPDK's word for the transport: `TCP`, `RDMA`.
-    pub transport: String,
-    pub at: (IpAddr, u16),
-    /// True if the target had the transport before; `None` if nobody has looked yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub has_transport: Option<bool>,
-}
-
-/// Methods that the target must have.
-pub const METHODS: [&str; 9] = [
-    "bdev_get_bdevs",
-    "nvmf_create_subsystem",
-    "nvmf_create_transport",
-    "nvmf_delete_subsystem",
-    "nvmf_get_subsystems",
-    "nvmf_get_transports",
-    "nvmf_subsystem_add_host",
-    "nvmf_subsystem_add_listener",
-    "nvmf_subsystem_add_ns",
-];
 
 impl Operation for ExportSpdkNvmf {
     fn describe(&self) -> String {
@@ -63,7 +34,10 @@ impl Operation for ExportSpdkNvmf {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.has_transport = machine.has_spdk_transport(self);
+        self.has_transport = match machine.ask(MachineQuestion::SpdkTransport(self)) {
+            Some(MachineAnswer::SpdkTransport(has)) => Some(has),
+            _ => None,
+        };
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

@@ -4,18 +4,21 @@
 //! name that carries the run's id, be at the expected path, be large enough and not have existed
 //! before.
 
-use super::{
-    ManagedResource, Operation, Own, PathRef, RealSystem, ResourceChange, RunTag, StepOutput,
-    Undoing,
-};
 use crate::leftover::mark_descendants;
+use crate::operation::{Operation, Own, Undoing};
+use crate::path_ref::PathRef;
+use crate::refusal::{NotOurs, NothingMade};
+use crate::resource::{ManagedResource, ResourceChange};
+use crate::run_tag::RunTag;
 use crate::settings::ThingSettings;
-use crate::state::ArrayState;
-use crate::system::{NotOurs, NothingMade, wait_until};
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use crate::threads::{self, ServingThread};
 use crate::tool::{output_within, settle, tool, trusted_program};
 use crate::vhost_user;
+use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use iotax_facts::array::ArrayState;
 use iotax_facts::tool::{
     Argv, CommandScope, DEVICE, EngineGives, MEMBER, MadePath, NAME, NUMBER, PART, PARTS, PCI,
     PlaceholderSlots, RUN, StateQuery, ToolCommands, command, filled,

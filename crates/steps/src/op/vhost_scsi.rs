@@ -1,8 +1,13 @@
 //! Exports a LUN of the kernel's SCSI target (LIO) through vhost: a guest's QEMU opens it by its
 //! WWN, and the kernel serves it out of the guest's memory.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::lio::{self, Lun, Store};
+use crate::operation::{Operation, Own, Undoing};
+use crate::path_ref::PathRef;
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use anyhow::Result;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};

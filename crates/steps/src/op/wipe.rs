@@ -2,9 +2,11 @@
 //! it. The tools of arrays, volume groups and pools refuse a member that carries one, and the next
 //! boot would assemble a half of an old array beside a new one.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
-use crate::system::run;
-use crate::tool::{settle, tool};
+use crate::operation::Operation;
+use crate::path_ref::PathRef;
+use crate::resource::ResourceChange;
+use crate::system::RealSystem;
+use crate::tool::{run, settle, tool};
 use anyhow::{Context, Result, bail};
 use iotax_host::block;
 use iotax_host::guard::admit::claim;

@@ -1,16 +1,20 @@
 //! Makes a ZFS pool over several devices, and what is in it: a volume, or a file system that a
 //! mount of its own shows.
 
-use super::drives::{Drives, left_on, today};
-use super::{
-    ManagedResource, Observer, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing,
-};
+use super::members::{about_to_write, today};
+use crate::drives::{Drives, left_on};
+use crate::observer::Observer;
+use crate::operation::{Operation, Own, Undoing};
+use crate::path_ref::PathRef;
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
 use crate::settings::ThingSettings;
-use crate::state::ArrayState;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use crate::zfs::{self, PROPERTY, Pool};
 use anyhow::Result;
-use iotax_units::shell;
-use iotax_units::size_word;
+use iotax_facts::array::ArrayState;
+use iotax_units::{shell, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -177,7 +181,7 @@ impl Operation for MakeZpool {
     }
 
     fn observe(&mut self, machine: &dyn Observer) {
-        self.drives = Drives::about_to_write(machine, &self.inputs());
+        self.drives = about_to_write(machine, &self.inputs());
     }
 
     fn own_resources<'a>(&'a self, _: &'a StepOutput) -> Vec<Own<'a>> {

@@ -1,7 +1,10 @@
 //! Changes members of an existing pool: takes one offline, brings one back as a new drive, or waits
 //! for a resilver. The end of the pool undoes all of it.
 
-use super::{Operation, PathRef, RealSystem, ResourceChange};
+use crate::operation::Operation;
+use crate::path_ref::PathRef;
+use crate::resource::ResourceChange;
+use crate::system::RealSystem;
 use crate::zfs::state;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};

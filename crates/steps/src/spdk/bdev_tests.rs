@@ -6,14 +6,17 @@ use super::fake::{FakeTarget, serve};
 use super::look::Bdevs;
 use super::tests::{folder, play};
 use super::{LIMIT, Rpc, export, join, nvmf, raid, read_back, unexport};
-use crate::op::{
-    ChangeSpdkArray, ExportSpdk, ExportSpdkNvmf, JoinSpdk, Operation, SpdkChange, SpdkLvol,
-    SpdkRaid, SplitSpdk,
-};
+use crate::operation::Operation;
+use crate::path_ref::PathRef;
+use crate::refusal::{NotOurs, NothingMade};
 use crate::resource::ManagedResource;
-use crate::state::ArrayState;
-use crate::system::{NotOurs, NothingMade};
-use crate::{PathRef, RunTag, StepOutput};
+use crate::run_tag::RunTag;
+use crate::spdk::export::ExportSpdk;
+use crate::spdk::join::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk};
+use crate::spdk::nvmf::ExportSpdkNvmf;
+use crate::spdk::raid::{ChangeSpdkArray, SpdkChange};
+use crate::step_output::StepOutput;
+use iotax_facts::array::ArrayState;
 use std::ops::ControlFlow;
 use std::path::Path;
 use tempfile::TempDir;

@@ -6,12 +6,64 @@ use super::file;
 use super::look::{Bdevs, controller, direct, running};
 use super::rpc::{LIMIT, Rpc};
 use super::target::SpdkConnection;
-use crate::op::ExportSpdk;
-use crate::system::NotOurs;
+
+use crate::path_ref::PathRef;
+use crate::refusal::NotOurs;
+use crate::spdk::file::{SpdkKind, kind};
 use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// Disk of a guest, made in the target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportSpdk {
+    /// The target's JSON-RPC socket.
+    pub rpc: PathBuf,
+    /// File, device or bdev below.
+    pub backing: PathRef,
+    /// True for io_uring, false for libaio.
+    pub uring: bool,
+    /// True if no write passes, and the target opens it only for reading.
+    pub read_only: bool,
+    /// Stretch that is shown; `None` for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<BdevPart>,
+    /// Reactors that may serve the controller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpumask: Option<String>,
+    /// Name of the controller, and of the bdev if it makes one.
+    pub name: String,
+}
+
+/// One of the equal stretches that a bdev is split into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BdevPart {
+    pub at: u64,
+    pub mib: u64,
+}
+
+impl ExportSpdk {
+    /// Returns the methods of its bdev.
+    pub fn kind(&self) -> &'static SpdkKind {
+        kind(self.uring)
+    }
+
+    /// Returns the name of the bdev that the controller serves.
+    pub fn bdev(&self) -> String {
+        match (&self.backing, self.part) {
+            (PathRef::Bdev { name, .. }, _) => name.clone(),
+            (_, Some(part)) => format!("{}p{}", self.name, part.at),
+            (_, None) => self.name.clone(),
+        }
+    }
+
+    /// Returns true if it is on a bdev that is not its own.
+    pub fn is_over_a_bdev(&self) -> bool {
+        matches!(self.backing, PathRef::Bdev { .. })
+    }
+}
 
 /// Makes the whole disk and returns the socket that QEMU connects to.
 ///

@@ -3,12 +3,29 @@
 
 use super::look::{Bdevs, direct, filename, is_block};
 use super::rpc::Rpc;
-use crate::op::SpdkKind;
-use crate::system::NotOurs;
+
+use crate::refusal::NotOurs;
 use anyhow::{Context, Result, bail};
 use iotax_host::facts::logical_block_below;
 use serde_json::{Value, json};
 use std::path::Path;
+
+/// Methods for the way in which the target issues its I/O.
+pub struct SpdkKind {
+    /// Method that makes such a bdev.
+    pub create: &'static str,
+    /// Method that removes it.
+    pub delete: &'static str,
+}
+
+const AIO: SpdkKind = SpdkKind { create: "bdev_aio_create", delete: "bdev_aio_delete" };
+
+const URING: SpdkKind = SpdkKind { create: "bdev_uring_create", delete: "bdev_uring_delete" };
+
+/// Returns the methods of a bdev over a file.
+pub fn kind(uring: bool) -> &'static SpdkKind {
+    if uring { &URING } else { &AIO }
+}
 
 /// Bdev over a file or device.
 pub struct Bdev<'a> {

@@ -4,10 +4,10 @@
 
 #[cfg(test)]
 mod bdev_tests;
-mod export;
+pub mod export;
 #[cfg(test)]
 mod fake;
-mod file;
+pub mod file;
 pub mod join;
 mod look;
 pub mod nvmf;

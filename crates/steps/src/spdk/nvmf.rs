@@ -4,10 +4,44 @@
 
 use super::look::{Bdevs, listed, running};
 use super::rpc::{LIMIT, Rpc};
-use crate::op::ExportSpdkNvmf;
-use crate::system::{NotOurs, NothingMade};
+
+use crate::path_ref::PathRef;
+use crate::refusal::{NotOurs, NothingMade};
 use anyhow::{Result, anyhow};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::net::IpAddr;
+
+/// NVMe-oF subsystem, made in the target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportSpdkNvmf {
+    pub bdev: PathRef,
+    /// NQN of the subsystem. It carries the run's id.
+    pub nqn: String,
+    /// Serial of at most 20 characters, by which the initiator finds the drive.
+    pub serial: String,
+    /// NQN of the only host that may connect.
+    pub host: String,
+    /// SPDK's word for the transport: `TCP`, `RDMA`.
+    pub transport: String,
+    pub at: (IpAddr, u16),
+    /// True if the target had the transport before; `None` if nobody has looked yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_transport: Option<bool>,
+}
+
+/// Methods that the target must have.
+pub const METHODS: [&str; 9] = [
+    "bdev_get_bdevs",
+    "nvmf_create_subsystem",
+    "nvmf_create_transport",
+    "nvmf_delete_subsystem",
+    "nvmf_get_subsystems",
+    "nvmf_get_transports",
+    "nvmf_subsystem_add_host",
+    "nvmf_subsystem_add_listener",
+    "nvmf_subsystem_add_ns",
+];
 
 /// Id of the only namespace.
 const NSID: u32 = 1;

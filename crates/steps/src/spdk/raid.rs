@@ -3,15 +3,41 @@
 
 use super::look::{Bdevs, listed};
 use super::rpc::{LIMIT, Rpc};
-use crate::op::{ChangeSpdkArray, SpdkChange, array_below, spdk_member};
-use crate::resource::ProgressFn;
+use crate::spdk::join::{array_below, member as spdk_member};
+
+use crate::path_ref::PathRef;
 use crate::settings::ThingSettings;
-use crate::state::ArrayState;
+use crate::system::ProgressFn;
 use anyhow::{Context, Result, bail, ensure};
+use iotax_facts::array::ArrayState;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
+
+/// Change of the array below a bdev.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeSpdkArray {
+    /// Bdev that a layer made.
+    pub made: PathRef,
+    pub change: SpdkChange,
+    /// Bytes that are written to a member that returns; 0 if unknown.
+    #[serde(default)]
+    pub bytes: u64,
+}
+
+/// Change of a member, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpdkChange {
+    /// Calls `bdev_raid_remove_base_bdev`: the array goes on without the member.
+    Leaves(usize),
+    /// Calls `bdev_raid_add_base_bdev`: what the member lacks is rebuilt on it.
+    Returns(usize),
+    /// Waits until all members are whole.
+    AwaitWhole,
+}
 
 /// Pause between two looks at a rebuild.
 const PAUSE: Duration = Duration::from_millis(100);

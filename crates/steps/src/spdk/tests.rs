@@ -3,10 +3,10 @@
 
 use super::fake::{FakeTarget, Pieces, reply, serve};
 use super::{Rpc, RpcError, SpdkConnection, answers, export, find, read_back, unexport};
-use crate::PathRef;
 use crate::json_socket::SocketError;
-use crate::op::{BdevPart, ExportSpdk};
-use crate::system::NotOurs;
+use crate::path_ref::PathRef;
+use crate::refusal::NotOurs;
+use crate::spdk::export::{BdevPart, ExportSpdk};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
 //! Content of the frames: requests of the host and responses of the agent (docs/wire.md). Results
 //! cross as JSON scalars with their histograms in the blob; nothing is taken on trust.
 
-use super::peer::slice_limit;
-use crate::durability::TrialSpec;
+use crate::trial::TrialSpec;
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_facts::trial::ReadBack;
@@ -19,6 +18,24 @@ use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Time that a slice may take beyond its own length: to drain, to flush a slow disk, to cross the
+/// wire.
+pub const SLICE_GRACE: Duration = Duration::from_secs(120);
+
+/// Assumed length of a slice of bytes, which has no length of its own: that of the longest slice
+/// there is.
+const BYTES_LENGTH: Duration = Duration::from_secs(60);
+
+/// Returns how long the host waits for a slice, including its discarded start. Engines must give up
+/// before that.
+pub fn slice_limit(spec: &SliceSpec) -> Duration {
+    let length = match spec.bound {
+        SliceBound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
+        SliceBound::Bytes { .. } => BYTES_LENGTH,
+    };
+    length + SLICE_GRACE
+}
 
 /// Requests of the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

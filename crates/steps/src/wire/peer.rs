@@ -2,17 +2,15 @@
 //! the peer's stream blocks. A peer that failed once is poisoned: later calls fail at once, because
 //! a late answer would be taken for another one's.
 
-use super::agent::{Handler, monotonic_ns, serve};
 use super::frame::{self, FrameError, FrameKind, PROTOCOL, WireFrame};
 use super::message::{
     AgentInfo, CardAddress, Envelope, Listening, Prepared, Ran, Response, WireProgress,
     WireRequest, enclose, series_ns, unpack, unpack_series,
 };
 use crate::stops;
+use crate::wire::message::SLICE_GRACE;
 use iotax_facts::Engine;
-use iotax_load::{
-    Job, SeriesResult, SeriesSpec, SliceBound, SliceSpec, TargetSpec, VerifiedWorker,
-};
+use iotax_load::{Job, SeriesResult, SeriesSpec, SliceSpec, TargetSpec, VerifiedWorker, clock};
 use iotax_probe::ProbeSpec;
 use iotax_units::exit::Failed;
 use serde::Serialize;
@@ -29,12 +27,6 @@ use std::time::{Duration, Instant};
 pub const SILENCE_LIMIT: Duration = Duration::from_secs(15);
 /// Time limit of requests that only ask.
 pub const QUICK_LIMIT: Duration = Duration::from_secs(20);
-/// Time that a slice may take beyond its own length: to drain, to flush a slow disk, to cross the
-/// wire.
-pub const SLICE_GRACE: Duration = Duration::from_secs(120);
-/// Assumed length of a slice of bytes, which has no length of its own: that of the longest slice
-/// there is.
-const BYTES_LENGTH: Duration = Duration::from_secs(60);
 /// Time that an agent in a thread of this process has to end what it keeps when the peer is
 /// dropped.
 const END_GRACE: Duration = Duration::from_secs(3);
@@ -118,16 +110,6 @@ pub enum WireFault {
     Poisoned(String),
 }
 
-/// Returns how long the host waits for a slice, including its discarded start. Engines must give up
-/// before that.
-pub fn slice_limit(spec: &SliceSpec) -> Duration {
-    let length = match spec.bound {
-        SliceBound::Time { ns } => Duration::from_nanos(spec.min_discard_ns.saturating_add(ns)),
-        SliceBound::Bytes { .. } => BYTES_LENGTH,
-    };
-    length + SLICE_GRACE
-}
-
 /// Returns the length of a series.
 pub fn series_length(spec: &SeriesSpec) -> Duration {
     Duration::from_nanos(series_ns(spec))
@@ -203,27 +185,19 @@ impl Peer {
         }
     }
 
-    /// Starts an agent in a thread of this process. It talks over a socket pair, so the path is
-    /// that of any other agent.
-    ///
-    /// # Errors
-    /// When no socket pair can be made.
-    pub fn in_process(
-        name: impl Into<String>,
-        mut handler: Box<dyn Handler + Send>,
-    ) -> std::io::Result<Peer> {
-        let (ours, theirs) = UnixStream::pair()?;
-        let theirs_writer = theirs.try_clone()?;
-        let (working, ended) = channel::<()>();
-        thread::spawn(move || {
-            // A stream that broke is seen at its other end.
-            let _ = serve(theirs, theirs_writer, &mut *handler);
-            drop(handler);
-            drop(working);
-        });
-        let mut peer = Peer::new(name, PeerLink::of_socket(ours)?, Box::new(String::new));
-        peer.ended = Some(ended);
-        Ok(peer)
+    /// Waits, when it is dropped, until `ended` reports that the agent in a thread of this process
+    /// has ended.
+    #[must_use]
+    pub fn with_end(mut self, ended: Receiver<()>) -> Peer {
+        self.ended = Some(ended);
+        self
+    }
+
+    /// Takes the peer for dead after that time without a sign of life.
+    #[must_use]
+    pub fn with_silence(mut self, silence: Duration) -> Peer {
+        self.silence = silence;
+        self
     }
 
     /// Asks `fate` what became of the process of the stream when the peer fails.
@@ -474,9 +448,9 @@ impl Peer {
     }
 
     fn ping(&mut self) -> Result<ClockOffset, WireError> {
-        let before = monotonic_ns();
+        let before = clock::now();
         let answer = self.call(WireRequest::Clock, QUICK_LIMIT)?;
-        let after = monotonic_ns();
+        let after = clock::now();
         match answer {
             Response::Clock { monotonic_ns } => {
                 let middle = before + (after - before) / 2;

@@ -2,7 +2,7 @@
 //! checks what a pool that finds duplicates needs of it.
 
 use super::load;
-use crate::system::tell_kernel;
+use crate::plain_file::tell_kernel;
 use anyhow::{Result, bail, ensure};
 use iotax_units::{MIB, show_bytes};
 use serde::{Deserialize, Serialize};

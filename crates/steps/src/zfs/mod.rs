@@ -8,8 +8,10 @@ pub mod state;
 
 pub use arc::{ArcLimit, check_ddt};
 
-use super::system::{NotOurs, NothingMade, run, wait_until};
 use super::tool::{all_of, checked_output, load_modules, output, settle, tool};
+use crate::refusal::{NotOurs, NothingMade};
+use crate::tool::run;
+use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};

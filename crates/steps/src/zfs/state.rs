@@ -3,12 +3,11 @@
 //! `zpool status` reports.
 
 use super::{Label, label_of, partition_of_zpools};
-use crate::resource::ProgressFn;
 use crate::settings::{self, ThingSettings};
-use crate::state::ArrayState;
-use crate::system::run;
-use crate::tool::tool;
+use crate::system::ProgressFn;
+use crate::tool::{run, tool};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_facts::array::ArrayState;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

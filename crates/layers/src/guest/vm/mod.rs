@@ -15,9 +15,8 @@ pub use seats::{GuestDraft, GuestPlan, below, finish, named, put_on_processors, 
 
 use super::qemu::{Aio, DiskSpec, MOST_DISKS};
 use super::system_image;
-use crate::needs;
 use crate::volume::ceph;
-use crate::{Claim, ExposedDevice, Layer, PlanContext};
+use crate::{Claim, ExposedDevice, Layer, PlanContext, needs};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use image::ImageWish;
 use iotax_host::Missing;
@@ -25,8 +24,11 @@ use iotax_host::pci::PciDrive;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::vm::HELP;
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::op::{Op, SplitSpdk, spdk_kind};
-use iotax_steps::{PathRef, spdk};
+use iotax_steps::op::Op;
+use iotax_steps::path_ref::PathRef;
+use iotax_steps::spdk;
+use iotax_steps::spdk::file::kind as spdk_kind;
+use iotax_steps::spdk::join::SplitSpdk;
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
 use options::GuestWish;

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow};
 use iotax_host::pci::PciDrive;
 use iotax_model::layer::vm::{NET, SOCKET, TAP};
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::PathRef;
+use iotax_steps::path_ref::PathRef;
 use iotax_units as units;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};

@@ -15,6 +15,7 @@ use crate::guest::qemu::{
 };
 use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, anyhow};
+use iotax_facts::place::Place;
 use iotax_host::probe::Probe;
 use iotax_host::routes::{Subnet, free_subnet};
 use iotax_model::scenario::LayerSpec;
@@ -22,9 +23,11 @@ pub use iotax_steps::guest::below;
 use iotax_steps::op::{
     BuildInitramfs, BuildSeed, MOST_TAPS, MakeBridge, MakeTap, Op, Spawn, bridge_name, tap_name,
 };
-use iotax_steps::process::started_process;
-use iotax_steps::wire::{CardAddress, Peer, PeerLink};
-use iotax_steps::{PathRef, Place, ProcessId, StepId, vhost_user};
+use iotax_steps::path_ref::{PathRef, StepId};
+use iotax_steps::process::{ProcessId, started_process};
+use iotax_steps::vhost_user;
+use iotax_steps::wire::message::CardAddress;
+use iotax_steps::wire::peer::{Peer, PeerLink};
 use iotax_units::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

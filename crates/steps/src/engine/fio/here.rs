@@ -5,9 +5,8 @@
 use super::client::Client;
 use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
 use crate::ceph::Cluster;
-use crate::wire::agent::monotonic_ns;
 use iotax_host::Missing;
-use iotax_load::TargetSpec;
+use iotax_load::{TargetSpec, clock};
 use iotax_sys::child::{ANSWERS_WITHIN, ChildEnd, ends_with_us, output_of, run_within};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write as _};
@@ -219,5 +218,5 @@ fn monotonic_at(wall_ms: u64) -> u64 {
     let wall = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     let wall_ns = wall.tv_sec as u64 * 1_000_000_000 + wall.tv_nsec as u64;
     let ago = wall_ns.saturating_sub(wall_ms.saturating_mul(1_000_000));
-    monotonic_ns().saturating_sub(ago)
+    clock::now().saturating_sub(ago)
 }

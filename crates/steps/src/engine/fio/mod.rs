@@ -19,7 +19,7 @@ pub use client::{Client, ENDING, PoolPart};
 pub use here::{missing, version};
 
 use super::{EngineError, EngineKind, LoadEngine};
-use crate::wire::peer::slice_limit;
+use crate::wire::message::slice_limit;
 use here::Here;
 use iotax_facts::Engine;
 use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec};

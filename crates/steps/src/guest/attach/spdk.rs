@@ -4,8 +4,10 @@
 
 use super::{AttachWay, Beforehand, Property, vhost_user_blk};
 use crate::guest::qemu::{Aio, Backend, CommandLine, DiskServer, DiskSpec, Spdk};
-use crate::op::{BdevPart, ExportSpdk, Op};
-use crate::{PathRef, RunTag};
+use crate::op::Op;
+use crate::path_ref::PathRef;
+use crate::run_tag::RunTag;
+use crate::spdk::export::{BdevPart, ExportSpdk};
 use iotax_units::MIB;
 
 /// The way: `vhost-user-blk` with the option `spdk`.

@@ -2,10 +2,11 @@
 //! memory, and the guest's own NVMe driver has it; QEMU is in the way of its interrupts at most.
 
 use super::{AttachWay, Beforehand, Property, ids};
-use crate::PathRef;
-use crate::RunTag;
 use crate::guest::qemu::{CommandLine, DiskServer, DiskSpec, OptionValue};
-use crate::op::{Op, PassThrough};
+use crate::op::Op;
+use crate::path_ref::PathRef;
+use crate::run_tag::RunTag;
+use crate::vfio::PassThrough;
 
 pub struct Vfio;
 

@@ -4,7 +4,8 @@
 use super::{AttachWay, Beforehand, Property, ids};
 use crate::guest::qemu::{Backend, CommandLine, DiskServer, DiskSpec, OptionValue};
 use crate::op::{ExportVhostScsi, Op};
-use crate::{PathRef, RunTag};
+use crate::path_ref::PathRef;
+use crate::run_tag::RunTag;
 
 pub struct VhostScsi;
 

@@ -1,10 +1,14 @@
 //! Starts the daemon of open-iscsi where none runs: a process of ours while the stack is up. A
 //! daemon that runs already is used and stays.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
 use crate::iscsi;
+use crate::operation::{Operation, Own, Undoing};
+use crate::plain_file::{remove_file, write_file};
 use crate::process::process_of_tag;
-use crate::system::{host_probe, remove_file, write_file};
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::{RealSystem, host_probe};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

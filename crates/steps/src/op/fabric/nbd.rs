@@ -1,10 +1,15 @@
 //! Handles NBD: a qemu-nbd with one named export, and the kernel's device over it. The export's
 //! name carries the run's id, and is in the command lines of both ends.
 
-use super::{ManagedResource, Operation, Own, PathRef, RealSystem, RunTag, StepOutput, Undoing};
 use crate::export;
 use crate::nbd::{self, NbdAddress};
 use crate::op::Spawn;
+use crate::operation::{Operation, Own, Undoing};
+use crate::path_ref::PathRef;
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use crate::threads::ServingThread;
 use anyhow::Result;
 use iotax_host::probe::Probe;

@@ -1,8 +1,12 @@
 //! Provides the RDMA device that a fabric uses: an existing one, or one in software that is made
 //! for the run.
 
-use super::{ManagedResource, Operation, Own, RealSystem, RunTag, StepOutput, Undoing};
+use crate::operation::{Operation, Own, Undoing};
+use crate::resource::ManagedResource;
+use crate::run_tag::RunTag;
 use crate::softrdma::{self, RdmaNames};
+use crate::step_output::StepOutput;
+use crate::system::RealSystem;
 use anyhow::Result;
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};

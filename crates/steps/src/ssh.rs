@@ -7,9 +7,9 @@ mod shared;
 
 pub use shared::SharedSsh;
 
-use super::peer::{Peer, PeerLink, WireError, WireFault};
-use crate::system::wait_until;
 use crate::tool::nobody_else_can_write;
+use crate::wait::wait_until;
+use crate::wire::peer::{Peer, PeerLink, WireError, WireFault};
 use iotax_journal::is_id;
 use iotax_sys::child::{LONGEST_OUTPUT, ended_within};
 use iotax_sys::regular::read_text;
@@ -287,7 +287,7 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
     let script = INSTALL.replace("RUN", run_id).replace("ARCH", arch);
     let binary = match &options.binary {
         Some(path) => path.clone(),
-        None => crate::agent::program().to_owned(),
+        None => crate::agent_program::program().to_owned(),
     };
     let (sum, size) = File::open(&binary).and_then(cksum).map_err(|error| {
         unreachable(

@@ -1,8 +1,8 @@
 //! A machine and engine for tests of the wire: answers at once, or as badly as a test wants.
 
-use super::agent::{Handler, ProgressLine};
+use crate::disk_key::DiskKey;
 use crate::engine::{EngineError, LoadEngine};
-use crate::guest::DiskKey;
+use crate::serving::{Handler, ProgressLine};
 use anyhow::{Result, bail};
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, QuiesceGate};

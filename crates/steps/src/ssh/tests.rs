@@ -2,11 +2,12 @@
 //! is this test program itself, made to run the test `agent_main`: what libtest prints first is
 //! noise on stdout.
 
-use super::super::fake::{FakeHandler, spec, target};
-use super::super::frame::PROTOCOL;
-use super::super::peer::QUICK_LIMIT;
-use super::super::{FrameError, Response, WireRequest, serve_stdio};
 use super::*;
+use crate::fake_place::{FakeHandler, spec, target};
+use crate::serving::serve_stdio;
+use crate::wire::frame::{FrameError, PROTOCOL};
+use crate::wire::message::{Response, WireRequest};
+use crate::wire::peer::QUICK_LIMIT;
 use iotax_load::Job;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -257,7 +258,7 @@ fn an_agent_that_is_stopped_is_named_and_ended() {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", info.pid)).unwrap_or_default();
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
     };
-    crate::system::wait_until(Duration::from_secs(5), is_stopped).unwrap();
+    crate::wait::wait_until(Duration::from_secs(5), is_stopped).unwrap();
     let start = Instant::now();
     let silent = peer.call(WireRequest::Clock, QUICK_LIMIT).unwrap_err();
     assert!(matches!(silent.fault, WireFault::Silent(..)), "{silent}");
@@ -274,7 +275,7 @@ fn an_agent_that_is_stopped_is_named_and_ended() {
 fn a_host_that_says_something_without_end_is_cut_off() {
     let start = Instant::now();
     let words = StreamTail::keep_last(std::io::repeat(b'y'), 4096, None);
-    crate::system::wait_until(Duration::from_secs(60), || words.heard().is_over).unwrap();
+    crate::wait::wait_until(Duration::from_secs(60), || words.heard().is_over).unwrap();
     assert_eq!(words.settled(), "y".repeat(4096));
     let Some(sshd) = sshd() else { return };
     let error = refused(&sshd, "floods");

@@ -2,8 +2,8 @@
 //! by the names that somebody typed, and the kernel deals its names out again at each boot. Before
 //! a member is looked at to undo what was made, it must be the same drive.
 
-use super::{Observer, Operation, PathRef};
-use crate::system::NotOurs;
+use crate::path_ref::PathRef;
+use crate::refusal::NotOurs;
 use anyhow::Result;
 use iotax_host::block::{self, Identity, PartitionExtent};
 use iotax_host::guard::inspect::identity_of;
@@ -69,12 +69,10 @@ enum MemberLocation {
 const NOWHERE: &str = "/dev/null/gone";
 
 impl Drives {
-    /// Reads the identities of members that are about to be written.
-    pub fn about_to_write(machine: &dyn Observer, members: &[&mut PathRef]) -> Drives {
-        let drive = |member: &&mut PathRef| {
-            machine.identity(member.path().ok()?).and_then(DriveIdentity::from_identity)
-        };
-        Drives(members.iter().map(drive).collect())
+    /// Notes the identities of members in their order, as far as each is known.
+    pub fn of_identities(identities: impl IntoIterator<Item = Option<Identity>>) -> Drives {
+        let drive = |identity: Option<Identity>| identity.and_then(DriveIdentity::from_identity);
+        Drives(identities.into_iter().map(drive).collect())
     }
 
     /// Returns true if no member's identity is known.
@@ -99,14 +97,6 @@ impl Drives {
         }
         others
     }
-}
-
-/// Returns an operation with its members where they are by now, and the messages about members
-/// whose names other drives have.
-pub fn today<O: Operation + Clone>(op: &O, drives: &Drives) -> (O, Vec<String>) {
-    let mut today = op.clone();
-    let others = drives.settle(today.inputs());
-    (today, others)
 }
 
 /// Reports what is left because another drive has a member's name.
@@ -156,7 +146,7 @@ fn everywhere() -> Vec<(PathBuf, DriveIdentity)> {
 }
 
 /// Describes what is lost on members that get a label of an array, a volume group or a cluster.
-pub(super) fn held_is_lost(members: &[PathRef]) -> String {
+pub fn held_is_lost(members: &[PathRef]) -> String {
     let members: Vec<String> = members.iter().map(ToString::to_string).collect();
     format!("all data on {} is lost", members.join(", "))
 }

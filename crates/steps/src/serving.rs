@@ -3,23 +3,25 @@
 //! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not
 //! permitted to.
 
-use super::frame::{self, FrameError, FrameKind, PREAMBLE, PROTOCOL, WireFrame};
-use super::message::{
+use crate::disk_key::DiskKey;
+use crate::durability::disk::DirectDisk;
+use crate::durability::verifier::{self, Verified};
+use crate::durability::writer;
+use crate::engine::{self, EngineError, LoadEngine};
+use crate::trial::TrialSpec;
+use crate::wire::frame::{self, FrameError, FrameKind, PREAMBLE, PROTOCOL, WireFrame};
+use crate::wire::message::{
     AgentInfo, Envelope, Listening, Prepared, Ran, Response, WireProgress, WireRequest, enclose,
     pack, pack_series,
 };
-use crate::durability::disk::DirectDisk;
-use crate::durability::verifier::{self, Verified};
-use crate::durability::{TrialSpec, writer};
-use crate::engine::{self, EngineError, LoadEngine};
-use crate::guest::DiskKey;
+use crate::wire::peer::{Peer, PeerLink};
 use anyhow::{Context, Result, anyhow};
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_host::facts::Facts;
 use iotax_load::{
     Job, ReadMachine, SeriesResult, SeriesSpec, ShortSlice, SliceBound, SliceResult, SliceSpec,
-    TargetSpec, Transient, Worker, run_series,
+    TargetSpec, Transient, Worker, clock, run_series,
 };
 use iotax_probe::{OtherEnd, ProbeSpec, net};
 use iotax_units::exit::Failed;
@@ -31,6 +33,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -135,7 +138,7 @@ pub trait Handler {
     }
     /// Reads CLOCK_MONOTONIC, nanoseconds; tests put a clock of their own in.
     fn clock_ns(&mut self) -> u64 {
-        monotonic_ns()
+        clock::now()
     }
     /// Returns the bytes of a file before `end` that are holes or unwritten extents; `None` if that
     /// is not known.
@@ -471,7 +474,7 @@ impl ServingAgent<'_> {
         self.worker(worker)?;
         if let Some(begin_ns) = spec.begin_ns {
             thread::sleep(Duration::from_nanos(
-                begin_ns.saturating_sub(monotonic_ns() + READY_BEFORE_NS),
+                begin_ns.saturating_sub(clock::now() + READY_BEFORE_NS),
             ));
         }
         let paths = self.paths.get(&worker).cloned().unwrap_or_default();
@@ -550,9 +553,9 @@ impl ServingAgent<'_> {
 /// Measures the nanoseconds that a reading takes.
 fn timed(read: &ReadMachine) -> u64 {
     let once = || {
-        let began_ns = monotonic_ns();
+        let began_ns = clock::now();
         let _ = read();
-        monotonic_ns() - began_ns
+        clock::now() - began_ns
     };
     (0..5).map(|_| once()).min().unwrap_or(u64::MAX)
 }
@@ -595,8 +598,27 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_else(|| "without words".into())
 }
 
-/// CLOCK_MONOTONIC in nanoseconds, of the clock that slices are timed by.
-pub use iotax_load::clock::now as monotonic_ns;
+/// Starts an agent in a thread of this process. It talks over a socket pair, so the path is that of
+/// any other agent.
+///
+/// # Errors
+/// When no socket pair can be made.
+pub fn in_process(
+    name: impl Into<String>,
+    mut handler: Box<dyn Handler + Send>,
+) -> std::io::Result<Peer> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let theirs_writer = theirs.try_clone()?;
+    let (working, ended) = channel::<()>();
+    thread::spawn(move || {
+        // A stream that broke is seen at its other end.
+        let _ = serve(theirs, theirs_writer, &mut *handler);
+        drop(handler);
+        drop(working);
+    });
+    let link = PeerLink::of_socket(ours)?;
+    Ok(Peer::new(name, link, Box::new(String::new)).with_end(ended))
+}
 
 /// Sends an answer. One that cannot be framed (too large, a path without JSON form) becomes an
 /// error answer.
@@ -629,3 +651,7 @@ fn unframable(id: u64, cause: &str) -> Result<Vec<u8>, FrameError> {
 fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+#[path = "serving_tests.rs"]
+mod tests;
