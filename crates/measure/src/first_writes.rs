@@ -13,9 +13,9 @@ use iotax_layers::{ExposedDevice, FirstWrites};
 use iotax_load::{DataKind, Job, Rw, SliceBound, SliceSpec, TargetSpec};
 use iotax_model::record::{LaidOut, LayingOut, RunRecord};
 use iotax_steps::op::Op;
-use iotax_steps::wire::message::slice_limit;
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
+use iotax_wire::message::slice_limit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Block size in bytes where blocks are written in order.

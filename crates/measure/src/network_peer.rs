@@ -9,9 +9,9 @@ use iotax_model::record::{Better, ON_WIRE, SampleValue, SliceSample};
 use iotax_model::scenario::Medium;
 use iotax_probe::ProbeSpec;
 use iotax_probe::net::{Exchange, ExchangeDirection};
-use iotax_steps::wire::message::Prepared;
-use iotax_steps::wire::peer::{Peer, WireError};
 use iotax_units::exit::Failed;
+use iotax_wire::message::Prepared;
+use iotax_wire::peer::{Peer, WireError};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// The place that answers network probes.

@@ -14,8 +14,8 @@ use iotax_model::scenario::{LoadIssuer, Medium, Stack};
 use iotax_steps::op::{ChangeMachine, Op, RemoteAgent};
 use iotax_steps::path_ref::StepId;
 use iotax_steps::step::Step;
-use iotax_steps::wire::peer::{WireError, WireFault};
 use iotax_units::exit::Failed;
+use iotax_wire::peer::{WireError, WireFault};
 use std::path::Path;
 
 impl Session<'_> {

@@ -23,9 +23,9 @@ use iotax_model::scenario::{Engine, MeasureSpec, Regime, Workload};
 use iotax_stats::length::is_chosen;
 use iotax_stats::rounds::{Round, RoundKind, RoundPart};
 use iotax_stats::trial::RoundTrial;
-use iotax_steps::wire::message::SLICE_GRACE;
-use iotax_steps::wire::peer::series_length;
 use iotax_units::show_ns;
+use iotax_wire::message::SLICE_GRACE;
+use iotax_wire::peer::series_length;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 

@@ -13,10 +13,10 @@ use iotax_load::SliceResult;
 use iotax_model::record::{
     DeviceReading, DeviceTraffic, IssuedIo, PlaceTraffic, RunRecord, UNWRITTEN,
 };
-use iotax_steps::wire::message::{Response, WireRequest};
-use iotax_steps::wire::peer::QUICK_LIMIT;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
+use iotax_wire::message::{Response, WireRequest};
+use iotax_wire::peer::QUICK_LIMIT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 

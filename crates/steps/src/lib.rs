@@ -68,15 +68,12 @@ pub mod spdk;
 pub mod ssh;
 pub mod step;
 pub mod step_output;
-pub mod stops;
 pub mod system;
 pub mod threads;
 pub mod tool;
-pub mod trial;
 pub mod vfio;
 pub mod vhost_user;
 pub mod wait;
-pub mod wire;
 pub mod zfs;
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 //! `step`, docs/wire.md), its answers, and the executor here that sends them. The connection serves
 //! steps only, so that a step that takes minutes is in nobody's way.
 
-use super::wire::message::{Response, WireRequest};
-use super::wire::peer::Peer;
 use crate::disk_key::DiskKey;
 use crate::guest;
 use crate::op::Op;
@@ -19,6 +17,8 @@ use iotax_facts::array::ArrayState;
 use iotax_host::needs::AskedNeed;
 use iotax_host::probe::Probe;
 use iotax_units::exit::{Failed, code_of};
+use iotax_wire::message::{Response, WireRequest};
+use iotax_wire::peer::Peer;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -8,13 +8,6 @@ use crate::durability::disk::DirectDisk;
 use crate::durability::verifier::{self, Verified};
 use crate::durability::writer;
 use crate::engine::{self, EngineError, LoadEngine};
-use crate::trial::TrialSpec;
-use crate::wire::frame::{self, FrameError, FrameKind, PREAMBLE, PROTOCOL, WireFrame};
-use crate::wire::message::{
-    AgentInfo, Envelope, Listening, Prepared, Ran, Response, WireProgress, WireRequest, enclose,
-    pack, pack_series,
-};
-use crate::wire::peer::{Peer, PeerLink};
 use anyhow::{Context, Result, anyhow};
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
@@ -25,6 +18,13 @@ use iotax_load::{
 };
 use iotax_probe::{OtherEnd, ProbeSpec, net};
 use iotax_units::exit::Failed;
+use iotax_wire::frame::{self, FrameError, FrameKind, PREAMBLE, PROTOCOL, WireFrame};
+use iotax_wire::message::{
+    AgentInfo, Envelope, Listening, Prepared, Ran, Response, WireProgress, WireRequest, enclose,
+    pack, pack_series,
+};
+use iotax_wire::peer::{Peer, PeerLink};
+use iotax_wire::trial::TrialSpec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde_json::json;

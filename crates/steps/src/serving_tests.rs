@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::fake_place::{FakeHandler, spec, target};
-use crate::wire::message::{SeriesScalars, unpack_series};
-use crate::wire::peer::{Peer, PeerLink, QUICK_LIMIT, WireFault};
 use iotax_load::{EngineName, Rw, ShortLength};
+use iotax_wire::message::{SeriesScalars, unpack_series};
+use iotax_wire::peer::{Peer, PeerLink, QUICK_LIMIT, WireFault};
 use std::io::Seek;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -216,7 +216,7 @@ fn progress_keeps_a_slow_request_alive() {
 
 #[test]
 fn a_trial_is_watched_and_read_back() {
-    use crate::trial::TrialSpec;
+    use iotax_wire::trial::TrialSpec;
     let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
     file.as_file().set_len(8 << 20).unwrap();
     let spec =

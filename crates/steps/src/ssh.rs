@@ -9,11 +9,11 @@ pub use shared::SharedSsh;
 
 use crate::tool::nobody_else_can_write;
 use crate::wait::wait_until;
-use crate::wire::peer::{Peer, PeerLink, WireError, WireFault};
 use iotax_journal::is_id;
 use iotax_sys::child::{LONGEST_OUTPUT, ended_within};
 use iotax_sys::regular::read_text;
 use iotax_units::shell;
+use iotax_wire::peer::{Peer, PeerLink, WireError, WireFault};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};

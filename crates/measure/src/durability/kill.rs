@@ -8,8 +8,8 @@ use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::{GuestPlan, boot};
 use iotax_model::scenario::{DurabilitySpec, Kill};
 use iotax_steps::process::{ProcessId, kill, started_process};
-use iotax_steps::wire::peer::Peer;
 use iotax_units::exit::Failed;
+use iotax_wire::peer::Peer;
 use std::time::Duration;
 
 /// Limit for the rest of the stream of a guest whose QEMU is gone. The rest ends with the stream.

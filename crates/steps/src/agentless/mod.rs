@@ -14,7 +14,6 @@ mod tests;
 mod windows;
 
 use super::engine::fio::Ioengines;
-use super::wire::peer::Peer;
 use crate::serving;
 use crate::ssh::{self, SshOptions};
 use anyhow::{Context, Result};
@@ -23,6 +22,7 @@ use iotax_host::facts::Facts;
 use iotax_host::guard::found::Inspection;
 use iotax_sys::child::{ChildEnd, ends_with_us, output_of, run_within};
 use iotax_units::exit::Failed;
+use iotax_wire::peer::Peer;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};

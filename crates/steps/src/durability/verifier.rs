@@ -5,8 +5,8 @@
 
 use super::disk::{AlignedPage, BlockFile};
 use super::stamp::{self, Sector, Stamp};
-use crate::trial::TrialSpec;
 use iotax_facts::trial::{Example, MOST_EXAMPLES, ReadBack};
+use iotax_wire::trial::TrialSpec;
 use std::collections::BTreeSet;
 
 /// Result of reading back.

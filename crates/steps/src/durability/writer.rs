@@ -3,8 +3,8 @@
 
 use super::disk::{AlignedPage, BlockFile};
 use super::stamp::{self, Stamp};
-use crate::trial::{TrialSpec, Write};
 use anyhow::{Context, Result};
+use iotax_wire::trial::{TrialSpec, Write};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

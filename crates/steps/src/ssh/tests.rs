@@ -5,10 +5,10 @@
 use super::*;
 use crate::fake_place::{FakeHandler, spec, target};
 use crate::serving::serve_stdio;
-use crate::wire::frame::{FrameError, PROTOCOL};
-use crate::wire::message::{Response, WireRequest};
-use crate::wire::peer::QUICK_LIMIT;
 use iotax_load::Job;
+use iotax_wire::frame::{FrameError, PROTOCOL};
+use iotax_wire::message::{Response, WireRequest};
+use iotax_wire::peer::QUICK_LIMIT;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;

@@ -26,9 +26,9 @@ use iotax_steps::op::{
 use iotax_steps::path_ref::{PathRef, StepId};
 use iotax_steps::process::{ProcessId, started_process};
 use iotax_steps::vhost_user;
-use iotax_steps::wire::message::CardAddress;
-use iotax_steps::wire::peer::{Peer, PeerLink};
 use iotax_units::exit::Failed;
+use iotax_wire::message::CardAddress;
+use iotax_wire::peer::{Peer, PeerLink};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

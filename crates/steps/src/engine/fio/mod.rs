@@ -19,11 +19,11 @@ pub use client::{Client, ENDING, PoolPart};
 pub use here::{missing, version};
 
 use super::{EngineError, EngineKind, LoadEngine};
-use crate::wire::message::slice_limit;
 use here::Here;
 use iotax_facts::Engine;
 use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec};
 use iotax_sys::child::{ANSWERS_WITHIN, ChildEnd, output_of};
+use iotax_wire::message::slice_limit;
 use report::Report;
 use std::fmt::Write as _;
 use std::fs::File;

@@ -6,7 +6,7 @@ use super::peer::SILENCE_LIMIT;
 use serde::{Serialize, de::DeserializeOwned};
 use std::collections::BTreeSet;
 
-const PAGE: &str = include_str!("../../../../docs/wire.md");
+const PAGE: &str = include_str!("../../../docs/wire.md");
 
 /// Returns the fenced blocks with that info string.
 fn blocks<'a>(page: &'a str, info: &str) -> Vec<&'a str> {

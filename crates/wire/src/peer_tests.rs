@@ -1,7 +1,7 @@
 //! Peers that answer as they should not.
 
 use super::*;
-use crate::wire::frame::{NOISE_LIMIT, PREAMBLE};
+use crate::frame::{NOISE_LIMIT, PREAMBLE};
 use std::io::Write;
 
 const MOMENT: Duration = Duration::from_secs(60);

@@ -7,8 +7,8 @@ use super::message::{
     AgentInfo, CardAddress, Envelope, Listening, Prepared, Ran, Response, WireProgress,
     WireRequest, enclose, series_ns, unpack, unpack_series,
 };
+use crate::message::SLICE_GRACE;
 use crate::stops;
-use crate::wire::message::SLICE_GRACE;
 use iotax_facts::Engine;
 use iotax_load::{Job, SeriesResult, SeriesSpec, SliceSpec, TargetSpec, VerifiedWorker, clock};
 use iotax_probe::ProbeSpec;
