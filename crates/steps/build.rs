@@ -4,8 +4,19 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Crates of which the agent is made.
-const CRATES: [&str; 8] =
-    ["facts", "histogram", "host", "journal", "load", "steps", "sys", "units"];
+const CRATES: [&str; 11] = [
+    "drivers",
+    "facts",
+    "histogram",
+    "host",
+    "journal",
+    "load",
+    "probe",
+    "steps",
+    "sys",
+    "units",
+    "wire",
+];
 
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the folder of crates");

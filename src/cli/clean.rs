@@ -2,14 +2,14 @@
 
 use super::{check_id, own_folder, say, say_aside, stop};
 use anyhow::Result;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::system::StepProgress;
 use iotax_facts::place::Place;
 use iotax_measure::places;
 use iotax_steps::clean::{self, Cleaned};
 use iotax_steps::executor::{Left, report_left};
 use iotax_steps::journal::{self, Open};
 use iotax_steps::operation::{Own, Undoing};
-use iotax_steps::run_tag::RunTag;
-use iotax_steps::system::StepProgress;
 use iotax_store as store;
 use iotax_units::counted;
 use iotax_units::exit::{DONE, Failed};

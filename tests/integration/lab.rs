@@ -3,6 +3,9 @@
 //! before.
 
 use crate::rig::{alone, can, can_run, program};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_host::guard::found::{InspectedKind, Inspection};
 use iotax_layers::PlanContext;
 use iotax_layers::guest::lab::{LabDrive, LabWish, plan, reach_steps};
@@ -13,10 +16,7 @@ use iotax_model::scenario::check::{ScenarioRequest as Asked, from_arguments};
 use iotax_steps::op::{MakeDirectory, Op, Spawn};
 use iotax_steps::place_executor::PlaceExecutor;
 use iotax_steps::remote_executor::{RunOfStep, StepAnswer, StepRequest as StepAsked};
-use iotax_steps::run_tag::RunTag;
 use iotax_steps::step::Step;
-use iotax_steps::step_output::StepOutput;
-use iotax_steps::system::RealSystem;
 use iotax_wire::message::{Response, WireRequest};
 use iotax_wire::peer::Peer;
 use std::path::{Path, PathBuf};

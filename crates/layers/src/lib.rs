@@ -19,6 +19,8 @@ pub mod state;
 pub mod volume;
 
 use anyhow::{Context, Result, anyhow, bail};
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::run_tag::RunTag;
 use iotax_facts::need::SearchedThing;
 use iotax_facts::place::Place;
 use iotax_facts::vm::Vm;
@@ -30,8 +32,6 @@ use iotax_load::{DataKind, Hold};
 use iotax_model::layer::{LayerHelp, tool};
 use iotax_model::scenario::{Engine, LayerSpec};
 use iotax_steps::op::{FillFile, MakeDirectory, Op};
-use iotax_steps::path_ref::{PathRef, StepId};
-use iotax_steps::run_tag::RunTag;
 use iotax_steps::step::Step;
 use state::StateMove;
 use std::collections::{BTreeMap, BTreeSet};

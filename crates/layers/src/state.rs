@@ -2,11 +2,11 @@
 
 use crate::Layer;
 use anyhow::{Result, anyhow, ensure};
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::with_states;
 use iotax_model::scenario::LayerSpec;
 pub use iotax_model::state::AskedState;
 use iotax_steps::op::Op;
-use iotax_steps::path_ref::PathRef;
 
 /// One step on the way from one state to the next. Members are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use iotax_host::limits::{LimitUnit, SetLimit};
 use iotax_load::{Job, Rw, SliceBound, SliceResult, SliceSpec};
 use iotax_probe::ProbeSpec;
 use iotax_stats::bucket::{Bucket, CourseShape, Unfit, find};
-use iotax_steps::agent_handler::Allowed;
+use iotax_steps::serving::Allowed;
 use iotax_units::exit::Failed;
 use iotax_wire::message::{Response, WireRequest, slice_limit};
 use std::path::PathBuf;

@@ -9,6 +9,7 @@ use super::session::Session;
 use super::visit_workers::StackUnderLoad;
 use super::{guests, survey};
 use anyhow::{Context, Result};
+use iotax_drivers::path_ref::PathRef;
 use iotax_facts::place::Place;
 use iotax_host::facts::{self, Device, Facts};
 use iotax_layers::guest::GuestPlan;
@@ -20,7 +21,6 @@ use iotax_model::scenario::Stack;
 use iotax_steps::guest::throttle;
 use iotax_steps::hypervisor;
 use iotax_steps::op::Op;
-use iotax_steps::path_ref::PathRef;
 use iotax_steps::step::Step;
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,7 @@ use iotax_load::{Job, Rw, TargetSpec};
 use iotax_model::record::RunRecord;
 use iotax_model::record::precondition::{PassedDrive, Passes};
 use iotax_model::scenario::{LoadIssuer, Medium};
-use iotax_steps::agent_handler::Allowed;
+use iotax_steps::serving::Allowed;
 use iotax_units::{GIB, KIB, MIB, is_unknown, show_bytes, show_names};
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;

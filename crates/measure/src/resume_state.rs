@@ -274,8 +274,8 @@ fn kind(slice: &Slice) -> Option<RoundKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_drivers::path_ref::PathRef;
     use iotax_steps::op::{Op, Rebuild};
-    use iotax_steps::path_ref::PathRef;
     use iotax_steps::step::Step;
 
     #[test]

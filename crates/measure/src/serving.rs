@@ -3,9 +3,9 @@
 
 use super::visit_workers::Bench;
 use anyhow::Result;
+use iotax_drivers::threads::ServingThread;
 use iotax_facts::place::Place;
 use iotax_model::record::ThreadId;
-use iotax_steps::threads::ServingThread;
 use iotax_units::exit::Failed;
 use iotax_wire::message::{Response, WireRequest};
 use iotax_wire::peer::QUICK_LIMIT;

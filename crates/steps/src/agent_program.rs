@@ -1,5 +1,6 @@
 //! The program that is copied into guests and to hosts.
 
+use crate::ssh::SshOptions;
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,13 @@ fn is_trusted(path: &Path) -> Option<()> {
     let meta = std::fs::symlink_metadata(path).ok()?;
     let own = [0, rustix::process::geteuid().as_raw()].contains(&meta.uid());
     (meta.is_file() && own && meta.mode() & 0o022 == 0).then_some(())
+}
+
+/// Returns the settings of an ssh that copies [`program`].
+pub fn ssh_options() -> SshOptions {
+    let mut options = SshOptions::from_env();
+    options.binary = Some(program().to_owned());
+    options
 }
 
 #[cfg(test)]

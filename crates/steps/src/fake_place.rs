@@ -1,9 +1,9 @@
 //! A machine and engine for tests of the wire: answers at once, or as badly as a test wants.
 
-use crate::disk_key::DiskKey;
 use crate::engine::{EngineError, LoadEngine};
 use crate::serving::{Handler, ProgressLine};
 use anyhow::{Result, bail};
+use iotax_drivers::disk_key::DiskKey;
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, QuiesceGate};
 use iotax_host::facts::Facts;

@@ -3,8 +3,8 @@
 
 use crate::guest::qemu::{Backend, EMPTY_DAEMON, STORAGE_DAEMON, Span, room_node};
 use crate::guest::qmp::Qmp;
-use crate::path_ref::PathRef;
 use anyhow::{Context, Result, bail};
+use iotax_drivers::path_ref::PathRef;
 use iotax_sys::child::{ends_with_us, last_words};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::guest::qemu::{Aio, Cache, DiskSpec, Qcow2, lay_out};
     use crate::guest::settings::{of_node, of_node_differing};
-    use crate::path_ref::PathRef;
+    use iotax_drivers::path_ref::PathRef;
     use iotax_host::guard::rig;
     use iotax_host::probe::program_path;
     use iotax_units::MIB;

@@ -2,8 +2,8 @@
 //! after. It lies in the run's folder, so `clean` needs nothing else after a kill -9 or a reboot.
 
 use crate::step::Step;
-use crate::step_output::StepOutput;
 use anyhow::{Context, Result, ensure};
+use iotax_drivers::step_output::StepOutput;
 use iotax_journal::appender::{Appender, sync_folder};
 use iotax_journal::private::{self, Purpose};
 use iotax_journal::{FORMAT, line};

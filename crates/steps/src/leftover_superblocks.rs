@@ -49,11 +49,11 @@ const NO_DRIVES: [&str; 5] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drives::Drives;
     use crate::op::{MakeDirectory, Spawn};
-    use crate::partition::MakePartition;
-    use crate::path_ref::PathRef;
     use crate::step::Step;
+    use iotax_drivers::drives::Drives;
+    use iotax_drivers::partition::MakePartition;
+    use iotax_drivers::path_ref::PathRef;
 
     fn open(place: Place, op: Op) -> Open {
         let step = Step { id: 0, place, why: "do it".into(), op };

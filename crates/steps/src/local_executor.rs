@@ -1,20 +1,21 @@
 //! This machine, as it answers and performs operations. Its simulated twin is used to test undo from
 //! every prefix of a plan.
 
-use crate::ceph::Before;
-use crate::disk_key::{self, DiskKey};
-use crate::loops::FileId;
+use crate::hypervisor;
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::op::{Act, Op};
 use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::step_output::StepOutput;
-use crate::system::{RealSystem, boot_id, host_probe};
-use crate::threads::ServingThread;
-use crate::zfs::ArcLimit;
-use crate::{hypervisor, queue, spdk};
 use anyhow::Result;
+use iotax_drivers::ceph::Before;
+use iotax_drivers::disk_key::{self, DiskKey};
+use iotax_drivers::loops::FileId;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::{RealSystem, boot_id, host_probe};
+use iotax_drivers::threads::ServingThread;
+use iotax_drivers::zfs::ArcLimit;
+use iotax_drivers::{queue, spdk};
 use iotax_facts::array::ArrayState;
 use iotax_host::guard::inspect::identity_of;
 use iotax_host::needs::AskedNeed;
@@ -131,12 +132,12 @@ impl PlaceExecutor for RealSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::refusal::NotOurs;
-    use crate::system::StepProgress;
+    use iotax_drivers::refusal::NotOurs;
+    use iotax_drivers::system::StepProgress;
     use std::os::unix::process::CommandExt;
 
-    use crate::leftover::input_of;
     use crate::op::MakeDirectory;
+    use iotax_drivers::leftover::input_of;
     use std::ops::ControlFlow;
     use std::process::Command;
 

@@ -1,11 +1,11 @@
 //! What operations ask of a machine before they change it. It is asked by one question at a time, so
 //! that whoever answers knows the questions and not the operations.
 
-use crate::ceph::Before;
-use crate::loops::FileId;
-use crate::queue::QueueSettings;
-use crate::spdk::nvmf::ExportSpdkNvmf;
-use crate::zfs::ArcLimit;
+use iotax_drivers::ceph::Before;
+use iotax_drivers::loops::FileId;
+use iotax_drivers::queue::QueueSettings;
+use iotax_drivers::spdk::nvmf::ExportSpdkNvmf;
+use iotax_drivers::zfs::ArcLimit;
 use iotax_facts::vm::Vm;
 use iotax_host::block::Identity;
 use std::path::Path;

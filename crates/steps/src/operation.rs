@@ -1,9 +1,9 @@
 //! What every operation says of itself, and what undoing it touches.
 
 use crate::observer::Observer;
-use crate::path_ref::PathRef;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
 use std::path::{Path, PathBuf};
 
 /// Short description of what undoing does.

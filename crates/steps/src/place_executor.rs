@@ -3,13 +3,13 @@
 //! again to be cleaned.
 
 use super::op::Op;
-use super::settings::ThingSettings;
-use super::system::{RealSystem, StepProgress, Watcher};
-use super::threads::ServingThread;
-use crate::disk_key::DiskKey;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
 use anyhow::{Result, anyhow, bail};
+use iotax_drivers::disk_key::DiskKey;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::{RealSystem, StepProgress, Watcher};
+use iotax_drivers::threads::ServingThread;
 use iotax_facts::array::ArrayState;
 use iotax_facts::place::Place;
 use iotax_host::Missing;

@@ -2,17 +2,17 @@
 //! `step`, docs/wire.md), its answers, and the executor here that sends them. The connection serves
 //! steps only, so that a step that takes minutes is in nobody's way.
 
-use crate::disk_key::DiskKey;
 use crate::guest;
 use crate::op::Op;
 use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
-use crate::refusal::{NotOurs, NothingMade};
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::step_output::StepOutput;
-use crate::threads::ServingThread;
-use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::disk_key::DiskKey;
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::threads::ServingThread;
+use iotax_drivers::wait::wait_until;
 use iotax_facts::array::ArrayState;
 use iotax_host::needs::AskedNeed;
 use iotax_host::probe::Probe;
@@ -370,7 +370,7 @@ mod tests {
         let path = folder.path().join("made");
         let op = Op::MakeDirectory(MakeDirectory { path: path.clone() });
         let mut executor = executor();
-        assert_eq!(executor.boot_id().unwrap(), crate::system::boot_id().unwrap());
+        assert_eq!(executor.boot_id().unwrap(), iotax_drivers::system::boot_id().unwrap());
         assert_eq!(executor.observed(op.clone()).unwrap(), op);
         assert_eq!(executor.find(&op, &tag, &[]).unwrap(), None);
         let made = executor.perform(&op, &tag).unwrap();

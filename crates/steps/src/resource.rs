@@ -2,12 +2,12 @@
 //! changed. On this machine each does so itself; what the simulated twin knows of each is in
 //! `simulated`.
 
-use super::settings::ThingSettings;
-use super::system::RealSystem;
-use super::threads::ServingThread;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
 use anyhow::Result;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::ServingThread;
 use iotax_facts::array::ArrayState;
 
 /// Thing that is made under a name of the run's and removed again: a file, a device, a mount, a
@@ -33,7 +33,7 @@ pub trait ManagedResource {
     fn find(&self, tag: &RunTag, others: &[StepOutput]) -> Result<Option<StepOutput>>;
 
     /// Removes it, whole or in parts; one that is gone is fine. What is no longer the one that was
-    /// made is refused ([`crate::refusal::NotOurs`]).
+    /// made is refused ([`iotax_drivers::refusal::NotOurs`]).
     fn unmake(&self, system: &mut RealSystem, tag: &RunTag, made: &StepOutput) -> Result<()>;
 
     /// Returns what a reader of the figures must know of it.

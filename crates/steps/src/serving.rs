@@ -3,15 +3,16 @@
 //! goes on; a stream that ends or is garbled ends all workers. It writes nothing it was not
 //! permitted to.
 
-use crate::disk_key::DiskKey;
 use crate::durability::disk::DirectDisk;
 use crate::durability::verifier::{self, Verified};
 use crate::durability::writer;
 use crate::engine::{self, EngineError, LoadEngine};
 use anyhow::{Context, Result, anyhow};
-use iotax_facts::Engine;
+use iotax_drivers::disk_key::DiskKey;
 use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
+use iotax_facts::{Consent, Engine};
 use iotax_host::facts::Facts;
+use iotax_host::guard::admit::Admitted;
 use iotax_load::{
     Job, ReadMachine, SeriesResult, SeriesSpec, ShortSlice, SliceBound, SliceResult, SliceSpec,
     TargetSpec, Transient, Worker, clock, run_series,
@@ -26,7 +27,7 @@ use iotax_wire::message::{
 use iotax_wire::peer::{Peer, PeerLink};
 use iotax_wire::trial::TrialSpec;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -40,6 +41,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// Targets that may be written in a place; sent before the first worker is prepared there.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Allowed {
+    /// `--destroy`, by serial or WWN.
+    pub consent: Vec<Consent>,
+    /// Paths that the run itself made, under its journal: loop devices, disks of our guests.
+    pub made: Vec<PathBuf>,
+    /// Devices that the guard has let the run write in this place.
+    #[serde(default)]
+    pub admitted: Admitted,
+}
 
 /// Interval at which a peer learns that a request still runs.
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -281,7 +294,7 @@ pub fn serve_stdio(handler: &mut dyn Handler) -> Result<()> {
     let served = stdio()
         .context("cannot use stdin and stdout")
         .and_then(|(reader, writer)| serve(reader, writer, handler));
-    super::ssh::remove_self();
+    iotax_drivers::agent_copy::remove_self();
     served
 }
 

@@ -3,21 +3,21 @@
 //! what the real one refuses: taking away what another is on, making what exists, changing what is
 //! not there.
 
-use super::ceph::Before;
 use super::op::{Act, Op};
 use super::place_executor::{Lacking, PlaceExecutor};
-use super::queue::QueueSettings;
-use super::settings::ThingSettings;
-use super::threads::ServingThread;
-use super::zfs::ArcLimit;
-use crate::disk_key::DiskKey;
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
-use crate::path_ref::PathRef;
-use crate::process::ProcessId;
-use crate::refusal::{NotOurs, NothingMade};
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
 use anyhow::{Result, anyhow, bail, ensure};
+use iotax_drivers::ceph::Before;
+use iotax_drivers::disk_key::DiskKey;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::process::ProcessId;
+use iotax_drivers::queue::QueueSettings;
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::threads::ServingThread;
+use iotax_drivers::zfs::ArcLimit;
 use iotax_facts::array::ArrayState;
 use iotax_host::block::Identity;
 use iotax_host::needs::AskedNeed;
@@ -169,7 +169,7 @@ fn key_and_below(op: &Op) -> Option<(String, Vec<PathBuf>)> {
         Op::ExportNbd(it) => (format!("nbd export {}", it.name), known([&it.backing])),
         Op::ConnectNbd(it) => (format!("nbd {}", it.name), Vec::new()),
         Op::SoftRdma(it) => {
-            (format!("rdma {}", crate::softrdma::names(&it.short).rdma), Vec::new())
+            (format!("rdma {}", iotax_drivers::softrdma::names(&it.short).rdma), Vec::new())
         }
         Op::MakeBridge(it) => (format!("bridge {}", it.name), Vec::new()),
         Op::MakeTap(it) => (format!("tap {}", it.name), vec![PathBuf::from(&it.bridge)]),

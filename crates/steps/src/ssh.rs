@@ -7,8 +7,8 @@ mod shared;
 
 pub use shared::SharedSsh;
 
-use crate::tool::nobody_else_can_write;
-use crate::wait::wait_until;
+use iotax_drivers::tool::nobody_else_can_write;
+use iotax_drivers::wait::wait_until;
 use iotax_journal::is_id;
 use iotax_sys::child::{LONGEST_OUTPUT, ended_within};
 use iotax_sys::regular::read_text;
@@ -17,7 +17,6 @@ use iotax_wire::peer::{Peer, PeerLink, WireError, WireFault};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel};
@@ -161,34 +160,6 @@ pub fn remove_by_hand(host: &str, run_id: &str) -> String {
     format!("ssh {} {}", shell::word(host), shell::word(&command))
 }
 
-/// Removes the running binary and its folder, if they are what [`connect`] made. Called by the
-/// agent when its stream ends.
-pub fn remove_self() {
-    let Ok(binary) = std::env::current_exe() else {
-        return;
-    };
-    let Some(folder) = binary.parent().filter(|folder| is_ours(folder)) else {
-        return;
-    };
-    if binary.file_name() == Some("iotax".as_ref()) {
-        // Ignore errors: nobody is left to report them to. `remove_remote` finds what stays.
-        let _ = std::fs::remove_file(&binary).and_then(|()| std::fs::remove_dir(folder));
-    }
-}
-
-fn is_ours(folder: &Path) -> bool {
-    let named = folder
-        .file_name()
-        .and_then(|name| name.to_str())
-        .and_then(|name| name.strip_prefix("iotax-"));
-    let private = std::fs::symlink_metadata(folder).is_ok_and(|meta| {
-        meta.is_dir()
-            && meta.mode() & 0o777 == 0o700
-            && meta.uid() == rustix::process::geteuid().as_raw()
-    });
-    named.is_some_and(is_id) && private
-}
-
 /// Checks the host and the run id, as ssh takes `-oProxyCommand=...` for an option wherever it
 /// appears.
 fn check_words(host: &str, run_id: &str) -> Result<(), WireError> {
@@ -287,7 +258,7 @@ fn install(host: &str, run_id: &str, options: &SshOptions) -> Result<Folder, Wir
     let script = INSTALL.replace("RUN", run_id).replace("ARCH", arch);
     let binary = match &options.binary {
         Some(path) => path.clone(),
-        None => crate::agent_program::program().to_owned(),
+        None => PathBuf::from("/proc/self/exe"),
     };
     let (sum, size) = File::open(&binary).and_then(cksum).map_err(|error| {
         unreachable(

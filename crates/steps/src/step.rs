@@ -1,7 +1,7 @@
 //! A step of a plan: an operation, in its place.
 
 use crate::op::Op;
-use crate::path_ref::StepId;
+use iotax_drivers::path_ref::StepId;
 use iotax_facts::place::Place;
 use serde::{Deserialize, Serialize};
 

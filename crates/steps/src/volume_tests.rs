@@ -3,16 +3,16 @@
 
 use super::op::{AwaitSync, FailMember, Op, Rebuild};
 use super::place_executor::PlaceExecutor;
-use super::system::RealSystem;
-use crate::dm::{MakeLinear, Stretch};
-use crate::drives::Drives;
-use crate::md::{CreateArray, SyncBounds};
-use crate::partition::MakePartition;
-use crate::path_ref::PathRef;
-use crate::refusal::{NotOurs, NothingMade};
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
 use anyhow::Result;
+use iotax_drivers::dm::{MakeLinear, Stretch};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::md::{CreateArray, SyncBounds};
+use iotax_drivers::partition::MakePartition;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_facts::array::ArrayState;
 use iotax_host::guard::rig::{self, Loop};
 use iotax_host::probe::{Probe, program_path};
@@ -71,7 +71,7 @@ fn a_partition_is_made_found_and_taken_away() {
         let made = MakePartition {
             device: at(&disk.path),
             table: table.into(),
-            id: super::partition::id_from(table, "iotax-r-part0"),
+            id: iotax_drivers::partition::id_from(table, "iotax-r-part0"),
             name: "iotax-r-part0".into(),
             start: 31 * 1024 + 512,
             bytes: 8 * MIB,

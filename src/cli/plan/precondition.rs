@@ -117,11 +117,11 @@ fn rounds(ground: &PlanGround) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_drivers::run_tag::RunTag;
     use iotax_layers::medium::FoundMedium;
     use iotax_measure::sets::layout;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
     use iotax_model::scenario::{Medium, Rating};
-    use iotax_steps::run_tag::RunTag;
 
     fn plan(stacks: &[&str], rw: &str, measure: &[(&str, &str)], rating: Option<Rating>) -> String {
         let texts = |pairs: &[(&str, &str)]| {

@@ -2,12 +2,12 @@
 //! On request it shows every step as it is carried out, with the whole command lines.
 
 use super::View;
+use iotax_drivers::path_ref::PathRef;
 use iotax_facts::place::Place;
 use iotax_layers::guest::GuestPlan;
 use iotax_measure::plan::SetPlan;
 use iotax_model::scenario::Stack;
 use iotax_steps::op::{MakeByTool, Op};
-use iotax_steps::path_ref::PathRef;
 use iotax_steps::step::Step;
 use iotax_units::{distinct, shell, show_names};
 
@@ -273,13 +273,13 @@ pub fn targets(view: &View, plan: &SetPlan, stacks: &[Stack], what: &str) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iotax_drivers::run_tag::RunTag;
     use iotax_layers::guest::GuestParts;
     use iotax_layers::medium::FoundMedium;
     use iotax_measure::plan::PlanGround;
     use iotax_measure::sets::layout;
     use iotax_model::scenario::Medium;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
-    use iotax_steps::run_tag::RunTag;
 
     fn shown(layers: &[&str], commands: bool) -> String {
         let stacks: Vec<String> =

@@ -3,11 +3,11 @@
 use super::{FabricEnds, FabricTransport, only, qualified, rdma_needs};
 use crate::{Claim, ExposedDevice, Layer, PlanContext, number};
 use anyhow::{Result, ensure};
+use iotax_drivers::iscsi::ConnectIscsi;
 use iotax_facts::place::Place;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::iscsi::HELP;
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::iscsi::ConnectIscsi;
 use iotax_steps::op::{ExportIscsi, Op, StartIscsid};
 use std::net::SocketAddr;
 

@@ -12,13 +12,13 @@ pub use nvmf::Nvmf;
 
 use super::{ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::nvmet::ExportNvmf;
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::spdk::nvmf::ExportSpdkNvmf;
+use iotax_drivers::tool::guid;
 use iotax_facts::place::Place;
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::nvmet::ExportNvmf;
 use iotax_steps::op::{ExportIscsi, ExportNbd, NbdServer, Op, RdmaOn, SoftRdma};
-use iotax_steps::path_ref::{PathRef, StepId};
-use iotax_steps::spdk::nvmf::ExportSpdkNvmf;
-use iotax_steps::tool::guid;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 

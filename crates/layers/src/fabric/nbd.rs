@@ -4,11 +4,11 @@ use super::{FabricEnds, FabricTransport, only};
 use crate::guest::qemu::OptionValue;
 use crate::{Claim, ExposedDevice, Layer, PlanContext, guest, number};
 use anyhow::{Context, Result, ensure};
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::nbd::HELP;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{ConnectNbd, ExportNbd, NbdServer, Op, Spawn};
-use iotax_steps::path_ref::PathRef;
 use std::path::Path;
 
 pub struct Nbd;

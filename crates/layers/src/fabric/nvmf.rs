@@ -4,16 +4,16 @@
 use super::{FabricEnds, FabricTransport, digest, only, qualified, rdma_needs, uuid};
 use crate::{Claim, ExposedDevice, Layer, PlanContext, flag, needs, number, word};
 use anyhow::{Result, ensure};
+use iotax_drivers::nvmet::ExportNvmf;
+use iotax_drivers::nvmf::ConnectNvmf;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
 use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::nvmf::HELP;
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::nvmet::ExportNvmf;
-use iotax_steps::nvmf::ConnectNvmf;
 use iotax_steps::op::Op;
-use iotax_steps::path_ref::PathRef;
-use iotax_steps::spdk;
-use iotax_steps::spdk::nvmf::{ExportSpdkNvmf, METHODS as SPDK_NVMF_METHODS};
 use iotax_units as units;
 use std::path::Path;
 

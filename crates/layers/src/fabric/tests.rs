@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::{Layer, layer_of};
+use iotax_drivers::run_tag::RunTag;
 use iotax_facts::place::Place;
 use iotax_load::Hold;
 use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
 use iotax_model::scenario::{Scenario, Stack};
-use iotax_steps::run_tag::RunTag;
 use iotax_steps::step::Step;
 use std::fmt::Write as _;
 

@@ -12,10 +12,10 @@ use super::vm::{GuestParts, GuestPlan, spawn};
 use super::{attach, boot, root};
 use crate::PlanContext;
 use anyhow::{Context, Result};
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::process::started_process;
 use iotax_facts::place::Place;
 use iotax_steps::op::{BuildInitramfs, MakeFile, Op};
-use iotax_steps::path_ref::{PathRef, StepId};
-use iotax_steps::process::started_process;
 use iotax_units::exit::Failed;
 use iotax_wire::peer::{Peer, PeerLink};
 use rustix::fs::{Mode, OFlags};
@@ -218,7 +218,7 @@ pub fn reach_steps(plan: &GuestPlan) -> Result<Peer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_steps::run_tag::RunTag;
+    use iotax_drivers::run_tag::RunTag;
 
     fn wish(drives: &[&str]) -> LabWish {
         let drive = |name: &&str| LabDrive {

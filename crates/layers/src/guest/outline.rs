@@ -46,8 +46,8 @@ mod tests {
     use super::*;
     use crate::guest::attach;
     use crate::guest::pin::Pin;
+    use iotax_drivers::path_ref::PathRef;
     use iotax_host::pci::PciDrive;
-    use iotax_steps::path_ref::PathRef;
 
     fn guest(disks: Vec<DiskSpec>) -> GuestPlan {
         let below = vec![PathRef::Path("/srv/x.img".into()); disks.len()];

@@ -4,12 +4,12 @@
 use super::ceph;
 use crate::{Claim, ExposedDevice, Layer, PlanContext, bytes, needs};
 use anyhow::{Result, bail, ensure};
+use iotax_drivers::path_ref::{PathRef, RbdImage};
 use iotax_host::Missing;
 use iotax_model::layer::{LayerHelp, fio_rbd, rados};
 use iotax_model::scenario::{Engine, LayerSpec};
 use iotax_steps::engine::fio::{Client, ENDING, PoolPart, has_ioengine};
 use iotax_steps::op::{MakeFioTarget, Op};
-use iotax_steps::path_ref::{PathRef, RbdImage};
 use iotax_units::{KIB, MIB, show_bytes};
 use std::path::PathBuf;
 
@@ -163,7 +163,7 @@ fn target(
 mod tests {
     use super::super::rig::{over, planned, refused};
     use super::*;
-    use iotax_steps::path_ref::PathRef;
+    use iotax_drivers::path_ref::PathRef;
     use iotax_units::GIB;
 
     fn pool() -> ExposedDevice {

@@ -4,11 +4,11 @@ use super::ceph;
 use crate::guest::qemu::{OptionValue, STORAGE_DAEMON, on_off};
 use crate::{Claim, ExposedDevice, Layer, PlanContext};
 use anyhow::{Context, Result};
+use iotax_drivers::path_ref::{PathRef, RbdImage};
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::librbd::HELP;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{ExportLibrbd, Op, Spawn};
-use iotax_steps::path_ref::{PathRef, RbdImage};
 use std::path::Path;
 
 pub struct Librbd;

@@ -2,11 +2,11 @@
 
 use crate::{Claim, ExposedDevice, Layer, PlanContext, flag};
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::loopdev::HELP;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::op::{AttachLoop, Op};
-use iotax_steps::path_ref::PathRef;
 
 pub struct Loop;
 

@@ -3,14 +3,14 @@
 
 use crate::{ExposedDevice, Layer, PlanContext};
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
 use iotax_facts::place::Place;
 use iotax_load::Hold;
 use iotax_model::layer as catalog;
 use iotax_model::scenario::LayerSpec;
 use iotax_model::scenario::ast::OptionExpr;
 use iotax_model::scenario::grammar::parse_layer;
-use iotax_steps::path_ref::PathRef;
-use iotax_steps::run_tag::RunTag;
 use iotax_steps::step::Step;
 
 /// Makes up `members` devices of `bytes` bytes each.

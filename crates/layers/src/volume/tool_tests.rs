@@ -1,8 +1,8 @@
 use super::*;
 use crate::volume::rig::over;
+use iotax_drivers::run_tag::RunTag;
 use iotax_facts::tool::{MadePath, StateQuery, ToolCommands};
 use iotax_model::layer::tool::{Capacity, MemberShare, ToolOption};
-use iotax_steps::run_tag::RunTag;
 use iotax_steps::step::Step;
 use iotax_units::GIB;
 

@@ -9,16 +9,16 @@ use crate::{
     word,
 };
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::drives::Drives;
+use iotax_drivers::path_ref::PathRef;
 use iotax_host::caches;
 use iotax_host::probe::Probe;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::zfs::{HELP, block_option, is_dataset};
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::drives::Drives;
 use iotax_steps::op::{
     AwaitResilver, LimitArc, MakeZpool, Mount, Op, Vdev, ZfsContent, ZpoolOffline, ZpoolReplace,
 };
-use iotax_steps::path_ref::PathRef;
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 
 /// Kinds that each option applies to.
@@ -321,8 +321,8 @@ mod tests {
     use super::*;
     use crate::by_name;
     use crate::state::{AskedState, transition};
+    use iotax_drivers::run_tag::RunTag;
     use iotax_host::made_up::server;
-    use iotax_steps::run_tag::RunTag;
     use iotax_steps::step::Step;
 
     fn commands(steps: &[Step]) -> Vec<String> {

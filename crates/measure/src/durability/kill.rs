@@ -4,10 +4,10 @@
 
 use crate::places::Places;
 use anyhow::{Context, Result};
+use iotax_drivers::process::{ProcessId, kill, started_process};
 use iotax_layers::guest::qmp::Qmp;
 use iotax_layers::guest::{GuestPlan, boot};
 use iotax_model::scenario::{DurabilitySpec, Kill};
-use iotax_steps::process::{ProcessId, kill, started_process};
 use iotax_units::exit::Failed;
 use iotax_wire::peer::Peer;
 use std::time::Duration;

@@ -3,10 +3,10 @@
 //! makes one.
 
 use super::{Host, QUICK};
-use crate::refusal::NotOurs;
 use crate::ssh::SshOptions;
-use crate::step_output::StepOutput;
 use anyhow::{Context, Result};
+use iotax_drivers::refusal::NotOurs;
+use iotax_drivers::step_output::StepOutput;
 use iotax_host::guard::found::{InspectedKind, Inspection};
 use iotax_host::guard::marker::{self, Marker};
 use iotax_units::exit::Failed;

@@ -5,8 +5,8 @@
 use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE, SYSTEM_DRIVE};
 use super::qmp::{Qmp, QmpError, QmpEvent};
 use super::signs::{self, Sign, Signs, plain};
-use crate::json_socket::SocketError;
-use crate::process::{ProcessId, end_of, runs};
+use iotax_drivers::json_socket::SocketError;
+use iotax_drivers::process::{ProcessId, end_of, runs};
 use iotax_host::facts;
 use iotax_host::probe::Probe;
 use iotax_sys::kvm::KvmProbe;

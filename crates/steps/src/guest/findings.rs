@@ -1,8 +1,8 @@
 //! Findings of this machine for its guests.
 
 use super::{kernel, ovmf, qemu};
-use crate::spdk;
-use crate::spdk::file::kind as spdk_kind;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::file::kind as spdk_kind;
 use iotax_facts::spdk::USUAL_SOCKET;
 use iotax_host::kvm::KvmState;
 use iotax_host::probe::GuestProbe;

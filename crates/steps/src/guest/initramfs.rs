@@ -131,14 +131,14 @@ impl Archive {
 ///
 /// # Errors
 /// When the agent or a module cannot be read.
-pub fn initramfs_for(modules: &Path, more: &[String]) -> Result<Vec<u8>> {
+pub fn initramfs_for(agent: &Path, modules: &Path, more: &[String]) -> Result<Vec<u8>> {
     let kernel = Kernel {
         version: modules.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         image: PathBuf::new(),
         modules: modules.to_owned(),
         origin: Origin::Installed,
     };
-    build(crate::agent_program::program(), &kernel, more)
+    build(agent, &kernel, more)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! QEMU's control socket: commands with a time limit, events kept for whoever asks. One JSON object
 //! a line, in both directions. Refuses to go on after anything that is not the protocol.
 
-use crate::json_socket::{Framing, JsonSocket, SocketError};
+use iotax_drivers::json_socket::{Framing, JsonSocket, SocketError};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::os::unix::net::UnixStream;

@@ -3,8 +3,8 @@
 //! of ours, so it is not built again with each of them.
 
 use super::init::PATH;
-use crate::disk_key::{self as disk, DiskKey};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::disk_key::{self as disk, DiskKey};
 use rustix::mount::{MountFlags, mount, mount_move};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -52,7 +52,7 @@ ethernets:
 ///
 /// # Errors
 /// The program cannot be read, or is not what it should be.
-pub fn build(program: &Path, patience: Duration) -> Result<Vec<u8>> {
+pub fn seed(program: &Path, patience: Duration) -> Result<Vec<u8>> {
     let agent =
         std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     let agent = elf::loadable(&agent)
@@ -87,14 +87,6 @@ fn add<T: ReadWriteSeek>(
     file.flush()
 }
 
-/// Builds the seed of a guest with a system of its own, for which its agent waits that long.
-///
-/// # Errors
-/// When the agent cannot be read.
-pub fn seed(patience: Duration) -> Result<Vec<u8>> {
-    build(crate::agent_program::program(), patience)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_seed_is_a_volume_called_cidata_with_what_cloud_init_reads() {
-        let seed = build(&std::env::current_exe().unwrap(), Duration::from_secs(150)).unwrap();
+        let seed = seed(&std::env::current_exe().unwrap(), Duration::from_secs(150)).unwrap();
         let system = FileSystem::new(Cursor::new(seed), FsOptions::new()).unwrap();
         assert_eq!(system.read_volume_label_from_root_dir_as_bytes().unwrap(), Some(LABEL));
         let read = |name: &str| {

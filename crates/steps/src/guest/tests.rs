@@ -7,8 +7,8 @@ use super::qemu::{
     self, Accel, Aio, Cache, DiskSpec, GuestFiles, GuestSpec, GuestStart, MachineType, Memory,
 };
 use super::{attach, init, initramfs, kernel, pin};
-use crate::disk_key as disk;
-use crate::process::{ProcessId, process_id};
+use iotax_drivers::disk_key as disk;
+use iotax_drivers::process::{ProcessId, process_id};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

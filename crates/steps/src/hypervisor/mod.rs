@@ -6,8 +6,8 @@ pub(crate) mod libvirt;
 pub(crate) mod proxmox;
 
 use crate::ssh::{self, SshOptions};
-use crate::tool;
 use anyhow::{Context, Result, bail};
+use iotax_drivers::tool;
 use iotax_facts::machine::Facts;
 use iotax_facts::vm::{Manager, Vm, VmFacts, transport_of};
 use iotax_host::Missing;

@@ -191,7 +191,7 @@ impl Vcsim {
             command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn();
         let simulated = Vcsim(child.unwrap(), format!("https://user:pass@127.0.0.1:{port}/sdk"));
         let answers = || simulated.govc(&["about"]).is_ok();
-        crate::wait::wait_until(Duration::from_secs(20), answers).unwrap();
+        iotax_drivers::wait::wait_until(Duration::from_secs(20), answers).unwrap();
         Some(simulated)
     }
 

@@ -4,10 +4,10 @@
 use crate::agentless::file;
 use crate::operation::{Operation, Undoing};
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
 use anyhow::{Context, Result};
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_units::{shell, show_bytes};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

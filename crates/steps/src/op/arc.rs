@@ -3,11 +3,11 @@
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Undoing};
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::zfs::ArcLimit;
 use anyhow::Result;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::zfs::ArcLimit;
 use iotax_units::show_bytes;
 use serde::{Deserialize, Serialize};
 

@@ -2,17 +2,17 @@
 //! sync is a step of its own.
 
 use super::members::{about_to_write, today};
-use crate::drives::{held_is_lost, left_on};
-use crate::md::{self, CreateArray};
 use crate::observer::Observer;
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::threads::{self, ServingThread};
 use anyhow::Result;
+use iotax_drivers::drives::{held_is_lost, left_on};
+use iotax_drivers::md::{self, CreateArray};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::{self, ServingThread};
 use iotax_facts::array::ArrayState;
 use iotax_units::shell;
 

@@ -3,21 +3,21 @@
 //! run's id.
 
 use super::members::{about_to_write, today};
-use crate::drives::{Drives, left_on};
 use crate::observer::Observer;
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
-use crate::plain_file::tell_kernel;
-use crate::queue;
-use crate::refusal::NothingMade;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::settings::{self, ThingSettings};
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::tool::{all_of, guid, load_modules, run, settle, tool};
-use crate::wait::wait_until;
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::drives::{Drives, left_on};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::plain_file::tell_kernel;
+use iotax_drivers::queue;
+use iotax_drivers::refusal::NothingMade;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::{self, ThingSettings};
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool::{all_of, guid, load_modules, run, settle, tool};
+use iotax_drivers::wait::wait_until;
 use iotax_host::probe::Probe;
 use iotax_units::{KIB, shell};
 use serde::{Deserialize, Serialize};

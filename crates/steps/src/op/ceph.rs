@@ -4,19 +4,19 @@
 //! carry the run's id or are derived from it.
 
 use super::members::{about_to_write, today};
-use crate::ceph::cluster::{CephChange, ChangeCeph, MakeCeph};
-use crate::ceph::{self, Cluster};
-use crate::drives::{held_is_lost, left_on};
 use crate::observer::Observer;
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
 use crate::resource::{ManagedResource, ResourceChange};
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::threads::{self, ServingThread};
 use anyhow::{Context, Result};
+use iotax_drivers::ceph::cluster::{CephChange, ChangeCeph, MakeCeph};
+use iotax_drivers::ceph::{self, Cluster};
+use iotax_drivers::drives::{held_is_lost, left_on};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::{self, ServingThread};
 use iotax_facts::array::ArrayState;
 use iotax_units::{MIB, counted, shell, show_bytes};
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,12 @@
 //! Declares a member of an array failed and takes it out, as a dead drive would make the kernel do.
 //! The end of the array undoes it.
 
-use crate::md;
 use crate::operation::Operation;
-use crate::path_ref::PathRef;
 use crate::resource::ResourceChange;
-use crate::system::RealSystem;
 use anyhow::Result;
+use iotax_drivers::md;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,15 +1,15 @@
 //! Makes files of ours: new, with our marker after their data, filled with incompressible data.
 //! Another's file is never written or removed (guard::marker).
 
-use crate::loops;
 use crate::operation::{Operation, Undoing};
-use crate::path_ref::PathRef;
-use crate::refusal::NotOurs;
 use crate::resource::{ManagedResource, ResourceChange};
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::{RealSystem, StepProgress};
 use anyhow::{Context, Result, bail};
+use iotax_drivers::loops;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::refusal::NotOurs;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::{RealSystem, StepProgress};
 use iotax_host::guard::fill::{self, FilledRange};
 use iotax_host::guard::marker;
 use iotax_load::DataKind;

@@ -4,10 +4,10 @@
 use crate::image;
 use crate::image::MakeImage;
 use crate::operation::Operation;
-use crate::path_ref::PathRef;
 use crate::resource::ResourceChange;
-use crate::system::RealSystem;
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
 use iotax_units::{show_bytes, size_word};
 
 impl Operation for MakeImage {

@@ -2,17 +2,17 @@
 //! in sysfs by cluster, pool and name: an image that was mapped here before is not mapped again, so
 //! what is found is ours.
 
-use crate::ceph::{self, Before, Cluster};
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Undoing};
-use crate::refusal::NothingMade;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::tool::{load_modules, settle};
 use anyhow::{Context, Result, anyhow, ensure};
+use iotax_drivers::ceph::{self, Before, Cluster};
+use iotax_drivers::refusal::NothingMade;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool::{load_modules, settle};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};

@@ -1,20 +1,20 @@
 //! Exports a Ceph image as a file of this host: a qemu-storage-daemon with librbd shows it over a
 //! file of the run by FUSE.
 
-use crate::ceph;
 use crate::op::Spawn;
 use crate::operation::{Operation, Own, Undoing};
-use crate::plain_file::{remove_file, write_file};
-use crate::process::process_of_tag;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::threads::{self, ServingThread};
-use crate::tool::{run, tool};
-use crate::wait::wait_until;
 use anyhow::{Context, Result, bail};
+use iotax_drivers::ceph;
+use iotax_drivers::plain_file::{remove_file, write_file};
+use iotax_drivers::process::process_of_tag;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::{self, ServingThread};
+use iotax_drivers::tool::{run, tool};
+use iotax_drivers::wait::wait_until;
 use iotax_host::mounts;
 use iotax_sys::regular::{LAST_WORDS, tail};
 use serde::{Deserialize, Serialize};

@@ -1,14 +1,14 @@
 //! Puts stretches of block devices one after the other into one device, by the device mapper's
 //! `linear`: a part of one device, or several devices put together.
 
-use crate::dm::{self, MakeLinear, Stretch};
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
 use anyhow::Result;
+use iotax_drivers::dm::{self, MakeLinear, Stretch};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_units::{is_unknown, shell, size_word};
 
 impl ManagedResource for MakeLinear {

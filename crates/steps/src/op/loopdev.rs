@@ -2,15 +2,15 @@
 //! is found again by its backing file and by the limit of bytes that ours always have, among those
 //! that no other step is known to have made.
 
-use crate::loops::{self, FileId, LoopOf};
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Undoing};
-use crate::path_ref::PathRef;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
 use anyhow::{Context, Result};
+use iotax_drivers::loops::{self, FileId, LoopOf};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

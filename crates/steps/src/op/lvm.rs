@@ -2,17 +2,17 @@
 //! cached.
 
 use super::members::{about_to_write, today};
-use crate::drives::{Drives, held_is_lost, left_on};
-use crate::lvm::{self, VOLUME, VolumeGroup};
 use crate::observer::Observer;
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
 use anyhow::Result;
+use iotax_drivers::drives::{Drives, held_is_lost, left_on};
+use iotax_drivers::lvm::{self, VOLUME, VolumeGroup};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_units::{KIB, shell, size_word};
 use serde::{Deserialize, Serialize};
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Members of what an operation makes: who they are when they are written, and where they are by now.
 
-use crate::drives::Drives;
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::Operation;
-use crate::path_ref::PathRef;
+use iotax_drivers::drives::Drives;
+use iotax_drivers::path_ref::PathRef;
 
 /// Reads the identities of members that are about to be written.
 pub(super) fn about_to_write(machine: &dyn Observer, members: &[&mut PathRef]) -> Drives {

@@ -2,13 +2,13 @@
 //! address of this host, and a tap device for each guest as a port of it. It leads nowhere else.
 
 use crate::operation::{Operation, Own, Undoing};
-use crate::refusal::{NotOurs, NothingMade};
 use crate::resource::ManagedResource;
-use crate::run_tag::{RunTag, short_id};
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::tool::{run, tool};
 use anyhow::{Result, anyhow, ensure};
+use iotax_drivers::refusal::{NotOurs, NothingMade};
+use iotax_drivers::run_tag::{RunTag, short_id};
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool::{run, tool};
 use iotax_host::probe::Probe;
 use iotax_host::routes::{Subnet, routes};
 use iotax_units::shell;

@@ -2,16 +2,16 @@
 //! derived from the run's, which distinguishes ours from every other.
 
 use super::members::{about_to_write, today};
-use crate::drives::left_on;
 use crate::observer::Observer;
 use crate::operation::{Operation, Own, Undoing};
-use crate::partition::{self, MakePartition};
-use crate::path_ref::PathRef;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
 use anyhow::Result;
+use iotax_drivers::drives::left_on;
+use iotax_drivers::partition::{self, MakePartition};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_units::{shell, size_word};
 
 impl ManagedResource for MakePartition {

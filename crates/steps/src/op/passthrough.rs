@@ -3,13 +3,13 @@
 
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Own, Undoing};
-use crate::queue;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::{RealSystem, host_probe};
-use crate::vfio::{self, PassThrough};
 use anyhow::Result;
+use iotax_drivers::queue;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::{RealSystem, host_probe};
+use iotax_drivers::vfio::{self, PassThrough};
 use iotax_host::pci;
 use iotax_units::shell;
 use std::path::Path;

@@ -3,16 +3,16 @@
 //! its command line that names the run.
 
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
-use crate::plain_file::remove_file;
-use crate::process::process_of_tag;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::threads::{self, ServingThread};
 use crate::{guest, ssh};
 use anyhow::{Context, Result};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::plain_file::remove_file;
+use iotax_drivers::process::process_of_tag;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::{self, ServingThread};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

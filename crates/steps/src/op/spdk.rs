@@ -3,16 +3,16 @@
 //! the controller. All belong to the target, under a name that carries the run's id.
 
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
-use crate::plain_file::remove_file;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::spdk;
-use crate::spdk::export::ExportSpdk;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::threads::ServingThread;
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::plain_file::remove_file;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::export::ExportSpdk;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::ServingThread;
 use iotax_units::shell;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};

@@ -4,16 +4,16 @@
 
 use super::spdk::rpc_py;
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::spdk;
-use crate::spdk::join::{JoinSpdk, SplitSpdk};
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::threads::ServingThread;
 use anyhow::{Context, Result};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::join::{JoinSpdk, SplitSpdk};
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::threads::ServingThread;
 use iotax_facts::array::ArrayState;
 
 impl Operation for JoinSpdk {
@@ -105,7 +105,7 @@ impl ManagedResource for JoinSpdk {
     }
 
     fn state(&self, _: &StepOutput) -> Result<Option<ArrayState>> {
-        self.raid.as_ref().map(|_| spdk::raid::state(&self.rpc, &self.joined())).transpose()
+        self.array_state()
     }
 
     fn threads(&self, _: &StepOutput) -> Result<Vec<ServingThread>> {
@@ -113,9 +113,7 @@ impl ManagedResource for JoinSpdk {
     }
 
     fn settings(&self, _: &StepOutput) -> Result<ThingSettings> {
-        let told =
-            self.raid.as_ref().map(|_| spdk::raid::settings(&self.rpc, &self.joined())).transpose();
-        Ok(told?.unwrap_or_default())
+        self.array_settings()
     }
 }
 

@@ -5,12 +5,12 @@ use super::spdk::rpc_py;
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::spdk;
-use crate::spdk::nvmf::ExportSpdkNvmf;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
 use anyhow::Result;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::nvmf::ExportSpdkNvmf;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 
 impl Operation for ExportSpdkNvmf {
     fn describe(&self) -> String {
@@ -80,5 +80,29 @@ impl ManagedResource for ExportSpdkNvmf {
             self.transport
         );
         (self.has_transport == Some(false)).then_some(left).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iotax_drivers::path_ref::PathRef;
+
+    #[test]
+    fn what_stays_of_a_transport_is_said() {
+        let asked = |has_transport| ExportSpdkNvmf {
+            bdev: PathRef::Bdev { rpc: "/s".into(), name: "iotax-r-spdk0".into() },
+            nqn: "nqn.2026-01.iotax:r".into(),
+            serial: "iotax-r".into(),
+            host: "nqn.2026-01.iotax:host".into(),
+            transport: "TCP".into(),
+            at: ("127.0.0.1".parse().unwrap(), 4420),
+            has_transport,
+        };
+        assert_eq!(asked(Some(true)).irreversible(), None);
+        assert!(asked(Some(false)).irreversible().unwrap().contains("keeps its TCP transport"));
+        let told = |has| asked(has).undoing(None).unwrap().to_string();
+        assert!(told(Some(false)).ends_with("(its TCP transport stays until the target ends)"));
+        assert!(told(Some(true)).ends_with("from the SPDK target"));
     }
 }

@@ -4,10 +4,10 @@
 
 use crate::operation::Operation;
 use crate::resource::ResourceChange;
-use crate::spdk;
-use crate::spdk::raid::{ChangeSpdkArray, SpdkChange};
-use crate::system::RealSystem;
 use anyhow::Result;
+use iotax_drivers::spdk;
+use iotax_drivers::spdk::raid::{ChangeSpdkArray, SpdkChange};
+use iotax_drivers::system::RealSystem;
 
 impl ResourceChange for ChangeSpdkArray {
     fn make(&self, system: &mut RealSystem) -> Result<()> {

@@ -3,11 +3,11 @@
 //! boot would assemble a half of an old array beside a new one.
 
 use crate::operation::Operation;
-use crate::path_ref::PathRef;
 use crate::resource::ResourceChange;
-use crate::system::RealSystem;
-use crate::tool::{run, settle, tool};
 use anyhow::{Context, Result, bail};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::tool::{run, settle, tool};
 use iotax_host::block;
 use iotax_host::guard::admit::claim;
 use iotax_host::guard::signature::{self, uberblocks};

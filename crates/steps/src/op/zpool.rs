@@ -2,17 +2,17 @@
 //! mount of its own shows.
 
 use super::members::{about_to_write, today};
-use crate::drives::{Drives, left_on};
 use crate::observer::Observer;
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::zfs::{self, PROPERTY, Pool};
 use anyhow::Result;
+use iotax_drivers::drives::{Drives, left_on};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::zfs::{self, PROPERTY, Pool};
 use iotax_facts::array::ArrayState;
 use iotax_units::{shell, size_word};
 use serde::{Deserialize, Serialize};

@@ -2,11 +2,11 @@
 //! for a resilver. The end of the pool undoes all of it.
 
 use crate::operation::Operation;
-use crate::path_ref::PathRef;
 use crate::resource::ResourceChange;
-use crate::system::RealSystem;
-use crate::zfs::state;
 use anyhow::Result;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::zfs::state;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,12 +5,13 @@
 use super::*;
 use crate::fake_place::{FakeHandler, spec, target};
 use crate::serving::serve_stdio;
+use iotax_drivers::agent_copy::is_ours;
 use iotax_load::Job;
 use iotax_wire::frame::{FrameError, PROTOCOL};
 use iotax_wire::message::{Response, WireRequest};
 use iotax_wire::peer::QUICK_LIMIT;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Instant;
 
 const AGENT_MAIN: &str =
@@ -258,7 +259,7 @@ fn an_agent_that_is_stopped_is_named_and_ended() {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", info.pid)).unwrap_or_default();
         stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
     };
-    crate::wait::wait_until(Duration::from_secs(5), is_stopped).unwrap();
+    iotax_drivers::wait::wait_until(Duration::from_secs(5), is_stopped).unwrap();
     let start = Instant::now();
     let silent = peer.call(WireRequest::Clock, QUICK_LIMIT).unwrap_err();
     assert!(matches!(silent.fault, WireFault::Silent(..)), "{silent}");
@@ -275,7 +276,7 @@ fn an_agent_that_is_stopped_is_named_and_ended() {
 fn a_host_that_says_something_without_end_is_cut_off() {
     let start = Instant::now();
     let words = StreamTail::keep_last(std::io::repeat(b'y'), 4096, None);
-    crate::wait::wait_until(Duration::from_secs(60), || words.heard().is_over).unwrap();
+    iotax_drivers::wait::wait_until(Duration::from_secs(60), || words.heard().is_over).unwrap();
     assert_eq!(words.settled(), "y".repeat(4096));
     let Some(sshd) = sshd() else { return };
     let error = refused(&sshd, "floods");

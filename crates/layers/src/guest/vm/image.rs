@@ -6,11 +6,11 @@ use crate::guest::qemu::{
 };
 use crate::{FirstWrites, PlanContext, bytes, flag, number, size, word};
 use anyhow::{Context, Result, bail, ensure};
+use iotax_drivers::path_ref::PathRef;
 use iotax_model::layer::vm::HELP;
 use iotax_model::scenario::LayerSpec;
 use iotax_steps::image::MakeImage;
 use iotax_steps::op::Op;
-use iotax_steps::path_ref::PathRef;
 use iotax_units::show_bytes;
 
 /// Most backing images below the top one.

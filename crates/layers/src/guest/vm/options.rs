@@ -12,10 +12,10 @@ use crate::guest::qemu::{
 use crate::guest::system_image::{self, SystemImage};
 use crate::{ExposedDevice, flag, number, word};
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::path_ref::PathRef;
 use iotax_host::pci::PciDrive;
 use iotax_model::layer::vm::{NET, SOCKET, TAP};
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::path_ref::PathRef;
 use iotax_units as units;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};

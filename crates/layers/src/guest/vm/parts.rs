@@ -13,8 +13,6 @@ use iotax_host::pci::{self, PciDrive};
 use iotax_host::probe::{GuestProbe, Probe};
 use iotax_host::routes::{Subnet, routes};
 use iotax_model::scenario::{LayerSpec, Scenario};
-pub use iotax_steps::guest::initramfs::initramfs_for;
-pub use iotax_steps::guest::seed::seed;
 use iotax_sys::kvm::probe_kvm;
 use iotax_units::exit::Failed;
 use std::ffi::OsStr;

@@ -15,6 +15,9 @@ use crate::guest::qemu::{
 };
 use crate::guest::qmp::Qmp;
 use anyhow::{Context, Result, anyhow};
+use iotax_drivers::path_ref::{PathRef, StepId};
+use iotax_drivers::process::{ProcessId, started_process};
+use iotax_drivers::vhost_user;
 use iotax_facts::place::Place;
 use iotax_host::probe::Probe;
 use iotax_host::routes::{Subnet, free_subnet};
@@ -23,9 +26,6 @@ pub use iotax_steps::guest::below;
 use iotax_steps::op::{
     BuildInitramfs, BuildSeed, MOST_TAPS, MakeBridge, MakeTap, Op, Spawn, bridge_name, tap_name,
 };
-use iotax_steps::path_ref::{PathRef, StepId};
-use iotax_steps::process::{ProcessId, started_process};
-use iotax_steps::vhost_user;
 use iotax_units::exit::Failed;
 use iotax_wire::message::CardAddress;
 use iotax_wire::peer::{Peer, PeerLink};

@@ -4,7 +4,7 @@
 
 use super::client::Client;
 use super::{EngineError, Filename, Ioengines, Site, fio_failed, named, system};
-use crate::ceph::Cluster;
+use iotax_drivers::ceph::Cluster;
 use iotax_host::Missing;
 use iotax_load::{TargetSpec, clock};
 use iotax_sys::child::{ANSWERS_WITHIN, ChildEnd, ends_with_us, output_of, run_within};

@@ -13,8 +13,8 @@ mod virtio_scsi;
 
 use super::qemu::{Backend, CommandLine, DiskServer, DiskSpec, can_be_sockets};
 use crate::op::Op;
-use crate::path_ref::PathRef;
-use crate::run_tag::RunTag;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
 

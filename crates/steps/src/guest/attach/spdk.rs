@@ -5,9 +5,9 @@
 use super::{AttachWay, Beforehand, Property, vhost_user_blk};
 use crate::guest::qemu::{Aio, Backend, CommandLine, DiskServer, DiskSpec, Spdk};
 use crate::op::Op;
-use crate::path_ref::PathRef;
-use crate::run_tag::RunTag;
-use crate::spdk::export::{BdevPart, ExportSpdk};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::spdk::export::{BdevPart, ExportSpdk};
 use iotax_units::MIB;
 
 /// The way: `vhost-user-blk` with the option `spdk`.

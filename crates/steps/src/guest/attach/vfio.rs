@@ -4,9 +4,9 @@
 use super::{AttachWay, Beforehand, Property, ids};
 use crate::guest::qemu::{CommandLine, DiskServer, DiskSpec, OptionValue};
 use crate::op::Op;
-use crate::path_ref::PathRef;
-use crate::run_tag::RunTag;
-use crate::vfio::PassThrough;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::vfio::PassThrough;
 
 pub struct Vfio;
 

@@ -3,9 +3,10 @@
 
 use super::{AttachWay, Beforehand, Property, ids};
 use crate::guest::qemu::{Backend, CommandLine, DiskServer, DiskSpec, OptionValue};
-use crate::op::{ExportVhostScsi, Op};
-use crate::path_ref::PathRef;
-use crate::run_tag::RunTag;
+use crate::op::Op;
+use iotax_drivers::lio::ExportVhostScsi;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
 
 pub struct VhostScsi;
 

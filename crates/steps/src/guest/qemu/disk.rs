@@ -6,7 +6,7 @@ use super::image::Qcow2;
 use super::is_plain;
 use super::line::{CommandLine, OptionValue, on_off};
 use super::version::Version;
-use crate::path_ref::RbdImage;
+use iotax_drivers::path_ref::RbdImage;
 use iotax_host::pci::PciDrive;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! A disk of a guest in a few words, for a plan.
 
 use super::{Cache, DetectZeroes, DiskServer, DiskSpec};
-use crate::path_ref::PathRef;
+use iotax_drivers::path_ref::PathRef;
 use iotax_units::show_size;
 
 impl DiskSpec {

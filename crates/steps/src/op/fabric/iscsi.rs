@@ -1,17 +1,17 @@
 //! Handles iSCSI and iSER: a target of LIO, known by its IQN, and the session of open-iscsi with
 //! it. Both carry the run's id.
 
-use crate::iscsi::{self, ConnectIscsi};
-use crate::lio::Store;
-use crate::lio::iscsi::{self as target, IscsiTarget};
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
 use anyhow::Result;
+use iotax_drivers::iscsi::{self, ConnectIscsi};
+use iotax_drivers::lio::Store;
+use iotax_drivers::lio::iscsi::{self as target, IscsiTarget};
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;

@@ -1,15 +1,15 @@
 //! Starts the daemon of open-iscsi where none runs: a process of ours while the stack is up. A
 //! daemon that runs already is used and stays.
 
-use crate::iscsi;
 use crate::operation::{Operation, Own, Undoing};
-use crate::plain_file::{remove_file, write_file};
-use crate::process::process_of_tag;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::step_output::StepOutput;
-use crate::system::{RealSystem, host_probe};
 use anyhow::Result;
+use iotax_drivers::iscsi;
+use iotax_drivers::plain_file::{remove_file, write_file};
+use iotax_drivers::process::process_of_tag;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::{RealSystem, host_probe};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -1,17 +1,17 @@
 //! Handles NVMe over fabrics: a subsystem of the kernel's target, and the connection to it. Both
 //! are known by the subsystem's NQN, which carries the run's id.
 
-use crate::nvmet::ExportNvmf;
-use crate::nvmf::ConnectNvmf;
 use crate::operation::{Operation, Own, Undoing};
-use crate::path_ref::PathRef;
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::settings::ThingSettings;
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
-use crate::{nvmet, nvmf};
 use anyhow::Result;
+use iotax_drivers::nvmet::ExportNvmf;
+use iotax_drivers::nvmf::ConnectNvmf;
+use iotax_drivers::path_ref::PathRef;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::settings::ThingSettings;
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
+use iotax_drivers::{nvmet, nvmf};
 use iotax_host::probe::Probe;
 use iotax_units::shell;
 use std::net::IpAddr;

@@ -3,11 +3,11 @@
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
-use crate::run_tag::RunTag;
-use crate::softrdma::{self, RdmaNames};
-use crate::step_output::StepOutput;
-use crate::system::RealSystem;
 use anyhow::Result;
+use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::softrdma::{self, RdmaNames};
+use iotax_drivers::step_output::StepOutput;
+use iotax_drivers::system::RealSystem;
 use iotax_host::probe::Probe;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;

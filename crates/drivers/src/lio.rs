@@ -5,10 +5,44 @@
 pub mod iscsi;
 
 use super::export;
+use crate::path_ref::PathRef;
 use crate::plain_file::tell_kernel;
 use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Backstore, target port of the vhost fabric, and the LUN between them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExportVhostScsi {
+    /// File or device below.
+    pub backing: PathRef,
+    /// True if the backing is a block device.
+    pub block: bool,
+    /// Bytes of a file that are shown.
+    pub bytes: u64,
+    pub read_only: bool,
+    /// Name of the backstore. It carries the run's id.
+    pub name: String,
+    /// WWN: `naa.` and 16 hexadecimal digits.
+    pub wwn: String,
+    /// Serial by which the guest finds the disk.
+    pub serial: String,
+}
+
+impl ExportVhostScsi {
+    pub fn lun(&self) -> Result<Lun<'_>> {
+        let store = Store {
+            backing: self.backing.path()?,
+            block: self.block,
+            bytes: self.bytes,
+            read_only: self.read_only,
+            name: &self.name,
+            serial: &self.serial,
+        };
+        Ok(Lun { store, wwn: &self.wwn })
+    }
+}
 
 const TARGET: &str = "/sys/kernel/config/target";
 /// Links of ours, from a LUN to its backstore; the kernel takes any name.

@@ -254,7 +254,7 @@ impl RealSystem {
 }
 
 /// Returns the files of this machine.
-pub(super) fn host_probe() -> Probe {
+pub fn host_probe() -> Probe {
     Probe::of_files(Path::new("/"))
 }
 

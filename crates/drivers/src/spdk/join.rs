@@ -7,6 +7,9 @@ use super::look::{Bdevs, listed, running};
 use super::rpc::{LIMIT, Rpc};
 use super::target::SpdkConnection;
 use crate::run_tag::RunTag;
+use crate::settings::ThingSettings;
+use crate::spdk::raid;
+use iotax_facts::array::ArrayState;
 
 use crate::path_ref::PathRef;
 use crate::refusal::{NotOurs, NothingMade};
@@ -112,6 +115,23 @@ impl JoinSpdk {
     /// If one is not known yet.
     pub fn paths(&self) -> Result<Vec<&Path>> {
         self.members.iter().map(PathRef::path).collect()
+    }
+
+    /// Reads the state of the array, if there is one.
+    ///
+    /// # Errors
+    /// When the target does not report it.
+    pub fn array_state(&self) -> Result<Option<ArrayState>> {
+        self.raid.as_ref().map(|_| raid::state(&self.rpc, &self.joined())).transpose()
+    }
+
+    /// Reads the settings of the array; empty if there is none.
+    ///
+    /// # Errors
+    /// When the target does not report them.
+    pub fn array_settings(&self) -> Result<ThingSettings> {
+        let settings = self.raid.as_ref().map(|_| raid::settings(&self.rpc, &self.joined()));
+        Ok(settings.transpose()?.unwrap_or_default())
     }
 
     /// Returns the methods that the target must have.

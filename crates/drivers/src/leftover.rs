@@ -38,7 +38,7 @@ pub(crate) fn marked_input(text: &str) -> Result<File> {
     input_of(&current_run(), text).context("cannot make the standard input of a program")
 }
 
-pub(crate) fn input_of(run_id: &str, text: &str) -> std::io::Result<File> {
+pub fn input_of(run_id: &str, text: &str) -> std::io::Result<File> {
     let (name, flags) = (format!("iotax-{run_id}"), MemfdFlags::CLOEXEC);
     // Some systems require the seal, but kernels before 6.3 do not know it.
     let sealed = memfd_create(&name, flags | MemfdFlags::NOEXEC_SEAL);
@@ -49,7 +49,7 @@ pub(crate) fn input_of(run_id: &str, text: &str) -> std::io::Result<File> {
 }
 
 /// Marks the processes that a command will start, too.
-pub(crate) fn mark_descendants(command: &mut Command) -> &mut Command {
+pub fn mark_descendants(command: &mut Command) -> &mut Command {
     command.env(RUN_VARIABLE, current_run())
 }
 

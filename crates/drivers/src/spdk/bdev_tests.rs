@@ -6,16 +6,13 @@ use super::fake::{FakeTarget, serve};
 use super::look::Bdevs;
 use super::tests::{folder, play};
 use super::{LIMIT, Rpc, export, join, nvmf, raid, read_back, unexport};
-use crate::operation::Operation;
 use crate::path_ref::PathRef;
 use crate::refusal::{NotOurs, NothingMade};
-use crate::resource::ManagedResource;
 use crate::run_tag::RunTag;
 use crate::spdk::export::ExportSpdk;
 use crate::spdk::join::{JoinSpdk, SpdkLvol, SpdkRaid, SplitSpdk};
 use crate::spdk::nvmf::ExportSpdkNvmf;
 use crate::spdk::raid::{ChangeSpdkArray, SpdkChange};
-use crate::step_output::StepOutput;
 use iotax_facts::array::ArrayState;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -331,7 +328,7 @@ fn change(asked: &JoinSpdk, change: SpdkChange) -> anyhow::Result<()> {
 }
 
 fn state(asked: &JoinSpdk) -> ArrayState {
-    ManagedResource::state(asked, &StepOutput::default()).unwrap().unwrap()
+    asked.array_state().unwrap().unwrap()
 }
 
 #[test]
@@ -340,7 +337,7 @@ fn a_member_leaves_and_returns() {
     let asked = &rig.asked;
     join::make(asked, &tag()).unwrap();
     assert_eq!(state(asked), ArrayState::Healthy);
-    let settings = ManagedResource::settings(asked, &StepOutput::default()).unwrap();
+    let settings = asked.array_settings().unwrap();
     assert_eq!(
         (settings["raid_level"].as_str(), settings["num_base_bdevs"].as_str()),
         ("raid1", "2")
@@ -373,10 +370,7 @@ fn a_member_leaves_and_returns() {
     join::make(&plain, &tag()).unwrap();
     change(&plain, SpdkChange::Leaves(0)).unwrap();
     assert_eq!(state(&plain), ArrayState::Degraded { missing: 1 });
-    assert_eq!(
-        ManagedResource::state(&JoinSpdk { raid: None, ..plain }, &StepOutput::default()).unwrap(),
-        None
-    );
+    assert_eq!(JoinSpdk { raid: None, ..plain }.array_state().unwrap(), None);
 }
 
 #[test]
@@ -418,20 +412,6 @@ fn what_a_target_cannot_listen_on_is_told_and_half_a_subsystem_taken_away() {
     assert!(error.contains("hint: its SPDK was built without that transport"), "{error}");
     join::unmake(&rig.asked).unwrap();
     assert!(rig.is_empty());
-}
-
-#[test]
-fn what_stays_of_a_transport_is_said() {
-    let asked = |has_transport| {
-        let rig_like =
-            JoinSpdk { name: "iotax-r-spdk0".into(), ..asked(folder().path(), Path::new("/s")) };
-        ExportSpdkNvmf { has_transport, ..subsystem(&rig_like) }
-    };
-    assert_eq!(asked(Some(true)).irreversible(), None);
-    assert!(asked(Some(false)).irreversible().unwrap().contains("keeps its TCP transport"));
-    let told = |has| asked(has).undoing(None).unwrap().to_string();
-    assert!(told(Some(false)).ends_with("(its TCP transport stays until the target ends)"));
-    assert!(told(Some(true)).ends_with("from the SPDK target"));
 }
 
 /// Runs the whole conversation, as in the recording.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 ///
 /// # Errors
 /// When it is not within that time.
-pub(crate) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
+pub fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> Result<()> {
     let start = Instant::now();
     while !done() {
         if start.elapsed() > limit {

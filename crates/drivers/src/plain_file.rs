@@ -9,7 +9,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// When it cannot be written.
-pub(super) fn write_file(path: &Path, content: &[u8]) -> Result<()> {
+pub fn write_file(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -17,11 +17,11 @@ pub(super) fn write_file(path: &Path, content: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// When it is still there.
-pub(super) fn remove_file(path: &Path) -> Result<()> {
+pub fn remove_file(path: &Path) -> Result<()> {
     gone_is_fine(fs::remove_file(path)).with_context(|| format!("cannot remove {}", path.display()))
 }
 
-pub(super) fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
+pub fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
     match result {
         Err(error) if marker::means_absent(&error) => Ok(()),
         other => other,
@@ -32,7 +32,7 @@ pub(super) fn gone_is_fine(result: std::io::Result<()>) -> std::io::Result<()> {
 ///
 /// # Errors
 /// When it does not take it.
-pub(super) fn tell_kernel(file: &Path, text: &str) -> Result<()> {
+pub fn tell_kernel(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text)
         .with_context(|| format!("cannot write \"{}\" to {}", text.trim(), file.display()))
 }

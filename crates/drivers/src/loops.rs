@@ -35,7 +35,7 @@ pub struct LoopOf<'a> {
 ///
 /// # Errors
 /// When losetup refuses, or direct I/O is wanted and the file system below refuses it.
-pub(super) fn attach(of: &LoopOf, direct_io: bool, read_only: bool) -> Result<PathBuf> {
+pub fn attach(of: &LoopOf, direct_io: bool, read_only: bool) -> Result<PathBuf> {
     let mut command = tool("losetup", [""; 0]);
     command.arg("--find").arg("--show").arg("--sizelimit").arg(of.bytes.to_string());
     command.arg(format!("--direct-io={}", if direct_io { "on" } else { "off" }));
@@ -92,7 +92,7 @@ pub fn detach(device: &Path, of: &LoopOf) -> Result<()> {
 
 /// Finds a loop device on a file, whoever attached it. Where the kernel shows no devices, none is
 /// known.
-pub(super) fn any_on(file: &Path) -> Option<PathBuf> {
+pub fn any_on(file: &Path) -> Option<PathBuf> {
     let is_on = |device: &PathBuf| loop_backing(device).is_some_and(|of| same_path(&of, file));
     loops().into_iter().flatten().find(is_on).map(|device| dev_of(&device))
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When it cannot be run, does not end, or fails: its words.
-pub(super) fn run(command: &mut Command) -> Result<String> {
+pub fn run(command: &mut Command) -> Result<String> {
     checked_output(&typed(command), output(command)?)
 }
 
@@ -66,7 +66,7 @@ fn changes(program: &str, words: &[&str]) -> bool {
 ///
 /// # Errors
 /// [`NotOurs`] if another user can write to one of them.
-pub(crate) fn nobody_else_can_write(path: &Path, what: &str, why: &str) -> Result<()> {
+pub fn nobody_else_can_write(path: &Path, what: &str, why: &str) -> Result<()> {
     let shown = path.display();
     match other_writer(path).with_context(|| format!("cannot look at {shown}"))? {
         None => Ok(()),
@@ -81,7 +81,7 @@ pub(crate) fn nobody_else_can_write(path: &Path, what: &str, why: &str) -> Resul
 ///
 /// # Errors
 /// When it is not installed, or [`NotOurs`] if another user can have changed it.
-pub(crate) fn trusted_program(name: &str) -> Result<PathBuf> {
+pub fn trusted_program(name: &str) -> Result<PathBuf> {
     let path = if name.starts_with('/') { Some(PathBuf::from(name)) } else { program_path(name) };
     let path =
         path.filter(|path| path.exists()).with_context(|| format!("{name} is not installed"))?;
@@ -91,7 +91,7 @@ pub(crate) fn trusted_program(name: &str) -> Result<PathBuf> {
 
 /// Returns a program with its arguments, not run yet. Programs of system administration are in
 /// folders that a user's `PATH` may lack.
-pub(super) fn tool(
+pub fn tool(
     program: impl AsRef<Path>,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
 ) -> Command {
@@ -138,7 +138,7 @@ fn limit_of(command: &Command) -> Duration {
 ///
 /// # Errors
 /// As [`output`].
-pub(super) fn output_within(
+pub fn output_within(
     command: &mut Command,
     limit: Duration,
     script: Option<&str>,
@@ -173,7 +173,7 @@ pub(super) fn run_within(mut command: Command, limit: Duration) -> Result<String
 ///
 /// # Errors
 /// When it failed: its words.
-pub(super) fn checked_output(shown: &str, output: Output) -> Result<String> {
+pub fn checked_output(shown: &str, output: Output) -> Result<String> {
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("{shown} failed ({}): {}", output.status, words.trim());
@@ -187,7 +187,7 @@ pub(super) fn checked_output(shown: &str, output: Output) -> Result<String> {
 ///
 /// # Errors
 /// When there is no such module, or modprobe refuses.
-pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
+pub fn load_modules(modules: &[&str]) -> Result<()> {
     let is_loaded =
         |module: &&&str| Path::new("/sys/module").join(module.replace('-', "_")).exists();
     let lacking: Vec<&str> = modules.iter().filter(|module| !is_loaded(module)).copied().collect();
@@ -199,7 +199,7 @@ pub(super) fn load_modules(modules: &[&str]) -> Result<()> {
 
 /// Waits until udev has dealt with the events of devices, where there is a udev: it opens what has
 /// changed, and what it has open cannot be taken away.
-pub(super) fn settle() {
+pub fn settle() {
     let _ = output(&mut tool("udevadm", ["settle", "--timeout=30"]));
 }
 
@@ -208,7 +208,7 @@ pub(super) fn settle() {
 ///
 /// # Errors
 /// Those of the results; of several the first is the cause and the others are in its words.
-pub(super) fn all_of(results: Vec<Result<()>>) -> Result<()> {
+pub fn all_of(results: Vec<Result<()>>) -> Result<()> {
     let mut failed = results.into_iter().filter_map(Result::err);
     let Some(first) = failed.next() else { return Ok(()) };
     let others: Vec<String> = failed.map(|error| format!("{error:#}")).collect();

@@ -84,7 +84,7 @@ fn gone(result: std::io::Result<()>, what: &Path) -> Result<()> {
 ///
 /// # Errors
 /// It is in use, or cannot be opened.
-pub(super) fn check_free(device: &Path) -> Result<()> {
+pub fn check_free(device: &Path) -> Result<()> {
     let shown = device.display();
     if !fs::metadata(device)
         .with_context(|| format!("cannot look at {shown}"))?
@@ -110,7 +110,7 @@ pub(super) fn check_free(device: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Those.
-pub(super) fn check_address(address: IpAddr, tcp_port: Option<u16>) -> Result<()> {
+pub fn check_address(address: IpAddr, tcp_port: Option<u16>) -> Result<()> {
     let tried = match tcp_port {
         Some(port) => TcpListener::bind(SocketAddr::new(address, port)).map(drop),
         None => UdpSocket::bind(SocketAddr::new(address, 0)).map(drop),

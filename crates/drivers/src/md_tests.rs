@@ -2,9 +2,6 @@
 //! Linux 6.1 in a lab.
 
 use super::*;
-use crate::drives::Drives;
-use crate::md::SyncBounds;
-use crate::path_ref::PathRef;
 use iotax_host::made_up::{MadeUpMachine, server};
 
 fn array() -> CreateArray {
