@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Crates of which the agent is made.
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "drivers",
     "facts",
     "histogram",
@@ -12,6 +12,7 @@ const CRATES: [&str; 11] = [
     "journal",
     "load",
     "probe",
+    "qemu",
     "steps",
     "sys",
     "units",

@@ -18,7 +18,7 @@ use iotax_model::record::{
     GuestDisk, LayerUp, PlaceFacts, RunRecord, Serving, SpdkTarget, ThreadGroup,
 };
 use iotax_model::scenario::Stack;
-use iotax_steps::guest::throttle;
+use iotax_qemu::throttle;
 use iotax_steps::hypervisor;
 use iotax_steps::op::Op;
 use iotax_steps::step::Step;

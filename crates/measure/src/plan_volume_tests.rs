@@ -5,7 +5,7 @@ use super::*;
 use iotax_host::guard::judge::Intent;
 use iotax_host::pci::PciDrive;
 use iotax_layers::readback_owner;
-use iotax_steps::guest::pin::CacheGroup;
+use iotax_qemu::pin::CacheGroup;
 use iotax_steps::op::Op;
 
 #[test]

@@ -4,14 +4,14 @@
 use super::*;
 use crate::places::Places;
 use crate::visit_workers::{LoadedMember, OfferedLoad};
+use iotax_drivers::disk_key::DiskKey;
 use iotax_facts::place::Place;
 use iotax_host::facts::Facts;
-use iotax_layers::guest::DiskKey;
-use iotax_layers::guest::qmp::Qmp;
 use iotax_load::{Hold, Job, Rw, SliceResult, SliceSpec, TargetSpec};
 use iotax_model::record::precondition::Preconditioned;
 use iotax_model::record::{CpuTimes, LOST_PLACE, QuiesceGate, STOPPED, Slice, Warning};
 use iotax_model::scenario::{Regime, SteadyLimit};
+use iotax_qemu::qmp::Qmp;
 use iotax_stats::noise::Noise;
 use iotax_steps::engine::{EngineError, LoadEngine};
 use iotax_steps::serving;

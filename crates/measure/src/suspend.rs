@@ -4,7 +4,7 @@
 
 use super::places::Places;
 use iotax_facts::place::Place;
-use iotax_layers::guest::qmp::{Qmp, QmpError};
+use iotax_qemu::qmp::{Qmp, QmpError};
 use serde_json::Value;
 
 /// Adds QEMU's reason to a failure of something in these places, for those that are guests.

@@ -4,9 +4,9 @@
 
 use crate::agent_handler::HostHandler;
 use crate::agent_program::{BUILD, NAME};
-use crate::guest::init;
 use crate::serving;
 use anyhow::Result;
+use iotax_qemu::init;
 use iotax_units::exit::{Failed, MEASUREMENT_FAILED};
 use std::fs::File;
 use std::process::ExitCode;

@@ -25,9 +25,7 @@ pub mod engine;
 pub mod executor;
 #[cfg(test)]
 mod fake_place;
-pub mod guest;
 pub mod hypervisor;
-pub mod image;
 pub mod journal;
 mod leftover_superblocks;
 pub mod local_executor;

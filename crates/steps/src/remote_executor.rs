@@ -2,7 +2,6 @@
 //! `step`, docs/wire.md), its answers, and the executor here that sends them. The connection serves
 //! steps only, so that a step that takes minutes is in nobody's way.
 
-use crate::guest;
 use crate::op::Op;
 use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
 use anyhow::{Context, Result, anyhow};
@@ -16,6 +15,7 @@ use iotax_drivers::wait::wait_until;
 use iotax_facts::array::ArrayState;
 use iotax_host::needs::AskedNeed;
 use iotax_host::probe::Probe;
+use iotax_qemu as guest;
 use iotax_units::exit::{Failed, code_of};
 use iotax_wire::message::{Response, WireRequest};
 use iotax_wire::peer::Peer;

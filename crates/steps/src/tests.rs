@@ -15,7 +15,6 @@ use super::op::{
 };
 use super::place_executor::{Lacking, PlaceExecutor, PlaceExecutors};
 use super::simulated::SimulatedSystem;
-use crate::image::MakeImage;
 use crate::operation::Operation;
 use crate::step::Step;
 use anyhow::Result;
@@ -50,6 +49,7 @@ use iotax_facts::vm::{Manager, Vm};
 use iotax_host::guard::rig;
 use iotax_host::needs::AskedNeed;
 use iotax_load::DataKind;
+use iotax_qemu::image::MakeImage;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

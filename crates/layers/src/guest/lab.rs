@@ -3,18 +3,16 @@
 //! loads and one for steps. Its figures are never headline: the drives are files behind an emulated
 //! controller.
 
-use super::modules::Tree;
-use super::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, GuestSpec, GuestStart, MachineType,
-    Memory,
-};
 use super::vm::{GuestParts, GuestPlan, spawn};
-use super::{attach, boot, root};
 use crate::PlanContext;
 use anyhow::{Context, Result};
 use iotax_drivers::path_ref::{PathRef, StepId};
 use iotax_drivers::process::started_process;
 use iotax_facts::place::Place;
+use iotax_qemu::command_line::{GuestSpec, GuestStart, MachineType, Memory};
+use iotax_qemu::disk::{Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec};
+use iotax_qemu::modules::Tree;
+use iotax_qemu::{attach, boot, root};
 use iotax_steps::op::{BuildInitramfs, MakeFile, Op};
 use iotax_units::exit::Failed;
 use iotax_wire::peer::{Peer, PeerLink};

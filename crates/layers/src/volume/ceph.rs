@@ -3,7 +3,6 @@
 //! in its pool. Refuses a number of copies that the members are too few for.
 
 use super::array_of;
-use crate::guest::qemu::can_be_sockets;
 use crate::state::StateMove;
 use crate::{
     Claim, ExposedDevice, FirstWrites, Layer, PlanContext, bytes, needs, number, size, word,
@@ -17,6 +16,7 @@ use iotax_host::Missing;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::ceph::{HELP, min_size};
 use iotax_model::scenario::LayerSpec;
+use iotax_qemu::guest_files::can_be_sockets;
 use iotax_steps::op::{AttachLoop, MakeRbdImage, Op};
 use iotax_units::{GIB, KIB, MIB, show_bytes};
 

@@ -5,9 +5,10 @@
 use crate::places::Places;
 use anyhow::{Context, Result};
 use iotax_drivers::process::{ProcessId, kill, started_process};
-use iotax_layers::guest::qmp::Qmp;
-use iotax_layers::guest::{GuestPlan, boot};
+use iotax_layers::guest::GuestPlan;
 use iotax_model::scenario::{DurabilitySpec, Kill};
+use iotax_qemu::boot;
+use iotax_qemu::qmp::Qmp;
 use iotax_units::exit::Failed;
 use iotax_wire::peer::Peer;
 use std::time::Duration;
@@ -86,7 +87,7 @@ fn reset(guest: &GuestPlan, peer: Peer, control: Option<Qmp>) -> Result<(Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iotax_layers::guest::qemu::Memory;
+    use iotax_qemu::command_line::Memory;
 
     #[test]
     fn a_guest_is_killed_in_every_way_that_it_has_unless_some_are_named() {

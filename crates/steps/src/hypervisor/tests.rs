@@ -47,7 +47,7 @@ fn a_domain_of_libvirt_is_read() {
     );
     let facts = facts.unwrap();
     insta::assert_json_snapshot!("libvirt", facts);
-    let limits = crate::guest::throttle::of_libvirt(&facts.name, &facts.disks[0]);
+    let limits = iotax_qemu::throttle::of_libvirt(&facts.name, &facts.disks[0]);
     let limits: Vec<String> = limits.iter().map(ToString::to_string).collect();
     assert_eq!(
         limits,

@@ -1,13 +1,13 @@
 //! Makes a qcow2 image within a stretch of a file of ours or of a block device, by QEMU itself. It
 //! has no name and nothing of its own to undo: it disappears with what it is in.
 
-use crate::image;
-use crate::image::MakeImage;
 use crate::operation::Operation;
 use crate::resource::ResourceChange;
 use anyhow::Result;
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::system::RealSystem;
+use iotax_qemu::image;
+use iotax_qemu::image::MakeImage;
 use iotax_units::{show_bytes, size_word};
 
 impl Operation for MakeImage {

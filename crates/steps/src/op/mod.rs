@@ -65,7 +65,6 @@ pub use zpool::{MakeZpool, Vdev, ZfsContent};
 pub use zpool_member::{AwaitResilver, ZpoolOffline, ZpoolReplace};
 
 use super::resource::{ManagedResource, ResourceChange};
-use crate::image::MakeImage;
 use crate::observer::Observer;
 use crate::operation::{Operation, Own};
 use anyhow::{Context, Result};
@@ -87,9 +86,21 @@ use iotax_drivers::spdk::raid::{ChangeSpdkArray, SpdkChange};
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::vfio::PassThrough;
 use iotax_journal as store;
+use iotax_qemu::attach::way::DiskAct;
+use iotax_qemu::image::MakeImage;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
+
+impl From<DiskAct> for Op {
+    fn from(act: DiskAct) -> Op {
+        match act {
+            DiskAct::ExportSpdk(export) => Op::ExportSpdk(export),
+            DiskAct::ExportVhostScsi(export) => Op::ExportVhostScsi(export),
+            DiskAct::PassThrough(take) => Op::PassThrough(take),
+        }
+    }
+}
 
 /// Lists the operations: each is a [`ManagedResource`] or a [`ResourceChange`].
 macro_rules! operations {

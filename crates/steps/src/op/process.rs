@@ -4,7 +4,7 @@
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
-use crate::{guest, ssh};
+use crate::ssh;
 use anyhow::{Context, Result};
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::plain_file::remove_file;
@@ -13,6 +13,7 @@ use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
 use iotax_drivers::threads::{self, ServingThread};
+use iotax_qemu as guest;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,6 @@
 //! Builds the initramfs or the seed of a guest: scratch files of the run directory.
 
 use crate::agent_program::program;
-use crate::guest;
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
 use anyhow::Result;
@@ -9,6 +8,7 @@ use iotax_drivers::plain_file::{remove_file, write_file};
 use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
+use iotax_qemu as guest;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -13,7 +13,6 @@ pub use parts::{FINDINGS, GuestParts, is_dead_kvm, requested};
 pub(super) use seats::spawn;
 pub use seats::{GuestDraft, GuestPlan, below, finish, named, put_on_processors, reach};
 
-use super::qemu::{Aio, DiskSpec, MOST_DISKS};
 use super::system_image;
 use crate::volume::ceph;
 use crate::{Claim, ExposedDevice, Layer, PlanContext, needs};
@@ -23,11 +22,13 @@ use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::spdk;
 use iotax_drivers::spdk::file::kind as spdk_kind;
 use iotax_drivers::spdk::join::SplitSpdk;
+use iotax_facts::guest::MOST_DISKS;
 use iotax_host::Missing;
 use iotax_host::pci::PciDrive;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::vm::HELP;
 use iotax_model::scenario::LayerSpec;
+use iotax_qemu::disk::{Aio, DiskSpec};
 use iotax_steps::op::Op;
 use iotax_units::exit::Failed;
 use iotax_units::{MIB, show_bytes};
@@ -300,10 +301,11 @@ impl Layer for VirtualMachine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::{Requested, attach};
     use crate::number;
     use iotax_model::layer::OptionKind;
     use iotax_model::scenario::check::{ScenarioRequest, from_arguments};
+    use iotax_qemu::attach;
+    use iotax_qemu::boot::Requested;
 
     pub(super) fn vm(options: &[(&str, &str)]) -> LayerSpec {
         LayerSpec {

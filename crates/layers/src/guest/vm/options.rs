@@ -3,12 +3,6 @@
 //! has it.
 
 use super::parts::GuestParts;
-use crate::guest::attach::{self, AttachWay};
-use crate::guest::pin::{self, Wanted};
-use crate::guest::qemu::{
-    Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Firmware, MOST_NET_QUEUES,
-    MachineType, Memory, Spdk, Version,
-};
 use crate::guest::system_image::{self, SystemImage};
 use crate::{ExposedDevice, flag, number, word};
 use anyhow::{Context, Result, anyhow};
@@ -16,6 +10,12 @@ use iotax_drivers::path_ref::PathRef;
 use iotax_host::pci::PciDrive;
 use iotax_model::layer::vm::{NET, SOCKET, TAP};
 use iotax_model::scenario::LayerSpec;
+use iotax_qemu::attach;
+use iotax_qemu::attach::way::AttachWay;
+use iotax_qemu::command_line::{Firmware, MOST_NET_QUEUES, MachineType, Memory};
+use iotax_qemu::disk::{Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Spdk};
+use iotax_qemu::pin::{self, Wanted};
+use iotax_qemu::version::Version;
 use iotax_units as units;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};

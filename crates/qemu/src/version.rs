@@ -1,7 +1,7 @@
 //! Version and abilities of an installed QEMU: asked of the program itself, never guessed.
 
-use super::super::qmp::Qmp;
-use super::OLDEST;
+use crate::command_line::OLDEST;
+use crate::qmp::Qmp;
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
 use serde_json::json;
 use std::ffi::OsStr;

@@ -2,9 +2,10 @@
 //! memory, by a bdev over what is below. QEMU is not in the way of an I/O, and the target is
 //! nobody's child: it was there before.
 
-use super::{AttachWay, Beforehand, Property, vhost_user_blk};
-use crate::guest::qemu::{Aio, Backend, CommandLine, DiskServer, DiskSpec, Spdk};
-use crate::op::Op;
+use super::vhost_user_blk;
+use crate::attach::way::{AttachWay, Beforehand, DiskAct, Property};
+use crate::disk::{Aio, Backend, DiskServer, DiskSpec, Spdk};
+use crate::option_value::CommandLine;
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::spdk::export::{BdevPart, ExportSpdk};
@@ -36,7 +37,7 @@ impl AttachWay for VhostUserSpdk {
 
     fn lacks(&self) -> &'static [&'static str] {
         // A target opens what is below by libaio or io_uring, as it is asked.
-        super::OF_QEMUS_BLOCK_LAYER.split_at(1).1
+        crate::attach::way::OF_QEMUS_BLOCK_LAYER.split_at(1).1
     }
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
@@ -58,7 +59,7 @@ impl AttachWay for VhostUserSpdk {
     fn beforehand(&self, disk: &DiskSpec, below: &PathRef, tag: &RunTag) -> Option<Beforehand> {
         let DiskServer::Spdk(spdk) = &disk.server else { return None };
         let spdk = Spdk { name: format!("iotax-{}-{}", tag.run_id, disk.serial), ..spdk.clone() };
-        let op = Op::ExportSpdk(ExportSpdk {
+        let act = DiskAct::ExportSpdk(ExportSpdk {
             rpc: spdk.rpc.clone(),
             backing: below.clone(),
             uring: disk.aio == Aio::IoUring,
@@ -69,7 +70,7 @@ impl AttachWay for VhostUserSpdk {
         });
         Some(Beforehand {
             why: "serve the guest's disk by SPDK",
-            op,
+            act,
             server: DiskServer::Spdk(spdk),
         })
     }

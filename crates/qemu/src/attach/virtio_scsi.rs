@@ -1,8 +1,9 @@
 //! virtio-scsi: a paravirtual controller of its own for each disk, so that no two share a queue or
 //! a thread.
 
-use super::{AttachWay, Property, ids, iothreads, one_thread_at_most};
-use crate::guest::qemu::{CommandLine, DiskSpec, OptionValue, on_off};
+use crate::attach::way::{AttachWay, Property, ids, iothreads, one_thread_at_most};
+use crate::disk::DiskSpec;
+use crate::option_value::{CommandLine, OptionValue, on_off};
 
 pub struct VirtioScsi;
 

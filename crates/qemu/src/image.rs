@@ -1,8 +1,11 @@
 //! Images made by QEMU's storage daemon, which takes its orders by QMP and ends when the image is
 //! made, or when we do. It sees only the stretch that the image may take and refuses to go beyond.
 
-use crate::guest::qemu::{Backend, EMPTY_DAEMON, STORAGE_DAEMON, Span, room_node};
-use crate::guest::qmp::Qmp;
+use crate::command_line::STORAGE_DAEMON;
+use crate::disk::Backend;
+use crate::qcow2::{Span, room_node};
+use crate::qmp::Qmp;
+use crate::version::EMPTY_DAEMON;
 use anyhow::{Context, Result, bail};
 use iotax_drivers::path_ref::PathRef;
 use iotax_sys::child::{ends_with_us, last_words};
@@ -52,7 +55,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 /// With the daemon's words: what is below cannot be opened, or the image does not fit.
-pub(super) fn make(image: &MakeImage) -> Result<()> {
+pub fn make(image: &MakeImage) -> Result<()> {
     let (ours, theirs) = UnixStream::pair().context("cannot make a pair of sockets")?;
     let mut daemon = start(image, theirs)?;
     let made = converse(image, ours);
@@ -110,8 +113,10 @@ fn converse(image: &MakeImage, socket: UnixStream) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::qemu::{Aio, Cache, DiskSpec, Qcow2, lay_out};
-    use crate::guest::settings::{of_node, of_node_differing};
+    use crate::disk::{Aio, Cache, DiskSpec};
+    use crate::qcow2::{Qcow2, lay_out};
+    use crate::settings::{of_node, of_node_differing};
+    use crate::testing::made_up_disk;
     use iotax_drivers::path_ref::PathRef;
     use iotax_host::guard::rig;
     use iotax_host::probe::program_path;
@@ -223,7 +228,7 @@ mod tests {
             read_only: true,
             share_read: true,
             qcow2: Some(images),
-            ..DiskSpec::made_up()
+            ..made_up_disk()
         };
         let node = disk.node("disk").into_word().into_string().unwrap();
         let read = Command::new("qemu-io")

@@ -3,10 +3,12 @@
 //! alone.
 
 use super::boot::{self, BootError, BootFailure, BootLimits, BootedGuest};
-use super::qemu::{
-    self, Accel, Aio, Cache, DiskSpec, GuestFiles, GuestSpec, GuestStart, MachineType, Memory,
-};
 use super::{attach, init, initramfs, kernel, pin};
+use crate::accel::Accel;
+use crate::command_line::{self as qemu, GuestSpec, GuestStart, MachineType, Memory};
+use crate::disk::{Aio, Cache, DiskSpec};
+use crate::guest_files::GuestFiles;
+use crate::testing::made_up_disk;
 use iotax_drivers::disk_key as disk;
 use iotax_drivers::process::{ProcessId, process_id};
 use serde_json::Value;
@@ -68,7 +70,7 @@ impl Lab {
     /// `None`, said aloud, where there is no QEMU or no kernel.
     fn new() -> Option<Lab> {
         let alone = ONE.lock().unwrap_or_else(|poison| poison.into_inner());
-        let installed = qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop);
+        let installed = crate::version::installed_version(OsStr::new(qemu::PROGRAM)).map(drop);
         if let Err(why) = installed.and_then(|()| kernel::look().map(drop)) {
             println!("skipped: needs a guest: {why}");
             return None;
@@ -118,7 +120,7 @@ impl Lab {
             serial,
             aio: Aio::Threads,
             iothreads: 0,
-            ..DiskSpec::made_up()
+            ..made_up_disk()
         });
         self.spec.disks.last_mut().unwrap()
     }

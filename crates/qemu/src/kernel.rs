@@ -3,8 +3,8 @@
 //! kernels whose modules cannot reach a virtio disk and the port to the agent.
 
 use super::modules::Tree;
-use super::qemu::Accel;
 use super::{elf, packing};
+use crate::accel::Accel;
 use anyhow::{Context, Result, bail, ensure};
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
 use iotax_units::exit::Failed;

@@ -1,38 +1,15 @@
-//! Ways for a disk to reach a guest, one file and one entry in [`ALL`] each. A way says which
-//! devices it is in QEMU's words, what it lacks on a machine, and what of a disk's options it does
-//! not take. The oldest QEMU that is taken has all of them.
+//! What a way for a disk to reach a guest is asked for, and what the ways have in common.
 
-mod nvme;
-mod socket;
-mod spdk;
-mod vfio;
-mod vhost_scsi;
-mod vhost_user_blk;
-mod virtio_blk;
-mod virtio_scsi;
-
-use super::qemu::{Backend, CommandLine, DiskServer, DiskSpec, can_be_sockets};
-use crate::op::Op;
+use crate::disk::{Backend, DiskServer, DiskSpec};
+use crate::guest_files::can_be_sockets;
+use crate::option_value::{CommandLine, OptionValue};
+use iotax_drivers::lio::ExportVhostScsi;
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::RunTag;
+use iotax_drivers::spdk::export::ExportSpdk;
+use iotax_drivers::vfio::PassThrough;
 use iotax_units::exit::Failed;
 use std::path::{Path, PathBuf};
-
-/// Ways of attaching a disk, by QEMU's word for each.
-pub const ALL: &[&dyn AttachWay] = &[
-    &virtio_blk::VirtioBlk,
-    &virtio_scsi::VirtioScsi,
-    &nvme::Nvme,
-    &vhost_user_blk::VhostUserBlk,
-    &vhost_scsi::VhostScsi,
-    &vfio::Vfio,
-];
-
-/// Form of `vhost-user-blk` with the option `spdk`.
-pub const SPDK: &dyn AttachWay = &spdk::VhostUserSpdk;
-
-/// Form of `vhost-user-blk` over a socket that another process serves.
-pub const SOCKET: &dyn AttachWay = &socket::VhostUserSocket;
 
 /// Way for a disk to reach a guest.
 pub trait AttachWay: Sync {
@@ -126,31 +103,19 @@ pub trait AttachWay: Sync {
     fn add(&self, line: &mut CommandLine, at: usize, disk: &DiskSpec);
 }
 
-impl std::fmt::Debug for dyn AttachWay {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl PartialEq for dyn AttachWay {
-    fn eq(&self, other: &dyn AttachWay) -> bool {
-        self.name() == other.name()
-    }
-}
-
 /// A step before QEMU's start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beforehand {
     /// Purpose, a clause.
     pub why: &'static str,
-    pub op: Op,
+    pub act: DiskAct,
     /// Server of the disk afterwards.
     pub server: DiskServer,
 }
 
 /// Options of a disk that something in QEMU answers for, those of its queues first: a drive has
 /// none of them.
-const OF_QEMU: &[&str] = &[
+pub(super) const OF_QEMU: &[&str] = &[
     "num-queues",
     "queue-size",
     "aio",
@@ -171,7 +136,7 @@ const OF_QEMU: &[&str] = &[
 
 /// Options that only QEMU's own block layer has, and nothing that goes past it; but for the first,
 /// which others may choose, too.
-const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
+pub(super) const OF_QEMUS_BLOCK_LAYER: &[&str] = OF_QEMU.split_at(2).1;
 
 /// A property of an object of a running QEMU.
 pub struct Property {
@@ -184,7 +149,7 @@ pub struct Property {
 }
 
 impl Property {
-    fn new(option: &'static str, object: &str, name: &'static str) -> Property {
+    pub(super) fn new(option: &'static str, object: &str, name: &'static str) -> Property {
         Property { option, object: object.to_owned(), name }
     }
 }
@@ -223,31 +188,26 @@ impl DaemonFiles {
     }
 }
 
-/// Finds the way of that name.
-pub fn by_name(name: &str) -> Option<&'static dyn AttachWay> {
-    ALL.iter().copied().find(|way| way.name() == name)
-}
-
 /// Returns the ids of the node and the device of disk number `at`.
-fn ids(at: usize) -> (String, String) {
+pub(super) fn ids(at: usize) -> (String, String) {
     (format!("disk{at}"), format!("disk{at}-device"))
 }
 
 /// Adds the threads that serve disk number `at` and returns their ids.
-fn iothreads(line: &mut CommandLine, at: usize, disk: &DiskSpec) -> Vec<String> {
+pub(super) fn iothreads(line: &mut CommandLine, at: usize, disk: &DiskSpec) -> Vec<String> {
     let id = |thread: u16| match disk.iothreads {
         1 => format!("iothread{at}"),
         _ => format!("iothread{at}-{thread}"),
     };
     let ids: Vec<String> = (0..disk.iothreads).map(id).collect();
     for id in &ids {
-        line.option("-object", super::qemu::OptionValue::beginning_with("iothread").set("id", id));
+        line.option("-object", OptionValue::beginning_with("iothread").set("id", id));
     }
     ids
 }
 
 /// Refuses more than one thread where no QEMU spreads the queues of such a disk over them.
-fn one_thread_at_most(disk: &DiskSpec) -> Result<(), String> {
+pub(super) fn one_thread_at_most(disk: &DiskSpec) -> Result<(), String> {
     match disk.iothreads {
         0 | 1 => Ok(()),
         _ => Err(format!(
@@ -265,3 +225,23 @@ pub fn slot(at: usize) -> usize {
 
 /// First slot for disks: QEMU gives its own devices slots from 1 on.
 const FIRST_SLOT: usize = 0x10;
+
+impl std::fmt::Debug for dyn AttachWay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for dyn AttachWay {
+    fn eq(&self, other: &dyn AttachWay) -> bool {
+        self.name() == other.name()
+    }
+}
+
+/// What must be done before QEMU can have a disk.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DiskAct {
+    ExportSpdk(ExportSpdk),
+    ExportVhostScsi(ExportVhostScsi),
+    PassThrough(PassThrough),
+}

@@ -1,7 +1,8 @@
 //! virtio-blk: a paravirtual disk. Several iothreads share its queues from QEMU 9.0 on.
 
-use super::{AttachWay, Property, ids, iothreads};
-use crate::guest::qemu::{CommandLine, DiskSpec, OptionValue, on_off};
+use crate::attach::way::{AttachWay, Property, ids, iothreads};
+use crate::disk::DiskSpec;
+use crate::option_value::{CommandLine, OptionValue, on_off};
 use serde_json::json;
 
 pub struct VirtioBlk;

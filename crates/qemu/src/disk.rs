@@ -1,11 +1,11 @@
 //! A disk of a guest as QEMU gets it: cache mode, how the host's I/O is issued, the block node. How
 //! it reaches the guest is its way's business.
 
-use super::super::attach::AttachWay;
-use super::image::Qcow2;
-use super::is_plain;
-use super::line::{CommandLine, OptionValue, on_off};
 use super::version::Version;
+use crate::attach::way::AttachWay;
+use crate::command_line::is_plain;
+use crate::option_value::{CommandLine, OptionValue, on_off};
+use crate::qcow2::Qcow2;
 use iotax_drivers::path_ref::RbdImage;
 use iotax_host::pci::PciDrive;
 use std::path::{Path, PathBuf};
@@ -195,33 +195,6 @@ pub struct DiskSpec {
 }
 
 impl DiskSpec {
-    /// Returns a plain virtio-blk disk over a file, for tests.
-    #[cfg(any(test, feature = "testing"))]
-    pub fn made_up() -> DiskSpec {
-        DiskSpec {
-            way: super::super::attach::ALL[0],
-            path: "/srv/x.img".into(),
-            rbd: None,
-            backend: Backend::File,
-            offset: 0,
-            bytes: None,
-            qcow2: None,
-            cache: Cache::None,
-            aio: Aio::Native,
-            discard: false,
-            detect_zeroes: DetectZeroes::Off,
-            snapshot: false,
-            iothreads: 1,
-            num_queues: None,
-            queue_size: None,
-            serial: "iotax-1".into(),
-            read_only: false,
-            share_read: false,
-            shared_out: false,
-            server: DiskServer::Qemu,
-        }
-    }
-
     /// Returns the block node of the disk, of QEMU and of its storage daemon alike. The file's node
     /// inherits the cache settings and read-only from the node around it.
     pub fn node(&self, name: &str) -> OptionValue {
@@ -385,6 +358,7 @@ const LONGEST_SERIAL: usize = 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::made_up_disk;
 
     #[test]
     fn overlays_lie_where_that_qemu_makes_them() {
@@ -404,8 +378,7 @@ mod tests {
     fn an_overlay_is_made_by_a_drive_with_the_same_settings() {
         let words = |snapshot| {
             let mut line = CommandLine::default();
-            DiskSpec { snapshot, offset: 1 << 20, ..DiskSpec::made_up() }
-                .add_drive(&mut line, "disk0");
+            DiskSpec { snapshot, offset: 1 << 20, ..made_up_disk() }.add_drive(&mut line, "disk0");
             let words = line.into_words();
             words.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>()
         };

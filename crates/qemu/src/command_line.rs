@@ -3,24 +3,14 @@
 //! QEMU would silently weaken (aio=native without O_DIRECT) or that could destroy an image opened
 //! by two.
 
-mod disk;
-mod files;
-mod image;
-mod line;
-mod outline;
-mod version;
-
-pub use disk::{Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Spdk, overlay_folder};
-pub use files::{GuestFiles, can_be_sockets};
-#[cfg(any(test, feature = "testing"))]
-pub use image::USUAL_CLUSTER;
-pub use image::{LARGEST_CLUSTER, Qcow2, SMALLEST_CLUSTER, Span, lay_out, room_node};
-pub use line::{CommandLine, OptionValue, on_off, socket};
-pub use version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring_works};
-
 use super::system_image::SystemImage;
 use super::{init, root};
-pub use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
+use crate::accel::Accel;
+use crate::disk::DiskSpec;
+use crate::guest_files::GuestFiles;
+use crate::option_value::{CommandLine, OptionValue, on_off, socket};
+use crate::version::Version;
+use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 use iotax_units::exit::Failed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -34,23 +24,6 @@ pub const STORAGE_DAEMON: &str = "qemu-storage-daemon";
 /// Oldest QEMU that works. This module was tried with 7.2; its options read as documented since
 /// this version (JSON-free -blockdev, `server=on`, io_uring).
 pub const OLDEST: Version = Version { major: 6, minor: 0, patch: 0 };
-
-/// Executor of the guest's instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accel {
-    Kvm,
-    /// QEMU's translator. Its figures are not representative.
-    Tcg,
-}
-
-impl Accel {
-    pub fn word(self) -> &'static str {
-        match self {
-            Accel::Kvm => "kvm",
-            Accel::Tcg => "tcg",
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MachineType {
@@ -432,7 +405,7 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
     Ok(())
 }
 
-fn is_plain(name: &str) -> bool {
+pub fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
@@ -440,13 +413,19 @@ fn is_plain(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::attach::{ALL, AttachWay, DaemonFiles, SPDK, by_name};
+    use crate::accel::Accel;
+    use crate::attach::way::{AttachWay, DaemonFiles};
+    use crate::attach::{ALL, SPDK, by_name};
+    use crate::disk::{Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Spdk};
+    use crate::qcow2::{Qcow2, Span, USUAL_CLUSTER, room_node};
+    use crate::testing::made_up_disk;
+    use crate::version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring_works};
     use iotax_host::pci::PciDrive;
     use std::ffi::OsStr;
     use std::os::unix::fs::PermissionsExt;
 
     fn disk() -> DiskSpec {
-        DiskSpec::made_up()
+        made_up_disk()
     }
 
     fn guest(disks: Vec<DiskSpec>) -> GuestSpec {

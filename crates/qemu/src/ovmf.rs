@@ -1,6 +1,6 @@
 //! Paths at which distributions put OVMF, UEFI for guests.
 
-use super::qemu::Firmware;
+use crate::command_line::Firmware;
 use std::path::Path;
 
 /// Code and template of the variables, as Debian and Ubuntu, Fedora, Arch and openSUSE name them;

@@ -1,6 +1,6 @@
 //! A disk of a guest in a few words, for a plan.
 
-use super::{Cache, DetectZeroes, DiskServer, DiskSpec};
+use crate::disk::{Cache, DetectZeroes, DiskServer, DiskSpec};
 use iotax_drivers::path_ref::PathRef;
 use iotax_units::show_size;
 

@@ -1,9 +1,9 @@
 //! vfio: the drive itself. The host's driver releases it, the IOMMU keeps it within the guest's
 //! memory, and the guest's own NVMe driver has it; QEMU is in the way of its interrupts at most.
 
-use super::{AttachWay, Beforehand, Property, ids};
-use crate::guest::qemu::{CommandLine, DiskServer, DiskSpec, OptionValue};
-use crate::op::Op;
+use crate::attach::way::{AttachWay, Beforehand, DiskAct, Property, ids};
+use crate::disk::{DiskServer, DiskSpec};
+use crate::option_value::{CommandLine, OptionValue};
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::RunTag;
 use iotax_drivers::vfio::PassThrough;
@@ -32,7 +32,7 @@ impl AttachWay for Vfio {
     }
 
     fn lacks(&self) -> &'static [&'static str] {
-        super::OF_QEMU
+        crate::attach::way::OF_QEMU
     }
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
@@ -46,13 +46,13 @@ impl AttachWay for Vfio {
         let (DiskServer::Drive(drive), PathRef::Path(path)) = (&disk.server, below) else {
             return None;
         };
-        let op = Op::PassThrough(PassThrough {
+        let act = DiskAct::PassThrough(PassThrough {
             address: drive.address.clone(),
             driver: drive.driver.clone()?,
             disk: path.clone(),
             queue: Default::default(),
         });
-        Some(Beforehand { why: "take the drive for the guest", op, server: disk.server.clone() })
+        Some(Beforehand { why: "take the drive for the guest", act, server: disk.server.clone() })
     }
 
     fn properties(&self, at: usize) -> Vec<Property> {
@@ -64,7 +64,7 @@ impl AttachWay for Vfio {
         let value = OptionValue::beginning_with("vfio-pci")
             .set("id", ids(at).1)
             .set("host", &drive.address)
-            .set("addr", format!("{:#x}", super::slot(at)));
+            .set("addr", format!("{:#x}", crate::attach::way::slot(at)));
         line.option("-device", value);
     }
 }

@@ -2,8 +2,10 @@
 //! of the guest's memory: an engine of the stack or an existing one. QEMU is not in the way of an
 //! I/O, and nothing is started or removed here.
 
-use super::{AttachWay, Property, vhost_user_blk};
-use crate::guest::qemu::{Backend, CommandLine, DiskSpec};
+use super::vhost_user_blk;
+use crate::attach::way::{AttachWay, Property};
+use crate::disk::{Backend, DiskSpec};
+use crate::option_value::CommandLine;
 
 /// The way: `vhost-user-blk` with the option `socket`.
 pub struct VhostUserSocket;
@@ -26,7 +28,7 @@ impl AttachWay for VhostUserSocket {
     }
 
     fn lacks(&self) -> &'static [&'static str] {
-        super::OF_QEMUS_BLOCK_LAYER
+        crate::attach::way::OF_QEMUS_BLOCK_LAYER
     }
 
     /// Returns false: the server of the socket decides whether the disk can be written.

@@ -2,9 +2,11 @@
 //! watch over its boot with limits. A guest that says nothing is given up with the last words of
 //! its console and of QEMU, never waited for.
 
-use super::qemu::{Accel, GuestFiles, PORT_CHARDEV, PORT_DEVICE, SYSTEM_DRIVE};
 use super::qmp::{Qmp, QmpError, QmpEvent};
 use super::signs::{self, Sign, Signs, plain};
+use crate::accel::Accel;
+use crate::command_line::{PORT_CHARDEV, PORT_DEVICE, SYSTEM_DRIVE};
+use crate::guest_files::GuestFiles;
 use iotax_drivers::json_socket::SocketError;
 use iotax_drivers::process::{ProcessId, end_of, runs};
 use iotax_host::facts;

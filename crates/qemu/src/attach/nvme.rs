@@ -1,8 +1,9 @@
 //! An emulated NVMe drive, a controller each: what a guest without virtio's drivers gets. QEMU
 //! serves it in its main loop.
 
-use super::{AttachWay, Property, ids};
-use crate::guest::qemu::{CommandLine, DiskSpec, OptionValue, on_off};
+use crate::attach::way::{AttachWay, Property, ids};
+use crate::disk::DiskSpec;
+use crate::option_value::{CommandLine, OptionValue, on_off};
 
 pub struct Nvme;
 

@@ -6,6 +6,7 @@
 
 use super::initramfs::MODULES_LIST;
 use super::root;
+use crate::root::PATH;
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::{MountFlags, mount};
@@ -32,9 +33,6 @@ pub const STEPS_PORT_NAME: &str = "iotax.1";
 
 /// Beginning of every line on the console.
 const PREFIX: &str = "iotax-init: ";
-
-/// Search path for programs in a guest.
-pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Variable that is set for the child that serves the port, which it has as standard input: a
 /// socket to PID 1.

@@ -2,13 +2,15 @@
 //! and starts what LVM, md and the links below /dev/disk need: udev. The image carries no program
 //! of ours, so it is not built again with each of them.
 
-use super::init::PATH;
 use anyhow::{Context, Result, bail, ensure};
 use iotax_drivers::disk_key::{self as disk, DiskKey};
 use rustix::mount::{MountFlags, mount, mount_move};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// Search path for programs in a guest.
+pub(super) const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Word of the kernel's command line that gives the serial of the disk with the root.
 pub const WORD: &str = "iotax.root";

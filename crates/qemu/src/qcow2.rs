@@ -3,8 +3,8 @@
 //! format (docs/interop/qcow2.txt of QEMU): what is not data is reckoned for the case that every
 //! cluster is written, so that no image ever runs out of its room.
 
-use super::line::{OptionValue, on_off};
-use super::{Aio, Backend, DiskSpec};
+use crate::disk::{Aio, Backend, DiskSpec};
+use crate::option_value::{OptionValue, on_off};
 use iotax_units::MIB;
 
 pub const SMALLEST_CLUSTER: u64 = 512;

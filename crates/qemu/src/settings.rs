@@ -2,9 +2,11 @@
 //! disk), held against what was asked for and against what the guest sees. A setting that was
 //! dropped on the way would be measured as if it were on.
 
-use super::attach::{Property, SOCKET};
-use super::qemu::{DiskServer, DiskSpec, on_off};
+use super::attach::SOCKET;
 use super::qmp::{Qmp, QmpError};
+use crate::attach::way::Property;
+use crate::disk::{DiskServer, DiskSpec};
+use crate::option_value::on_off;
 use iotax_host::facts::Device;
 use iotax_host::pci::PciDrive;
 use serde_json::{Value, json};
@@ -331,11 +333,13 @@ pub fn other_drive(drive: &PciDrive, device: Option<&Device>) -> Result<Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::super::attach;
-    use super::super::qemu::{Aio, Backend, Cache, DetectZeroes, Qcow2, Span};
     use super::*;
+    use crate::disk::{Aio, Backend, Cache, DetectZeroes};
+    use crate::qcow2::{Qcow2, Span};
+    use crate::testing::made_up_disk;
 
     fn disk(cache: Cache, num_queues: Option<u16>) -> DiskSpec {
-        DiskSpec { cache, num_queues, aio: Aio::Threads, ..DiskSpec::made_up() }
+        DiskSpec { cache, num_queues, aio: Aio::Threads, ..made_up_disk() }
     }
 
     fn settings(pairs: &[(&str, &str)]) -> GuestSettings {

@@ -1,9 +1,9 @@
 //! vhost-scsi: this host's kernel serves the disk (LIO) out of the guest's memory. Neither QEMU nor
 //! any process is in the way of an I/O.
 
-use super::{AttachWay, Beforehand, Property, ids};
-use crate::guest::qemu::{Backend, CommandLine, DiskServer, DiskSpec, OptionValue};
-use crate::op::Op;
+use crate::attach::way::{AttachWay, Beforehand, DiskAct, Property, ids};
+use crate::disk::{Backend, DiskServer, DiskSpec};
+use crate::option_value::{CommandLine, OptionValue};
 use iotax_drivers::lio::ExportVhostScsi;
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::run_tag::RunTag;
@@ -34,7 +34,7 @@ impl AttachWay for VhostScsi {
     }
 
     fn lacks(&self) -> &'static [&'static str] {
-        super::OF_QEMUS_BLOCK_LAYER
+        crate::attach::way::OF_QEMUS_BLOCK_LAYER
     }
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
@@ -51,7 +51,7 @@ impl AttachWay for VhostScsi {
     fn beforehand(&self, disk: &DiskSpec, below: &PathRef, tag: &RunTag) -> Option<Beforehand> {
         let name = format!("iotax-{}-{}", tag.run_id, disk.serial);
         let wwn = wwn(&name);
-        let op = Op::ExportVhostScsi(ExportVhostScsi {
+        let act = DiskAct::ExportVhostScsi(ExportVhostScsi {
             backing: below.clone(),
             block: disk.backend == Backend::HostDevice,
             bytes: disk.bytes.unwrap_or_default(),
@@ -62,7 +62,7 @@ impl AttachWay for VhostScsi {
         });
         Some(Beforehand {
             why: "serve the guest's disk by the kernel",
-            op,
+            act,
             server: DiskServer::Kernel(wwn),
         })
     }

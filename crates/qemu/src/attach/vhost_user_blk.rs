@@ -1,10 +1,10 @@
 //! vhost-user-blk: a process of its own serves the disk out of the guest's memory, here QEMU's
 //! storage daemon. QEMU itself is not in the way of an I/O.
 
-use super::{AttachWay, DaemonFiles, Property, ids};
-use crate::guest::qemu::{
-    CommandLine, DiskServer, DiskSpec, OptionValue, STORAGE_DAEMON, on_off, socket,
-};
+use crate::attach::way::{AttachWay, DaemonFiles, Property, ids};
+use crate::command_line::STORAGE_DAEMON;
+use crate::disk::{DiskServer, DiskSpec};
+use crate::option_value::{CommandLine, OptionValue, on_off, socket};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -28,7 +28,7 @@ impl AttachWay for VhostUserBlk {
     }
 
     fn check(&self, disk: &DiskSpec) -> Result<(), String> {
-        super::one_thread_at_most(disk)?;
+        crate::attach::way::one_thread_at_most(disk)?;
         if !matches!(disk.server, DiskServer::Daemon(_)) {
             return Err("attach=vhost-user-blk without the socket of what serves it".into());
         }
@@ -89,7 +89,7 @@ pub(super) fn add(line: &mut CommandLine, at: usize, disk: &DiskSpec, socket: &P
     let value = OptionValue::beginning_with("vhost-user-blk-pci")
         .set("id", device)
         .set("chardev", &node)
-        .set("addr", format!("{:#x}", super::slot(at)))
+        .set("addr", format!("{:#x}", crate::attach::way::slot(at)))
         // With it the guest asks the daemon's configuration, which (7.2) says "write through"
         // whatever the cache is: the guest then sends no flush, and what it thinks is on the drive
         // is in a cache.

@@ -1,6 +1,6 @@
 //! Findings of this machine for its guests.
 
-use super::{kernel, ovmf, qemu};
+use crate::{command_line as qemu, kernel, ovmf, version};
 use iotax_drivers::spdk;
 use iotax_drivers::spdk::file::kind as spdk_kind;
 use iotax_facts::spdk::USUAL_SOCKET;
@@ -14,18 +14,18 @@ use std::path::Path;
 /// them.
 pub const FINDINGS: GuestProbe = GuestProbe {
     kvm: kvm_state,
-    qemu: || qemu::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
+    qemu: || version::installed_version(OsStr::new(qemu::PROGRAM)).map(drop),
     kernel: || kernel::look().map(drop),
-    storage_daemon: || qemu::installed_version(OsStr::new(qemu::STORAGE_DAEMON)).map(drop),
-    io_uring: || io_uring_state(qemu::PROGRAM, qemu::EMPTY_QEMU),
-    daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, qemu::EMPTY_DAEMON),
+    storage_daemon: || version::installed_version(OsStr::new(qemu::STORAGE_DAEMON)).map(drop),
+    io_uring: || io_uring_state(qemu::PROGRAM, version::EMPTY_QEMU),
+    daemon_io_uring: || io_uring_state(qemu::STORAGE_DAEMON, version::EMPTY_DAEMON),
     ovmf: || ovmf::installed().map(drop).ok_or_else(|| "OVMF is not installed".into()),
     spdk: || spdk::answers(Path::new(USUAL_SOCKET), &[spdk_kind(false).create]),
     lab: || Err("a lab starts where iotax was called, and nowhere else".into()),
 };
 
 fn io_uring_state(program: &str, empty: &[&str]) -> Result<(), String> {
-    qemu::io_uring_works(OsStr::new(program), empty)
+    version::io_uring_works(OsStr::new(program), empty)
         .map_err(|why| format!("{program} does not open a file with io_uring: {why}"))
 }
 
