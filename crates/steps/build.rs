@@ -4,8 +4,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Crates of which the agent is made.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "drivers",
+    "engines",
     "facts",
     "histogram",
     "host",

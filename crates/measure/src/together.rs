@@ -5,10 +5,10 @@
 use super::places::{Places, ReachedPlace};
 use super::visit_workers::{LoadedMember, PlaceSlices, cpu_times};
 use anyhow::{Context, Result};
+use iotax_engines::serving::READY_BEFORE_NS;
 use iotax_facts::place::Place;
 use iotax_load::{Histogram, SliceBound, SliceResult, SliceSpec};
 use iotax_model::record::{CpuTimes, OnTarget, SlicePart};
-use iotax_steps::serving::READY_BEFORE_NS;
 use iotax_units::exit::Failed;
 use iotax_units::show_ns;
 use iotax_wire::message::{Ran, slice_limit};

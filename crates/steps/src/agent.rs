@@ -4,8 +4,8 @@
 
 use crate::agent_handler::HostHandler;
 use crate::agent_program::{BUILD, NAME};
-use crate::serving;
 use anyhow::Result;
+use iotax_engines::serving;
 use iotax_qemu::init;
 use iotax_units::exit::{Failed, MEASUREMENT_FAILED};
 use std::fs::File;

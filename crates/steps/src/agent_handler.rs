@@ -1,10 +1,10 @@
 //! Abilities of the agent's end of the wire, in any place: the machine's facts, its steps, the
 //! guard's look at a path, the quiesce gate.
 
-use crate::serving::{Allowed, Handler, ProgressLine};
 use anyhow::{Context, Result, bail};
 use iotax_drivers::disk_key::{self as disk, DiskKey};
 use iotax_drivers::system::RealSystem;
+use iotax_engines::serving::{Allowed, Handler, ProgressLine};
 use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
 use iotax_host::facts::{self, Facts};
 use iotax_host::gauges::Gauges;

@@ -20,11 +20,7 @@ pub mod agent_handler;
 pub mod agent_program;
 pub mod agentless;
 pub mod clean;
-pub mod durability;
-pub mod engine;
 pub mod executor;
-#[cfg(test)]
-mod fake_place;
 pub mod hypervisor;
 pub mod journal;
 mod leftover_superblocks;
@@ -35,7 +31,6 @@ pub mod operation;
 pub mod place_executor;
 pub mod remote_executor;
 pub mod resource;
-pub mod serving;
 #[cfg(test)]
 mod simulated;
 pub mod ssh;

@@ -353,7 +353,7 @@ mod tests {
     use super::*;
     use crate::agent_handler::HostHandler;
     use crate::op::MakeDirectory;
-    use crate::serving;
+    use iotax_engines::serving;
     use iotax_facts::need::{Requirement, SearchedThing, Supply, everywhere};
     use iotax_host::needs::{self, Need, OWN};
 

@@ -2,7 +2,6 @@
 //! done record, after a failure, after a reboot.
 
 use super::clean::{Cleaned, undo_all};
-use super::engine::fio::{Client, PoolPart};
 use super::executor::Executor;
 use super::journal::{self, Journal, JournalEntry};
 use super::op::{
@@ -42,6 +41,7 @@ use iotax_drivers::system::RealSystem;
 use iotax_drivers::threads::ServingThread;
 use iotax_drivers::vfio::PassThrough;
 use iotax_drivers::zfs::ArcLimit;
+use iotax_engines::fio::{Client, PoolPart};
 use iotax_facts::array::ArrayState;
 use iotax_facts::place::Place;
 use iotax_facts::tool::{EngineGives, MadePath, StateQuery, ToolCommands};

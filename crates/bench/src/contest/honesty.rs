@@ -4,8 +4,8 @@
 use super::goals::Ours;
 use super::ours::{shot, timed, worker};
 use super::{ContestLoad, ContestTarget};
+use iotax_engines::load_engine::EngineError;
 use iotax_load::{EngineName, Iomem, Rw, Stamping};
-use iotax_steps::engine::EngineError;
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -2,11 +2,11 @@
 
 use super::goals::Ours;
 use super::{ContestLoad, ContestTarget, Shot};
+use iotax_engines::load_engine::EngineError;
 use iotax_load::{
     EngineName, Histogram, Hold, Job, SliceBound, SliceResult, SliceSpec, Stamping, TargetSpec,
     Worker,
 };
-use iotax_steps::engine::EngineError;
 
 /// Time discarded at the start of each run, for the processor's caches and the first looks.
 const DISCARD_NS: u64 = 50_000_000;

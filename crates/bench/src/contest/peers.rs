@@ -3,10 +3,10 @@
 
 use super::goals::Ours;
 use super::{ContestLoad, ContestTarget, Shot};
+use iotax_engines::fio::{self, Filename};
+use iotax_engines::load_engine::EngineError;
 use iotax_load::engine::ALL;
 use iotax_load::{EngineName, Histogram, Iomem, Stamping};
-use iotax_steps::engine::EngineError;
-use iotax_steps::engine::fio::{self, Filename};
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Binds a contest to a processor: generators are compared on one, which they all use in turn.
 //! Refuses processors that do not exist, or that this process may not use.
 
-use iotax_steps::engine::EngineError;
+use iotax_engines::load_engine::EngineError;
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 

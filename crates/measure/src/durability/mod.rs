@@ -6,7 +6,7 @@
 mod kill;
 mod trials;
 
-pub use iotax_steps::durability::{disk, stamp, verifier, writer};
+pub use iotax_engines::durability::{disk, stamp, verifier, writer};
 pub use iotax_wire::trial::{self as schedule, TrialSpec};
 pub use kill::kills_of;
 pub use trials::check_room;

@@ -3,12 +3,12 @@
 
 use super::site::AgentlessHost as Site;
 use super::{Host, QUICK};
-use crate::engine::LoadEngine;
-use crate::engine::fio::Fio;
-use crate::serving::{Allowed, Handler};
 use crate::ssh::SharedSsh;
 use anyhow::{Context, Result, bail};
 use iotax_drivers::disk_key::DiskKey;
+use iotax_engines::fio::Fio;
+use iotax_engines::load_engine::LoadEngine;
+use iotax_engines::serving::{Allowed, Handler};
 use iotax_facts::Engine;
 use iotax_facts::slice::{CpuTimes, QuiesceGate};
 use iotax_host::block::Identity;

@@ -13,10 +13,10 @@ mod site;
 mod tests;
 mod windows;
 
-use super::engine::fio::Ioengines;
-use crate::serving;
 use crate::ssh::{self, SshOptions};
 use anyhow::{Context, Result};
+use iotax_engines::fio::Ioengines;
+use iotax_engines::serving;
 use iotax_facts::place::is_of_windows;
 use iotax_host::facts::Facts;
 use iotax_host::guard::found::Inspection;

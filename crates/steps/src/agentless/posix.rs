@@ -3,8 +3,8 @@
 //! login profile prints. Facts are the kernel's own files, read by the same code as on this host.
 
 use super::{Created, SeenHost, Shell, ShellRequest, facts};
-use crate::engine::fio::{self, Ioengines};
 use anyhow::{Context, Result, anyhow, bail};
+use iotax_engines::fio::{self, Ioengines};
 use iotax_host::block::{Identity, PartitionExtent};
 use iotax_host::guard::found::{
     Finding, InspectedKind, Inspection, InspectionCheck, Signature, TargetUse, UncheckedPoint,

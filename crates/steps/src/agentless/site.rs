@@ -1,8 +1,8 @@
 //! Runs fio on a host over ssh for the engine fio.
 
 use super::{Host, QUICK, last_words};
-use crate::engine::EngineError;
-use crate::engine::fio::{Filename, Ioengines, Site, output_in_time};
+use iotax_engines::fio::{Filename, Ioengines, Site, output_in_time};
+use iotax_engines::load_engine::EngineError;
 use iotax_host::Missing;
 use iotax_load::clock;
 use std::path::Path;

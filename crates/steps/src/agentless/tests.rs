@@ -5,8 +5,8 @@ use super::posix::Posix;
 use super::site::AgentlessHost as AfarSite;
 use super::windows::Windows;
 use super::*;
-use crate::engine::EngineError;
-use crate::engine::fio::{Filename, Fio, Site};
+use iotax_engines::fio::{Filename, Fio, Site};
+use iotax_engines::load_engine::EngineError;
 use iotax_host::guard::judge::{Intent, judge};
 use iotax_host::guard::marker::{self, Marker};
 use iotax_host::guard::rig::consent;
@@ -116,11 +116,11 @@ fn the_jobs_of_fio_on_both_systems() {
         let bound = SliceBound::Bytes { bytes: 8 << 20 };
         let spec = SliceSpec { bound, min_discard_ns: 0, flush: true, begin_ns: None };
         let text = fio.job_file(&spec);
-        let command = crate::engine::LoadEngine::command(&fio).unwrap();
+        let command = iotax_engines::load_engine::LoadEngine::command(&fio).unwrap();
         all.push(format!(
             "{}\n# {}\n{text}",
             command[..5].join(" "),
-            crate::engine::LoadEngine::why(&fio)
+            iotax_engines::load_engine::LoadEngine::why(&fio)
         ));
     }
     insta::assert_snapshot!(all.join("\n"));

@@ -4,9 +4,9 @@
 //! not report who has a drive open, or what is on it besides a partition table.
 
 use super::{Created, SeenHost, Shell, ShellRequest};
-use crate::engine::fio::{self, Ioengines};
 use crate::ssh::MARK;
 use anyhow::{Context, Result};
+use iotax_engines::fio::{self, Ioengines};
 use iotax_host::block::Identity;
 use iotax_host::facts::{Device, Facts, Processor, TargetFacts};
 use iotax_host::guard::found::{

@@ -3,9 +3,9 @@
 //! noise on stdout.
 
 use super::*;
-use crate::fake_place::{FakeHandler, spec, target};
-use crate::serving::serve_stdio;
 use iotax_drivers::agent_copy::is_ours;
+use iotax_engines::serving::serve_stdio;
+use iotax_engines::testing::{FakeHandler, spec, target};
 use iotax_load::Job;
 use iotax_wire::frame::{FrameError, PROTOCOL};
 use iotax_wire::message::{Response, WireRequest};

@@ -1,7 +1,7 @@
 //! Reads fio's report of a slice: its JSON+ (fio 3.x: all latencies in nanoseconds) into our
 //! histograms. The caller, who knows fio's clock, works out when its window was.
 
-use crate::engine::EngineError;
+use crate::load_engine::EngineError;
 use iotax_load::{Direction, Histogram, SliceResult};
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -1,13 +1,5 @@
-//! Defines the load engines: our own workers, and the installed fio. An engine is prepared once on
-//! a target, or on several at once, and then runs slices. It does not make up what it does not
-//! know.
-
-pub mod fio;
-pub mod native;
-pub mod probe;
-
-pub use fio::Fio;
-pub use native::Native;
+//! A load engine: it is prepared once on a target, or on several at once, and then runs slices. It
+//! does not make up what it does not know.
 
 use iotax_facts::Engine;
 use iotax_host::Missing;
@@ -78,8 +70,6 @@ pub struct EngineKind {
     pub prepare: Prepare,
 }
 
-pub const ALL: &[&EngineKind] = &[&native::KIND, &fio::KIND];
-
 /// Reason why an engine could not be prepared or a slice not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -130,37 +120,6 @@ impl From<EngineError> for Failed {
                 exit::of_io(format!("cannot open {}", path.display()), source)
             }
             _ => Failed { code: error.code(), message: error.to_string() },
-        }
-    }
-}
-
-/// Makes the engine that was named, or chooses one of ours.
-///
-/// # Errors
-/// If something does not fit, is missing, or was refused.
-pub fn prepare(
-    targets: &[TargetSpec],
-    jobs: &[Job],
-    engine: Option<Engine>,
-    beside: Option<&Worker>,
-) -> Result<Box<dyn LoadEngine>, EngineError> {
-    (kind_of(engine).prepare)(targets, jobs, engine, beside)
-}
-
-/// Returns the kind of the named engine, or the default kind.
-pub fn kind_of(engine: Option<Engine>) -> &'static EngineKind {
-    ALL.iter().find(|kind| (kind.answers)(engine)).unwrap_or(&&native::KIND)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_engine_has_one_member() {
-        let native = iotax_load::engine::ALL.iter().map(|kind| Some(Engine::Native(kind.name)));
-        for engine in native.chain([None, Some(Engine::Fio)]) {
-            assert_eq!(ALL.iter().filter(|kind| (kind.answers)(engine)).count(), 1, "{engine:?}");
         }
     }
 }

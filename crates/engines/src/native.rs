@@ -1,6 +1,6 @@
 //! Uses our own load generator as an engine. It refuses what crates/load refuses.
 
-use super::{EngineError, EngineKind, LoadEngine};
+use crate::load_engine::{EngineError, EngineKind, LoadEngine};
 use iotax_facts::Engine;
 use iotax_load::{Job, SliceResult, SliceSpec, TargetSpec, VerifiedWorker, Worker};
 use std::ops::ControlFlow;

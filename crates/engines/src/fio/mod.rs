@@ -18,7 +18,7 @@ mod report;
 pub use client::{Client, ENDING, PoolPart};
 pub use here::{missing, version};
 
-use super::{EngineError, EngineKind, LoadEngine};
+use crate::load_engine::{EngineError, EngineKind, LoadEngine};
 use here::Here;
 use iotax_facts::Engine;
 use iotax_load::{Iomem, Job, SliceBound, SliceResult, SliceSpec, TargetSpec};

@@ -1,7 +1,7 @@
 //! Peers of an agent that serves a machine of the test's own.
 
 use super::*;
-use crate::fake_place::{FakeHandler, spec, target};
+use crate::testing::{FakeHandler, spec, target};
 use iotax_load::{EngineName, Rw, ShortLength};
 use iotax_wire::message::{SeriesScalars, unpack_series};
 use iotax_wire::peer::{Peer, PeerLink, QUICK_LIMIT, WireFault};

@@ -1,6 +1,6 @@
 //! A machine and engine for tests of the wire: answers at once, or as badly as a test wants.
 
-use crate::engine::{EngineError, LoadEngine};
+use crate::load_engine::{EngineError, LoadEngine};
 use crate::serving::{Handler, ProgressLine};
 use anyhow::{Result, bail};
 use iotax_drivers::disk_key::DiskKey;
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Obeys `step` payloads: `{"sleep_ms":N}`, `{"panic":"words"}`, `{"fail":"words"}`, `{"bytes":N}`,
 /// `{"work_ms":N}`, which reports its progress and can be stopped.
 #[derive(Default)]
-pub(super) struct FakeHandler {
+pub struct FakeHandler {
     pub alive: Arc<AtomicUsize>,
     /// Targets that were permitted.
     pub permitted: Arc<AtomicUsize>,
@@ -156,7 +156,7 @@ impl Handler for FakeHandler {
 }
 
 /// Makes a target for fakes.
-pub(super) fn target(writable: bool) -> TargetSpec {
+pub fn target(writable: bool) -> TargetSpec {
     TargetSpec {
         path: "/dev/fake".into(),
         bytes: None,
@@ -165,7 +165,7 @@ pub(super) fn target(writable: bool) -> TargetSpec {
     }
 }
 
-pub(super) fn spec() -> SliceSpec {
+pub fn spec() -> SliceSpec {
     SliceSpec {
         bound: SliceBound::Time { ns: 10_000_000 },
         min_discard_ns: 0,

@@ -1,6 +1,6 @@
 //! Uses a probe as an engine: it reports units of work where other engines report I/Os.
 
-use super::{EngineError, LoadEngine};
+use crate::load_engine::{EngineError, LoadEngine};
 use iotax_load::{SliceResult, SliceSpec};
 use iotax_probe::net::{self, Exchange};
 use iotax_probe::{Probe, ProbeError, ProbeSpec};

@@ -6,7 +6,8 @@
 use crate::durability::disk::DirectDisk;
 use crate::durability::verifier::{self, Verified};
 use crate::durability::writer;
-use crate::engine::{self, EngineError, LoadEngine};
+use crate::kinds as engine;
+use crate::load_engine::{EngineError, LoadEngine};
 use anyhow::{Context, Result, anyhow};
 use iotax_drivers::disk_key::DiskKey;
 use iotax_facts::slice::{CpuTimes, DeviceReading, QuiesceGate, ThreadId};
@@ -185,7 +186,7 @@ pub trait Handler {
     /// # Errors
     /// Why it cannot run here.
     fn probe(&mut self, probe: &ProbeSpec) -> Result<Box<dyn LoadEngine>> {
-        Ok(engine::probe::prepare(probe).map_err(Failed::from)?)
+        Ok(crate::probe::prepare(probe).map_err(Failed::from)?)
     }
 }
 
