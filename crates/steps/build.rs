@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Crates of which the agent is made.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 14] = [
     "drivers",
     "engines",
     "facts",
@@ -14,6 +14,7 @@ const CRATES: [&str; 13] = [
     "load",
     "probe",
     "qemu",
+    "remote",
     "steps",
     "sys",
     "units",

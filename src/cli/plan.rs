@@ -21,8 +21,8 @@ use iotax_measure::{durability, matched_rate, operator, series, survey};
 use iotax_model::scenario::{
     DurabilitySpec, Engine, LabSpec, LoadIssuer, Medium, Published, Regime, Scenario, Workload,
 };
+use iotax_remote::hypervisor;
 use iotax_report::ink::Ink;
-use iotax_steps::hypervisor;
 use iotax_steps::op::{Op, RemoteAgent};
 use iotax_steps::operation::Operation;
 use iotax_steps::step::Step;

@@ -15,7 +15,7 @@ use iotax_host::guard::judge;
 use iotax_layers::medium::FoundMedium;
 use iotax_model::record::state::MANUAL;
 use iotax_model::scenario::{LoadIssuer, Medium, Operator, Scenario, Stack};
-use iotax_steps::agentless;
+use iotax_remote::agentless;
 use iotax_units::exit::Failed;
 use iotax_units::show_bytes;
 use std::path::Path;

@@ -19,7 +19,7 @@ use iotax_model::record::{
 };
 use iotax_model::scenario::Stack;
 use iotax_qemu::throttle;
-use iotax_steps::hypervisor;
+use iotax_remote::hypervisor;
 use iotax_steps::op::Op;
 use iotax_steps::step::Step;
 use std::path::{Path, PathBuf};

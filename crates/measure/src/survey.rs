@@ -21,7 +21,7 @@ use iotax_layers::{Claim, guest, layer_of, needs};
 use iotax_model::layer::Face;
 use iotax_model::layer::ceph::MEDIUM_NEEDS;
 use iotax_model::scenario::{Consent, Engine, LayerSpec, Medium, Scenario, Stack, Workload};
-use iotax_steps::hypervisor;
+use iotax_remote::hypervisor;
 use iotax_units::exit::Failed;
 use iotax_units::{UNKNOWN_BYTES, distinct, shell};
 use iotax_wire::message::{Response, WireRequest};

@@ -1,6 +1,6 @@
 //! The program that is copied into guests and to hosts.
 
-use crate::ssh::SshOptions;
+use iotax_remote::ssh::SshOptions;
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

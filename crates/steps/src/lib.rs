@@ -18,10 +18,8 @@
 pub mod agent;
 pub mod agent_handler;
 pub mod agent_program;
-pub mod agentless;
 pub mod clean;
 pub mod executor;
-pub mod hypervisor;
 pub mod journal;
 mod leftover_superblocks;
 pub mod local_executor;
@@ -33,7 +31,6 @@ pub mod remote_executor;
 pub mod resource;
 #[cfg(test)]
 mod simulated;
-pub mod ssh;
 pub mod step;
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! This machine, as it answers and performs operations. Its simulated twin is used to test undo from
 //! every prefix of a plan.
 
-use crate::hypervisor;
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::op::{Act, Op};
 use crate::place_executor::{Lacking, PlaceExecutor, SharedWatcher, tell};
@@ -20,6 +19,7 @@ use iotax_facts::array::ArrayState;
 use iotax_host::guard::inspect::identity_of;
 use iotax_host::needs::AskedNeed;
 use iotax_host::probe::{GuestProbe, Probe};
+use iotax_remote::hypervisor;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use iotax_facts::place::Place;
 use iotax_model::layer::LayerHelp;
 use iotax_model::layer::domain::HELP;
 use iotax_model::scenario::LayerSpec;
-use iotax_steps::hypervisor;
+use iotax_remote::hypervisor;
 use iotax_steps::op::{ChangeMachine, Op};
 
 pub struct Domain;

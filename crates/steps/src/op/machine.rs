@@ -2,11 +2,9 @@
 //! afterwards restored. Its earlier settings are in the intent, so that a killed run is undone too.
 //! It is changed only as long as nobody else has edited it.
 
-use crate::hypervisor::{self, Hypervisor, ManagerSettings};
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::{Operation, Undoing};
 use crate::resource::ManagedResource;
-use crate::ssh::{self, SshOptions};
 use anyhow::{Context, Result, bail};
 use iotax_drivers::refusal::NotOurs;
 use iotax_drivers::run_tag::RunTag;
@@ -15,6 +13,8 @@ use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
 use iotax_drivers::tool;
 use iotax_facts::vm::Vm;
+use iotax_remote::hypervisor::{self, Hypervisor, ManagerSettings};
+use iotax_remote::ssh::{self, SshOptions};
 use iotax_units::exit::Failed;
 use iotax_units::shell;
 use serde::{Deserialize, Serialize};

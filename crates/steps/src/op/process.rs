@@ -4,7 +4,6 @@
 
 use crate::operation::{Operation, Own, Undoing};
 use crate::resource::ManagedResource;
-use crate::ssh;
 use anyhow::{Context, Result};
 use iotax_drivers::path_ref::PathRef;
 use iotax_drivers::plain_file::remove_file;
@@ -14,6 +13,7 @@ use iotax_drivers::step_output::StepOutput;
 use iotax_drivers::system::RealSystem;
 use iotax_drivers::threads::{self, ServingThread};
 use iotax_qemu as guest;
+use iotax_remote::ssh;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

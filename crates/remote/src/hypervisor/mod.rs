@@ -27,7 +27,7 @@ pub(crate) const DEFAULT: &str = "default";
 pub(crate) type ManagerRequest<'a> = &'a dyn Fn(&[&str], Option<&str>) -> Result<String>;
 
 /// A manager of virtual machines.
-pub(crate) trait Hypervisor: Sync {
+pub trait Hypervisor: Sync {
     /// Returns the package that has its program, for a hint.
     fn package(&self) -> &'static str;
 
@@ -97,7 +97,7 @@ pub(crate) trait Hypervisor: Sync {
 }
 
 /// Settings by their words in a stack.
-pub(crate) type ManagerSettings = BTreeMap<String, String>;
+pub type ManagerSettings = BTreeMap<String, String>;
 
 /// Returns the settings of a manager's machines that can be changed for a visit.
 pub fn changeable(manager: Manager) -> &'static [&'static str] {
@@ -109,7 +109,7 @@ pub(crate) fn line_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
 }
 
-pub(crate) fn hypervisor_of(manager: Manager) -> &'static dyn Hypervisor {
+pub fn hypervisor_of(manager: Manager) -> &'static dyn Hypervisor {
     match manager {
         Manager::Libvirt => &libvirt::Libvirt,
         Manager::Proxmox => &proxmox::Proxmox,
@@ -145,7 +145,7 @@ pub fn missing(vm: &Vm) -> Option<Missing> {
 }
 
 /// Runs the manager's program where it is, to its end, and returns what it writes.
-pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
+pub fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<String> {
     let program = vm.manager.program();
     // An old journal may have a URI that was not checked.
     let transport = vm.uri.as_deref().map(transport_of).transpose();
@@ -188,7 +188,7 @@ pub(crate) fn asked(vm: &Vm, arguments: &[&str], input: Option<&str>) -> Result<
 }
 
 /// Returns the error for a machine that does not run and so cannot be a place.
-pub(crate) fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
+pub fn not_running(vm: &Vm, state: &str) -> anyhow::Error {
     let hint = "start it, or name the right virtual machine";
     Failed::input(format!(
         "{vm} does not run (it is {state}), so nothing can be measured in it; hint: {hint}"

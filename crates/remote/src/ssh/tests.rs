@@ -14,8 +14,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Instant;
 
-const AGENT_MAIN: &str =
-    "--ignored --exact wire::ssh::tests::agent_main --nocapture --test-threads=1";
+const AGENT_MAIN: &str = "--ignored --exact ssh::tests::agent_main --nocapture --test-threads=1";
 
 #[test]
 #[ignore = "is the agent of the other tests, when copied by them"]
