@@ -158,7 +158,7 @@ mod tests {
         let mut first = start(&run_id, &["sleep", "60"], false);
         assert!(is_left(&run_id) && !is_left("another"));
         let (_, name) = leftover_of(&run_id).unwrap().unwrap();
-        assert!(["sleep", "iotax_steps"].iter().any(|known| name.starts_with(known)), "{name}");
+        assert!(["sleep", "iotax_drivers"].iter().any(|known| name.starts_with(known)), "{name}");
         first.kill().unwrap();
         first.wait().unwrap();
         let mut starter = start(&run_id, &["setsid", "--fork", "sleep", "1"], false);

@@ -8,8 +8,7 @@ use super::{init, root};
 use crate::accel::Accel;
 use crate::disk::DiskSpec;
 use crate::guest_files::GuestFiles;
-use crate::option_value::{CommandLine, OptionValue, on_off, socket};
-use crate::version::Version;
+use crate::option_value::{CommandLine, OptionValue, is_plain, on_off, socket};
 use iotax_facts::guest::{MOST_DISKS, SMALLEST_MEMORY};
 use iotax_units::exit::Failed;
 use std::ffi::OsString;
@@ -20,10 +19,6 @@ pub const PROGRAM: &str = "qemu-system-x86_64";
 
 /// QEMU's block layer as a process of its own.
 pub const STORAGE_DAEMON: &str = "qemu-storage-daemon";
-
-/// Oldest QEMU that works. This module was tried with 7.2; its options read as documented since
-/// this version (JSON-free -blockdev, `server=on`, io_uring).
-pub const OLDEST: Version = Version { major: 6, minor: 0, patch: 0 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MachineType {
@@ -405,11 +400,6 @@ fn check(spec: &GuestSpec) -> Result<(), Failed> {
     Ok(())
 }
 
-pub fn is_plain(name: &str) -> bool {
-    !name.is_empty()
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -419,7 +409,9 @@ mod tests {
     use crate::disk::{Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Spdk};
     use crate::qcow2::{Qcow2, Span, USUAL_CLUSTER, room_node};
     use crate::testing::made_up_disk;
-    use crate::version::{EMPTY_DAEMON, EMPTY_QEMU, Version, installed_version, io_uring_works};
+    use crate::version::{
+        EMPTY_DAEMON, EMPTY_QEMU, OLDEST, Version, installed_version, io_uring_works,
+    };
     use iotax_host::pci::PciDrive;
     use std::ffi::OsStr;
     use std::os::unix::fs::PermissionsExt;

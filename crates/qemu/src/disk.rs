@@ -3,8 +3,7 @@
 
 use super::version::Version;
 use crate::attach::way::AttachWay;
-use crate::command_line::is_plain;
-use crate::option_value::{CommandLine, OptionValue, on_off};
+use crate::option_value::{CommandLine, OptionValue, is_plain, on_off};
 use crate::qcow2::Qcow2;
 use iotax_drivers::path_ref::RbdImage;
 use iotax_host::pci::PciDrive;

@@ -90,3 +90,8 @@ pub fn socket(id: &str, path: &Path) -> OptionValue {
         .set("server", "on")
         .set("wait", "off")
 }
+
+pub fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}

@@ -4,7 +4,7 @@
 use super::qmp::{Qmp, QmpError};
 use anyhow::{Context, Result, ensure};
 use iotax_host::facts::Processor;
-pub use iotax_load::cpu_list as list;
+use iotax_load::seat::cpu_list;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ pub fn groups(cpu: &Processor) -> Vec<CacheGroup> {
         .numa_nodes
         .iter()
         .filter_map(|(name, cpus)| {
-            Some((name.trim_start_matches("node").parse().ok()?, list(cpus).ok()?))
+            Some((name.trim_start_matches("node").parse().ok()?, cpu_list(cpus).ok()?))
         })
         .collect();
     let node = |cpus: &[u32]| {
@@ -78,13 +78,14 @@ pub fn groups(cpu: &Processor) -> Vec<CacheGroup> {
         let of = nodes.iter().find(|(_, all)| all.contains(first)).map(|(node, _)| *node);
         of.filter(|_| nodes.len() > 1)
     };
-    let mut all: Vec<Vec<u32>> = cpu.l3_groups.iter().filter_map(|cpus| list(cpus).ok()).collect();
+    let mut all: Vec<Vec<u32>> =
+        cpu.l3_groups.iter().filter_map(|cpus| cpu_list(cpus).ok()).collect();
     if all.is_empty() {
         all = vec![(0..cpu.threads.unwrap_or(1) as u32).collect()];
     }
     all.sort();
     let of_cores: Vec<Vec<u32>> =
-        cpu.smt_groups.iter().filter_map(|cpus| list(cpus).ok()).collect();
+        cpu.smt_groups.iter().filter_map(|cpus| cpu_list(cpus).ok()).collect();
     all.into_iter()
         .map(|cpus| CacheGroup { node: node(&cpus), cores: cores(&cpus, &of_cores) })
         .collect()

@@ -243,7 +243,7 @@ fn put_on_one_processor(guest: &mut BootedGuest, process: u32) {
         status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:\t")).map(String::from)
     };
     let own = std::fs::read_to_string("/proc/self/status").unwrap();
-    let first = pin::list(&allowed(&own).unwrap()).unwrap()[0];
+    let first = iotax_load::cpu_list(&allowed(&own).unwrap()).unwrap()[0];
     let pin = pin::Pin { vcpus: vec![vec![first]; 2], others: vec![first] };
     pin::apply(&pin, &mut guest.qmp, process, &[]).unwrap();
     let threads: Vec<_> =

@@ -1,6 +1,5 @@
 //! Version and abilities of an installed QEMU: asked of the program itself, never guessed.
 
-use crate::command_line::OLDEST;
 use crate::qmp::Qmp;
 use iotax_sys::child::{ANSWERS_WITHIN, output_of};
 use serde_json::json;
@@ -8,6 +7,10 @@ use std::ffi::OsStr;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+/// Oldest QEMU that works. This module was tried with 7.2; its options read as documented since
+/// this version (JSON-free -blockdev, `server=on`, io_uring).
+pub const OLDEST: Version = Version { major: 6, minor: 0, patch: 0 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {

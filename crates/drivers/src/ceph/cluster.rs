@@ -1,9 +1,10 @@
 //! Makes a cluster, ends it, reads its state and settings, ends members and brings them back.
 //! Refuses a folder that exists already.
 
+use super::Cluster;
 use super::client::SOCKETS;
-use super::{Cluster, ClusterStatus};
 use crate::process::ProcessId;
+use iotax_facts::cluster::ClusterStatus;
 
 use crate::drives::Drives;
 use crate::path_ref::PathRef;

@@ -11,8 +11,8 @@ mod status;
 pub use client::{cache_by_conf, cache_told, longest_socket};
 pub use cluster::{await_healthy, change, create, destroy, is_there, osds, settings, state};
 pub use image::{Image, absent, image_settings, pool_settings};
+pub use iotax_facts::cluster::ClusterStatus;
 pub use mapping::{Before, client_options, mapped};
-pub use status::ClusterStatus;
 
 use super::tool::{nobody_else_can_write, output_within, run_within, tool};
 use anyhow::{Context, Result};

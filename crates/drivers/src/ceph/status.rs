@@ -1,7 +1,6 @@
 //! Reads what `ceph -s` reports.
 
-pub use iotax_facts::cluster::ClusterStatus;
-
+use iotax_facts::cluster::ClusterStatus;
 use serde_json::Value;
 
 /// Reads the output of `ceph -s --format json`. Returns `None` if something is missing.

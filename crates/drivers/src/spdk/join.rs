@@ -14,6 +14,7 @@ use iotax_facts::array::ArrayState;
 use crate::path_ref::PathRef;
 use crate::refusal::{NotOurs, NothingMade};
 use crate::spdk::file::{SpdkKind, kind};
+use crate::spdk::names::{ARRAY, STORE, VOLUME, member_name};
 use anyhow::{Context, Result, anyhow, bail};
 use iotax_host::guard::admit::claim;
 use serde::{Deserialize, Serialize};
@@ -143,36 +144,6 @@ impl JoinSpdk {
         methods.extend(self.lvol.iter().flat_map(|_| LVOL));
         methods
     }
-}
-
-/// Suffixes of an array, a store and its volume, after the name that all have in common.
-const ARRAY: &str = "-raid";
-
-const STORE: &str = "-lvs";
-
-const VOLUME: &str = "/lvol";
-
-/// Returns the prefix of the name of a bdev that a layer was given, and true if a volume is on top.
-fn common(bdev: &str) -> (&str, bool) {
-    let store = bdev.strip_suffix(VOLUME).and_then(|store| store.strip_suffix(STORE));
-    (store.unwrap_or(bdev), store.is_some())
-}
-
-fn member_name(common: &str, at: usize) -> String {
-    format!("{common}-m{at}")
-}
-
-/// Returns the name of the array that such a bdev is or is on.
-pub fn array_below(bdev: &str) -> String {
-    match common(bdev) {
-        (name, true) => format!("{name}{ARRAY}"),
-        (name, false) => name.to_owned(),
-    }
-}
-
-/// Returns the name of the bdev over a whole member of that array.
-pub fn member(bdev: &str, at: usize) -> String {
-    member_name(common(bdev).0, at)
 }
 
 const SPLIT: [&str; 2] = ["bdev_split_create", "bdev_split_delete"];

@@ -10,6 +10,7 @@ mod fake;
 pub mod file;
 pub mod join;
 mod look;
+pub mod names;
 pub mod nvmf;
 pub mod raid;
 mod rpc;

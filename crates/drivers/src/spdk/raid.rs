@@ -3,7 +3,7 @@
 
 use super::look::{Bdevs, listed};
 use super::rpc::{LIMIT, Rpc};
-use crate::spdk::join::{array_below, member as spdk_member};
+use crate::spdk::names::{array_below, member as spdk_member};
 
 use crate::path_ref::PathRef;
 use crate::settings::ThingSettings;

@@ -2,11 +2,12 @@
 //! verifier must find every lie and accuse no honest disk.
 
 use super::disk::BlockFile;
-use super::stamp::{BLOCK, SECTOR};
+use super::stamp::BLOCK;
 use super::verifier::{self, Verified};
 use super::writer;
 use iotax_facts::trial::{MOST_EXAMPLES, ReadBack};
 use iotax_load::Random;
+use iotax_load::stamp::SECTOR;
 use iotax_wire::trial::TrialSpec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;

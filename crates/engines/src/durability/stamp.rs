@@ -5,8 +5,7 @@
 //! trial's.
 
 use iotax_load::Random;
-pub use iotax_load::stamp::SECTOR;
-use iotax_load::stamp::{self, STAMP};
+use iotax_load::stamp::{self, SECTOR, STAMP};
 
 pub const BLOCK: usize = 4096;
 

@@ -14,7 +14,7 @@ use iotax_qemu::attach;
 use iotax_qemu::attach::way::AttachWay;
 use iotax_qemu::command_line::{Firmware, MOST_NET_QUEUES, MachineType, Memory};
 use iotax_qemu::disk::{Aio, Backend, Cache, DetectZeroes, DiskServer, DiskSpec, Spdk};
-use iotax_qemu::pin::{self, Wanted};
+use iotax_qemu::pin::Wanted;
 use iotax_qemu::version::Version;
 use iotax_units as units;
 use iotax_units::exit::Failed;
@@ -130,7 +130,7 @@ fn known_image(path: &Path, parts: &GuestParts) -> Result<SystemImage> {
 fn cpus(spec: &LayerSpec, word: &str) -> Result<Wanted> {
     match word {
         "auto" => Ok(Wanted::Auto),
-        list => pin::list(list)
+        list => iotax_load::cpu_list(list)
             .map(Wanted::These)
             .map_err(|why| anyhow!("{}: cpus: {why}", spec.origin)),
     }
