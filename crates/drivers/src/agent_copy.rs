@@ -4,8 +4,8 @@ use iotax_journal::is_id;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Removes the running binary and its folder, if they are what `iotax_remote::ssh::connect` made. Called by the
-/// agent when its stream ends.
+/// Removes the running binary and its folder, if they are what `iotax_remote::ssh::connect` made.
+/// Called by the agent when its stream ends.
 pub fn remove_self() {
     let Ok(binary) = std::env::current_exe() else {
         return;
@@ -19,6 +19,7 @@ pub fn remove_self() {
     }
 }
 
+/// Returns true for a private folder of this user that is named after a run.
 pub fn is_ours(folder: &Path) -> bool {
     let named = folder
         .file_name()

@@ -1,6 +1,6 @@
 //! The agent serves the wire protocol in another place: on standard input and output over SSH, or
 //! on a guest's virtio-serial port. `iotax-agent` does only this; `iotax agent` does the same.
-//! [`program`] chooses which one is copied.
+//! [`crate::agent_program`] chooses which one is copied.
 
 use crate::agent_handler::HostHandler;
 use crate::agent_program::{BUILD, NAME};

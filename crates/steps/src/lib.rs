@@ -6,8 +6,8 @@
 //! [`operation::Operation`] and a [`resource::ManagedResource`] or a [`resource::ResourceChange`];
 //! [`observer`] what they ask of a machine first; [`journal`], [`executor`], [`clean`] what is
 //! written down, done and undone; [`local_executor`] this machine, `simulated` its twin for tests,
-//! [`remote_executor`] another place. [`agent`] the program that is copied, [`agent_handler`] what it
-//! can do, [`agent_program`] which program that is.
+//! [`remote_executor`] another place. [`agent`] the program that is copied, [`agent_handler`] what
+//! it can do, [`agent_program`] which program that is.
 #![forbid(unsafe_code)]
 
 pub mod agent;

@@ -1,5 +1,5 @@
-//! This machine, as it answers and performs operations. Its simulated twin is used to test undo from
-//! every prefix of a plan.
+//! This machine, as it answers and performs operations. Its simulated twin is used to test undo
+//! from every prefix of a plan.
 
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::op::{Act, Op};

@@ -1,5 +1,5 @@
-//! What operations ask of a machine before they change it. It is asked by one question at a time, so
-//! that whoever answers knows the questions and not the operations.
+//! What operations ask of a machine before they change it. It is asked by one question at a time,
+//! so that whoever answers knows the questions and not the operations.
 
 use iotax_drivers::ceph::Before;
 use iotax_drivers::loops::FileId;

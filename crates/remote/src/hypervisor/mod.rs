@@ -1,5 +1,6 @@
 //! Existing virtual machines of libvirt, Proxmox VE or ESXi: what their manager reports about them,
-//! asked by its own program on this host or on another. A manager is a file and an entry in [`hypervisor_of`].
+//! asked by its own program on this host or on another. A manager is a file and an entry in
+//! [`hypervisor_of`].
 
 pub(crate) mod esxi;
 pub(crate) mod libvirt;

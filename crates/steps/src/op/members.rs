@@ -1,4 +1,5 @@
-//! Members of what an operation makes: who they are when they are written, and where they are by now.
+//! Members of what an operation makes: who they are when they are written, and where they are by
+//! now.
 
 use crate::observer::{MachineAnswer, MachineQuestion, Observer};
 use crate::operation::Operation;
